@@ -1,0 +1,45 @@
+# Every target makes .venv first when it is missing, so a fresh clone needs nothing but Python 3.11 and make.
+PYTHON ?= python3
+CORES ?= 2
+VENV := .venv
+READY := $(VENV)/.ready
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+# A failed job must fail the target that pipes or chains it.
+SHELL := /bin/bash -o pipefail
+
+.PHONY: help env demo test lint schema clean
+
+help:
+	@echo "make demo   environment, then the whole pipeline on synthetic clips; prints the table"
+	@echo "make test   environment, then every test"
+	@echo "make lint   ruff, snakefmt, snakemake --lint and mypy"
+	@echo "make schema regenerate workflow/schemas from the typed configuration"
+	@echo "make clean  remove results of the demo and of the tests (not the environment)"
+
+env: $(READY)
+
+$(READY): pyproject.toml
+	@echo "[1/8] environment: $(VENV) (once; a few minutes, most of it PyTorch)"
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(READY)
+	snakemake --cores $(CORES) --quiet rules host progress reason -- demo
+	@rgwot show demo
+
+test: $(READY)
+	pytest -n $(CORES) --dist loadfile
+
+lint: $(READY)
+	ruff check .
+	ruff format --check .
+	snakefmt --check Snakefile workflow
+	mypy
+	snakemake --lint
+
+schema: $(READY)
+	python -m rgwot.config
+
+clean:
+	rm -rf results/*/ .pytest_cache .mypy_cache .ruff_cache

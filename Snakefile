@@ -1,0 +1,47 @@
+# Procedure learning from unlabelled videos by RGWOT: from videos to tables.
+# This file is the table of contents; the stages are in workflow/rules, in the order in which data flows.
+from snakemake.utils import min_version, validate
+
+min_version("9.0")
+
+
+configfile: "config.yaml"
+
+
+# One training at a time on a local GPU, without throttling a cluster to one.
+resource_scopes:
+    gpu="local",
+
+
+include: "workflow/rules/common.smk"
+
+
+validate(config, "workflow/schemas/config.schema.json")
+
+
+wildcard_constraints:
+    dataset="[a-z][a-z0-9_]*",
+    task="[^/]+",
+    video="[^/]+",
+    method="[^/]+",
+    decoder="[^/]+",
+    seed="[0-9]+",
+    table="[a-z0-9_]+",
+    row="[a-z0-9_-]+",
+    figure="[a-z0-9_]+",
+
+
+include: "workflow/rules/synthetic.smk"
+include: "workflow/rules/features.smk"
+include: "workflow/rules/training.smk"
+include: "workflow/rules/keysteps.smk"
+include: "workflow/rules/evaluation.smk"
+include: "workflow/rules/tables.smk"
+include: "workflow/rules/figures.smk"
+include: "workflow/rules/collect.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        rules.demo.input,

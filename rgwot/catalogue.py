@@ -1,0 +1,247 @@
+"""What is on disk and what was asked for: the facts the workflow plans with.
+
+The rules of the workflow know only paths and wildcards; everything they have to look up, check or resolve is here.
+Directories are walked once per requested dataset, and nothing is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from rgwot.config import Config, describe, load_config
+from rgwot.datasets import registry
+from rgwot.datasets.base import VideoEntry
+from rgwot.datasets.finding import Found, find
+from rgwot.errors import RgwotError, nearest
+from rgwot.experiments import FAMILIES, Experiments, split_id
+from rgwot.reporting.spec import Tables, load_tables
+from rgwot.synthetic import names as synthetic_names
+from rgwot.synthetic.settings import SynthSettings
+
+#: A pair of distinct videos is the least that can be aligned.
+MIN_VIDEOS = 2
+
+_TARGET = re.compile(
+    r"results/(?:"
+    r"(?:manifest|annotations|yardsticks)/(?P<d1>[^/]+)/(?P<t1>[^/]+)\.(?:csv|json)"
+    r"|features/(?P<d2>[^/]+)/(?P<t2>[^/]+)/.+"
+    r"|(?:models|embeddings)/(?P<m3>[^/]+)/(?P<d3>[^/]+)/(?P<t3>[^/]+)/.+"
+    r"|(?:keysteps|scores)/(?P<m4>[^/]+)/(?P<e4>[^/]+)/(?P<d4>[^/]+)/(?P<t4>[^/]+)/.+"
+    r"|tables/(?P<table>[^/]+?)(?:/(?P<row>[^/]+))?\.(?:csv|md|tex)"
+    r")"
+)
+
+
+def synth_settings(text: str, told: Mapping[str, Any]) -> SynthSettings:
+    """Make the settings of ``rgwot synth`` from a JSON object and from options, which win."""
+    try:
+        return SynthSettings.model_validate({**json.loads(text), **told})
+    except json.JSONDecodeError as error:
+        raise RgwotError(f"--settings: found {text!r}, expected a JSON object ({error})") from None
+    except ValidationError as error:
+        raise RgwotError(f"synth: {describe(error)}") from None
+
+
+class Catalogue:
+    """The configuration, the datasets and the experiments behind one run of the workflow.
+
+    Parameters
+    ----------
+    content
+        The content of ``config.yaml``, with what the command line changed.
+    tables
+        Path of ``workflow/tables.yaml``.
+
+    Raises
+    ------
+    RgwotError
+        When the configuration or the tables are not valid.
+    """
+
+    def __init__(self, content: Mapping[str, Any], tables: Path) -> None:
+        self.config: Config = load_config(content)
+        self.experiments = Experiments(self.config)
+        self._tables_path = tables
+        self.videos = lru_cache(maxsize=None)(self._videos)
+        self.found = lru_cache(maxsize=None)(self._found)
+        self.settings_json = lru_cache(maxsize=None)(self._settings_json)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The tables and their rows."""
+        return load_tables(self._tables_path)
+
+    def root(self, dataset: str) -> Path:
+        """Return the folder of a dataset."""
+        return self.config.root_of(dataset)
+
+    def _found(self, dataset: str) -> Found:
+        entry = self.config.dataset(dataset)
+        return find(entry.layout, self.root(dataset), dataset, view=entry.view)
+
+    def tasks(self, dataset: str) -> tuple[str, ...]:
+        """Return the task ids of a dataset: those asked for, else all that are registered or found."""
+        entry = self.config.dataset(dataset)
+        if entry.synth is not None:
+            known: Sequence[str] = tuple(synthetic_names(entry.synth))
+        elif registered := registry.tasks_of(dataset):
+            known = tuple(facts.task for facts in registered)
+        else:
+            known = tuple(self.found(dataset).tasks)
+        for task in entry.tasks or ():
+            if task not in known:
+                raise RgwotError(f"datasets.{dataset}.tasks: unknown task {task!r}; {nearest(task, known)}")
+        return entry.tasks or tuple(known)
+
+    def _videos(self, dataset: str, task: str) -> dict[str, VideoEntry | None]:
+        """Return the videos of a task by id; the entry is None where the workflow itself writes them.
+
+        Raises
+        ------
+        RgwotError
+            When the dataset, the task, or enough videos of it cannot be found.
+        """
+        entry = self.config.dataset(dataset)
+        tasks = self.tasks(dataset)
+        if task not in tasks:
+            raise RgwotError(f"{dataset}/{task}: unknown task; {nearest(task, tasks)}")
+        if entry.synth is not None:
+            return dict.fromkeys(synthetic_names(entry.synth)[task])
+        return {video.video: video for video in self.found(dataset).tasks.get(task, ())}
+
+    def enough_videos(self, dataset: str, task: str) -> None:
+        """Raise when a task has too few videos to train on."""
+        videos = self.videos(dataset, task)
+        if len(videos) < MIN_VIDEOS:
+            raise RgwotError(
+                f"{dataset}/{task}: found {len(videos)} video{'' if len(videos) == 1 else 's'} under "
+                f"{self.root(dataset)}, expected at least {MIN_VIDEOS}; add videos of this task, or list the tasks "
+                f"to use in datasets.{dataset}.tasks of config.yaml"
+            )
+
+    def files(self, dataset: str, task: str) -> list[str]:
+        """Return every file a task's manifest rests on."""
+        if self.config.dataset(dataset).synth is not None:
+            self.videos(dataset, task)
+            return [self._synthetic_root(dataset)]
+        root = self.root(dataset)
+        entries = [entry for entry in self.videos(dataset, task).values() if entry is not None]
+        paths = [str(root / path) for entry in entries for path in (entry.path, entry.annotation) if path]
+        if not paths:
+            self.enough_videos(dataset, task)
+        return paths
+
+    def video_file(self, dataset: str, task: str, video: str) -> str:
+        """Return the file of one video, or the folder of the synthetic dataset that holds it."""
+        videos = self.videos(dataset, task)
+        if video not in videos:
+            raise RgwotError(f"{dataset}/{task}/{video}: no such video; {nearest(video, videos)}")
+        entry = videos[video]
+        return self._synthetic_root(dataset) if entry is None else str(self.root(dataset) / entry.path)
+
+    def _synthetic_root(self, dataset: str) -> str:
+        root = str(self.root(dataset))
+        expected = f"results/synthetic/{dataset}"
+        if root != expected:
+            raise RgwotError(f"datasets.{dataset}.root: found {root!r}, expected {expected!r} beside a synth block")
+        return root
+
+    def manifest_options(self, dataset: str) -> str:
+        """Return what the manifest stage has to know of a dataset, as JSON."""
+        entry = self.config.dataset(dataset)
+        return json.dumps(
+            {
+                "layout": entry.layout,
+                "root": str(self.root(dataset)),
+                "view": entry.view,
+                "on_bad_video": self.config.on_bad_video,
+            },
+            sort_keys=True,
+        )
+
+    def synth_json(self, dataset: str) -> str:
+        """Return the settings a synthetic dataset is written with, as JSON."""
+        synth = self.config.dataset(dataset).synth
+        if synth is None:
+            raise RgwotError(f"datasets.{dataset}: has no synth block, so nothing writes {self.root(dataset)}")
+        return synth.model_dump_json()
+
+    def key_steps(self, dataset: str, task: str) -> int | None:
+        """Return the number of annotated key steps, None where it is not known before the annotations are read."""
+        synth = self.config.dataset(dataset).synth
+        if synth is not None:
+            return synth.K
+        facts = registry.facts(dataset, task)
+        return facts.K if facts else None
+
+    def _settings_json(
+        self, blocks: tuple[str, ...], dataset: str, task: str, method: str, decoder: str | None
+    ) -> str:
+        """Return the named blocks of the resolved settings as JSON, ``K: gt`` resolved to a number."""
+        settings = self.experiments.settings(method, decoder, dataset).model_dump(by_alias=True)
+        K = settings["decode"]["K"]
+        if "decode" in blocks and isinstance(K, str):
+            annotated = self.key_steps(dataset, task)
+            if annotated is None:
+                raise RgwotError(
+                    f"{dataset}/{task}: K={K} but its number of key steps is not registered; give K as a number"
+                )
+            settings["decode"]["K"] = annotated + (K == "gt+1")
+        return json.dumps({block: settings[block] for block in blocks}, sort_keys=True)
+
+    def score_files(self, table: str, row: str | None = None) -> list[str]:
+        """Return the score files behind a table, or behind one of its rows."""
+        spec = self.tables.table(table)
+        rows = spec.rows if row is None else [spec.row(row)]
+        files: dict[str, None] = {}
+        for one in rows:
+            method = self.experiments.method(one.method)
+            decoder = self.experiments.decoder(one.decoder, method)
+            for dataset in spec.datasets:
+                for task in self.tasks(dataset):
+                    if FAMILIES[split_id(method)[0]].trained:
+                        self.enough_videos(dataset, task)
+                    for seed in self.config.seeds:
+                        files[f"results/scores/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv"] = None
+        return list(files)
+
+    def check_targets(self, arguments: Iterable[str]) -> None:
+        """Check the target paths among command line arguments before anything is planned.
+
+        Raises
+        ------
+        RgwotError
+            When a path names a dataset, task, method, decoder or table that does not exist, or spells an experiment
+            in another way than its canonical one.
+        """
+        for argument in arguments:
+            match = _TARGET.fullmatch(argument)
+            if match is None:
+                continue
+            group = {name: value for name, value in match.groupdict().items() if value is not None}
+            if "table" in group:
+                self.score_files(group["table"], group.get("row"))
+                continue
+            part = {name[0]: value for name, value in group.items()}
+            method = part.get("m")
+            if method is not None:
+                self._check_spelling(argument, method, self.experiments.method(method))
+                if "e" in part:
+                    self._check_spelling(argument, part["e"], self.experiments.decoder(part["e"], method))
+            self.videos(part["d"], part["t"])
+            if method is not None and FAMILIES[split_id(method)[0]].trained:
+                self.enough_videos(part["d"], part["t"])
+
+    @staticmethod
+    def _check_spelling(target: str, written: str, canonical: str) -> None:
+        if written != canonical:
+            raise RgwotError(
+                f"{target}: {written!r} is the experiment {canonical!r}; ask for {target.replace(written, canonical)}"
+            )

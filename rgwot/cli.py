@@ -1,0 +1,286 @@
+"""The command line: one verb per stage of the workflow. Thin: parse, call, write.
+
+Every rule of the workflow is one such line, so a job is replayed by copying it from its log. Settings are given as one
+JSON object of blocks, as in ``config.yaml``; what is left out has the default that ``config.yaml`` documents.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from rgwot import __version__
+from rgwot.errors import RgwotError
+
+F = TypeVar("F", bound=Callable[..., Any])
+Folder = click.Path(path_type=Path)
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends in one line and exit code 1."""
+    try:
+        cli(standalone_mode=False)
+    except RgwotError as error:
+        click.echo(f"rgwot: {error}", err=True)
+        sys.exit(1)
+    except click.exceptions.Abort:
+        click.echo("rgwot: interrupted", err=True)
+        sys.exit(130)
+    except click.exceptions.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except OSError as error:
+        # A full disk or a forbidden folder is the user's to mend, not a bug to trace.
+        click.echo(f"rgwot: {error.filename or 'file'}: {error.strerror}", err=True)
+        sys.exit(1)
+
+
+def settings_option(function: F) -> F:
+    """Add ``--settings``."""
+    return click.option(
+        "--settings",
+        default="{}",
+        metavar="JSON",
+        help="Blocks of settings as one JSON object, such as '{\"ot\": {\"alpha\": 0.5}}'. Default: all defaults.",
+    )(function)
+
+
+def seed_option(function: F) -> F:
+    """Add ``--seed``."""
+    return click.option(
+        "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of everything drawn at random."
+    )(function)
+
+
+def threads_option(function: F) -> F:
+    """Add ``--threads``."""
+    return click.option(
+        "--threads", default=1, show_default=True, type=click.IntRange(1), help="CPU threads. Does not change results."
+    )(function)
+
+
+def device_option(function: F) -> F:
+    """Add ``--device``."""
+    return click.option(
+        "--device",
+        default="auto",
+        show_default=True,
+        type=click.Choice(["auto", "cpu", "cuda"]),
+        help="auto takes a GPU when there is one; cuda fails without one.",
+    )(function)
+
+
+def read_settings(text: str) -> Any:
+    """Parse ``--settings`` into validated blocks."""
+    from rgwot.config import BLOCKS, build, flatten
+    from rgwot.errors import nearest
+
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise RgwotError(f"--settings: found {text!r}, expected a JSON object of blocks ({error})") from None
+    if not isinstance(content, dict) or not all(isinstance(block, dict) for block in content.values()):
+        raise RgwotError(f"--settings: found {text!r}, expected a JSON object of blocks such as {{\"ot\": {{}}}}")
+    for block in content:
+        if block not in BLOCKS:
+            raise RgwotError(f"--settings: unknown block {block!r}; {nearest(block, BLOCKS)}")
+    return build(flatten(content), "--settings")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="rgwot")
+@click.option("-v", "--verbose", is_flag=True, help="Also print debugging messages.")
+def cli(verbose: bool) -> None:
+    """Procedure learning from unlabelled videos: key steps, where they happen, and in what order.
+
+    Each verb is one stage; the workflow (`snakemake results/tables/demo.csv`) calls them in order.
+    """
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.INFO,
+        format="%(asctime)s %(levelname)s %(message)s",
+        datefmt="%H:%M:%S",
+        stream=sys.stderr,
+    )
+    # Chatter of libraries would bury our own lines.
+    for name in ("matplotlib", "PIL", "asyncio", "numba"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+@cli.command()
+@click.argument("root", type=Folder)
+@click.option("--layout", type=click.Choice(["folder", "egoprocel"]), help="Layout of the tree. Default: folder.")
+@click.option("--videos", type=click.IntRange(1), help="Videos per task. Default: 10.")
+@click.option("--seconds", type=float, nargs=2, metavar="MIN MAX", help="Length of a clip, seconds. Default: 40 90.")
+@click.option("--recipe", type=int, help="Real human timelines of this CaptainCook4D recipe (1 to 29) drive the clips.")
+@click.option("--seed", type=click.IntRange(0), help="The same seed gives the same ground truth. Default: 0.")
+@click.option("--settings", default="{}", metavar="JSON", help="Any other setting of a `synth` block, as JSON.")
+@click.option("--jobs", default=os.cpu_count() or 1, show_default=True, type=click.IntRange(1), help="Processes.")
+def synth(
+    root: Path,
+    layout: str | None,
+    videos: int | None,
+    seconds: tuple[float, float] | None,
+    recipe: int | None,
+    seed: int | None,
+    settings: str,
+    jobs: int,
+) -> None:
+    """Write synthetic procedure videos with ground truth into ROOT."""
+    from rgwot.catalogue import synth_settings
+    from rgwot.synthetic.write import write_dataset
+
+    told: dict[str, Any] = {"layout": layout, "n_videos": videos, "seed": seed}
+    if seconds:
+        told |= {"min_s": seconds[0], "max_s": seconds[1]}
+    if recipe is not None:
+        told |= {"driver": "captaincook4d", "recipe": recipe}
+    write_dataset(synth_settings(settings, {k: v for k, v in told.items() if v is not None}), root, jobs=jobs)
+
+
+@cli.command()
+@click.argument("output", type=Folder)
+@click.option("--dataset", required=True, help="Dataset id, such as meccano.")
+@click.option("--task", required=True, help="Task id, such as meccano or Brownie.")
+@click.option("--options", required=True, metavar="JSON", help='Such as \'{"layout": "folder", "root": "videos"}\'.')
+@click.option("--annotations", required=True, type=Folder, help="Where to write the table of annotated segments.")
+def manifest(output: Path, dataset: str, task: str, options: str, annotations: Path) -> None:
+    """Probe the videos of a task and read their annotations into OUTPUT, the manifest."""
+    from rgwot.datasets.manifest import write_manifest
+
+    write_manifest(dataset, task, output_csv=output, annotations_csv=annotations, **json.loads(options))
+
+
+@cli.command()
+@click.argument("output", type=Folder)
+@click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
+@click.option("--root", required=True, type=Folder, help="Root of the dataset; paths of the manifest start there.")
+@click.option("--video", required=True, help="Video id of the manifest.")
+@click.option(
+    "--on-bad-video", default="fail", type=click.Choice(["fail", "skip"]), help="skip writes an empty store instead."
+)
+@settings_option
+@threads_option
+@device_option
+def extract(
+    output: Path, manifest: Path, root: Path, video: str, on_bad_video: str, settings: str, threads: int, device: str
+) -> None:
+    """Decode a video, run the frozen backbone, write the features into OUTPUT (Zarr)."""
+    from rgwot.features.extract import extract_video
+
+    extract_video(
+        manifest, root, video, output, read_settings(settings).features,
+        on_bad_video=on_bad_video, threads=threads, device=device,
+    )  # fmt: skip
+
+
+@cli.command()
+@click.argument("output", type=Folder)
+@click.argument("stores", type=Folder, nargs=-1, required=True)
+def index(output: Path, stores: tuple[Path, ...]) -> None:
+    """Check the feature STORES of a task and list them in OUTPUT (CSV)."""
+    from rgwot.features.index import write_index
+
+    write_index(list(stores), output)
+
+
+@cli.command()
+@click.argument("output", type=Folder)
+@click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
+@settings_option
+@seed_option
+@threads_option
+@device_option
+def train(output: Path, index: Path, settings: str, seed: int, threads: int, device: str) -> None:
+    """Train one encoder on the features of a task; writes OUTPUT (model.pt) and history.csv beside it."""
+    from rgwot.training import train as run
+
+    run(index, index.parent, output.parent, read_settings(settings), seed, device=device, threads=threads)
+
+
+@cli.command()
+@click.argument("output", type=Folder)
+@click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
+@click.option("--model", type=Folder, help="Trained model. Left out: raw features, averaged over space.")
+@seed_option
+@threads_option
+@device_option
+def embed(output: Path, index: Path, model: Path | None, seed: int, threads: int, device: str) -> None:
+    """Embed every video of a task into OUTPUT (Zarr)."""
+    from rgwot.embedding import embed as run
+
+    run(index, index.parent, model, output, seed=seed, device=device, threads=threads)
+
+
+@cli.command()
+@click.argument("output", type=Folder)
+@click.option("--embeddings", type=Folder, help="Embeddings of the task.")
+@click.option("--manifest", type=Folder, help="Manifest of the task, for the trivial decoders, which see no embedding.")
+@click.option("--decoder", required=True, help="graphcut, kmeans, or trivial: one_label, uniform, random.")
+@settings_option
+@seed_option
+def decode(
+    output: Path, embeddings: Path | None, manifest: Path | None, decoder: str, settings: str, seed: int
+) -> None:
+    """Find key steps and their order; writes OUTPUT (segments.csv) and its companions beside it."""
+    from rgwot.experiments import DECODERS, split_id
+
+    name = split_id(decoder)[0]
+    if (embeddings is None) == (manifest is None):
+        raise RgwotError("decode: found neither or both of --embeddings and --manifest, expected one of them")
+    if name not in DECODERS or DECODERS[name].trivial != (manifest is not None):
+        fitting = [d.name for d in DECODERS.values() if d.trivial == (manifest is not None)]
+        raise RgwotError(f"--decoder {decoder!r}: expected one of {', '.join(fitting)}")
+    if manifest is not None:
+        from rgwot.keysteps.trivial import decode_trivial
+
+        resolved = read_settings(settings)
+        decode_trivial(manifest, output.parent, name, resolved.decode.K, seed)
+    else:
+        from rgwot.keysteps.decode import decode as run
+
+        run(embeddings, output.parent, name, read_settings(settings), seed)
+
+
+@cli.command()
+@click.argument("output", type=Folder)
+@click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
+@click.option("--annotations", required=True, type=Folder, help="Annotated segments of the task.")
+@click.option("--segments", required=True, type=Folder, help="Predicted segments.")
+@click.option("--diagnostics", required=True, type=Folder, help="Collapse diagnostics of the prediction.")
+@click.option("--dataset", required=True, help="Dataset id, for the table.")
+@click.option("--task", required=True, help="Task id, for the table.")
+@click.option("--method", required=True, help="Method id, for the table.")
+@click.option("--decoder", required=True, help="Decoder id, for the table.")
+@settings_option
+@seed_option
+def evaluate(
+    output: Path, manifest: Path, annotations: Path, segments: Path, diagnostics: Path, settings: str, **identity: Any
+) -> None:
+    """Score a prediction under every protocol into OUTPUT (CSV)."""
+    from rgwot.evaluation.evaluate import evaluate as run
+
+    run(manifest, annotations, segments, diagnostics, output, identity, read_settings(settings).evaluation.stride)
+
+
+@cli.command()
+@click.argument("output", type=Folder)
+@click.option("--index", required=True, type=Folder, help="Feature index of the task.")
+@click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
+@click.option("--annotations", required=True, type=Folder, help="Annotated segments of the task.")
+@settings_option
+def yardsticks(output: Path, index: Path, manifest: Path, annotations: Path, settings: str) -> None:
+    """Measure how hard a task is on its raw features, before any method: k-means and a supervised probe."""
+    from rgwot.evaluation.yardsticks import measure
+
+    measure(index, manifest, annotations, output, read_settings(settings).decode.K)
+
+
+if __name__ == "__main__":
+    main()

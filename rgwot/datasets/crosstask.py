@@ -1,0 +1,93 @@
+"""CrossTask: ``annotations/<task>_<video>.csv`` and ``tasks_primary.txt``; videos in any folder."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.base import Found, FoundTask, Options, VideoEntry
+from rgwot.datasets.pairing import VIDEO_SUFFIXES, pair, parents, stem, walk
+from rgwot.datasets.registry import TaskFacts
+from rgwot.datasets.release_lists import read_tasks
+from rgwot.datasets.step_first import read_step_first
+from rgwot.errors import RgwotError
+
+OPTIONS = frozenset({"strict", "subset", "unannotated"})
+EXPECTED = "crosstask_release/ as downloaded and videos/<task>/<video>.mp4 or videos/<video>.mp4"
+
+_TASKS = "tasks_primary.txt"
+
+
+def _release(root: Path, dataset: str) -> Path:
+    for folder in (root / "crosstask_release", root):
+        if (folder / _TASKS).is_file():
+            return folder
+    raise RgwotError(
+        f"dataset {dataset!r}: no {root / 'crosstask_release' / _TASKS}; expected {EXPECTED}; "
+        "unpack crosstask_release.zip there or set `roots`"
+    )
+
+
+def annotated_pair(path: str) -> tuple[str, str]:
+    """Return task and video of an annotation; ids of videos may hold ``_``, so the first one separates.
+
+    >>> annotated_pair("annotations/990001_-aB_cD3eF-g.csv")
+    ('990001', '-aB_cD3eF-g')
+    """
+    task, _, video = stem(path).partition("_")
+    return task, video
+
+
+def find(root: Path, dataset: str, options: Options) -> Found:
+    """Find the videos of the primary tasks; the related ones have no annotation and are left alone.
+
+    Raises
+    ------
+    RgwotError
+        If the release is not there or its list of tasks is damaged.
+    """
+    release = _release(root, dataset)
+    primary = read_tasks(release / _TASKS)
+    files = walk(root, root, VIDEO_SUFFIXES | {".csv"})
+    annotated = (release / "annotations").relative_to(root).as_posix() + "/"
+    annotations: dict[str, list[str]] = defaultdict(list)
+    tasks_of_video: dict[str, list[str]] = defaultdict(list)
+    for path in files:
+        if path.startswith(annotated) and path.lower().endswith(".csv"):
+            task, video = annotated_pair(path)
+            annotations[task].append(path)
+            tasks_of_video[video].append(task)
+    videos: dict[str, list[str]] = defaultdict(list)
+    unassigned: list[str] = []
+    for path in files:
+        if path.lower().endswith(".csv"):
+            continue
+        # A folder of digits is a task, maybe a related one; only a video outside one is looked up.
+        folders = [part for part in parents(path) if part.isdecimal()]
+        placed = folders[-1:] or tasks_of_video.get(stem(path), [])
+        if not placed:
+            unassigned.append(path)
+        for task in placed:
+            if task in primary:
+                videos[task].append(path)
+    tasks: dict[str, FoundTask] = {
+        task: pair(paths, annotations[task], options, annotation_key=lambda path: annotated_pair(path)[1])
+        for task, paths in videos.items()
+    }
+    return Found(dataset, f"{root} ({EXPECTED})", tasks, tuple(unassigned))
+
+
+def read_annotation(
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+) -> Annotation:
+    """Read the annotation of a video that has one, with the step names of the release."""
+    path = root / str(entry.annotation)
+    task, _ = annotated_pair(str(entry.annotation))
+    released = read_tasks(path.parent.with_name(_TASKS))
+    if task not in released:
+        raise RgwotError(
+            f"{path}: task {task!r} is not in {_TASKS}; expected a primary task; delete the file"
+        )
+    names = dict(enumerate(released[task].steps, start=1))
+    return read_step_first(path, names.keys(), clock, names)

@@ -1,0 +1,146 @@
+"""EgoProceL's tree: six datasets side by side below ``annotations/`` and ``videos/``.
+
+Which files belong to which dataset and task follows from folders and name patterns in the registry.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.base import Found, FoundTask, Options, VideoEntry
+from rgwot.datasets.names import folded
+from rgwot.datasets.pairing import VIDEO_SUFFIXES, pair, parents, stem, subfolder, walk
+from rgwot.datasets.registry import TaskFacts, datasets, match, tasks_of
+from rgwot.datasets.three_columns import read_three_columns
+from rgwot.errors import RgwotError
+
+OPTIONS = frozenset({"view", "subset", "strict", "unannotated"})
+EXPECTED = "the folders annotations/ and videos/ of EgoProceL"
+
+_SUFFIX = ".egoprocel.ann"
+
+
+def annotation_stem(path: str) -> str:
+    """Return the stem of the video an annotation belongs to; EPIC-Tents adds ``.egoprocel.ann``."""
+    name = stem(path)
+    return name[: -len(_SUFFIX)] if name.lower().endswith(_SUFFIX) else name
+
+
+def find(root: Path, dataset: str, options: Options) -> Found:
+    """Find the videos of one of the six datasets.
+
+    Raises
+    ------
+    RgwotError
+        If the dataset is none of the six, the view is unknown, or the tree lacks its two folders.
+    """
+    known = datasets("egoprocel")
+    wanted = options.subset or dataset
+    if folded(wanted) not in {folded(name) for name in known}:
+        raise RgwotError(
+            f"dataset {wanted!r}: layout egoprocel holds {', '.join(known)} only; for your own videos use "
+            "`layout: folder` (root/<task>/*.mp4), or name one of these as `subset`"
+        )
+    rows = tasks_of(wanted)
+    view = _view(rows, options.view, dataset)
+    videos = _sorted_out(root, "videos", VIDEO_SUFFIXES, rows, view, dataset)
+    annotations = _sorted_out(root, "annotations", {".csv"}, rows, view, dataset)
+    unassigned = tuple(videos.pop("", ()))
+    annotations.pop("", None)
+    tasks: dict[str, FoundTask] = {
+        row.task: pair(
+            videos.get(row.task, ()), annotations.get(row.task, ()), options, annotation_key=annotation_stem
+        )
+        for row in rows
+        if row.task in videos
+    }
+    return Found(dataset, f"{root / 'videos'}{f' (view {view})' if view else ''}", tasks, unassigned)
+
+
+def read_annotation(
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+) -> Annotation:
+    """Read the annotation of a video that has one."""
+    return read_three_columns(root / str(entry.annotation), None if facts is None else facts.step_ids, clock)
+
+
+def _view(rows: tuple[TaskFacts, ...], wanted: str | None, dataset: str) -> str | None:
+    views = rows[0].views
+    if not views:
+        if wanted is not None:
+            raise RgwotError(
+                f"dataset {dataset!r}: view {wanted!r}; expected none, its takes have one camera; remove it"
+            )
+        return None
+    if wanted is None:
+        return next(iter(views.values()))
+    return wanted if wanted.isdecimal() else views[match(wanted, views, f"view of {dataset}")]
+
+
+def _sorted_out(
+    root: Path,
+    kind: str,
+    suffixes: set[str] | frozenset[str],
+    rows: tuple[TaskFacts, ...],
+    view: str | None,
+    dataset: str,
+) -> dict[str, list[str]]:
+    """Return the files of the dataset by task, those of no task under the empty text."""
+    top = subfolder(root, kind)
+    if top is None:
+        raise RgwotError(
+            f"dataset {dataset!r}: no folder {root / kind}; expected {EXPECTED}; add it or set `roots`"
+        )
+    own = subfolder(top, rows[0].folder)
+    paths = walk(root, own or top, suffixes)
+    if own is None:
+        paths = _only_own(paths, rows)
+    by_task: dict[str, list[str]] = {}
+    for path in paths:
+        task, camera = _task_and_camera(path, rows)
+        if camera == view or not task:
+            by_task.setdefault(task, []).append(path)
+    return by_task
+
+
+def _only_own(paths: list[str], rows: tuple[TaskFacts, ...]) -> list[str]:
+    """Select the dataset's files from a tree that holds several without a folder for each at its top."""
+    mine = folded(rows[0].folder)
+    inside = [path for path in paths if mine in map(folded, parents(path))]
+    if inside:
+        return inside
+    others = {folded(row.folder) for name in datasets("egoprocel") for row in tasks_of(name)} - {mine}
+    return [
+        path
+        for path in paths
+        if _by_name(path, rows) is not None and others.isdisjoint(map(folded, parents(path)))
+    ]
+
+
+def _by_name(path: str, rows: tuple[TaskFacts, ...]) -> tuple[str, str | None] | None:
+    """Recognise a file by its whole name, or by CnC's folder ``<task number>_<camera>``."""
+    for row in rows:
+        named = re.fullmatch(row.pattern, annotation_stem(path), re.IGNORECASE)
+        if named:
+            return row.task, named.groupdict().get("camera")
+    for row in rows:
+        for part in parents(path) if row.views else ():
+            placed = re.fullmatch(rf"{row.code}_(?P<camera>\d+)", part)
+            if placed:
+                return row.task, placed["camera"]
+    return None
+
+
+def _task_and_camera(path: str, rows: tuple[TaskFacts, ...]) -> tuple[str, str | None]:
+    """Return task and camera of a file in the dataset's own folder; the task is empty when unknown."""
+    recognised = _by_name(path, rows)
+    if recognised is not None:
+        return recognised
+    if len(rows) == 1:
+        return rows[0].task, None
+    if not rows[0].views:
+        folders = set(map(folded, parents(path)))
+        return next((row.task for row in rows if folded(row.task) in folders), ""), None
+    return "", None

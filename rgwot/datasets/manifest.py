@@ -1,0 +1,203 @@
+"""Stage ``manifest``: which videos of a task there are, what is wrong with them, and their segments."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from rgwot.datasets.annotations import Annotation, VideoClock, remapped_ids, step_names
+from rgwot.datasets.base import FoundTask, VideoEntry
+from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
+from rgwot.errors import RgwotError
+from rgwot.files import write_csv
+
+COLUMNS = ("video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason")
+SEGMENT_COLUMNS = ("video", "start_s", "end_s", "key_step", "name")
+
+_LOG = logging.getLogger(__name__)
+
+
+def write_manifest(
+    dataset: str,
+    task: str,
+    root: str | os.PathLike[str],
+    layout: str,
+    options: Mapping[str, Any],
+    output_csv: str | os.PathLike[str],
+    annotations_csv: str | os.PathLike[str],
+    on_bad_video: Literal["fail", "skip"],
+) -> None:
+    """Probe the videos of one task, read their annotations, and write both tables.
+
+    Parameters
+    ----------
+    dataset, task
+        Ids.
+    root, layout, options
+        The dataset's entry in the configuration.
+    output_csv
+        The manifest, with the columns of `COLUMNS`; paths relative to the root, ``fps`` an exact fraction
+        like ``30000/1001``; ``status`` is ``ok``, ``unscored`` (no annotation, or one without rows) or
+        ``skipped`` (cannot be used).
+    annotations_csv
+        ``video,start_s,end_s,key_step,name``: see `segment_table`.
+    on_bad_video
+        ``fail`` ends with the first video that cannot be used, ``skip`` lists it with the reason.
+
+    Raises
+    ------
+    RgwotError
+        If files are missing, a video is bad and ``on_bad_video`` is ``fail``, or an annotation is malformed.
+    """
+    if on_bad_video not in ("fail", "skip"):
+        raise ValueError(f"on_bad_video is {on_bad_video!r}; expected fail or skip")
+    folder = Path(root)
+    module, chosen = layout_module(layout), read_options(dataset, layout, options)
+    found = find(dataset, layout, folder, options)
+    entries, facts = found.of(task), registered_facts(dataset, task, chosen)
+    _warn_leftovers(f"{dataset}/{task}", found.tasks[task])
+    rows: list[dict[str, Any]] = []
+    annotations: dict[str, Annotation] = {}
+    for entry in entries:
+        row, clock = _probed(folder, entry, on_bad_video)
+        rows.append(row)
+        if clock is None or entry.annotation is None:
+            continue
+        annotation = module.read_annotation(folder, entry, facts, clock, chosen)
+        for warning in annotation.warnings:
+            _LOG.warning("%s", warning)
+        if annotation.empty:
+            _LOG.warning("%s: no rows; %s is not scored", folder / entry.annotation, entry.name)
+            row.update(status="unscored", reason="annotation without rows")
+        else:
+            annotations[entry.video] = annotation
+    write_csv(segment_table(annotations), annotations_csv)
+    write_csv(pd.DataFrame(rows, columns=list(COLUMNS)), output_csv)
+
+
+def _probed(root: Path, entry: VideoEntry, on_bad_video: str) -> tuple[dict[str, Any], VideoClock | None]:
+    """Return the manifest row of a video, and its clock unless it cannot be used."""
+    from rgwot.video import VideoError, probe
+
+    row: dict[str, Any] = {
+        "video": entry.video,
+        "name": entry.name,
+        "path": entry.path,
+        "annotation": entry.annotation or "",
+    }
+    try:
+        info = probe(root / entry.path)
+    except VideoError as error:
+        if on_bad_video == "fail":
+            raise
+        _LOG.warning("%s; left out", error)
+        return row | {"status": "skipped", "reason": " ".join(error.reason.split())}, None
+    row |= {"duration_s": info.duration_s, "fps": str(info.fps), "width": info.width, "height": info.height}
+    annotated = entry.annotation is not None
+    row |= {"status": "ok" if annotated else "unscored", "reason": "" if annotated else "no annotation"}
+    return row, VideoClock(info.duration_s, info.fps)
+
+
+def _warn_leftovers(task: str, found: FoundTask) -> None:
+    if found.videos and not any(entry.annotation for entry in found.videos):
+        _LOG.warning(
+            "%s: none of %d videos is annotated; everything but scoring works", task, len(found.videos)
+        )
+        return
+    leftovers: Sequence[tuple[str, Sequence[str]]] = (
+        ("videos without annotation", found.without_annotation),
+        ("annotations without a video", found.without_video),
+    )
+    for what, paths in leftovers:
+        if paths:
+            _LOG.warning("%s: %d %s: %s", task, len(paths), what, ", ".join(paths))
+
+
+def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
+    """Put the segments of all videos into one table, sorted by video, in file order within a video.
+
+    Step ids become key steps 1 to K' (ids that occur, ascending); a step goes by its commonest name.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``video,start_s,end_s,key_step,name``.
+    """
+    numbers, names = remapped_ids(annotations.values()), step_names(annotations.values())
+    tables = [
+        annotations[video].segments.assign(
+            video=video,
+            key_step=lambda segments: segments["step_id"].map(numbers),
+            name=lambda segments: segments["step_id"].map(names),
+        )
+        for video in sorted(annotations)
+    ]
+    columns = list(SEGMENT_COLUMNS)
+    return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
+
+
+def _read(
+    path: Path, columns: Sequence[str], numbers: Mapping[str, Literal["float64", "int64", "Int64"]]
+) -> pd.DataFrame:
+    try:
+        # Videos may be called 'NA' or '0003': nothing is guessed, the empty field alone is missing.
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise RgwotError(
+            f"{path}: cannot be read ({error}); expected {','.join(columns)}; run the stage again"
+        ) from error
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        raise RgwotError(
+            f"{path}: no column {', '.join(missing)}; expected {','.join(columns)}; run the stage again"
+        )
+    for column, dtype in numbers.items():
+        try:
+            frame[column] = pd.to_numeric(frame[column].replace("", None)).astype(dtype)
+        except (ValueError, TypeError) as error:
+            raise RgwotError(
+                f"{path}: column {column}: {error}; expected numbers; run the stage again"
+            ) from error
+    return frame
+
+
+def read_manifest(path: Path) -> pd.DataFrame:
+    """Read a manifest.
+
+    Returns
+    -------
+    DataFrame
+        Texts as str (empty where there is none), ``duration_s`` float64 in seconds (NaN for a skipped video),
+        ``fps`` `fractions.Fraction` (None for a skipped video), ``width`` and ``height`` Int64.
+
+    Raises
+    ------
+    RgwotError
+        If the file is missing or is no manifest.
+    """
+    frame = _read(path, COLUMNS, {"duration_s": "float64", "width": "Int64", "height": "Int64"})
+    try:
+        rates = [Fraction(rate) if rate else None for rate in frame["fps"]]
+    except (ValueError, ZeroDivisionError) as error:
+        raise RgwotError(
+            f"{path}: column fps: {error}; expected rates like 30000/1001; run the stage again"
+        ) from error
+    frame["fps"] = pd.Series(rates, index=frame.index, dtype=object)
+    return frame
+
+
+def read_segments(path: Path) -> pd.DataFrame:
+    """Read the segments of a task: texts as str, times float64 in seconds, ``key_step`` int64 from 1.
+
+    Raises
+    ------
+    RgwotError
+        If the file is missing or is no such table.
+    """
+    return _read(path, SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})

@@ -1,0 +1,65 @@
+"""Video ids: file stems made safe for paths, one to one."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from urllib.parse import unquote_to_bytes
+
+LONGEST_ID = 200
+"""Bytes of the longest usable id: file systems end at 255, and stores add suffixes and temporary names."""
+
+_UNSAFE = re.compile(rb"[^A-Za-z0-9._-]|^[.-]")
+
+
+def video_id(stem: str) -> str:
+    """Percent-encode a file stem: every byte outside ``[A-Za-z0-9._-]`` and a leading ``.`` or ``-``.
+
+    Different stems have different ids, because ``%`` itself is encoded.
+
+    Parameters
+    ----------
+    stem
+        The file name without its last extension; undecodable bytes as the operating system escapes them.
+
+    Raises
+    ------
+    ValueError
+        If the stem is empty.
+
+    Examples
+    --------
+    >>> video_id("-aB cD.x")
+    '%2DaB%20cD.x'
+    """
+    if not stem:
+        raise ValueError("stem is empty; expected the name of a video without its extension")
+    return _UNSAFE.sub(lambda match: b"%%%02X" % match[0][0], os.fsencode(stem)).decode("ascii")
+
+
+def stem_of(video: str) -> str:
+    """Return the file stem behind a video id, the inverse of `video_id`.
+
+    >>> stem_of("%2DaB%20cD.x")
+    '-aB cD.x'
+    """
+    return os.fsdecode(unquote_to_bytes(video))
+
+
+def pairing_key(stem: str) -> str:
+    """Return the stem as it is compared between videos and annotations: Unicode composed, case kept.
+
+    Some systems store accents decomposed, so one name copied between two disks can differ in bytes. Case is
+    kept because YouTube ids are case-sensitive.
+    """
+    return unicodedata.normalize("NFC", stem)
+
+
+def folded(name: str) -> str:
+    """Return a name without case and punctuation, as names in the configuration are compared.
+
+    >>> folded("EGTEA_Gaze+") == folded("egtea-gaze")
+    True
+    """
+    return re.sub(r"[\W_]+", "", name.casefold())

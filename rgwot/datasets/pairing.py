@@ -1,0 +1,144 @@
+"""Files of a dataset: one directory walk, and the join of videos and annotations by whole stem."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path, PurePosixPath
+
+from rgwot.datasets.base import FoundTask, Options, VideoEntry
+from rgwot.datasets.names import LONGEST_ID, folded, pairing_key, video_id
+from rgwot.errors import RgwotError
+
+VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v"})
+
+
+def subfolder(folder: Path, name: str) -> Path | None:
+    """Return the folder inside ``folder`` named ``name`` without case and punctuation, if there is one."""
+    try:
+        found = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
+    except OSError:
+        return None
+    exact = [entry for entry in found if entry == name]
+    return next((folder / entry for entry in exact or found if folded(entry) == folded(name)), None)
+
+
+def walk(root: Path, folder: Path, suffixes: Collection[str]) -> list[str]:
+    """Return the files below ``folder`` with one of the suffixes, relative to ``root`` with ``/``, sorted.
+
+    Links are followed once; ``._*`` files, which macOS leaves beside copies, are left out.
+
+    Raises
+    ------
+    RgwotError
+        If a folder cannot be listed.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise RgwotError(f"{error.filename}: cannot be listed ({error.strerror}); expected a readable folder")
+
+    visited: set[tuple[int, int]] = set()
+    found: list[str] = []
+    for parent, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
+        status = os.stat(parent)
+        if (status.st_dev, status.st_ino) in visited:
+            folders.clear()
+            continue
+        visited.add((status.st_dev, status.st_ino))
+        prefix = "" if Path(parent) == root else os.path.relpath(parent, root).replace(os.sep, "/") + "/"
+        found.extend(
+            prefix + name
+            for name in names
+            if os.path.splitext(name)[1].lower() in suffixes and not name.startswith("._")
+        )
+    return sorted(found)
+
+
+def stem(path: str) -> str:
+    """Return the file name without its last extension; names may hold more dots."""
+    return PurePosixPath(path).stem
+
+
+def parents(path: str) -> tuple[str, ...]:
+    """Return the folders of a relative path, outermost first."""
+    return PurePosixPath(path).parts[:-1]
+
+
+def _unique(paths: Iterable[str], key: Callable[[str], str], what: str) -> tuple[dict[str, str], str | None]:
+    by_key: dict[str, str] = {}
+    for path in paths:
+        earlier = by_key.setdefault(pairing_key(key(path)), path)
+        if earlier != path:
+            return by_key, (
+                f"two {what} named {stem(path)!r}: {earlier} and {path}; expected one; "
+                "remove or rename one of them"
+            )
+    return by_key, None
+
+
+def _unusable(path: str) -> str | None:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return f"file name {path!r} is not UTF-8; expected a readable name; rename it"
+    if any(ord(sign) < 32 or ord(sign) == 127 for sign in path):
+        return f"file name {path!r} holds control characters; expected a printable name; rename it"
+    if len(video_id(stem(path))) > LONGEST_ID:
+        return f"file name {path!r} is too long (its id has more than {LONGEST_ID} characters); rename it"
+    return None
+
+
+def pair(
+    videos: Sequence[str],
+    annotations: Sequence[str],
+    options: Options,
+    *,
+    annotation_key: Callable[[str], str] = stem,
+) -> FoundTask:
+    """Join the videos and annotations of one task by whole stem; the extension and the folder play no part.
+
+    Parameters
+    ----------
+    videos, annotations
+        Paths relative to the root.
+    options
+        ``strict`` and ``unannotated`` are used.
+    annotation_key
+        The stem of the video that an annotation's path stands for.
+    """
+    by_video, twice = _unique(videos, stem, "videos")
+    by_annotation, twice_annotated = _unique(annotations, annotation_key, "annotations")
+    problem = next(filter(None, map(_unusable, videos)), None) or twice or twice_annotated
+    if problem:
+        return FoundTask(problem=problem)
+    kept = by_video if options.unannotated == "keep" else by_video.keys() & by_annotation.keys()
+    entries = (
+        VideoEntry(video_id(stem(by_video[key])), stem(by_video[key]), by_video[key], by_annotation.get(key))
+        for key in kept
+    )
+    lonely = tuple(sorted(path for key, path in by_video.items() if key not in by_annotation))
+    unused = tuple(sorted(path for key, path in by_annotation.items() if key not in by_video))
+    return FoundTask(
+        videos=tuple(sorted(entries, key=lambda entry: entry.video)),
+        without_annotation=lonely,
+        without_video=unused,
+        problem=_join_problem(
+            lonely, unused, n_pairs=len(by_video.keys() & by_annotation.keys()), options=options
+        ),
+    )
+
+
+def _join_problem(lonely: Sequence[str], unused: Sequence[str], n_pairs: int, options: Options) -> str | None:
+    found = (
+        f"{len(lonely)} videos without annotation{_like(lonely)}, "
+        f"{len(unused)} annotations without a video{_like(unused)}"
+    )
+    if not n_pairs and (unused or options.unannotated == "leave_out"):
+        return f"no video has an annotation ({found}); expected files of the same stem; compare the names"
+    if options.strict and (lonely or unused):
+        return f"{found}; expected none, since `strict` is set; complete the files"
+    return None
+
+
+def _like(paths: Sequence[str]) -> str:
+    return f" (like {paths[0]})" if paths else ""

@@ -1,0 +1,163 @@
+"""Facts about the tasks of the published datasets, read from ``registry.csv``."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from rgwot.datasets.names import folded
+from rgwot.errors import RgwotError, nearest
+
+
+@dataclass(frozen=True)
+class TaskFacts:
+    """What is known about one task before its files are opened.
+
+    Attributes
+    ----------
+    dataset, task
+        Ids, as in every path of the results.
+    name, paper_label
+        The task's name in the dataset, and in the tables of the papers.
+    K
+        Number of key steps as reported; the number that occurs in the annotations can be smaller.
+    step_ids
+        The ids annotations may use, ascending; they can have holes (CMU-MMAC Eggs has 1 to 7 and 9).
+    layout
+        How the files lie on disk, a key of `rgwot.datasets.finding.LAYOUTS`.
+    folder
+        Folder of the annotations, where the layout has one per dataset.
+    code
+        Second name of the task in file or folder names (CMU-MMAC number, EGTEA session code, ProceL prefix).
+    pattern
+        Regular expression of a whole video stem; a group ``camera`` where a take was filmed by several.
+    views
+        Camera numbers by name, the default one first.
+    n_videos
+        Number of annotated videos as published, None where unknown.
+    source
+        Where the numbers come from.
+    """
+
+    dataset: str
+    task: str
+    name: str
+    paper_label: str
+    K: int
+    step_ids: tuple[int, ...]
+    layout: str
+    folder: str
+    code: str
+    pattern: str
+    views: Mapping[str, str]
+    n_videos: int | None
+    source: str
+
+    def __post_init__(self) -> None:
+        """Refuse a row that contradicts itself."""
+        if len(self.step_ids) != self.K or min(self.step_ids) < 1:
+            raise ValueError(f"{self.dataset}/{self.task}: K = {self.K} but step ids {self.step_ids}")
+        if bool(self.views) != ("camera" in re.compile(self.pattern).groupindex):
+            raise ValueError(
+                f"{self.dataset}/{self.task}: views and the group 'camera' of the pattern go together"
+            )
+
+
+def _step_ids(text: str) -> tuple[int, ...]:
+    """Read ``1-7 9`` as 1 to 7 and 9."""
+    ids: list[int] = []
+    for part in text.split():
+        first, _, last = part.partition("-")
+        ids.extend(range(int(first), int(last or first) + 1))
+    return tuple(ids)
+
+
+@cache
+def _table() -> tuple[TaskFacts, ...]:
+    table = files("rgwot.datasets").joinpath("registry.csv").read_text(encoding="utf-8")
+    return tuple(
+        TaskFacts(
+            dataset=row["dataset"],
+            task=row["task"],
+            name=row["name"],
+            paper_label=row["paper_label"],
+            K=int(row["K"]),
+            step_ids=_step_ids(row["step_ids"]),
+            layout=row["layout"],
+            folder=row["folder"],
+            code=row["code"],
+            pattern=row["pattern"],
+            views=dict(pair.split("=", 1) for pair in row["views"].split()),
+            n_videos=int(row["n_videos"]) if row["n_videos"] else None,
+            source=row["source"],
+        )
+        for row in csv.DictReader(table.splitlines())
+    )
+
+
+def datasets(layout: str | None = None) -> tuple[str, ...]:
+    """Return the ids of the registered datasets in the paper's order, all or those of one layout."""
+    return tuple(dict.fromkeys(row.dataset for row in _table() if layout in (None, row.layout)))
+
+
+def match(word: str, known: Iterable[str], what: str) -> str:
+    """Return the known name that equals ``word`` without case and punctuation.
+
+    Parameters
+    ----------
+    word
+        What the user wrote.
+    known
+        The names to choose from.
+    what
+        What the word stands for, such as ``dataset``; it starts the error message.
+
+    Raises
+    ------
+    RgwotError
+        If no name or more than one matches; the message names the nearest one and lists the known ones.
+    """
+    names = list(known)
+    if word in names:
+        return word
+    found = [name for name in names if folded(name) == folded(word)]
+    if len(found) == 1:
+        return found[0]
+    hint = nearest(word, names)
+    listed = "" if hint.startswith("known:") else f" (known: {', '.join(names)})"
+    raise RgwotError(f"{what} {word!r}: not known; {hint}{listed}")
+
+
+def is_registered(dataset: str) -> bool:
+    """Tell whether the dataset is one of the published ones (compared without case and punctuation)."""
+    return folded(dataset) in {folded(name) for name in datasets()}
+
+
+def tasks_of(dataset: str) -> tuple[TaskFacts, ...]:
+    """Return the tasks of a published dataset in the order of the table; empty for a user's own.
+
+    The dataset is matched without case and punctuation.
+    """
+    return tuple(row for row in _table() if folded(row.dataset) == folded(dataset))
+
+
+def facts(dataset: str, task: str) -> TaskFacts | None:
+    """Return what is known about a task, None when the dataset is a user's own.
+
+    Raises
+    ------
+    RgwotError
+        If the dataset is registered and has no such task.
+    """
+    rows = {row.task: row for row in tasks_of(dataset)}
+    return rows[match(task, rows, f"task of {dataset}")] if rows else None
+
+
+def key_steps(dataset: str, task: str) -> int | None:
+    """Return K as reported for a task, None when the dataset is a user's own."""
+    row = facts(dataset, task)
+    return None if row is None else row.K

@@ -1,0 +1,29 @@
+"""The one exception a user's mistake may end in."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RgwotError(Exception):
+    """A user's mistake or unusable data, told in one line.
+
+    The message starts with the thing (file, row, key, video), then says what was found, what was expected and
+    what to do. The command line prints it without a traceback and exits with a non-zero code; anything else that
+    escapes is a bug and keeps its traceback.
+    """
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return a clause naming the nearest known word, or the known words when none is near.
+
+    >>> nearest("alhpa", ["alpha", "beta"])
+    "did you mean 'alpha'?"
+    """
+    words = sorted(known)
+    close = [known for known in words if known.lower() == word.lower()] or difflib.get_close_matches(word, words, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    more = f" and {len(words) - 16} more" if len(words) > 16 else ""
+    return f"known: {', '.join(words[:16])}{more}"

@@ -1,0 +1,202 @@
+"""Telling a collapsed embedding and a collapsed decoder apart (methods 5.1, 7 row 39).
+
+F1 and IoU alone cannot show collapse: one label everywhere scores well under some protocols. A run is
+degenerate when its embedding is constant, or when the embedding is not and the decoder still made one thing
+of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Cause = Literal["embedding", "decoder"]
+
+CONSTANT_EMBEDDING = 1e-3
+"""Relative variance below which an embedding is constant.
+
+For unit vectors it is 1 - mean cosine. The alignment softmax divides cosines by tau = 0.1, so 1e-3 is a
+spread of the logits of about 0.01: no frame is preferred to another by more than 1 percent, the state in
+which the loss is ln N. Features that are nearly parallel and still carry the step (untrained convolutions,
+mean cosine 0.997) lie above."""
+
+UNIFORM_MEMBERSHIP = 0.01
+"""Membership contrast below which fuzzy C-means decided nothing.
+
+The contrast is 0 when every membership is 1/K and 1 when all are hard. At 0.01 and the default weights (3 per
+second, a switch 5/7) a piece has to last 2 (5/7) / (3 x 0.01) = 48 s to pay for its two ends. Soft but sound
+clusterings lie far above: mean largest membership 0.40 at K = 7 is 0.30."""
+
+DOMINANT_LABEL = 0.95
+"""Share of samples from which one label counts as the only one.
+
+Background is a class a sound decoder may keep in one cluster, and it reaches about 0.8 of a task; beyond 0.95
+the other K - 1 clusters share less than one sample in twenty."""
+
+DEGENERATE_VIDEOS = 0.5
+"""Share of degenerate videos from which a result made of separate videos is degenerate."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Whether a labelling is degenerate, and what collapsed first."""
+
+    degenerate: bool
+    cause: Cause | None
+
+
+def mean_pairwise_cosine(x: NDArray[Any]) -> float:
+    """Return the mean cosine over all pairs of different samples, (|sum_t x_t/|x_t||^2 - T) / (T (T - 1)).
+
+    Parameters
+    ----------
+    x
+        Embeddings (T, D). A zero vector has no direction and is left out.
+
+    Returns
+    -------
+    float
+        In [-1, 1]; NaN when fewer than two samples have a direction.
+    """
+    samples = _samples(x)
+    norms = np.linalg.norm(samples, axis=1)
+    directions = samples[norms > 0] / norms[norms > 0, None]
+    T = len(directions)
+    if T < 2:
+        return math.nan
+    total = directions.sum(axis=0)
+    return float(np.clip((total @ total - T) / (T * (T - 1)), -1.0, 1.0))
+
+
+def relative_variance(x: NDArray[Any]) -> float:
+    """Return mean |x_t - mean|^2 / mean |x_t|^2 of embeddings (T, D), in [0, 1].
+
+    For unit vectors this is 1 minus the mean cosine over all pairs, a sample with itself included. Zero when
+    all samples are the same, also when all are zero.
+    """
+    samples = _samples(x)
+    power = float(np.mean(np.sum(samples**2, axis=1)))
+    if power == 0:
+        return 0.0
+    offsets = samples - samples.mean(axis=0)
+    return float(min(np.mean(np.sum(offsets**2, axis=1)) / power, 1.0))
+
+
+def membership_entropy(memberships: NDArray[Any]) -> float:
+    """Return the mean entropy of memberships (T, K) divided by ln K: 0 hard, 1 uniform; 0 for K = 1."""
+    u = _memberships(memberships)
+    K = u.shape[1]
+    if K == 1:
+        return 0.0
+    logs = np.log(u, out=np.zeros_like(u), where=u > 0)
+    return float(np.clip(-np.mean(np.sum(u * logs, axis=1)) / math.log(K), 0.0, 1.0))
+
+
+def mean_max_membership(memberships: NDArray[Any]) -> float:
+    """Return the mean over samples of the largest membership, in [1/K, 1]."""
+    return float(np.mean(_memberships(memberships).max(axis=1)))
+
+
+def membership_contrast(memberships: NDArray[Any]) -> float:
+    """Return (K mean max u - 1) / (K - 1): 0 when all memberships are 1/K, 1 when hard; 1 for K = 1."""
+    K = _memberships(memberships).shape[1]
+    return 1.0 if K == 1 else (K * mean_max_membership(memberships) - 1) / (K - 1)
+
+
+def dominant_share(labels: NDArray[Any]) -> float:
+    """Return the share of the most frequent label among labels (T,), T >= 1."""
+    _, counts = np.unique(_labels(labels), return_counts=True)
+    return float(counts.max() / counts.sum())
+
+
+def distinct_labels(labels: NDArray[Any]) -> int:
+    """Return how many different labels occur in labels (T,)."""
+    return len(np.unique(_labels(labels)))
+
+
+def embedding_collapsed(x: NDArray[Any]) -> bool:
+    """Return whether embeddings (T, D) are constant: relative variance below `CONSTANT_EMBEDDING`.
+
+    One sample alone shows nothing and is not collapsed.
+    """
+    return len(x) > 1 and relative_variance(x) < CONSTANT_EMBEDDING
+
+
+def decoder_collapsed(labels: NDArray[Any], K: int, memberships: NDArray[Any] | None = None) -> bool:
+    """Return whether a decoder gave every sample the same answer.
+
+    Parameters
+    ----------
+    labels
+        Labels (T,) after smoothing.
+    K
+        Number of labels that were asked for. One label is no collapse where K = 1, nor where there are fewer
+        samples than labels.
+    memberships
+        Memberships (T, K) before smoothing, when the decoder has them.
+
+    Returns
+    -------
+    bool
+        True when memberships are uniform (contrast below `UNIFORM_MEMBERSHIP`: the labels are then rounding
+        noise) or one label holds at least `DOMINANT_LABEL` of the samples.
+    """
+    if K < 2 or len(labels) < K:
+        return False
+    if memberships is not None and membership_contrast(memberships) < UNIFORM_MEMBERSHIP:
+        return True
+    return dominant_share(labels) >= DOMINANT_LABEL
+
+
+def diagnose(
+    x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray[Any] | None = None
+) -> Diagnosis:
+    """Say whether labels (T,) of embeddings x (T, D) are degenerate, and whose fault it is.
+
+    A constant embedding comes first: whatever a decoder makes of it is noise, so it is never the decoder's
+    fault.
+    """
+    if len(x) != len(labels):
+        raise ValueError(f"labels: found {len(labels)}, expected {len(x)}, one for each embedding")
+    if embedding_collapsed(x):
+        return Diagnosis(True, "embedding")
+    if decoder_collapsed(labels, K, memberships):
+        return Diagnosis(True, "decoder")
+    return Diagnosis(False, None)
+
+
+def combine(diagnoses: Sequence[Diagnosis], share: float = DEGENERATE_VIDEOS) -> Diagnosis:
+    """Sum up the diagnoses of separate videos: degenerate from the given share of degenerate ones on.
+
+    The cause is the more frequent one; on a tie the embedding, which is the first link of the chain.
+    """
+    causes = [diagnosis.cause for diagnosis in diagnoses if diagnosis.degenerate]
+    if not causes or len(causes) < share * len(diagnoses):
+        return Diagnosis(False, None)
+    return Diagnosis(True, "embedding" if 2 * causes.count("embedding") >= len(causes) else "decoder")
+
+
+def _samples(x: NDArray[Any]) -> NDArray[np.float64]:
+    samples = np.asarray(x, dtype=np.float64)
+    if samples.ndim != 2 or len(samples) == 0:
+        raise ValueError(f"embeddings: found shape {samples.shape}, expected (T, D) with T >= 1")
+    return samples
+
+
+def _memberships(u: NDArray[Any]) -> NDArray[np.float64]:
+    memberships = np.asarray(u, dtype=np.float64)
+    if memberships.ndim != 2 or memberships.size == 0:
+        raise ValueError(f"memberships: found shape {memberships.shape}, expected (T, K) with T, K >= 1")
+    return memberships
+
+
+def _labels(labels: NDArray[Any]) -> NDArray[Any]:
+    values = np.asarray(labels)
+    if values.ndim != 1 or len(values) == 0:
+        raise ValueError(f"labels: found shape {values.shape}, expected (T,) with T >= 1")
+    return values

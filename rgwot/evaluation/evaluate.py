@@ -1,0 +1,298 @@
+"""The stage from key steps to scores: every protocol, with and without background, by both label rules."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from rgwot.datasets.rasterise import RULES, LabelRule
+from rgwot.errors import RgwotError
+from rgwot.evaluation.labels import (
+    STRIDE,
+    frame_times,
+    parse_rate,
+    predicted_labels,
+    scoring_frames,
+    truth_labels,
+)
+from rgwot.evaluation.metrics import IntArray
+from rgwot.evaluation.order import order_tau
+from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS, score
+from rgwot.files import write_csv
+
+IDENTITY = ("dataset", "task", "method", "decoder", "seed")
+COLUMNS = (*IDENTITY, "protocol", "background", "label_rule", "metric", "value")
+MANIFEST_COLUMNS = ("video", "duration_s", "fps", "status")
+ANNOTATION_COLUMNS = ("video", "start_s", "end_s", "key_step")
+SEGMENT_COLUMNS = ("video", "scope", "start_s", "end_s", "key_step")
+SCOPES = ("video", "task")
+
+log = logging.getLogger(__name__)
+
+
+class LabelledVideo(NamedTuple):
+    """One scored video: true labels by label rule and predicted labels by scope, all of shape (T,)."""
+
+    name: str
+    truth: Mapping[LabelRule, IntArray]
+    prediction: Mapping[str, IntArray]
+
+
+def _read(path: str | os.PathLike[str], columns: Sequence[str], what: str) -> pd.DataFrame:
+    try:
+        # Names such as 0003 or NA are names, not numbers or gaps.
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise RgwotError(f"{path}: cannot be read as {what}: {' '.join(str(error).split())}") from None
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        raise RgwotError(
+            f"{path}: found columns {','.join(map(str, frame.columns))}, expected also {','.join(missing)}"
+        )
+    for column in {"start_s", "end_s", "key_step", "duration_s"}.intersection(columns):
+        # A skipped row of a manifest has no duration; rows that are scored are checked there.
+        frame[column] = pd.to_numeric(frame[column], errors="coerce")
+    if "key_step" in columns:
+        bad = frame[
+            ~(frame[["start_s", "end_s", "key_step"]].notna().all(axis=1) & (frame["key_step"] % 1 == 0))
+        ]
+        if len(bad):
+            row = int(bad.index[0])
+            raise RgwotError(
+                f"{path}: row {row + 2}: found {bad.loc[row, 'video']!r} with a time or key step that is "
+                "not a number; expected seconds and a whole key step"
+            )
+        frame["key_step"] = frame["key_step"].astype(np.int64)
+    return frame
+
+
+def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read ``diagnostics.json`` of a decoding: ``K`` and ``degenerate`` are used here."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RgwotError(
+            f"{path}: cannot be read as decoder diagnostics: {' '.join(str(error).split())}"
+        ) from None
+    if not isinstance(content, dict):
+        raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with K")
+    return content
+
+
+def label_videos(
+    manifest: pd.DataFrame, annotations: pd.DataFrame, segments: pd.DataFrame, stride: int = STRIDE
+) -> tuple[list[LabelledVideo], list[str], list[str]]:
+    """Put true and predicted labels of every scorable video side by side.
+
+    Parameters
+    ----------
+    manifest
+        ``video,duration_s,fps,status``; ``fps`` as text, decimal or fraction.
+    annotations
+        ``video,start_s,end_s,key_step``, rows of a video in the order of its file.
+    segments
+        ``video,scope,start_s,end_s,key_step``.
+    stride
+        Every stride-th native frame is scored.
+
+    Returns
+    -------
+    The labelled videos in the order of the manifest; the names of the skipped videos (unusable, or left out
+    between the manifest and the decoding); the names of the videos without annotation.
+    """
+    truth_of = dict(list(annotations.groupby("video", sort=False)))
+    decoded = {
+        (str(video), str(scope)): rows
+        for (video, scope), rows in segments.groupby(["video", "scope"], sort=False)
+    }
+    labelled, skipped, unscored = [], [], []
+    for row in manifest.to_dict("records"):
+        video = str(row["video"])
+        predicted = {scope: decoded.get((video, scope)) for scope in SCOPES}
+        if row["status"] == "skipped":
+            skipped.append(video)
+        elif row["status"] == "unscored" or video not in truth_of:
+            unscored.append(video)
+        elif all(rows is None for rows in predicted.values()):
+            skipped.append(video)
+        else:
+            labelled.append(_label(video, row, truth_of[video], predicted, stride))
+    return labelled, skipped, unscored
+
+
+def _label(
+    video: str,
+    row: Mapping[Any, Any],
+    truth: pd.DataFrame,
+    predicted: Mapping[str, pd.DataFrame | None],
+    stride: int,
+) -> LabelledVideo:
+    try:
+        fps = parse_rate(row["fps"])
+        frames = scoring_frames(float(row["duration_s"]), fps, stride)
+        times = frame_times(frames, fps)
+        true = {
+            rule: truth_labels(truth["start_s"], truth["end_s"], truth["key_step"], frames, fps, rule)
+            for rule in RULES
+        }
+        labels = {}
+        for scope, rows in predicted.items():
+            if rows is None:
+                raise ValueError(f"segments: got none of scope {scope!r}, expected both scopes")
+            labels[scope] = predicted_labels(rows["start_s"], rows["end_s"], rows["key_step"], times)
+    except ValueError as error:
+        raise RgwotError(f"video {video!r}: {error}") from None
+    return LabelledVideo(video, true, labels)
+
+
+def one_label(videos: Sequence[LabelledVideo], scope: str) -> bool:
+    """Return whether one label is all there is: in the task (``task``), or in every video (``video``)."""
+    if scope == "task":
+        return len(np.unique(np.concatenate([video.prediction[scope] for video in videos]))) == 1
+    return all(len(np.unique(video.prediction[scope])) == 1 for video in videos)
+
+
+def _told(diagnostics: Mapping[str, Any], scope: str) -> bool:
+    part = diagnostics.get(scope)
+    return bool(
+        (part if isinstance(part, dict) and "degenerate" in part else diagnostics).get("degenerate", False)
+    )
+
+
+def score_table(videos: Sequence[LabelledVideo], n_key_steps: int, n_clusters: int) -> pd.DataFrame:
+    """Score labelled videos under every protocol, background and label rule.
+
+    Parameters
+    ----------
+    videos
+        At least one.
+    n_key_steps, n_clusters
+        K_gt and K.
+
+    Returns
+    -------
+    Tidy rows ``protocol,background,label_rule,metric,value``; ``order_tau`` for the protocols of scope
+    ``task`` only.
+    """
+    rows: list[tuple[str, str, str, str, float]] = []
+    for protocol in PROTOCOLS.values():
+        predictions = [video.prediction[protocol.scope] for video in videos]
+        for background in BACKGROUNDS:
+            for rule in RULES:
+                truths = [video.truth[rule] for video in videos]
+                found = score(protocol, truths, predictions, n_key_steps, n_clusters, background)._asdict()
+                if protocol.scope == "task":
+                    found["order_tau"] = order_tau(truths, predictions, n_key_steps, n_clusters, background)
+                rows += [(protocol.name, background, rule, metric, value) for metric, value in found.items()]
+    return pd.DataFrame(rows, columns=["protocol", "background", "label_rule", "metric", "value"])
+
+
+def evaluate(
+    manifest_csv: str | os.PathLike[str],
+    annotations_csv: str | os.PathLike[str],
+    segments_csv: str | os.PathLike[str],
+    diagnostics_json: str | os.PathLike[str] | None,
+    output_csv: str | os.PathLike[str],
+    identity: Mapping[str, Any],
+    n_key_steps: int,
+    n_clusters: int | None = None,
+    stride: int = STRIDE,
+) -> pd.DataFrame:
+    """Score the decoded key steps of one task and write the tidy table of scores.
+
+    Besides precision, recall, F1 and IoU every protocol gets ``n_videos`` (scored), ``n_skipped`` (unusable),
+    ``n_unscored`` (without annotation) and ``degenerate`` (1 for a collapsed run), and those of scope
+    ``task`` get ``order_tau``.
+
+    Parameters
+    ----------
+    manifest_csv
+        The videos of the task; only rows with status ``ok`` are scored.
+    annotations_csv
+        True segments ``video,start_s,end_s,key_step``; steps numbered 1..K_gt.
+    segments_csv
+        Decoded segments in both scopes.
+    diagnostics_json
+        What the decoder says about itself: ``K``, and ``degenerate`` for the whole and in ``task`` and
+        ``video``. When None, an answer of one label is degenerate.
+    output_csv
+        Where the scores go.
+    identity
+        ``dataset``, ``task``, ``method``, ``decoder``, ``seed``: repeated in every row.
+    n_key_steps
+        K_gt of the task, whether or not all steps occur.
+    n_clusters
+        K of the decoder, whether or not all clusters are used; None to read it from the diagnostics.
+    stride
+        Every stride-th native frame is scored.
+
+    Raises
+    ------
+    RgwotError
+        When no video can be scored, or a file does not fit the others.
+    """
+    if set(identity) != set(IDENTITY):
+        raise ValueError(f"identity: got {sorted(identity)}, expected {sorted(IDENTITY)}")
+    manifest = _read(manifest_csv, MANIFEST_COLUMNS, "a manifest")
+    annotations = _read(annotations_csv, ANNOTATION_COLUMNS, "annotations")
+    segments = _read(segments_csv, SEGMENT_COLUMNS, "decoded segments")
+    diagnostics = {} if diagnostics_json is None else read_diagnostics(diagnostics_json)
+    outside = annotations[(annotations["key_step"] < 1) | (annotations["key_step"] > n_key_steps)]
+    if len(outside):
+        row = outside.iloc[0]
+        raise RgwotError(
+            f"{annotations_csv}: video {row['video']!r}: found key step {row['key_step']}, expected 1 to "
+            f"{n_key_steps}; check the number of key steps of the task"
+        )
+    clusters = n_clusters if n_clusters is not None else diagnostics.get("K")
+    if not isinstance(clusters, int) or clusters < 1:
+        raise RgwotError(
+            f"{diagnostics_json or segments_csv}: found K {clusters!r}, expected the number of clusters; "
+            "decode again"
+        )
+    videos, skipped, unscored = label_videos(manifest, annotations, segments, stride)
+    if skipped:
+        log.warning(
+            "%s: %d of %d videos skipped: %s",
+            identity["task"],
+            len(skipped),
+            len(manifest),
+            ", ".join(skipped),
+        )
+    if not videos:
+        raise RgwotError(
+            f"task {identity['dataset']}/{identity['task']}: found no video to score among {len(manifest)} "
+            f"({len(skipped)} skipped, {len(unscored)} without annotation); "
+            "expected one with annotation and decoded key steps"
+        )
+    for scope in SCOPES:
+        units = [video.prediction[scope] for video in videos]
+        used = [len(np.unique(labels)) for labels in ([np.concatenate(units)] if scope == "task" else units)]
+        if max(used) > clusters:
+            raise RgwotError(
+                f"{segments_csv}: found {max(used)} different key steps in scope {scope!r}, "
+                f"expected at most K={clusters}"
+            )
+    scores = score_table(videos, n_key_steps, clusters)
+    collapsed = {
+        scope: _told(diagnostics, scope) if diagnostics else one_label(videos, scope) for scope in SCOPES
+    }
+    extra = []
+    for protocol, background, rule in (
+        scores[["protocol", "background", "label_rule"]].drop_duplicates().to_numpy()
+    ):
+        scope = PROTOCOLS[protocol].scope
+        counts = {"n_skipped": len(skipped), "n_unscored": len(unscored), "degenerate": int(collapsed[scope])}
+        extra += [(protocol, background, rule, metric, float(value)) for metric, value in counts.items()]
+    table = pd.concat([scores, pd.DataFrame(extra, columns=scores.columns)], ignore_index=True)
+    for position, column in enumerate(IDENTITY):
+        table.insert(position, column, identity[column])
+    write_csv(table[list(COLUMNS)], output_csv)
+    return table

@@ -1,0 +1,171 @@
+"""The four ways in which this field scores key steps, as data and as one function (methods 6.1 to 6.3).
+
+Published rows come from different protocols and must not be compared with each other: RGWOT and VAOT are
+scored by ``micro_video``, OPEL by ``macro_video``, CnC by ``macro_task``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rgwot.evaluation.metrics import IntArray, Matching, Scores, contingency, f1, macro, match, micro, strict
+
+BACKGROUNDS = ("with", "without")
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How one protocol scores: on which clustering, in which unit, by which ratio.
+
+    ``scope`` is ``video`` (one clustering per video, every video a scoring unit) or ``task`` (one clustering
+    for all videos, pooled into one unit).
+    """
+
+    name: str
+    letter: str
+    scope: str
+    score: Callable[[npt.ArrayLike, Matching], Scores]
+    description: str
+
+
+PROTOCOLS: Mapping[str, Protocol] = {
+    protocol.name: protocol
+    for protocol in (
+        Protocol("micro_video", "A", "video", micro, "per video, all matched frames together"),
+        Protocol("macro_video", "B", "video", macro, "per video, mean over the key steps"),
+        Protocol("macro_task", "C", "task", macro, "videos pooled, mean over the key steps"),
+        Protocol("strict_task", "D", "task", strict, "videos pooled, every frame counts: accuracy"),
+    )
+}
+
+
+class Result(NamedTuple):
+    """Scores of one task under one protocol; NaN throughout when no video has a frame to score."""
+
+    precision: float
+    recall: float
+    f1: float
+    iou: float
+    n_videos: int
+
+
+class Unit(NamedTuple):
+    """One scoring unit: frames kept, their classes from 0, their clusters from 0, and both universe sizes."""
+
+    truth: IntArray
+    prediction: IntArray
+    n_classes: int
+    n_clusters: int
+
+
+def keep(truth: IntArray, background: str) -> npt.NDArray[np.bool_]:
+    """Return which frames are scored: all of them, or only those of a key step.
+
+    Raises
+    ------
+    ValueError
+        When ``background`` is neither ``with`` nor ``without``.
+    """
+    if background not in BACKGROUNDS:
+        raise ValueError(f"background: got {background!r}, expected one of {BACKGROUNDS}")
+    return np.ones(truth.shape, dtype=np.bool_) if background == "with" else truth > 0
+
+
+def unit(
+    truth: npt.ArrayLike,
+    prediction: npt.ArrayLike,
+    n_key_steps: int,
+    n_clusters: int,
+    background: str = "with",
+) -> Unit:
+    """Prepare one scoring unit.
+
+    With background, class 0 is a class like any other and G = K_gt + 1. Without, frames whose true label is
+    0 are dropped before anything else and G = K_gt. Classes that do not occur stay in the universe. Predicted
+    labels may be any whole numbers; at most ``n_clusters`` different ones.
+
+    Parameters
+    ----------
+    truth
+        (T,) true key steps: 0 background, 1..K_gt.
+    prediction
+        (T,) predicted labels; 0 is an ordinary cluster.
+    n_key_steps
+        K_gt.
+    n_clusters
+        K, the clusters the decoder could use.
+    background
+        ``with`` or ``without``.
+    """
+    g = np.asarray(truth, dtype=np.int64)
+    c = np.asarray(prediction, dtype=np.int64)
+    if g.ndim != 1 or g.shape != c.shape:
+        raise ValueError(f"labels: got shapes {g.shape} and {c.shape}, expected two of shape (T,)")
+    if g.size and (g.min() < 0 or g.max() > n_key_steps):
+        raise ValueError(f"truth: got labels {g.min()}..{g.max()}, expected 0..{n_key_steps}")
+    used, columns = np.unique(c, return_inverse=True)
+    if len(used) > n_clusters:
+        raise ValueError(
+            f"prediction: got {len(used)} different labels, expected at most n_clusters={n_clusters}"
+        )
+    kept = keep(g, background)
+    first = 0 if background == "with" else 1
+    return Unit(g[kept] - first, columns[kept].astype(np.int64), n_key_steps + 1 - first, n_clusters)
+
+
+def score(
+    protocol: Protocol,
+    truths: Sequence[npt.ArrayLike],
+    predictions: Sequence[npt.ArrayLike],
+    n_key_steps: int,
+    n_clusters: int,
+    background: str = "with",
+) -> Result:
+    """Score the videos of one task under one protocol.
+
+    Precision, recall and IoU are averaged over the units; F1 = 2PR/(P+R) is computed from the averaged P and
+    R, not averaged itself (methods 6.1). Videos without a frame to score (no key step at all, without
+    background) are left out and do not count in ``n_videos``.
+
+    Parameters
+    ----------
+    protocol
+        An entry of `PROTOCOLS`.
+    truths, predictions
+        One array (T_v,) per video, labels as in `unit`. For protocols of scope ``task`` the predicted labels
+        mean the same thing in all videos.
+    n_key_steps, n_clusters
+        K_gt and K.
+    background
+        ``with`` or ``without``.
+
+    Examples
+    --------
+    >>> score(PROTOCOLS["micro_video"], [[0, 0, 1, 1]], [[5, 5, 5, 2]], n_key_steps=1, n_clusters=2)
+    Result(precision=0.75, recall=0.75, f1=0.75, iou=0.6, n_videos=1)
+    """
+    if len(truths) != len(predictions):
+        raise ValueError(
+            f"videos: got {len(truths)} truths and {len(predictions)} predictions, expected as many"
+        )
+    pairs = [
+        (np.asarray(g, dtype=np.int64), np.asarray(c, dtype=np.int64))
+        for g, c in zip(truths, predictions, strict=True)
+    ]
+    scored = [(g, c) for g, c in pairs if keep(g, background).any()]
+    if not scored:
+        return Result(float("nan"), float("nan"), float("nan"), float("nan"), 0)
+    groups = scored
+    if protocol.scope == "task":
+        groups = [(np.concatenate([g for g, _ in scored]), np.concatenate([c for _, c in scored]))]
+    values = []
+    for truth, prediction in groups:
+        overlap = contingency(*unit(truth, prediction, n_key_steps, n_clusters, background))
+        values.append(protocol.score(overlap, match(overlap)))
+    precision, recall, iou = (float(value) for value in np.mean(values, axis=0))
+    return Result(precision, recall, f1(precision, recall), iou, len(scored))

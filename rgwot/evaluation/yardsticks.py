@@ -1,0 +1,180 @@
+"""How hard a set of videos is, before any method has seen it: two yardsticks on raw features.
+
+K-means on pooled features says how much the pictures give away by themselves (low is fair); a supervised probe
+says how much of the answer is in the features at all (high is fair).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def kmeans_yardstick(
+    pooled: Sequence[Array], labels: Sequence[Array], K: int, seed: int = 0, restarts: int = 4
+) -> dict[str, float]:
+    """Strict F1 without background of k-means on pooled features, one clustering for all videos.
+
+    All frames are clustered, background included; then only frames of key steps are scored, pooled over the
+    videos under one Hungarian matching. Frames of unmatched clusters stay in the denominators, so that
+    precision, recall and F1 equal the share of key-step frames labelled right (methods 6, protocol D).
+
+    Parameters
+    ----------
+    pooled
+        Per video average-pooled features ``(T, C)``.
+    labels
+        Per video key steps ``(T,)``: 1 to K, 0 for background.
+    K
+        Number of clusters.
+    seed
+        Seeds the starts of k-means.
+    restarts
+        Number of starts; the one with the least inertia counts.
+
+    Returns
+    -------
+    dict
+        ``kmeans_f1`` in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If features and labels do not fit together, or no frame shows a key step.
+    """
+    from scipy.optimize import linear_sum_assignment
+    from sklearn.cluster import KMeans
+
+    _check(pooled, labels)
+    truth = np.concatenate(list(labels))
+    clusters = KMeans(K, n_init=restarts, random_state=seed).fit_predict(_float32(pooled))
+    shown = truth > 0
+    counts = np.zeros((K, int(truth.max())), dtype=np.int64)
+    np.add.at(counts, (clusters[shown], truth[shown] - 1), 1)
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    return {"kmeans_f1": float(counts[rows, columns].sum() / shown.sum())}
+
+
+def probe_yardstick(maps: Sequence[Array], labels: Sequence[Array], grid: int = 3) -> dict[str, float]:
+    """Accuracy of a supervised probe on key-step frames, leaving one video out at a time.
+
+    Logistic regression (L2, C = 1) on feature maps max-pooled to ``grid`` x ``grid`` and standardised per
+    dimension with the mean and deviation of the training videos.
+
+    Parameters
+    ----------
+    maps
+        Per video feature maps ``(T, C, h, w)``.
+    labels
+        Per video key steps ``(T,)``: 1 to K, 0 for background, which is left out.
+    grid
+        Cells per side after pooling.
+
+    Returns
+    -------
+    dict
+        ``probe_accuracy`` in [0, 1], over the key-step frames of all videos.
+
+    Raises
+    ------
+    ValueError
+        If maps and labels do not fit together, fewer than two videos show key steps, or all show one step.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    _check(maps, labels)
+    truth = [np.asarray(label) for label in labels]
+    features = [
+        max_pool(video[label > 0], grid).reshape(int((label > 0).sum()), -1)
+        for video, label in zip(maps, truth, strict=True)
+    ]
+    truth = [label[label > 0] for label in truth]
+    used = [index for index, label in enumerate(truth) if label.size]
+    if len(used) < 2:
+        raise ValueError(f"found {len(used)} videos with key steps; expected at least 2 to leave one out")
+    right = total = 0
+    for held in used:
+        rest = [index for index in used if index != held]
+        train = np.concatenate([truth[index] for index in rest])
+        if np.unique(train).size < 2:
+            raise ValueError("found one key step in the training videos; expected at least 2 different ones")
+        scaler = StandardScaler().fit(np.concatenate([features[index] for index in rest]))
+        probe = LogisticRegression(C=1.0, max_iter=200, tol=1e-3)
+        # With more dimensions than frames the solution lies in the span of the frames: fit it there, faster.
+        inner = scaler.transform(np.concatenate([features[index] for index in rest]))
+        basis = np.linalg.qr(inner.T)[0] if inner.shape[0] < inner.shape[1] else np.eye(inner.shape[1])
+        probe.fit(inner @ basis, train)
+        guess = probe.predict(scaler.transform(features[held]) @ basis)
+        right += int((guess == truth[held]).sum())
+        total += truth[held].size
+    return {"probe_accuracy": right / total}
+
+
+def largest_step_share(labels: Sequence[Array]) -> dict[str, float]:
+    """Share of the key-step frames of all videos that the most frequent step holds.
+
+    Parameters
+    ----------
+    labels
+        Per video key steps ``(T,)``: 1 to K, 0 for background.
+
+    Returns
+    -------
+    dict
+        ``largest_step_share`` in (0, 1]: what one label everywhere scores strictly without background.
+
+    Raises
+    ------
+    ValueError
+        If no frame shows a key step.
+    """
+    counts = np.bincount(np.concatenate(list(labels)).astype(np.int64))[1:]
+    if counts.sum() == 0:
+        raise ValueError("found background only; expected frames of at least one key step")
+    return {"largest_step_share": float(counts.max() / counts.sum())}
+
+
+def max_pool(maps: Array, grid: int) -> NDArray[np.float32]:
+    """Max-pool feature maps ``(T, C, h, w)`` to ``(T, C, grid, grid)`` float32.
+
+    Cells are those of adaptive pooling: cell ``i`` covers rows floor(i h / grid) to ceil((i + 1) h / grid).
+
+    Raises
+    ------
+    ValueError
+        If the maps are smaller than the grid.
+    """
+    height, width = maps.shape[-2:]
+    if min(height, width) < grid:
+        raise ValueError(f"maps {maps.shape}; expected at least {grid} x {grid} cells")
+    result = np.empty((*maps.shape[:2], grid, grid), dtype=np.float32)
+    for row in range(grid):
+        for column in range(grid):
+            cell = maps[
+                :,
+                :,
+                row * height // grid : -(-(row + 1) * height // grid),
+                column * width // grid : -(-(column + 1) * width // grid),
+            ]
+            result[:, :, row, column] = cell.max(axis=(2, 3))
+    return result
+
+
+def _float32(parts: Sequence[Array]) -> NDArray[np.float32]:
+    return np.concatenate([np.asarray(part, dtype=np.float32) for part in parts])
+
+
+def _check(features: Sequence[Array], labels: Sequence[Array]) -> None:
+    found, expected = [len(part) for part in features], [len(part) for part in labels]
+    if found != expected:
+        raise ValueError(
+            f"found features of {found} frames and labels of {expected}; expected the same per video"
+        )
+    if not any((np.asarray(label) > 0).any() for label in labels):
+        raise ValueError("found background only; expected frames of at least one key step")

@@ -1,0 +1,250 @@
+"""Experiment ids: ``base[@key=value[,key=value...]]`` for methods and for decoders, and the settings they stand for.
+
+One experiment has one spelling, so it has one path and is computed once: symbols replace dotted keys, keys stand in
+alphabetical order, numbers are printed as Python prints them, and a key that equals the default is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from rgwot.config import Config, Settings, build, defaults, flatten
+from rgwot.errors import RgwotError, nearest
+
+SYMBOLS: Mapping[str, str] = {
+    "alpha": "ot.alpha",
+    "epsilon": "ot.epsilon",
+    "rho": "ot.rho",
+    "r": "ot.r",
+    "zeta": "ot.zeta",
+    "tau": "loss.tau",
+    "beta": "cidm.beta",
+    "lambda": "cidm.lambda",
+    "sigma": "cidm.sigma",
+    "N": "train.N",
+    "c": "encoder.c",
+    "D": "encoder.D",
+    "K": "decode.K",
+    "m": "decode.m",
+}
+METHOD_BLOCKS = ("ot", "cidm", "loss", "encoder", "train", "data")
+DECODER_BLOCKS = ("decode", "graphcut")
+ID = re.compile(r"(?P<base>[a-z][a-z0-9_-]*)(@(?P<keys>[^/]+))?")
+VALUE = re.compile(r"[A-Za-z0-9.+-]+")
+
+
+@dataclass(frozen=True)
+class Family:
+    """A named method: what it changes against the defaults, and whether an encoder is trained."""
+
+    name: str
+    description: str
+    trained: bool = True
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A named decoder: which keys it reads, and whether it reads embeddings or only the manifest."""
+
+    name: str
+    description: str
+    keys: tuple[str, ...]
+    trivial: bool = False
+
+
+FAMILIES: Mapping[str, Family] = {
+    family.name: family
+    for family in (
+        Family("rgwot", "the paper, our reading where it is silent"),
+        Family(
+            "rgwot-parity",
+            "what the public code computes, on frozen features",
+            overrides={
+                "ot.solver": "parity",
+                "cidm.unit": "native_frames",
+                "cidm.sigma": 300.0,
+                "cidm.reduction": "sum",
+                "encoder.batch_norm": "per_video",
+                "decode.m": 2.0,
+                "graphcut.metric": "linear",
+                "graphcut.unary": 0.2,
+                "graphcut.unary_per": "sample",
+            },
+        ),
+        Family("rgwot-plus", "an active structural prior, both directions", overrides={"ot.r": 0.1, "loss.symmetric": True}),
+        Family("vaot", "RGWOT without the contrastive term", overrides={"cidm.beta": 0.0}),
+        Family("raw", "conv4c averaged over space, L2-normalised; nothing is trained", trained=False),
+        Family("none", "no features at all, for the trivial answers", trained=False),
+    )
+}
+_CMEANS = ("decode.K", "decode.m", "decode.max_iterations", "decode.tolerance")
+_GRAPHCUT = ("graphcut.unary", "graphcut.unary_per", "graphcut.pairwise", "graphcut.metric", "graphcut.solver")
+DECODERS: Mapping[str, Decoder] = {
+    decoder.name: decoder
+    for decoder in (
+        Decoder("graphcut", "fuzzy C-means, then a graph cut on the temporal chain", _CMEANS + _GRAPHCUT),
+        Decoder("kmeans", "k-means, no smoothing", ("decode.K",)),
+        Decoder("one_label", "one key step everywhere", (), trivial=True),
+        Decoder("uniform", "K equal segments", ("decode.K",), trivial=True),
+        Decoder("random", "an independent uniform label per scored frame", ("decode.K",), trivial=True),
+    )
+}
+
+
+def split_id(text: str) -> tuple[str, dict[str, str]]:
+    """Split an id into its base and its keys, as written.
+
+    >>> split_id("rgwot@alpha=0.5,beta=0")
+    ('rgwot', {'alpha': '0.5', 'beta': '0'})
+    """
+    match = ID.fullmatch(text)
+    if match is None:
+        raise RgwotError(f"experiment {text!r}: expected base[@key=value[,key=value]], base like rgwot or graphcut")
+    keys: dict[str, str] = {}
+    for part in match["keys"].split(",") if match["keys"] else ():
+        key, equals, value = part.partition("=")
+        if not equals or not VALUE.fullmatch(value):
+            raise RgwotError(f"experiment {text!r}: found {part!r}, expected key=value such as alpha=0.5")
+        if key in keys:
+            raise RgwotError(f"experiment {text!r}: key {key!r} stands twice")
+        keys[key] = value
+    return match["base"], keys
+
+
+def join_id(base: str, keys: Mapping[str, str]) -> str:
+    """Put an id together, keys in alphabetical order (upper case first, as sorted by code point)."""
+    return base + ("@" + ",".join(f"{key}={keys[key]}" for key in sorted(keys)) if keys else "")
+
+
+class Experiments:
+    """The experiments of one configuration: canonical ids and resolved settings.
+
+    Precedence: family < ``config.yaml`` < ``datasets.<name>.settings`` < keys of the id. A value of ``config.yaml``
+    counts where it differs from the shipped default: it is then meant for every method, while a constant left as
+    shipped does not undo what makes a family a family.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        shipped = defaults()
+        mine = flatten(config.model_dump(by_alias=True, include=set(Settings.model_fields)))
+        self._changed = {key: value for key, value in mine.items() if value != shipped[key]}
+        self._per_dataset = {
+            name: flatten(entry.settings) for name, entry in config.datasets.items()
+        }
+        self._overridden = {key for values in self._per_dataset.values() for key in values}
+        self.method = lru_cache(maxsize=None)(self._method)
+        self.decoder = lru_cache(maxsize=None)(self._decoder)
+        self.settings = lru_cache(maxsize=None)(self._settings)
+
+    def _method(self, text: str) -> str:
+        """Return the canonical spelling of a method id.
+
+        Raises
+        ------
+        RgwotError
+            For a malformed id, an unknown base, key or value; names the nearest known one.
+        """
+        base, written = split_id(text)
+        if base not in FAMILIES:
+            raise RgwotError(f"method {text!r}: unknown base {base!r}; {nearest(base, FAMILIES)}")
+        family = FAMILIES[base]
+        if written and not family.trained:
+            raise RgwotError(f"method {text!r}: {base} takes no keys, nothing is trained; expected {base!r}")
+        allowed = [key for key in defaults() if key.split(".")[0] in METHOD_BLOCKS]
+        values = self._values(text, written, allowed, family)
+        # Equalities between families follow from their data: of all spellings of the same settings the one with the
+        # fewest keys is used (rgwot@beta=0 is vaot, vaot@beta=1 is rgwot), and on a tie the family listed first.
+        meant = {**self._base_values(family), **values}
+        spellings = []
+        for candidate in FAMILIES.values():
+            if candidate.trained and _beyond_training(candidate) == _beyond_training(family):
+                own = self._base_values(candidate)
+                spellings.append((candidate.name, {key: meant[key] for key in allowed if self._told(key, meant, own, values)}))
+            elif candidate is family:
+                return family.name
+        name, keys = min(spellings, key=lambda spelling: len(spelling[1]))
+        return join_id(name, _spelt(keys))
+
+    def _decoder(self, text: str, method: str) -> str:
+        """Return the canonical spelling of a decoder id under a method."""
+        base, written = split_id(text)
+        if base not in DECODERS:
+            raise RgwotError(f"decoder {text!r}: unknown base {base!r}; {nearest(base, DECODERS)}")
+        family = FAMILIES[split_id(self.method(method))[0]]
+        if DECODERS[base].trivial != (family.name == "none"):
+            fitting = [name for name, decoder in DECODERS.items() if decoder.trivial == (family.name == "none")]
+            raise RgwotError(
+                f"decoder {text!r}: does not go with method {family.name!r}; expected one of {', '.join(fitting)}"
+            )
+        values = self._values(text, written, DECODERS[base].keys, family)
+        own = self._base_values(family)
+        return join_id(base, _spelt({key: values[key] for key in values if self._told(key, values, own, values)}))
+
+    def _settings(self, method: str, decoder: str | None, dataset: str) -> Settings:
+        """Return everything the experiment is made with on a dataset."""
+        base, written = split_id(self.method(method))
+        values = dict(self._base_values(FAMILIES[base]))
+        values |= self._per_dataset.get(dataset, {})
+        where = method
+        for part in (written, split_id(decoder)[1] if decoder else {}):
+            values |= {SYMBOLS.get(key, key): _parse(value) for key, value in part.items()}
+        if decoder:
+            where = f"{method}/{decoder}"
+        return build(values, where)
+
+    def _base_values(self, family: Family) -> dict[str, Any]:
+        return {**defaults(), **family.overrides, **self._changed}
+
+    def _values(
+        self, text: str, written: Mapping[str, str], allowed: tuple[str, ...] | list[str], family: Family
+    ) -> dict[str, Any]:
+        short = {dotted: symbol for symbol, dotted in SYMBOLS.items()}
+        known = {short.get(key, key) for key in allowed} | set(allowed)
+        values: dict[str, Any] = {}
+        for key, value in written.items():
+            dotted = SYMBOLS.get(key, key)
+            if dotted not in allowed:
+                raise RgwotError(f"experiment {text!r}: unknown key {key!r}; {nearest(key, known)}")
+            if dotted in values:
+                raise RgwotError(f"experiment {text!r}: {key!r} and {short[dotted]!r} are the same key")
+            values[dotted] = _parse(value)
+        checked = flatten(build({**self._base_values(family), **values}, f"experiment {text!r}").model_dump(by_alias=True))
+        return {key: checked[key] for key in values}
+
+    def _told(self, key: str, meant: Mapping[str, Any], own: Mapping[str, Any], written: Mapping[str, Any]) -> bool:
+        """Whether a key has to stand in an id: it differs, or a dataset overrides it and the id decides."""
+        return bool(meant[key] != own[key]) or (key in written and key in self._overridden)
+
+
+def _beyond_training(family: Family) -> dict[str, Any]:
+    return {key: value for key, value in family.overrides.items() if key.split(".")[0] not in METHOD_BLOCKS}
+
+
+def _spelt(values: Mapping[str, Any]) -> dict[str, str]:
+    short = {dotted: symbol for symbol, dotted in SYMBOLS.items()}
+    return {short.get(key, key): _print(value) for key, value in values.items()}
+
+
+def _parse(value: str) -> Any:
+    if value in ("true", "false"):
+        return value == "true"
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value
+
+
+def _print(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
+        return str(int(value))
+    return str(value)

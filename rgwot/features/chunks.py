@@ -1,0 +1,255 @@
+"""The graph of chunks that turns one video into one store: decode, map, write.
+
+A chunk is one shard of the store, 64 sampled frames. One child process decodes the video from front to back
+for all chunks, since opening a file scans the whole of it; the network works on one chunk while the next is
+decoded and the last is written. Decoding waits for the chunk two before, so memory holds three chunks for any
+length of the video.
+
+The unfinished store lies beside the output, under a name that depends on the settings and on the source, with
+a mark per finished chunk. A job that was killed continues there; the finished store is renamed into place.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import itertools
+import json
+import logging
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from dask.base import compute
+from dask.delayed import delayed
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from rgwot.features.backbone import CHANNELS, Backbone, map_size
+from rgwot.features.store import SHARD, StoreWriter
+from rgwot.files import write_json
+from rgwot.video import FrameReader, VideoError, VideoInfo, read_frames, sample_times
+from rgwot.video.probing import REMEDY
+
+if TYPE_CHECKING:
+    from rgwot.config import FeatureSettings
+
+logger = logging.getLogger(__name__)
+
+_WORKERS = 3
+_LOG_EVERY_S = 30.0
+
+
+def allowed_loss(duration_s: float) -> float:
+    """Return how many seconds at the end of a video may fail to decode unremarked: 1 s or 1 %."""
+    return max(1.0, 0.01 * duration_s)
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Frames of one shard, ``(n, size, size, 3)`` uint8, or their maps, ``(n, 1024, h, w)`` float16."""
+
+    shard: int
+    content: NDArray[Any]
+    decoders: dict[str, str]
+    failures: list[str]
+
+
+class Extraction:
+    """The extraction of one video, continued where an earlier run left it.
+
+    Parameters
+    ----------
+    video, info
+        The file and its facts.
+    output
+        Where the finished store goes.
+    settings
+        The block ``features`` of the configuration.
+    attributes
+        What is recorded about settings and source; they also name the unfinished store.
+    backbone
+        The network, on the device it is to run on.
+    """
+
+    def __init__(
+        self,
+        video: Path,
+        output: Path,
+        info: VideoInfo,
+        settings: FeatureSettings,
+        attributes: Mapping[str, Any],
+        backbone: Backbone,
+    ) -> None:
+        self._video, self._output, self._info, self._settings = video, output, info, settings
+        self._attributes = dict(attributes)
+        self._backbone = backbone
+        self._times = sample_times(info.duration_s, settings.fps)
+        key = {**self._attributes, "reader": settings.reader, "batch": settings.batch}
+        self._folder = _side_folder(output, key)
+        self._store = StoreWriter(self._folder / "store.zarr", self._times, map_size(settings.size))
+        self._frames: Iterator[NDArray[np.uint8]] = iter(())
+        self._reader: FrameReader | None = None
+        self._progress: Callable[[int], None] = lambda _frames: None
+
+    @property
+    def _shards(self) -> range:
+        return range(-(-len(self._times) // SHARD))
+
+    def run(self) -> None:
+        """Compute the chunks that are not marked as finished."""
+        missing = [shard for shard in self._shards if not self._mark(shard).exists()]
+        if not missing:
+            return
+        wanted = np.concatenate([self._times_of(shard) for shard in missing])
+        with (
+            read_frames(
+                self._video,
+                wanted,
+                self._settings.size,
+                self._settings.reader,
+                self._settings.timeout_s,
+                self._settings.batch,
+            ) as reader,
+            _progress(self._video.name, len(self._times), len(self._times) - len(wanted)) as progress,
+        ):
+            self._reader, self._progress = reader, progress
+            self._frames = (frame for _, frames in reader for frame in frames)
+            tasks = self._graph(missing)
+            compute(*tasks, scheduler="threads", num_workers=_WORKERS)  # type: ignore[no-untyped-call]
+
+    def finish(self, on_bad_video: Literal["fail", "skip"]) -> None:
+        """Judge what decoded, complete the store and move it into place.
+
+        Raises
+        ------
+        VideoError
+            When ``on_bad_video`` is ``fail`` and more than `allowed_loss` of the video is missing.
+        """
+        marks = [json.loads(self._mark(shard).read_text(encoding="utf-8")) for shard in self._shards]
+        frames = sum(mark["frames"] for mark in marks)
+        lost_s = (len(self._times) - frames) / self._settings.fps
+        status, reason = "ok", ""
+        if lost_s > allowed_loss(self._info.duration_s):
+            end_s = self._times[frames]
+            clauses = "; ".join(marks[-1]["failures"])
+            status = "partial"
+            reason = f"only the first {end_s:.1f} of {self._info.duration_s:.1f} s decode ({clauses})"
+            if on_bad_video == "fail":
+                raise VideoError(self._video, f"{reason}; {REMEDY}, or keep what decodes: on_bad_video: skip")
+            logger.warning("%s: %s", self._video, reason)
+        decoders = {name: version for mark in marks for name, version in mark["decoders"].items()}
+        self._store.finish(
+            frames,
+            {
+                **self._attributes,
+                "decoder": "+".join(decoders),
+                "decoder_version": "+".join(decoders.values()),
+                "duration_s": self._info.duration_s,
+                "native_fps": str(self._info.fps),
+                "width": self._info.width,
+                "height": self._info.height,
+                "status": status,
+                "reason": reason,
+            },
+        )
+        if self._output.exists():
+            shutil.rmtree(self._output)
+        os.replace(self._folder / "store.zarr", self._output)
+        shutil.rmtree(self._folder)
+
+    def _graph(self, shards: Sequence[int]) -> list[Any]:
+        """Return one chain decode, map, write per shard, tied to its neighbours where order matters."""
+        decode = delayed(self._decode, pure=False)
+        to_maps = delayed(self._to_maps, pure=False)
+        write = delayed(self._write, pure=False)
+        decoded: list[Any] = []
+        mapped: list[Any] = []
+        written: list[Any] = []
+        for shard in shards:
+            # The frames come in order; waiting for the write of the chunk two before bounds the memory.
+            decoded.append(decode(shard, decoded[-1:], written[-2:-1]))
+            # Two chunks in the network at once would fight for its threads.
+            mapped.append(to_maps(decoded[-1], mapped[-1:]))
+            written.append(write(mapped[-1]))
+        return written
+
+    def _decode(self, shard: int, *_after: Any) -> _Chunk:
+        if self._reader is None:
+            raise RuntimeError("decoding before run() opened the reader")
+        frames = list(itertools.islice(self._frames, len(self._times_of(shard))))
+        side = self._settings.size
+        pixels = np.stack(frames) if frames else np.empty((0, side, side, 3), dtype=np.uint8)
+        decoders = zip(self._reader.reader.split("+"), self._reader.version.split("+"), strict=True)
+        return _Chunk(shard, pixels, dict(decoders), list(self._reader.failures))
+
+    def _to_maps(self, chunk: _Chunk, *_after: Any) -> _Chunk:
+        return replace(chunk, content=conv4c(self._backbone, chunk.content, self._settings.batch))
+
+    def _write(self, chunk: _Chunk) -> None:
+        self._store.write(chunk.shard, chunk.content)
+        mark = {"frames": len(chunk.content), "decoders": chunk.decoders, "failures": chunk.failures}
+        write_json(mark, self._mark(chunk.shard))
+        self._progress(len(chunk.content))
+
+    def _times_of(self, shard: int) -> NDArray[np.float64]:
+        return self._times[shard * SHARD : (shard + 1) * SHARD]
+
+    def _mark(self, shard: int) -> Path:
+        return self._folder / f"shard-{shard}.json"
+
+
+def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> NDArray[np.float16]:
+    """Run the network over frames ``(T, H, W, 3)`` in batches; ``(T, 1024, h, w)`` float16."""
+    sides = [map_size(side) for side in frames.shape[1:3]]
+    maps = np.empty((len(frames), CHANNELS, *sides), dtype=np.float16)
+    device = backbone.mean.device
+    # The last bits of a map may not depend on which convolution was fastest on the day.
+    with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False):
+        for start in range(0, len(frames), batch):
+            pixels = torch.from_numpy(frames[start : start + batch]).to(device)
+            maps[start : start + batch] = backbone(pixels).half().cpu().numpy()
+    return maps
+
+
+@contextmanager
+def _progress(name: str, total: int, done: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function that is told of finished frames: a bar on a terminal, else a log line now and then."""
+    if sys.stderr.isatty():
+        with tqdm(total=total, initial=done, desc=name, unit="frame") as bar:
+            yield lambda frames: None if bar.update(frames) else None
+        return
+    last = time.monotonic()
+
+    def tell(frames: int) -> None:
+        nonlocal done, last
+        done += frames
+        if time.monotonic() - last > _LOG_EVERY_S:
+            last = time.monotonic()
+            logger.info("%s: %d of %d frames", name, done, total)
+
+    yield tell
+
+
+def side_folders(output: Path) -> list[Path]:
+    """Return the folders of unfinished stores beside an output, whatever their settings."""
+    return sorted(output.parent.glob(f".{glob.escape(output.name)}.*.partial"))
+
+
+def _side_folder(output: Path, key: Mapping[str, Any]) -> Path:
+    """Return the folder of the unfinished store and remove those of other settings or sources."""
+    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
+    folder = output.parent / f".{output.name}.{digest}.partial"
+    for stale in side_folders(output):
+        if stale != folder:
+            shutil.rmtree(stale)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

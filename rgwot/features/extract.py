@@ -1,0 +1,196 @@
+"""The stage that turns a video of a manifest into its feature store."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+import torch
+
+from rgwot import __version__
+from rgwot.errors import RgwotError, nearest
+from rgwot.features import backbone as network
+from rgwot.features.backbone import Backbone, load_backbone, map_size, weights_digest
+from rgwot.features.chunks import Extraction, side_folders
+from rgwot.features.store import StoreWriter
+from rgwot.files import replacing
+from rgwot.video import VideoError, probe
+
+if TYPE_CHECKING:
+    from rgwot.config import FeatureSettings
+
+logger = logging.getLogger(__name__)
+
+
+def identity(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]:
+    """Return the attributes two stores must share for their features to be comparable."""
+    return {
+        "backbone": network.NAME,
+        "layer": network.LAYER,
+        "weights_sha256": weights_sha256,
+        "transform": network.TRANSFORM,
+        "size": settings.size,
+        "fps": settings.fps,
+        "precision": settings.precision,
+    }
+
+
+def extract_video(
+    manifest: str | os.PathLike[str],
+    root: str | os.PathLike[str],
+    video: str,
+    output: str | os.PathLike[str],
+    settings: FeatureSettings,
+    *,
+    on_bad_video: Literal["fail", "skip"] = "fail",
+    threads: int = 1,
+    device: str = "auto",
+) -> None:
+    """Write the feature store of one row of a manifest; see `extract`.
+
+    Parameters
+    ----------
+    manifest
+        CSV with the columns ``video,path,status,reason`` and more. One marked ``skipped`` is not opened.
+    root
+        The folder that ``path`` is relative to.
+    video
+        Id of the row.
+    output, settings, on_bad_video, threads, device
+        See `extract`.
+
+    Raises
+    ------
+    RgwotError
+        When the manifest has no such video, and whenever `extract` does.
+    """
+    table = pd.read_csv(manifest, dtype=str, keep_default_na=False)
+    rows = table[table["video"] == video]
+    if rows.empty:
+        raise RgwotError(f"{manifest}: no video {video!r}; {nearest(video, table['video'])}")
+    row = rows.iloc[0]
+    extract(
+        Path(root) / row["path"],
+        output,
+        settings,
+        on_bad_video=on_bad_video,
+        threads=threads,
+        device=device,
+        skip_reason=row["reason"] if row["status"] == "skipped" else None,
+    )
+
+
+def extract(
+    video: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    settings: FeatureSettings,
+    *,
+    on_bad_video: Literal["fail", "skip"] = "fail",
+    threads: int = 1,
+    device: str = "auto",
+    skip_reason: str | None = None,
+    backbone: Backbone | None = None,
+) -> None:
+    """Write the feature store of one video.
+
+    Parameters
+    ----------
+    video
+        The video file.
+    output
+        The store, a folder ``{video}.zarr``; an older one is replaced when the new one is complete.
+    settings
+        The block ``features`` of the configuration.
+    on_bad_video
+        What to do with a video that does not decode, or not to its end: ``fail``, or ``skip``, which records
+        a store without frames (``skipped``) or with the frames there are (``partial``), and the reason.
+    threads
+        CPU threads of the network.
+    device
+        ``cpu``, ``cuda`` or ``auto``: a GPU when there is one.
+    skip_reason
+        When given, the video is not opened and a skipped store with this reason is written.
+    backbone
+        A network loaded before, for many videos in one process; default: loaded from the settings.
+
+    Raises
+    ------
+    VideoError
+        For a bad video when ``on_bad_video`` is ``fail``.
+    RgwotError
+        When the weights cannot be had or the device is not there.
+    """
+    video, output = Path(video), Path(output)
+    torch.set_num_threads(threads)
+    target = _device(device)
+    if backbone is None:
+        backbone = load_backbone(settings.weights, settings.seed, settings.precision)
+    attributes = _described(settings, weights_digest(backbone))
+    if skip_reason is not None:
+        _write_skipped(video, output, settings, attributes, skip_reason)
+        return
+    try:
+        info = probe(video)
+        facts = {**attributes, **_source(video)}
+        job = Extraction(video, output, info, settings, facts, backbone.to(target))
+        job.run()
+        job.finish(on_bad_video)
+    except VideoError as error:
+        if on_bad_video == "fail":
+            raise
+        logger.warning("%s, skipped", error)
+        _write_skipped(video, output, settings, attributes, error.reason)
+
+
+def _described(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]:
+    weights = settings.weights
+    return {
+        **identity(settings, weights_sha256),
+        # A path says where the checkpoint was on one machine; its digest says which one it was.
+        "weights": Path(weights).name,
+        "seed": settings.seed if weights == "random" else None,
+        "rgwot_version": __version__,
+    }
+
+
+def _source(video: Path) -> dict[str, Any]:
+    with video.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"source": video.name, "source_bytes": video.stat().st_size, "source_sha256": digest}
+
+
+def _write_skipped(
+    video: Path, output: Path, settings: FeatureSettings, attributes: Mapping[str, Any], reason: str
+) -> None:
+    nothing = {"source": video.name, "source_bytes": 0, "source_sha256": ""}
+    recorded = {
+        **attributes,
+        **(_source(video) if video.is_file() else nothing),
+        "decoder": "",
+        "decoder_version": "",
+        "duration_s": 0.0,
+        "native_fps": "0",
+        "width": 0,
+        "height": 0,
+        "status": "skipped",
+        "reason": reason,
+    }
+    with replacing(output) as temporary:
+        StoreWriter(temporary, np.empty(0), map_size(settings.size)).finish(0, recorded)
+    for unfinished in side_folders(output):
+        shutil.rmtree(unfinished)
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise RgwotError("device cuda: no GPU that torch can use; set device to auto or cpu")
+    return torch.device(name)

@@ -1,0 +1,224 @@
+"""The stage from embeddings to key steps: both scopes, segments, orders, procedures and diagnostics."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.config import Settings
+from rgwot.errors import RgwotError, nearest
+from rgwot.evaluation import collapse
+from rgwot.keysteps.fuzzifier import direction_eigenvalue
+from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.ordering import video_order
+from rgwot.keysteps.outputs import generator_for, write_keysteps
+from rgwot.keysteps.registry import DECODERS
+from rgwot.keysteps.segments import label_segments
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class EmbeddedVideo:
+    """Embeddings (T, D) float64 of one video, sample times (T,) in seconds and its length in seconds."""
+
+    embedding: NDArray[np.float64]
+    time_s: NDArray[np.float64]
+    duration_s: float
+
+
+@dataclass(frozen=True)
+class EmbeddedTask:
+    """Every video of a task by id, in the order of the ids; those without a frame are listed in ``empty``."""
+
+    videos: Mapping[str, EmbeddedVideo]
+    empty: tuple[str, ...]
+    features_fps: float
+    method: str
+
+
+def decode(
+    embeddings_zarr: str | Path, output_dir: str | Path, decoder: str, settings: Settings, seed: int
+) -> dict[str, Any]:
+    """Find the key steps of a task and write them.
+
+    Every video is labelled twice: with the clusters of all videos of the task (scope ``task``) and with
+    clusters of its own (scope ``video``). Cluster k is key step k + 1. Orders and procedures are those of
+    scope ``task``.
+
+    Parameters
+    ----------
+    embeddings_zarr
+        Store with one group per video.
+    output_dir
+        Folder to write; an existing one is replaced as a whole.
+    decoder
+        A name in `rgwot.keysteps.registry.DECODERS`.
+    settings
+        Blocks ``decode`` (with K resolved to a number) and ``graphcut`` are read.
+    seed
+        The same seed gives the same files.
+
+    Returns
+    -------
+    dict
+        The content of ``diagnostics.json``.
+
+    Raises
+    ------
+    RgwotError
+        For an unknown decoder, a K that is not a number, or a store that cannot be used.
+    """
+    if decoder not in DECODERS:
+        raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, DECODERS)}")
+    K = settings.decode.K
+    if not isinstance(K, int):
+        raise RgwotError(
+            f"decoder {decoder!r}: found K = {K!r}, expected the number of key steps it stands for"
+        )
+    task = read_embeddings(embeddings_zarr)
+
+    from threadpoolctl import threadpool_limits
+
+    # Sums over threads depend on their number; one thread gives the same files everywhere.
+    with threadpool_limits(limits=1):
+        joint = _run(list(task.videos.values()), task.features_fps, decoder, K, settings, generator_for(seed))
+        single = {
+            name: _run([video], task.features_fps, decoder, K, settings, generator_for(seed, name))
+            for name, video in task.videos.items()
+        }
+    borders = np.cumsum([len(video.time_s) for video in task.videos.values()])[:-1]
+    key_steps = {
+        "task": dict(zip(task.videos, np.split(joint.decoded.labels + 1, borders), strict=True)),
+        "video": {name: result.decoded.labels + 1 for name, result in single.items()},
+    }
+    segments = {
+        scope: {
+            name: label_segments(video.time_s, key_steps[scope][name], video.duration_s)
+            for name, video in task.videos.items()
+        }
+        for scope in key_steps
+    }
+    orders = {
+        name: video_order(key_steps["task"][name], video.time_s / video.duration_s)
+        for name, video in task.videos.items()
+    }
+    videos = collapse.combine([result.diagnosis for result in single.values()])
+    whole = collapse.combine([joint.diagnosis, videos])
+    diagnostics = {
+        "method": task.method,
+        "decoder": decoder,
+        "K": K,
+        "seed": seed,
+        "features_fps": task.features_fps,
+        "n_videos": len(task.videos),
+        "videos_without_frames": list(task.empty),
+        "degenerate": whole.degenerate,
+        "degenerate_cause": whole.cause,
+        "task": {
+            **joint.facts(),
+            "distinct_labels_per_video": {
+                name: collapse.distinct_labels(labels) for name, labels in key_steps["task"].items()
+            },
+            "segments_per_video": {name: len(frame) for name, frame in segments["task"].items()},
+        },
+        "video": {
+            "degenerate": videos.degenerate,
+            "degenerate_cause": videos.cause,
+            "degenerate_videos": [name for name, result in single.items() if result.diagnosis.degenerate],
+            "videos": {
+                name: {**result.facts(), "segments": len(segments["video"][name])}
+                for name, result in single.items()
+            },
+        },
+    }
+    write_keysteps(output_dir, segments, orders, diagnostics)
+    if whole.degenerate:
+        log.warning("%s: degenerate, the %s collapsed (see diagnostics.json)", output_dir, whole.cause)
+    return diagnostics
+
+
+def read_embeddings(path: str | Path) -> EmbeddedTask:
+    """Read a store of embeddings, or refuse it.
+
+    Raises
+    ------
+    RgwotError
+        When it is missing or incomplete, has no video with a frame, or holds values that are not finite.
+    """
+    import zarr
+
+    store = Path(path)
+    if not store.is_dir():
+        raise RgwotError(f"embeddings {store}: found nothing there; run `rgwot embed` first")
+    root = zarr.open_group(str(store), mode="r")
+    about: dict[str, Any] = dict(root.attrs)
+    if about.get("complete") is not True:
+        raise RgwotError(f"embeddings {store}: not complete; remove it and run `rgwot embed` again")
+    videos: dict[str, EmbeddedVideo] = {}
+    empty: list[str] = []
+    for name, group in sorted(root.groups()):
+        x, time_s = (np.asarray(group[array], dtype=np.float64) for array in ("embedding", "time_s"))
+        attrs: dict[str, Any] = dict(group.attrs)
+        if len(x) == 0:
+            empty.append(name)
+            continue
+        if not np.isfinite(x).all():
+            bad = int((~np.isfinite(x)).any(axis=1).sum())
+            raise RgwotError(
+                f"embeddings {store}: video {name}: {bad} of {len(x)} samples are not finite; "
+                "expected numbers; train again with a smaller train.lr or with train.precision float32"
+            )
+        videos[name] = EmbeddedVideo(x, time_s, float(attrs["duration_s"]))
+    if not videos:
+        raise RgwotError(
+            f"embeddings {store}: no video with a frame; expected at least one, see the feature index"
+        )
+    return EmbeddedTask(videos, tuple(empty), float(about["features_fps"]), str(about.get("method", "")))
+
+
+@dataclass(frozen=True)
+class _Result:
+    x: NDArray[np.float64]
+    decoded: Decoded
+    diagnosis: collapse.Diagnosis
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is recorded about one clustering."""
+        cosine = collapse.mean_pairwise_cosine(self.x)
+        u = self.decoded.memberships
+        facts: dict[str, Any] = {
+            "degenerate": self.diagnosis.degenerate,
+            "degenerate_cause": self.diagnosis.cause,
+            "samples": len(self.x),
+            "mean_pairwise_cosine": None if math.isnan(cosine) else cosine,
+            "relative_variance": collapse.relative_variance(self.x),
+            "lambda_1": direction_eigenvalue(self.x),
+            "distinct_labels": collapse.distinct_labels(self.decoded.labels),
+            "dominant_label_share": collapse.dominant_share(self.decoded.labels),
+        }
+        if u is not None:
+            facts["membership_entropy"] = collapse.membership_entropy(u)
+            facts["mean_max_membership"] = collapse.mean_max_membership(u)
+        return facts | self.decoded.facts
+
+
+def _run(
+    videos: list[EmbeddedVideo],
+    features_fps: float,
+    decoder: str,
+    K: int,
+    settings: Settings,
+    generator: np.random.Generator,
+) -> _Result:
+    x = np.concatenate([video.embedding for video in videos])
+    frames = Frames(x, tuple(len(video.time_s) for video in videos), features_fps)
+    decoded = DECODERS[decoder](frames, K, settings, generator)
+    return _Result(x, decoded, collapse.diagnose(x, decoded.labels, K, decoded.memberships))

@@ -1,0 +1,103 @@
+"""How soft fuzzy C-means may be before its centres fall together (methods 5.1)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+PAPER_FUZZIFIER = 2.0
+# Only all-identical embeddings have no direction at all and reach this bound; 1 itself would divide by zero.
+SMALLEST_FUZZIFIER = 1.001
+
+
+def direction_eigenvalue(x: NDArray[Any]) -> float:
+    """Return lambda_1, the largest eigenvalue of the second-moment matrix of unit directions from the mean.
+
+    With e_t = (x_t - mean) / |x_t - mean| this is the largest eigenvalue of (1/T) sum_t e_t e_t^T: the share
+    of all directions that the leading axis holds. k equidistant clusters give 1/(k - 1), a smooth path more
+    than 0.5.
+
+    Parameters
+    ----------
+    x
+        Embeddings (T, D), T >= 1. Samples that lie on the mean have no direction and count for nothing.
+
+    Returns
+    -------
+    float
+        In [1/min(D, T), 1]; 0 when no sample differs from the mean beyond rounding.
+
+    Raises
+    ------
+    ValueError
+        For an array that is not (T, D) with T >= 1.
+
+    Notes
+    -----
+    Source: methods 5.1, decoder-induced collapse.
+    """
+    offsets, _ = centred(x)
+    norms = np.linalg.norm(offsets, axis=1)
+    present = norms > 0
+    if not present.any():
+        return 0.0
+    directions = offsets[present] / norms[present, None]
+    # The smaller of the two Gram matrices has the same leading eigenvalue.
+    gram = directions.T @ directions if directions.shape[1] <= len(directions) else directions @ directions.T
+    return float(min(np.linalg.eigvalsh(gram / len(directions))[-1], 1.0))
+
+
+def largest_fuzzifier(lambda_1: float) -> float:
+    """Return 1 / (1 - 2 lambda_1), the fuzzifier at which "all centres at the mean" becomes stable.
+
+    Moving a centre by a small delta away from the mean brings it back, after one update, at 2 m lambda_1 / (m
+    - 1) times delta. The collapsed state attracts when that factor is below 1, which is m above the value
+    returned. From lambda_1 = 1/2 on it never attracts and the value is infinite.
+
+    Notes
+    -----
+    Source: methods 5.1 (m >= 1/(1 - 2 lambda_1)).
+    """
+    if not 0 <= lambda_1 <= 1:
+        raise ValueError(f"lambda_1: found {lambda_1}, expected a value in [0, 1]")
+    remainder = 1 - 2 * lambda_1
+    return 1 / remainder if remainder > 0 else math.inf
+
+
+def auto_fuzzifier(lambda_1: float) -> float:
+    """Return the fuzzifier ``auto``: the paper's 2 where lambda_1 allows it, else half way to the limit.
+
+    m = 2 if 2 < 1/(1 - 2 lambda_1), else min(2, 1 + (1/(1 - 2 lambda_1) - 1)/2). Half way, because at the
+    limit itself the update neither leaves nor enters the collapsed state, and 1 would be plain k-means.
+
+    >>> auto_fuzzifier(0.3), auto_fuzzifier(0.2)
+    (2.0, 1.3333333333333335)
+    """
+    limit = largest_fuzzifier(lambda_1)
+    if limit > PAPER_FUZZIFIER:
+        return PAPER_FUZZIFIER
+    return max(SMALLEST_FUZZIFIER, min(PAPER_FUZZIFIER, 1 + (limit - 1) / 2))
+
+
+def centred(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return x minus its mean, and the mean; float32 stays float32, all else becomes float64.
+
+    Subtracting the mean first keeps squared distances from cancelling when all embeddings point almost the
+    same way. A spread no larger than the rounding of the mean is set to exactly zero, so that "all identical"
+    is a state and not an accident of the last digit.
+    """
+    samples = np.asarray(x)
+    if samples.ndim != 2 or len(samples) == 0 or samples.shape[1] == 0:
+        raise ValueError(f"embeddings: found shape {samples.shape}, expected (T, D) with T >= 1 and D >= 1")
+    samples = samples.astype(np.float32 if samples.dtype == np.float32 else np.float64, copy=False)
+    if not np.isfinite(samples).all():
+        raise ValueError("embeddings: found values that are not finite, expected finite numbers")
+    mean = samples.mean(axis=0)
+    offsets = samples - mean
+    rounding = 8 * np.finfo(samples.dtype).eps * float(np.abs(samples).max())
+    if not np.abs(offsets).max() > rounding:
+        offsets = np.zeros_like(samples)
+    return offsets, mean

@@ -1,0 +1,54 @@
+"""What a decoder is given and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.config import Settings
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Embedded samples of one or several videos, one video after the other.
+
+    Attributes
+    ----------
+    x
+        Embeddings (T, D) float64.
+    lengths
+        Samples of each video; they add up to T.
+    features_fps
+        Samples per second of video.
+    """
+
+    x: NDArray[np.float64]
+    lengths: tuple[int, ...]
+    features_fps: float
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Labels of `Frames`, and what is worth knowing about how they came about.
+
+    Attributes
+    ----------
+    labels
+        (T,) in 0..K-1.
+    memberships
+        (T, K) before any smoothing, for decoders that have them.
+    facts
+        Goes to ``diagnostics.json``: plain numbers, strings and dictionaries.
+    """
+
+    labels: NDArray[np.int64]
+    memberships: NDArray[np.float64] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+Decoder = Callable[[Frames, int, Settings, np.random.Generator], Decoded]
+"""frames, K, settings, generator -> labels. The generator is the only source of chance."""

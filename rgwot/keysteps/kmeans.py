@@ -1,0 +1,87 @@
+"""K-means without temporal smoothing (methods 5.2)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.config import Settings
+from rgwot.keysteps.fuzzifier import centred
+from rgwot.keysteps.interface import Decoded, Frames
+
+# Up to here all samples fit one pass in a fraction of a second, and batches would only add noise.
+FULL_BATCH_LIMIT = 10_000
+RESTARTS = 4
+
+
+@dataclass(frozen=True)
+class KMeans:
+    """A hard partition of T samples: labels (T,) in 0..K-1, centres (<= K, D), inertia = sum |x_t - c|^2."""
+
+    labels: NDArray[np.int64]
+    centres: NDArray[Any]
+    inertia: float
+    iterations: int
+
+
+def kmeans(
+    x: NDArray[Any], K: int, generator: np.random.Generator, full_batch_limit: int = FULL_BATCH_LIMIT
+) -> KMeans:
+    """Minimise sum_t |x_t - c_{l_t}|^2 from k-means++ starts, the best of four.
+
+    Parameters
+    ----------
+    x
+        Embeddings (T, D), T >= 1.
+    K
+        Number of clusters; with fewer different samples than that, as many as there are different samples.
+    generator
+        Source of the starts.
+    full_batch_limit
+        Above so many samples mini-batches are used, as the public code does for any number.
+
+    Raises
+    ------
+    ValueError
+        For a wrong shape or K < 1.
+    """
+    if K < 1:
+        raise ValueError(f"K: found {K}, expected at least 1")
+    offsets, mean = centred(x)
+    if not offsets.any():
+        return KMeans(np.zeros(len(offsets), dtype=np.int64), mean[None], 0.0, 0)
+
+    from sklearn import cluster
+    from sklearn.exceptions import ConvergenceWarning
+
+    small = len(offsets) <= full_batch_limit
+    kind = cluster.KMeans if small else cluster.MiniBatchKMeans
+    model = kind(
+        n_clusters=min(K, len(offsets)),
+        init="k-means++",
+        n_init=RESTARTS,
+        random_state=int(generator.integers(2**31 - 1)),
+    )
+    with warnings.catch_warnings():
+        # Fewer different samples than clusters is a case defined above, not news.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(offsets)
+    return KMeans(
+        model.labels_.astype(np.int64),
+        model.cluster_centers_ + mean,
+        float(model.inertia_),
+        int(model.n_iter_),
+    )
+
+
+def decode_kmeans(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+    """Label every sample by its nearest of K means: the decoder ``kmeans``, which has no settings but K."""
+    clusters = kmeans(frames.x, K, generator)
+    return Decoded(
+        labels=clusters.labels,
+        facts={"k_means": {"inertia": clusters.inertia, "iterations": clusters.iterations}},
+    )

@@ -1,0 +1,58 @@
+"""The folder of key steps that every decoder writes: segments, orders, procedures and diagnostics."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rgwot.files import replacing, write_csv, write_json
+from rgwot.keysteps.ordering import Order, format_order, rank_procedures
+
+SCOPES = ("task", "video")
+
+
+def write_keysteps(
+    output_dir: str | Path,
+    segments: Mapping[str, Mapping[str, pd.DataFrame]],
+    orders: Mapping[str, Order],
+    diagnostics: Mapping[str, Any],
+) -> None:
+    """Write ``segments.csv``, ``order.csv``, ``procedures.csv`` and ``diagnostics.json``, all or none.
+
+    Parameters
+    ----------
+    output_dir
+        Folder; an existing one is replaced as a whole.
+    segments
+        For each scope (``task``, ``video``) the segments (``start_s,end_s,key_step``) of each video.
+    orders
+        Order of the key steps of each video, in the scope ``task``, where clusters mean the same in every
+        video.
+    diagnostics
+        Content of the JSON file.
+    """
+    rows = [
+        frame.assign(video=video, scope=scope)[["video", "scope", "start_s", "end_s", "key_step"]]
+        for scope in SCOPES
+        for video, frame in segments[scope].items()
+    ]
+    with replacing(output_dir) as folder:
+        folder.mkdir()
+        write_csv(pd.concat(rows, ignore_index=True), folder / "segments.csv")
+        texts = [format_order(order) for order in orders.values()]
+        write_csv(pd.DataFrame({"video": list(orders), "order": texts}), folder / "order.csv")
+        write_csv(rank_procedures(orders), folder / "procedures.csv")
+        write_json(dict(diagnostics), folder / "diagnostics.json")
+
+
+def generator_for(seed: int, video: str | None = None) -> np.random.Generator:
+    """Return the source of chance of a task, or of one video.
+
+    A video's own depends on its name alone, so that adding a video to a task leaves the others as they were.
+    """
+    return np.random.default_rng([seed] if video is None else [seed, 1, zlib.crc32(video.encode())])

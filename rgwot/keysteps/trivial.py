@@ -1,0 +1,159 @@
+"""The trivial answers every result is read against: one label, uniform, random (methods 4.1).
+
+They read the manifest and nothing else, neither features nor a model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rgwot.errors import RgwotError, nearest
+from rgwot.evaluation import collapse
+from rgwot.evaluation.labels import frame_times, parse_rate, scoring_frames
+from rgwot.keysteps.ordering import video_order
+from rgwot.keysteps.outputs import SCOPES, generator_for, write_keysteps
+from rgwot.keysteps.segments import label_segments
+
+Trivial = Callable[[float, Fraction, int, int, np.random.Generator], pd.DataFrame]
+"""duration in seconds, native rate, stride, K, generator -> segments of one video."""
+
+
+def one_label(
+    duration_s: float, fps: Fraction, stride: int, K: int, generator: np.random.Generator
+) -> pd.DataFrame:
+    """Return key step 1 from beginning to end."""
+    return pd.DataFrame({"start_s": [0.0], "end_s": [float(duration_s)], "key_step": [1]})
+
+
+def uniform(
+    duration_s: float, fps: Fraction, stride: int, K: int, generator: np.random.Generator
+) -> pd.DataFrame:
+    """Return K equal segments of the duration, key steps 1..K in turn."""
+    edges = np.linspace(0.0, duration_s, K + 1)
+    return pd.DataFrame({"start_s": edges[:-1], "end_s": edges[1:], "key_step": np.arange(1, K + 1)})
+
+
+def random(
+    duration_s: float, fps: Fraction, stride: int, K: int, generator: np.random.Generator
+) -> pd.DataFrame:
+    """Return an independent, uniformly drawn key step at every scoring time stride i / fps."""
+    times = frame_times(scoring_frames(duration_s, fps, stride), fps)
+    return label_segments(times, generator.integers(1, K + 1, size=len(times)), duration_s)
+
+
+TRIVIAL: Mapping[str, Trivial] = {"one_label": one_label, "uniform": uniform, "random": random}
+
+
+def decode_trivial(
+    manifest_csv: str | Path, output_dir: str | Path, decoder: str, K: int | str, seed: int, stride: int = 2
+) -> dict[str, Any]:
+    """Write a trivial answer for every video of a manifest, in the files every decoder writes.
+
+    Both scopes hold the same segments: labels mean the same in every video by construction. Videos with
+    status ``skipped`` are left out.
+
+    Parameters
+    ----------
+    manifest_csv
+        Manifest of a task.
+    output_dir
+        Folder to write; an existing one is replaced as a whole.
+    decoder
+        ``one_label``, ``uniform`` or ``random``.
+    K
+        Number of key steps, at least 1; a word like ``gt`` must have become its number before.
+    seed
+        Used by ``random``.
+    stride
+        Every stride-th native frame is scored.
+
+    Returns
+    -------
+    dict
+        The content of ``diagnostics.json``. A trivial answer is never marked degenerate: nothing has
+        collapsed.
+
+    Raises
+    ------
+    RgwotError
+        For an unknown decoder, or a manifest without a usable video or with an unusable row.
+    """
+    if decoder not in TRIVIAL:
+        raise RgwotError(f"decoder {decoder!r}: not a trivial one; {nearest(decoder, TRIVIAL)}")
+    if not isinstance(K, int) or K < 1 or stride < 1:
+        raise RgwotError(
+            f"decoder {decoder!r}: found K = {K!r} and stride {stride}, expected whole numbers from 1"
+        )
+    segments, skipped = {}, []
+    for row in _manifest_rows(Path(manifest_csv)):
+        if row["status"] == "skipped":
+            skipped.append(row["video"])
+            continue
+        duration_s, fps = _duration_and_rate(row, Path(manifest_csv))
+        segments[row["video"]] = TRIVIAL[decoder](
+            duration_s, fps, stride, K, generator_for(seed, row["video"])
+        )
+    if not segments:
+        raise RgwotError(
+            f"manifest {manifest_csv}: no usable video ({len(skipped)} skipped); expected at least one"
+        )
+    orders = {video: _order(frame) for video, frame in segments.items()}
+    per_video = {
+        video: collapse.distinct_labels(frame.key_step.to_numpy()) for video, frame in segments.items()
+    }
+    every = np.concatenate([frame.key_step.to_numpy() for frame in segments.values()])
+    facts = {
+        "degenerate": False,
+        "degenerate_cause": None,
+        "distinct_labels": collapse.distinct_labels(every),
+        "distinct_labels_per_video": per_video,
+        "segments_per_video": {video: len(frame) for video, frame in segments.items()},
+    }
+    diagnostics: dict[str, Any] = {
+        "method": "none",
+        "decoder": decoder,
+        "K": K,
+        "seed": seed,
+        "n_videos": len(segments),
+        "videos_without_frames": skipped,
+        "degenerate": False,
+        "degenerate_cause": None,
+        **dict.fromkeys(SCOPES, facts),
+    }
+    write_keysteps(output_dir, dict.fromkeys(SCOPES, segments), orders, diagnostics)
+    return diagnostics
+
+
+def _manifest_rows(path: Path) -> list[dict[str, str]]:
+    if not path.is_file():
+        raise RgwotError(f"manifest {path}: found no such file; run `rgwot manifest` first")
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    missing = [column for column in ("video", "duration_s", "fps", "status") if column not in frame.columns]
+    if missing:
+        raise RgwotError(f"manifest {path}: found no column {missing[0]!r}; run `rgwot manifest` again")
+    return [{str(key): str(value) for key, value in row.items()} for row in frame.to_dict("records")]
+
+
+def _duration_and_rate(row: Mapping[str, str], path: Path) -> tuple[float, Fraction]:
+    try:
+        duration_s, fps = float(row["duration_s"]), parse_rate(row["fps"])
+    except ValueError:
+        duration_s, fps = math.nan, Fraction(1)
+    if not 0 < duration_s < math.inf:
+        raise RgwotError(
+            f"manifest {path}: video {row['video']}: found duration_s {row['duration_s']!r} "
+            f"and fps {row['fps']!r}, expected numbers above 0; run `rgwot manifest` again"
+        )
+    return duration_s, fps
+
+
+def _order(frame: pd.DataFrame) -> tuple[int, ...]:
+    start, end = frame.start_s.to_numpy(), frame.end_s.to_numpy()
+    return video_order(frame.key_step.to_numpy(), (start + end) / 2 / end[-1], end - start)

@@ -1,0 +1,117 @@
+"""Contrastive inverse difference moment (C-IDM): temporal regularisation within one video (methods 3.6)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+
+def cidm_loss(
+    x: Tensor,
+    times: Tensor,
+    *,
+    lambda_: float = 2.0,
+    sigma: float = 10.0,
+    duration: Tensor | float = 1.0,
+    distance: Literal["squared", "euclidean"] = "squared",
+    weight: Literal["relative_time", "none"] = "relative_time",
+    positives: Literal["plain", "weighted"] = "plain",
+    reduction: Literal["mean", "sum"] = "mean",
+    mask: Tensor | None = None,
+) -> Tensor:
+    r"""Pull frames within sigma of each other together and push the others lambda apart.
+
+    .. math::
+        I = \sum_{ij} [|t_i - t_j| > \sigma]\, \omega_{ij} \max(0, \lambda - d_{ij})
+                    + [|t_i - t_j| \le \sigma]\, d_{ij}, \qquad
+        \omega_{ij} = \left(\frac{t_i - t_j}{L}\right)^2 + 1
+
+    Four readings of this loss exist; they are choices of parameters:
+
+    ============  ===========  ==============================  ==========
+    reading       distance     times, sigma, duration          positives
+    ============  ===========  ==============================  ==========
+    RGWOT code    squared      native frames, 300, L frames    plain
+    LAV code      squared      native frames, 10, L frames     plain
+    CnC code      euclidean    native frames, 300, L frames    weighted
+    paper         euclidean    indices, 300, 1                 weighted
+    ============  ===========  ==============================  ==========
+
+    (The public CnC code detaches its distances, so that there the term has no gradient; here it always has.)
+
+    Parameters
+    ----------
+    x : Tensor, shape (B, N, D)
+        Embeddings of the sampled frames of each video.
+    times : Tensor, shape (B, N)
+        When the frames were taken, in any unit.
+    lambda_ : float
+        Margin, in units of the distance. For unit vectors and squared distance, 2 means orthogonal.
+    sigma : float
+        Half width of the window of positives, in the unit of ``times``.
+    duration : Tensor of shape (B,) or float
+        Length L of each video in the unit of ``times``, > 0; 1 gives omega = (t_i - t_j)^2 + 1.
+    distance : {"squared", "euclidean"}
+        d = \|x_i - x_j\|^2 or d = \|x_i - x_j\|. The gradient of the latter is zero where the frames
+        coincide.
+    weight : {"relative_time", "none"}
+        omega as above, or 1.
+    positives : {"plain", "weighted"}
+        Positive term d, or d / omega.
+    reduction : {"mean", "sum"}
+        Mean over rows, (1/N) sum_i sum_j as the alignment loss, or sum over i and j.
+    mask : Tensor, bool, shape (B, N), optional
+        False for padding: such frames take no part, and N counts the others.
+
+    Returns
+    -------
+    Tensor, shape (B,)
+        One value per video, >= 0.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree or an option is unknown.
+    """
+    if x.ndim != 3 or times.shape != x.shape[:2] or (mask is not None and mask.shape != times.shape):
+        found = [tuple(tensor.shape) for tensor in (x, times, mask) if tensor is not None]
+        raise ValueError(f"x, times[, mask]: found shapes {found}, expected (B, N, D), (B, N)[, (B, N)]")
+    _check("distance", distance, ("squared", "euclidean"))
+    _check("weight", weight, ("relative_time", "none"))
+    _check("positives", positives, ("plain", "weighted"))
+    _check("reduction", reduction, ("mean", "sum"))
+
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    with torch.autocast(device_type=x.device.type, enabled=False):
+        d = _pairwise_distance(x.to(dtype), distance)
+        # Time differences in float64: long videos in frames exceed what float32 tells apart.
+        gap = (times.double()[:, :, None] - times.double()[:, None, :]).abs()
+        length = torch.as_tensor(duration, dtype=torch.float64, device=x.device).reshape(-1, 1, 1)
+        omega = ((gap / length) ** 2 + 1).to(dtype) if weight == "relative_time" else torch.ones_like(d)
+        positive = d / omega if positives == "weighted" else d
+        pairs = torch.where(gap > sigma, omega * (lambda_ - d).clamp_min(0), positive)
+        if mask is not None:
+            pairs = pairs * (mask[:, :, None] & mask[:, None, :])
+        total = pairs.sum((1, 2))
+        if reduction == "sum":
+            return total
+        return total / (x.shape[1] if mask is None else mask.sum(1).clamp_min(1))
+
+
+def _pairwise_distance(x: Tensor, distance: str) -> Tensor:
+    """Distances (B, N, N) between the rows of x, exactly zero on the diagonal and without infinite slope."""
+    norm = (x * x).sum(2)
+    squared = (norm[:, :, None] + norm[:, None, :] - 2 * x @ x.transpose(1, 2)).clamp_min(0)
+    other = ~torch.eye(x.shape[1], dtype=torch.bool, device=x.device)
+    if distance == "squared":
+        return squared * other
+    # The root has an infinite slope at 0: coinciding frames take a constant on both sides of the where.
+    apart = (squared > torch.finfo(x.dtype).eps * (norm[:, :, None] + norm[:, None, :])) & other
+    return torch.where(apart, torch.where(apart, squared, 1.0).sqrt(), 0.0)
+
+
+def _check(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name}: found {value!r}, expected one of {', '.join(known)}")

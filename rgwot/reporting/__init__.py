@@ -1,0 +1,1 @@
+"""Tables from scores: the reported and the measured values side by side."""

@@ -1,0 +1,1 @@
+"""Videos of made-up procedures with ground truth: what happens when, how it looks, and writing both."""

@@ -1,0 +1,203 @@
+"""The optimisation loop: iterations of one video pair, gradients accumulated over several (methods 3.7)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from rgwot.config import Settings
+from rgwot.encoder import Encoder, dropout_masks
+from rgwot.errors import RgwotError
+from rgwot.losses import cidm_loss
+from rgwot.methods import ALIGNMENTS, PairBatch
+from rgwot.training.bank import FeatureBank
+from rgwot.training.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
+
+logger = logging.getLogger(__name__)
+
+# Bytes of one forward pass's largest intermediate, the spatial taps of a convolution: several pairs go through the
+# encoder together as far as this allows. A constant, so that the same settings do the same arithmetic everywhere.
+FORWARD_BYTES = 600e6
+
+
+class Record(NamedTuple):
+    """One row of ``history.csv``; ``seconds`` is the time trained so far, at the end of the optimiser step."""
+
+    step: int
+    loss: float
+    align: float
+    cidm: float
+    seconds: float
+
+
+class Terms(NamedTuple):
+    """Losses of P pairs, each (P,): the total, the alignment loss, and I(X) + I(Y) before its weight."""
+
+    loss: Tensor
+    align: Tensor
+    cidm: Tensor
+
+
+def objective(batch: PairBatch, settings: Settings) -> Terms:
+    """Loss of every pair: L = L_align + beta (I(X) + I(Y)) (RGWOT's total loss; methods 3.6).
+
+    With ``cidm.reduction = sum`` the total is divided by N, as in the public code.
+    """
+    cidm = settings.cidm
+    align = ALIGNMENTS[settings.loss.alignment](batch, settings)
+    contrast = cidm_loss(
+        torch.cat([batch.x, batch.y]),
+        torch.cat([batch.x_times, batch.y_times]),
+        lambda_=cidm.lambda_,
+        sigma=cidm.sigma,
+        duration=torch.cat([batch.x_lengths, batch.y_lengths]),
+        distance=cidm.distance,
+        weight=cidm.weight,
+        reduction=cidm.reduction,
+    )
+    contrast = contrast.unflatten(0, (2, -1)).sum(0)
+    loss = align + cidm.beta * contrast
+    if cidm.reduction == "sum":
+        loss = loss / batch.x.shape[1]
+    return Terms(loss, align, contrast)
+
+
+@dataclass
+class Trainer:
+    """One run: everything an optimiser step reads and changes.
+
+    Attributes
+    ----------
+    encoder, bank
+        The model, and the features of the training videos.
+    settings
+        Resolved settings.
+    seed
+        Seed of every draw; see `rgwot.training.sampler`.
+    step
+        Iterations done.
+    history
+        One record per iteration done.
+    """
+
+    encoder: Encoder
+    bank: FeatureBank
+    settings: Settings
+    seed: int
+    step: int = 0
+    seconds: float = 0.0
+    history: list[Record] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        train, data = self.settings.train, self.settings.data
+        fps = float(self.bank.stores[0].attributes["fps"])
+        self.offsets = context_offsets(self.settings.encoder.c, data.context_s, fps, data.context_side)
+        self.optimiser = torch.optim.Adam(
+            self.encoder.parameters(), lr=train.lr, weight_decay=train.weight_decay, fused=True
+        )
+        _, _, height, width = self.bank.stores[0].shape
+        largest = 2 * train.N * height * width * 9 * self.settings.encoder.c * self.settings.encoder.channels * 4
+        self.pairs_at_once = int(max(1, min(train.accumulation, FORWARD_BYTES // largest)))
+
+    def run(self, keep_going: Callable[[Sequence[Record]], bool]) -> None:
+        """Train until the last iteration, or until ``keep_going`` (called after every optimiser step) says no.
+
+        The last optimiser step averages over fewer pairs when ``accumulation`` does not divide the iterations; its
+        gradient is still divided by ``accumulation``.
+
+        Raises
+        ------
+        RgwotError
+            When an embedding, a loss or in the end a weight is not finite, naming the iteration and the term.
+        """
+        self.encoder.train()
+        while self.step < self.settings.train.iterations:
+            began = time.perf_counter()
+            end = min(self.step + self.settings.train.accumulation, self.settings.train.iterations)
+            self.optimiser.zero_grad(set_to_none=True)
+            values = np.concatenate([
+                self._accumulate(range(first, min(first + self.pairs_at_once, end)))
+                for first in range(self.step, end, self.pairs_at_once)
+            ])  # fmt: skip
+            for iteration, (loss, align, cidm) in enumerate(values, self.step + 1):
+                if not np.isfinite(loss):
+                    raise _not_finite(iteration, f"loss is {loss} (alignment {align}, C-IDM {cidm})")
+            self.optimiser.step()
+            self.seconds += time.perf_counter() - began
+            records = [Record(i, *row, self.seconds) for i, row in enumerate(values.tolist(), self.step + 1)]
+            self.history += records
+            self.step = end
+            if not keep_going(records):
+                return
+        if not all(bool(value.isfinite().all()) for value in self.encoder.parameters()):
+            raise _not_finite(self.step, "a weight is not finite")
+
+    def state(self) -> dict[str, Any]:
+        """Return everything a resumed run needs, as plain containers and tensors."""
+        return {
+            "encoder": self.encoder.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "history": torch.tensor(self.history, dtype=torch.float64),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned."""
+        self.encoder.load_state_dict(state["encoder"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.history = [Record(int(step), *values) for step, *values in state["history"].tolist()]
+        self.step, self.seconds = len(self.history), self.history[-1].seconds
+
+    def _accumulate(self, iterations: range) -> NDArray[np.float64]:
+        """Add the gradients of some iterations in one forward pass; return (iterations, 3) losses."""
+        train, encoder = self.settings.train, self.settings.encoder
+        drawn = [draw_pair(self.bank.lengths, train.N, generator(self.seed, Stream.PAIRS, i)) for i in iterations]
+        masks = None
+        if encoder.dropout:
+            each = [
+                dropout_masks(
+                    generator(self.seed, Stream.DROPOUT, i), 2 * train.N, self.encoder.dropout_widths, encoder.dropout
+                )
+                for i in iterations
+            ]
+            masks = [torch.cat(layer).to(self.bank.device) for layer in zip(*each, strict=True)]
+        videos = [video for pair in drawn for video in pair.videos]
+        frames = [frames for pair in drawn for frames in pair.frames]
+        stacks = [
+            with_context(chosen, self.offsets, int(self.bank.lengths[video]))
+            for video, chosen in zip(videos, frames, strict=True)
+        ]
+        embedded = self.encoder(self.bank.clips(videos, stacks), pairs=len(drawn), masks=masks)
+        finite = embedded.detach().unflatten(0, (len(drawn), -1)).isfinite().flatten(1).all(1)
+        if not bool(finite.all()):
+            raise _not_finite(iterations[int(finite.int().argmin())] + 1, "an embedding is not finite")
+        terms = objective(self._batch(embedded, drawn), self.settings)
+        (terms.loss.sum() / train.accumulation).backward()
+        values: NDArray[np.float64] = torch.stack(list(terms), dim=1).detach().to("cpu", torch.float64).numpy()
+        return values
+
+    def _batch(self, embedded: Tensor, drawn: Sequence[Pair]) -> PairBatch:
+        x, y = embedded.unflatten(0, (len(drawn), 2, self.settings.train.N)).unbind(1)
+        native = self.settings.cidm.unit == "native_frames"
+        sides = []
+        for side in (0, 1):
+            stores = [self.bank.stores[pair.videos[side]] for pair in drawn]
+            units = [float(store.native_fps) if native else 1.0 for store in stores]
+            times = np.stack([
+                store.time_s[pair.frames[side]] * unit
+                for store, pair, unit in zip(stores, drawn, units, strict=True)
+            ])  # fmt: skip
+            lengths = np.array([store.duration_s * unit for store, unit in zip(stores, units, strict=True)])
+            sides += [torch.from_numpy(times).to(x.device), torch.from_numpy(lengths).to(x.device)]
+        return PairBatch(x, y, *sides)
+
+
+def _not_finite(iteration: int, found: str) -> RgwotError:
+    return RgwotError(f"iteration {iteration}: {found}, expected numbers; lower train.lr, or look at the features")

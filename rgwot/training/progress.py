@@ -1,0 +1,67 @@
+"""How far a long loop is: a bar on a terminal, a line in the log every ten seconds elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from types import TracebackType
+
+from tqdm import tqdm
+
+EVERY_S = 10.0
+
+
+class Progress:
+    """Report the progress of a loop with a known end.
+
+    Parameters
+    ----------
+    logger
+        Where lines go when standard error is not a terminal.
+    title
+        What is running.
+    total, start
+        Steps in all, and steps done before (a resumed run), so that the rate counts only this run.
+    unit
+        Name of one step.
+    """
+
+    def __init__(self, logger: logging.Logger, title: str, total: int, start: int = 0, unit: str = "it") -> None:
+        self._logger = logger
+        self._title = title
+        self._total = total
+        self._start = self._done = start
+        self._unit = unit
+        self._began = self._told = time.monotonic()
+        self._bar = (
+            tqdm(desc=title, total=total, initial=start, unit=unit, leave=False) if sys.stderr.isatty() else None
+        )
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def advance(self, steps: int, text: str = "") -> None:
+        """Count ``steps`` more, and tell when it is time to; the last step is always told."""
+        self._done += steps
+        if self._bar is not None:
+            self._bar.set_postfix_str(text, refresh=False)
+            self._bar.update(steps)
+            return
+        now = time.monotonic()
+        if now - self._told < EVERY_S and self._done < self._total:
+            return
+        self._told = now
+        rate = (self._done - self._start) / max(now - self._began, 1e-9)
+        left = (self._total - self._done) / max(rate, 1e-9)
+        self._logger.info(
+            "%s: %d of %d %s%s, %.3g %s/s, %d:%02d left",
+            self._title, self._done, self._total, self._unit, f", {text}" if text else "", rate, self._unit,
+            left // 60, left % 60,
+        )  # fmt: skip

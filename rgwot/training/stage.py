@@ -1,0 +1,181 @@
+"""The training stage: files in, ``model.pt`` and ``history.csv`` out."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from rgwot.config import Settings
+from rgwot.encoder import Encoder, initialised
+from rgwot.errors import RgwotError
+from rgwot.files import replacing, write_csv
+from rgwot.methods import inactive_prior
+from rgwot.training.bank import SHARED, FeatureBank, open_stores
+from rgwot.training.loop import Record, Trainer
+from rgwot.training.progress import Progress
+from rgwot.training.resume import Checkpoint, stop_requested
+from rgwot.training.sampler import Stream, draw_videos, generator
+
+logger = logging.getLogger(__name__)
+
+BLOCKS = ("ot", "loss", "cidm", "encoder", "train", "data")
+SAVE_EVERY_S = 60.0
+RANDOM_WEIGHTS = "random"
+
+
+def train(
+    index_csv: Path,
+    features_dir: Path,
+    output_dir: Path,
+    settings: Settings,
+    seed: int,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+) -> None:
+    """Train one encoder on the videos of a task (RGWOT section 3; methods 3.1 to 3.7).
+
+    Writes ``model.pt``, a dictionary of tensors and plain values that loads with ``weights_only=True``: ``encoder``
+    (state dict), ``architecture`` (arguments of `rgwot.encoder.Encoder`), ``settings``, ``seed``, ``features`` (what
+    made the features), ``videos`` (trained on); and ``history.csv`` with one row per iteration: ``step``, ``loss``,
+    ``align``, ``cidm`` (I(X) + I(Y), before the weight beta) and ``seconds``.
+
+    A run that is stopped (SIGTERM, Ctrl-C) keeps a side checkpoint in ``.resume`` beside ``output_dir`` and goes on
+    from there when started again with the same settings, seed and features. On the CPU the result has the same bits
+    as that of an uninterrupted run with the same number of threads; another number of threads, or another device,
+    changes the rounding of sums but none of the draws.
+
+    Parameters
+    ----------
+    index_csv, features_dir
+        Feature index of the task, and the directory of its stores.
+    output_dir
+        Directory of the two files.
+    settings
+        Blocks ``ot loss cidm encoder train data`` are read.
+    seed
+        Seed of initial weights, pairs, frames and dropout.
+    device
+        ``auto``, ``cpu`` or ``cuda``.
+    threads
+        CPU threads of torch; None leaves them.
+
+    Raises
+    ------
+    RgwotError
+        When fewer than two videos have features, a store is unusable, there is no such device or a loss is not finite.
+    SystemExit
+        With 128 plus the signal's number, after saving, when the run was told to stop.
+    """
+    place = resolve_device(device)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    stores = open_stores(index_csv, features_dir)
+    wanted = settings.data.n_train
+    if len(stores) < max(2, wanted or 0):
+        need = "at least 2" if wanted is None else f"data.n_train = {wanted}"
+        raise RgwotError(
+            f"{index_csv}: {len(stores)} video{'' if len(stores) == 1 else 's'} with features, expected {need}; "
+            "add videos to the task or leave it out"
+        )
+    if wanted is not None:
+        stores = [stores[index] for index in draw_videos(len(stores), wanted, seed)]
+    features = {key: stores[0].attributes[key] for key in SHARED if key in stores[0].attributes}
+    chosen = {block: getattr(settings, block).model_dump(by_alias=True, mode="json") for block in BLOCKS}
+    identity = {
+        "settings": chosen,
+        "seed": seed,
+        "features": features,
+        "videos": [[store.video, *store.shape, store.duration_s, str(store.native_fps)] for store in stores],
+    }
+    checkpoint = Checkpoint(Path(output_dir), identity)
+
+    bank = FeatureBank(stores, settings.train.memory_gb, place)
+    encoder, architecture = build_encoder(settings, seed, bank, str(features.get("weights")))
+    message = inactive_prior(settings)
+    if message:
+        logger.info(message)
+    trainer = Trainer(encoder.to(place), bank, settings, seed)
+    saved = checkpoint.load()
+    if saved is not None:
+        trainer.restore(saved)
+        logger.info("%s: going on after iteration %d", output_dir, trainer.step)
+
+    _run(trainer, checkpoint, Path(output_dir))
+
+    write_csv(pd.DataFrame(trainer.history, columns=list(Record._fields)), Path(output_dir) / "history.csv")
+    content: dict[str, Any] = {
+        "encoder": {name: tensor.cpu() for name, tensor in encoder.state_dict().items()},
+        "architecture": architecture,
+        "settings": chosen,
+        "seed": seed,
+        "features": features,
+        "videos": [store.video for store in stores],
+    }
+    with replacing(Path(output_dir) / "model.pt") as temporary:
+        torch.save(content, temporary)
+    checkpoint.remove()
+
+
+def resolve_device(device: str) -> torch.device:
+    """Turn ``auto``, ``cpu`` or ``cuda`` into a device that is there.
+
+    Raises
+    ------
+    RgwotError
+        When ``cuda`` is asked for and there is none.
+    """
+    if device == "cuda" and not torch.cuda.is_available():
+        raise RgwotError("device: found no usable GPU, expected one for cuda; use auto or cpu")
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(device)
+
+
+def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str) -> tuple[Encoder, dict[str, Any]]:
+    """Make the encoder to train, on the CPU, and the arguments it was made with.
+
+    Features of untrained weights are nearly parallel, so ``encoder.input_norm = auto`` standardises those.
+    """
+    block = settings.encoder
+    standardise = block.input_norm == "channel" or (block.input_norm == "auto" and weights == RANDOM_WEIGHTS)
+    architecture = {
+        **block.model_dump(exclude={"input_norm"}),
+        "input_norm": standardise,
+        "features": bank.stores[0].shape[1],
+        "precision": settings.train.precision,
+    }
+    encoder = initialised(int(generator(seed, Stream.WEIGHTS).integers(2**31)), **architecture)
+    if standardise:
+        mean, std = bank.statistics()
+        encoder.input_mean.copy_(mean)
+        encoder.input_std.copy_(std)
+    return encoder, architecture
+
+
+def _run(trainer: Trainer, checkpoint: Checkpoint, output_dir: Path) -> None:
+    """Run the loop with progress, periodic saving and stopping on a signal."""
+    total = trainer.settings.train.iterations
+    saved = time.monotonic()
+    with stop_requested() as signalled, Progress(logger, f"train {output_dir}", total, trainer.step) as progress:
+
+        def keep_going(records: Sequence[Record]) -> bool:
+            nonlocal saved
+            loss, align, cidm = (sum(column) / len(records) for column in list(zip(*records, strict=True))[1:4])
+            progress.advance(len(records), f"loss {loss:.4g} (alignment {align:.4g}, C-IDM {cidm:.4g})")
+            if time.monotonic() - saved >= SAVE_EVERY_S:
+                checkpoint.save(trainer.state())
+                saved = time.monotonic()
+            return not signalled()
+
+        trainer.run(keep_going)
+        if trainer.step < total:
+            checkpoint.save(trainer.state())
+            logger.info("%s: stopped after iteration %d of %d; start again to go on", output_dir, trainer.step, total)
+            raise SystemExit(128 + signalled())

@@ -1,0 +1,41 @@
+"""Regularised fused Gromov-Wasserstein transport between two videos: pure functions of tensors.
+
+Everything is batched: B pairs of an N-frame and an M-frame sequence. :func:`align_frames` goes from
+embeddings to the weights of the alignment loss; :func:`solve` is the solver alone; the rest are its parts.
+"""
+
+from __future__ import annotations
+
+from rgwot.transport.alignment import FrameAlignment, align_frames
+from rgwot.transport.costs import cosine_cost, relative_positions, temporal_prior
+from rgwot.transport.fused_gromov_wasserstein import TransportResult, solve
+from rgwot.transport.sinkhorn import SinkhornResult, sinkhorn
+from rgwot.transport.structure import (
+    smallest_active_radius,
+    structure_matrix_x,
+    structure_matrix_y,
+    structure_product,
+    structure_radius,
+)
+from rgwot.transport.virtual import add_virtual_frame, drop_unmatched, matched_frames, remove_virtual_frame
+
+__all__ = [
+    "FrameAlignment",
+    "SinkhornResult",
+    "TransportResult",
+    "add_virtual_frame",
+    "align_frames",
+    "cosine_cost",
+    "drop_unmatched",
+    "matched_frames",
+    "relative_positions",
+    "remove_virtual_frame",
+    "sinkhorn",
+    "smallest_active_radius",
+    "solve",
+    "structure_matrix_x",
+    "structure_matrix_y",
+    "structure_product",
+    "structure_radius",
+    "temporal_prior",
+]

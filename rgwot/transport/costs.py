@@ -1,0 +1,72 @@
+"""Visual cost between two videos and the temporal prior added to it (RGWOT eqs. for C, R; methods 3.3)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def cosine_cost(x: Tensor, y: Tensor) -> Tensor:
+    r"""Cosine distance between every frame of one video and every frame of another.
+
+    .. math:: C_{ij} = 1 - \frac{x_i \cdot y_j}{|x_i| |y_j|}
+
+    Parameters
+    ----------
+    x : Tensor, shape (B, N, D)
+        Embeddings of the first video of each pair; any scale.
+    y : Tensor, shape (B, M, D)
+        Embeddings of the second video of each pair.
+
+    Returns
+    -------
+    Tensor, shape (B, N, M)
+        Values in [0, 2]; a zero vector is at distance 1 from everything.
+
+    Raises
+    ------
+    ValueError
+        If the batch or embedding dimensions disagree.
+    """
+    if x.ndim != 3 or y.ndim != 3 or x.shape[0] != y.shape[0] or x.shape[2] != y.shape[2]:
+        raise ValueError(
+            f"embeddings: found {tuple(x.shape)} and {tuple(y.shape)}, expected (B, N, D) and (B, M, D)"
+        )
+    unit_x = torch.nn.functional.normalize(x, dim=2)
+    unit_y = torch.nn.functional.normalize(y, dim=2)
+    return 1 - unit_x @ unit_y.transpose(1, 2)
+
+
+def relative_positions(
+    n: int, *, dtype: torch.dtype | None = None, device: torch.device | None = None
+) -> Tensor:
+    """Positions i/N, i = 0..N-1, of N sampled frames (methods 3.3: the index, not the time stamp).
+
+    Returns
+    -------
+    Tensor, shape (n,)
+        Values in [0, 1).
+    """
+    return torch.arange(n, dtype=dtype or torch.get_default_dtype(), device=device) / n
+
+
+def temporal_prior(x_positions: Tensor, y_positions: Tensor) -> Tensor:
+    r"""Temporal prior :math:`R_{ij} = |s_i - u_j|` between relative positions (methods 3.3).
+
+    With :func:`relative_positions` this is the published \|i/N - j/M\|; with time stamps divided by the
+    length of the video it is the prior in true relative time, which differs because frames are sampled at
+    random.
+
+    Parameters
+    ----------
+    x_positions : Tensor, shape (N,) or (B, N)
+        Relative positions in [0, 1] in the first video.
+    y_positions : Tensor, shape (M,) or (B, M)
+        Relative positions in [0, 1] in the second video.
+
+    Returns
+    -------
+    Tensor, shape (N, M) or (B, N, M)
+        Values in [0, 1].
+    """
+    return (x_positions[..., :, None] - y_positions[..., None, :]).abs()

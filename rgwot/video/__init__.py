@@ -1,0 +1,8 @@
+"""Videos: probing a file, the times at which it is sampled, and the frames shown at those times."""
+
+from __future__ import annotations
+
+from rgwot.video.frames import READERS, FrameReader, read_frames
+from rgwot.video.probing import VideoError, VideoInfo, probe, sample_times
+
+__all__ = ["READERS", "FrameReader", "VideoError", "VideoInfo", "probe", "read_frames", "sample_times"]

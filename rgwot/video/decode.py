@@ -1,0 +1,278 @@
+"""The child process that decodes: a request on standard input, frames on standard output.
+
+A decoder may hang where neither a signal handler nor a thread can stop it, so it runs in a process of its own
+that the parent can kill. This file is started by its path and imports nothing of the package, which keeps the
+start short. Messages are a kind (one byte) and a length (four bytes, big endian) followed by
+
+- ``F``: the pixels of that many frames (uint8 RGB), for the next of the times asked for;
+- ``E`` or ``D``: that many bytes of text: why decoding stopped early, or nothing at the regular end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import re
+import struct
+import sys
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import av
+    from av.container import InputContainer
+
+Pixels = NDArray[np.uint8]
+Stamps = NDArray[np.float64]
+
+HEADER = struct.Struct(">cI")
+
+# Containers may round time stamps to milliseconds; decord keeps them in single precision.
+_ROUNDING_S = 0.00083
+_SINGLE = 1.2e-7
+_ARITHMETIC_S = 1e-6
+# Seeking pays only when it skips more than the few key frames it may have to fall back to.
+_SEEK_FROM_S = 10.0
+
+
+def earliest(stamps: Stamps, interval: float) -> Stamps:
+    """Return the earliest time each frame may have been stamped with before its stamp was rounded.
+
+    Near a multiple of the frame interval that is the multiple: frame 2 of a film at 30 per second is stamped
+    0.067 in Matroska and is meant to be on the screen at 2/30.
+
+    Parameters
+    ----------
+    stamps
+        ``(F,)`` as read from the file, seconds.
+    interval
+        Seconds between frames on average.
+    """
+    grid = np.round(stamps / interval) * interval
+    near = np.abs(grid - stamps) <= min(_ROUNDING_S, interval / 4)
+    return np.minimum(stamps * (1 - _SINGLE), np.where(near, grid, stamps)) - _ARITHMETIC_S
+
+
+def shown(begin: Stamps, end_s: float, times: Stamps) -> NDArray[np.int64]:
+    """Return which frame is on the screen at each time: the last one that began.
+
+    Parameters
+    ----------
+    begin
+        ``(F,)`` when the frames begin, increasing, seconds; see `earliest`.
+    end_s
+        When the last frame ends; later times have no frame.
+    times
+        ``(T,)`` increasing times, seconds.
+
+    Returns
+    -------
+    ndarray
+        ``(T',)`` frame numbers for the ``T' <= T`` times that have one.
+    """
+    return np.clip(np.searchsorted(begin, times[times < end_s], side="right") - 1, 0, len(begin) - 1)
+
+
+def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -> Iterator[Pixels]:
+    """Yield the frame shown at each time, ``(size, size, 3)`` RGB, upright, read by decord."""
+    import decord
+
+    reader = decord.VideoReader(path, width=size, height=size, num_threads=threads)
+    stamps = np.asarray(reader.get_frame_timestamp(range(len(reader))), dtype=np.float64)
+    interval = 1 / reader.get_avg_fps()
+    begin = earliest(stamps[:, 0] - stamps[0, 0], interval)
+    end_s = begin[-1] + max(stamps[-1, 1] - stamps[-1, 0], interval)
+    picks = shown(begin, end_s, times)
+    for start in range(0, len(picks), batch):
+        # A repeated frame is asked for once: decord would seek back for the second.
+        distinct, places = np.unique(picks[start : start + batch], return_inverse=True)
+        yield from reader.get_batch(distinct.tolist()).asnumpy()[places]
+
+
+def pyav_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -> Iterator[Pixels]:
+    """Yield the same as `decord_frames`, read by PyAV; a damaged file raises after its last good frame."""
+    import av
+
+    with av.open(path, metadata_errors="ignore") as container:
+        origin = _seconds(next(_decode(container, threads)))
+    seek_s = origin + times[0] if times[0] > _SEEK_FROM_S else None
+    with av.open(path, metadata_errors="ignore") as container:
+        stream = container.streams.video[0]
+        interval = 1 / float(stream.average_rate or stream.guessed_rate or 25)
+        frames = _timed(_decode(container, threads, seek_s), origin, interval)
+        first = next(frames)
+        if seek_s is not None and first[0] > times[0]:
+            # Some containers seek to a later key frame than asked for.
+            container.seek(0)
+            frames = _timed(_decode(container, threads), origin, interval)
+            first = next(frames)
+        yield from _shown_of(frames, first, times, size, interval)
+
+
+def _shown_of(
+    frames: Iterator[tuple[float, av.VideoFrame]],
+    first: tuple[float, av.VideoFrame],
+    times: Stamps,
+    size: int,
+    interval: float,
+) -> Iterator[Pixels]:
+    """Yield the frame shown at each time from a stream of (time, frame)."""
+    failure: Exception | None = None
+    position = 0
+    begin, frame = first
+    scaler = _Scaler(size)
+    while position < len(times):
+        try:
+            following = next(frames, None)
+        except (OSError, ValueError) as error:
+            following, failure = None, error
+        until = begin + max(_length(frame), interval) if following is None else following[0]
+        count = int(np.searchsorted(times[position:], until, side="left"))
+        if count:
+            yield from [scaler.upright(frame)] * count
+        position += count
+        if following is None:
+            break
+        begin, frame = following
+    if failure is not None:
+        raise failure
+
+
+def _decode(container: InputContainer, threads: int, seek_s: float | None = None) -> Iterator[av.VideoFrame]:
+    """Decode the picture track; an error before the first frame is passed over, a later one ends it."""
+    from av.error import FFmpegError
+
+    stream = container.streams.video[0]
+    stream.thread_type = "AUTO"
+    if not stream.codec_context.is_open:
+        stream.codec_context.thread_count = threads
+    if seek_s is not None and stream.time_base:
+        container.seek(int(seek_s / stream.time_base), stream=stream)
+    started = False
+    for packet in container.demux(stream):
+        try:
+            frames = packet.decode()
+        except FFmpegError:
+            if started:
+                # Frames before the damage may still be inside the decoder.
+                with contextlib.suppress(FFmpegError):
+                    yield from stream.codec_context.decode(None)
+                raise
+            continue
+        started = started or bool(frames)
+        yield from frames
+
+
+def _timed(
+    frames: Iterator[av.VideoFrame], origin: float, interval: float
+) -> Iterator[tuple[float, av.VideoFrame]]:
+    previous = -interval
+    for frame in frames:
+        previous = previous + interval if frame.pts is None else _seconds(frame) - origin
+        yield float(earliest(np.asarray(previous), interval)), frame
+
+
+def _seconds(frame: av.VideoFrame) -> float:
+    return float(frame.pts * frame.time_base) if frame.pts is not None and frame.time_base else 0.0
+
+
+def _length(frame: av.VideoFrame) -> float:
+    return float(frame.duration * frame.time_base) if frame.duration and frame.time_base else 0.0
+
+
+class _Scaler:
+    """Turns frames upright and squashes them to a square by the filter that decord uses."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._made_for: tuple[int, int, str] | None = None
+        self._graph: Any = None
+
+    def upright(self, frame: av.VideoFrame) -> Pixels:
+        """Return ``(size, size, 3)`` RGB."""
+        kind = (frame.width, frame.height, frame.format.name)
+        if kind != self._made_for:
+            self._graph, self._made_for = self._filter(frame), kind
+        self._graph.push(frame)
+        return np.rot90(self._graph.pull().to_ndarray(), round(frame.rotation / 90))
+
+    def _filter(self, frame: av.VideoFrame) -> Any:
+        from av.filter import Graph
+
+        graph = Graph()
+        chain = [
+            graph.add_buffer(
+                width=frame.width, height=frame.height, format=frame.format, time_base=frame.time_base
+            ),
+            graph.add("scale", f"{self._size}:{self._size}:flags=bilinear"),
+            graph.add("format", "rgb24"),
+            graph.add("buffersink"),
+        ]
+        for before, after in itertools.pairwise(chain):
+            before.link_to(after)
+        graph.configure()
+        return graph
+
+
+def plain(error: Exception) -> str:
+    """Return the first line of a decoder's message without clock, source file, error number and function."""
+    text = str(getattr(error, "strerror", None) or error).strip() or type(error).__name__
+    return re.sub(r"^\[[\d:]+\] \S+: (Error: |Check failed: )?", "", text.splitlines()[0])[:120]
+
+
+def main() -> None:
+    """Serve one request, then exit."""
+    request = json.loads(sys.stdin.buffer.readline())
+    # Decoders write their complaints to the file descriptors 1 and 2 directly.
+    output = os.fdopen(os.dup(1), "wb")
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    read = {"decord": decord_frames, "pyav": pyav_frames}[request["reader"]]
+    times = np.asarray(request["times"], dtype=np.float64)
+    frames = read(request["path"], times, request["size"], request["batch"], request["threads"])
+    try:
+        _send(output, frames, request["batch"])
+        kind, text = b"D", ""
+    except Exception as error:  # noqa: BLE001 (whatever a decoder raises, the parent tries the next reader)
+        kind, text = b"E", plain(error)
+    content = text.encode()
+    output.write(HEADER.pack(kind, len(content)) + content)
+    output.flush()
+    # Interpreter shutdown would wait for a decoder's threads.
+    os._exit(0)
+
+
+def _send(output: BinaryIO, frames: Iterator[Pixels], batch: int) -> None:
+    pending: list[Pixels] = []
+
+    def flush() -> None:
+        if pending:
+            output.write(HEADER.pack(b"F", len(pending)) + np.stack(pending).tobytes())
+            output.flush()
+            pending.clear()
+
+    try:
+        for frame in frames:
+            pending.append(frame)
+            if len(pending) == batch:
+                flush()
+    finally:
+        flush()
+
+
+def _exit_with_parent() -> None:
+    # Standard input ends when the parent dies, whatever the decoder is doing.
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

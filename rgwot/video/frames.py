@@ -1,0 +1,241 @@
+"""Frames of a video at given times, decoded by a child process that can be killed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from importlib import metadata
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.video import decode
+from rgwot.video.probing import VideoError
+
+#: Readers in the order they are tried, with the distribution whose version is recorded.
+READERS = {"decord": "decord", "pyav": "av"}
+
+# decord never returns from the end of an MPEG transport stream.
+_TRANSPORT_STREAMS = {".ts", ".mts", ".m2ts"}
+_WORKER = Path(decode.__file__)
+
+
+class _Stopped(Exception):
+    """A reader ended before it had served every time."""
+
+
+class FrameReader:
+    """Iterator over batches ``(indices, frames)`` of one video; also a context manager.
+
+    ``indices`` is ``(b,)`` int64 into the times asked for, in order and without gaps; ``frames`` is
+    ``(b, size, size, 3)`` uint8 RGB, upright, the whole picture squashed to a square. A file that ends early
+    ends the iteration early: compare `served` with the number of times.
+
+    Attributes
+    ----------
+    served
+        Number of times served so far.
+    readers
+        The readers that served, in order.
+    failures
+        Why a reader ended early, one clause each.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        times: NDArray[np.float64],
+        size: int,
+        reader: str = "auto",
+        timeout_s: float = 600.0,
+        batch: int = 8,
+        threads: int = 2,
+    ) -> None:
+        if reader != "auto" and reader not in READERS:
+            raise ValueError(f"reader {reader!r}, expected auto, {' or '.join(READERS)}")
+        self._path = Path(path)
+        self._times = np.asarray(times, dtype=np.float64)
+        if self._times.ndim != 1 or (np.diff(self._times) <= 0).any():
+            raise ValueError(f"times {self._times.shape}, expected one increasing axis")
+        self._size = size
+        self._order = _order(self._path) if reader == "auto" else [reader]
+        self._timeout_s = timeout_s
+        self._batch = batch
+        self._threads = threads
+        self.served = 0
+        self.readers: list[str] = []
+        self.failures: list[str] = []
+        self._batches = self._read()
+
+    def __iter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __next__(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Return the next batch."""
+        return next(self._batches)
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the child process."""
+        self.close()
+
+    def close(self) -> None:
+        """End the child process; the iteration ends with it."""
+        self._batches.close()
+
+    @property
+    def reader(self) -> str:
+        """Name of what served, such as ``decord``, or ``decord+pyav`` when the second took over."""
+        return "+".join(self.readers)
+
+    @property
+    def version(self) -> str:
+        """Version of what served, in the same form as `reader`."""
+        return "+".join(metadata.version(READERS[name]) for name in self.readers)
+
+    def _read(self) -> Generator[tuple[NDArray[np.int64], NDArray[np.uint8]], None, None]:
+        for name in self._order:
+            if self.served == len(self._times):
+                break
+            try:
+                for frames in self._read_with(name):
+                    if name not in self.readers:
+                        self.readers.append(name)
+                    indices = np.arange(self.served, self.served + len(frames))
+                    self.served += len(frames)
+                    yield indices, frames
+                if self.served < len(self._times):
+                    self.failures.append(f"{name}: ends at {self._times[self.served]:.2f} s")
+            except _Stopped as stop:
+                self.failures.append(f"{name}: {stop}")
+        if self.served == 0 and len(self._times):
+            raise VideoError(self._path, f"no frame decodes ({'; '.join(self.failures)})")
+
+    def _read_with(self, name: str) -> Generator[NDArray[np.uint8], None, None]:
+        request = {
+            "path": str(self._path.absolute()),
+            "times": self._times[self.served :].tolist(),
+            "size": self._size,
+            "reader": name,
+            "batch": self._batch,
+            "threads": self._threads,
+        }
+        child = subprocess.Popen(
+            # -P keeps the worker's folder off its module path.
+            [sys.executable, "-P", str(_WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            yield from self._receive(child, json.dumps(request).encode() + b"\n")
+        finally:
+            child.kill()
+            child.wait()
+            for pipe in (child.stdin, child.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+    def _receive(
+        self, child: subprocess.Popen[bytes], request: bytes
+    ) -> Generator[NDArray[np.uint8], None, None]:
+        if child.stdin is None or child.stdout is None:
+            raise _Stopped("no pipe to the decoder")
+        try:
+            child.stdin.write(request)
+            child.stdin.flush()
+        except OSError as error:
+            raise _Stopped("the decoder did not start") from error
+        with selectors.DefaultSelector() as selector:
+            selector.register(child.stdout, selectors.EVENT_READ)
+            while True:
+                deadline = time.monotonic() + self._timeout_s
+                header = self._exactly(child, selector, decode.HEADER.size, deadline)
+                kind, length = decode.HEADER.unpack(header)
+                shape = (length, self._size, self._size, 3)
+                size = math.prod(shape) if kind == b"F" else length
+                content = self._exactly(child, selector, size, deadline)
+                if kind == b"D":
+                    return
+                if kind == b"E":
+                    raise _Stopped(content.decode())
+                yield np.frombuffer(content, dtype=np.uint8).reshape(shape)
+
+    def _exactly(
+        self, child: subprocess.Popen[bytes], selector: selectors.BaseSelector, length: int, deadline: float
+    ) -> bytearray:
+        buffer = bytearray(length)
+        view, filled = memoryview(buffer), 0
+        output: IO[bytes] | None = child.stdout
+        while filled < length and output is not None:
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                raise _Stopped(f"no frame within {self._timeout_s:g} s, killed")
+            received = os.readv(output.fileno(), [view[filled:]])
+            if received == 0:
+                raise _Stopped(f"the decoder died (exit code {child.wait()})")
+            filled += received
+        return buffer
+
+
+def read_frames(
+    path: str | os.PathLike[str],
+    times: NDArray[np.float64],
+    size: int,
+    reader: str = "auto",
+    timeout_s: float = 600.0,
+    batch: int = 8,
+    threads: int = 2,
+) -> FrameReader:
+    """Stream the frames shown at given times; memory does not grow with the length of the video.
+
+    The frame shown at a time is the last one stamped at or before it. Time 0 is the first frame; stamps rounded
+    by the container count from the time that was meant. Decoding happens in a child process.
+
+    Parameters
+    ----------
+    path
+        The video.
+    times
+        ``(T,)`` increasing times, seconds.
+    size
+        Side of the square every frame is squashed to, pixels (bilinear, over the area covered).
+    reader
+        ``decord``, ``pyav`` or ``auto``: decord, and PyAV from the first frame that decord did not serve,
+        because it failed, hung or came to an early end.
+    timeout_s
+        Seconds without a new batch after which a reader is killed.
+    batch
+        Frames per batch.
+    threads
+        Threads of the decoder.
+
+    Returns
+    -------
+    FrameReader
+        Yields ``(indices, frames)``.
+
+    Raises
+    ------
+    VideoError
+        While iterating, when no reader serves a single frame.
+    """
+    return FrameReader(path, times, size, reader, timeout_s, batch, threads)
+
+
+def _order(path: Path) -> list[str]:
+    return ["pyav"] if path.suffix.lower() in _TRANSPORT_STREAMS else list(READERS)

@@ -1,0 +1,171 @@
+"""What a video file says about itself, and the time grid laid over it."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+from av.container import InputContainer
+from av.error import FFmpegError
+from av.video.stream import VideoStream
+from numpy.typing import NDArray
+
+from rgwot.errors import RgwotError
+from rgwot.video import decode
+
+REMEDY = "re-encode it: ffmpeg -i IN -map 0:v:0 -an -dn -c:v libx264 -preset fast -crf 23 OUT.mp4"
+_MICROSECONDS = 1_000_000
+
+
+class VideoError(RgwotError):
+    """A video that cannot be used.
+
+    Attributes
+    ----------
+    path
+        The file.
+    reason
+        Why, without the file's name.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], reason: str) -> None:
+        self.path = Path(path)
+        self.reason = reason
+        super().__init__(f"{self.path}: {reason}")
+
+
+@dataclass(frozen=True)
+class VideoInfo:
+    """Facts about the picture track of a video file.
+
+    Attributes
+    ----------
+    duration_s
+        Length of the picture track in seconds; time 0 is its first frame.
+    fps
+        Average frame rate, exact, such as 30000/1001.
+    width, height
+        Size in pixels as a player shows it, that is after ``rotation``.
+    frames
+        Number of frames when the container states it.
+    rotation
+        Clockwise turn the player applies, one of 0, 90, 180, 270 degrees.
+    codec
+        Name of the codec, such as ``h264``.
+    """
+
+    duration_s: float
+    fps: Fraction
+    width: int
+    height: int
+    frames: int | None
+    rotation: int
+    codec: str
+
+
+def probe(path: str | os.PathLike[str]) -> VideoInfo:
+    """Read the facts of a video file and decode its first frame.
+
+    Raises
+    ------
+    VideoError
+        When the file is missing, empty, not a video, without pictures, or its first frame does not decode.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise VideoError(path, "no such file")
+    if path.stat().st_size == 0:
+        raise VideoError(path, "empty file (0 bytes); copy or download it again")
+    try:
+        with av.open(str(path), metadata_errors="ignore") as container:
+            if not container.streams.video:
+                raise VideoError(path, "no pictures in it (audio only?); expected a video")
+            return _facts(path, container, container.streams.video[0])
+    except FFmpegError as error:
+        raise VideoError(path, f"not a readable video ({decode.plain(error)}); {REMEDY}") from error
+
+
+def sample_times(duration_s: float, fps: float | Fraction) -> NDArray[np.float64]:
+    """Return the times ``i / fps`` below the duration, at least one for a positive duration.
+
+    Parameters
+    ----------
+    duration_s
+        Seconds.
+    fps
+        Samples per second.
+
+    Returns
+    -------
+    ndarray
+        ``(T,)`` float64, each one division, so that nothing adds up.
+
+    Examples
+    --------
+    >>> sample_times(1.1, 2)
+    array([0. , 0.5, 1. ])
+    """
+    if not (math.isfinite(duration_s) and duration_s >= 0 and fps > 0):
+        raise ValueError(
+            f"duration {duration_s} s at {fps} per second, expected a duration >= 0 and a rate > 0"
+        )
+    count = math.ceil(Fraction(duration_s) * Fraction(fps))
+    times = np.arange(count) / float(fps)
+    return times[times < duration_s]
+
+
+def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoInfo:
+    frame = next(container.decode(stream), None)
+    if frame is None:
+        raise VideoError(path, f"no frame decodes; {REMEDY}")
+    fps = stream.average_rate or stream.guessed_rate
+    if not fps:
+        raise VideoError(path, f"no frame rate in it; {REMEDY}")
+    duration = _duration(container, stream)
+    if duration <= 0:
+        raise VideoError(path, f"no duration in it; {REMEDY}")
+    rotation = -round(frame.rotation / 90) * 90 % 360
+    width, height = (frame.height, frame.width) if rotation % 180 else (frame.width, frame.height)
+    return VideoInfo(
+        float(duration),
+        Fraction(fps),
+        width,
+        height,
+        stream.frames or None,
+        rotation,
+        stream.codec_context.name,
+    )
+
+
+def _duration(container: InputContainer, stream: VideoStream) -> Fraction:
+    """Return the length of the picture track; the container's may include longer sound."""
+    if stream.duration and stream.time_base:
+        return stream.duration * Fraction(stream.time_base)
+    # Matroska keeps the length of a track in a tag.
+    clock = stream.metadata.get("DURATION", "").split(":")
+    if len(clock) == 3:
+        try:
+            hours, minutes, seconds = (Fraction(part) for part in clock)
+        except ValueError:
+            pass
+        else:
+            return 3600 * hours + 60 * minutes + seconds
+    if container.duration:
+        return Fraction(container.duration, _MICROSECONDS)
+    return _scanned_duration(container, stream)
+
+
+def _scanned_duration(container: InputContainer, stream: VideoStream) -> Fraction:
+    """Read through a file that states no length, such as a live recording."""
+    container.seek(0)
+    first, last = None, 0
+    for packet in container.demux(stream):
+        if packet.pts is not None:
+            first = packet.pts if first is None else min(first, packet.pts)
+            last = max(last, packet.pts + (packet.duration or 0))
+    return (last - (first or 0)) * Fraction(stream.time_base or 0)

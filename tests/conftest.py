@@ -1,0 +1,1 @@
+"""Beside this file lie helper modules; it makes pytest put their folder on the module path."""

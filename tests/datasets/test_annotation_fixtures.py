@@ -1,0 +1,169 @@
+"""Every annotation fixture gives the outcome and the frame labels it is documented with."""
+
+from __future__ import annotations
+
+import csv
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.procel import read_procel, read_video_names
+from rgwot.datasets.rasterise import RULES, rasterise
+from rgwot.datasets.release_lists import read_mapping, read_tasks, read_videos
+from rgwot.datasets.step_first import read_step_first
+from rgwot.datasets.three_columns import read_three_columns
+from rgwot.errors import RgwotError
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "annotations"
+
+
+def table(name: str) -> list[dict[str, str]]:
+    with (FIXTURES / name).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+CASES = table("cases.csv")
+EXPECTED = table("expected_labels.csv")
+
+
+def clock_of(case: dict[str, str]) -> VideoClock:
+    fps = Fraction(case["fps"])
+    return VideoClock(float(int(case["n_frames"]) / fps), fps)
+
+
+def ids_of(case: dict[str, str]) -> tuple[int, ...]:
+    if "Eggs" in case["path"]:
+        return (*range(1, 8), 9)
+    return tuple(range(1, int(case["K"]) + 1))
+
+
+def read_case(case: dict[str, str]) -> list[Annotation]:
+    """Read an annotation fixture; a folder of ProceL holds several videos."""
+    path, clock, ids = FIXTURES / case["path"], clock_of(case), ids_of(case)
+    if case["kind"] == "ego":
+        return [read_three_columns(path, ids, clock)]
+    if case["kind"] == "ct":
+        return [read_step_first(path, ids, clock)]
+    names = read_video_names(path / "data.mat")
+    return [
+        read_procel(path / "data.mat", part, len(names), ids, clock, name) for part, name in enumerate(names)
+    ]
+
+
+def outcome_of(case: dict[str, str]) -> tuple[str, list[str]]:
+    """Return the outcome in the words of ``cases.csv`` and the warnings."""
+    path = FIXTURES / case["path"]
+    if case["kind"] == "tasks":
+        read_tasks(path)
+        return "ok", []
+    if case["kind"] == "mapping":
+        read_mapping(path)
+        return "ok", []
+    if case["kind"] == "videos":
+        warnings = list(read_videos(path).warnings)
+        return ("ok_warn" if warnings else "ok"), warnings
+    annotations = read_case(case)
+    warnings = [warning for annotation in annotations for warning in annotation.warnings]
+    if any(annotation.empty for annotation in annotations):
+        return "skip", warnings
+    return ("ok_warn" if warnings else "ok"), warnings
+
+
+def test_fixtures_are_all_listed() -> None:
+    listed = {case["path"].rstrip("/") for case in CASES}
+    on_disk = {
+        path.relative_to(FIXTURES).as_posix()
+        for kind in ("good", "malformed")
+        for path in (FIXTURES / kind).rglob("*")
+        if path.is_file() and path.name not in ("data.mat", "readme.txt")
+    }
+    assert len(CASES) == 92
+    assert on_disk <= listed
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["path"] for case in CASES])
+def test_outcome(case: dict[str, str]) -> None:
+    path = FIXTURES / case["path"]
+    if case["outcome"] == "error":
+        with pytest.raises(RgwotError) as caught:
+            outcome_of(case)
+        message = str(caught.value)
+        assert str(path) in message
+        assert "expected" in message or "wrong video" in message
+        assert "\n" not in message
+        assert "\ufffd" not in message
+        if case["kind"] in ("ego", "ct") and path.name != "utf16.csv":
+            number = re.search(r": line (\d+): ", message)
+            assert number is not None
+            line = path.read_text(encoding="utf-8-sig").splitlines()[int(number[1]) - 1]
+            pieces = (piece for piece in re.split(r"[,;\t]", line) if piece)
+            assert any(piece.strip('"').removesuffix(".0") in message for piece in pieces)
+        return
+    outcome, warnings = outcome_of(case)
+    assert outcome == case["outcome"]
+    assert len(warnings) == (case["outcome"] == "ok_warn")
+    assert all(str(path) in warning for warning in warnings)
+
+
+@pytest.mark.parametrize("name", ["end_before_start", "unknown_label", "start_past_end"])
+def test_error_names_the_second_line(name: str) -> None:
+    case = next(case for case in CASES if case["path"] == f"malformed/ego/{name}.csv")
+    with pytest.raises(RgwotError, match=r"line 2: "):
+        outcome_of(case)
+
+
+@pytest.mark.parametrize(
+    ("name", "clue"),
+    [
+        ("utf16", "UTF-16"),
+        ("semicolon", "semicolons"),
+        ("tab", "tabs"),
+        ("header", "header"),
+        ("decimal_comma", "decimal comma"),
+        ("clock_times", "clock time"),
+        ("label_zero", "background"),
+        ("milliseconds", "wrong video, rate or unit?"),
+        ("crosstask_layout", "step,start,end"),
+        ("unknown_label", "1-4"),
+    ],
+)
+def test_error_gives_the_clue(name: str, clue: str) -> None:
+    case = next(case for case in CASES if case["path"] == f"malformed/ego/{name}.csv")
+    with pytest.raises(RgwotError, match=re.escape(clue)):
+        outcome_of(case)
+
+
+def run_lengths(labels: np.ndarray) -> str:
+    starts = np.flatnonzero(np.diff(labels, prepend=labels[0] - 1))
+    lengths = np.diff(starts, append=len(labels))
+    return " ".join(f"{labels[start]}x{length}" for start, length in zip(starts, lengths, strict=True))
+
+
+@pytest.mark.parametrize("expected", EXPECTED, ids=[f"{row['path']}:{row['mode']}" for row in EXPECTED])
+def test_labels(expected: dict[str, str]) -> None:
+    case = next(case for case in CASES if case["path"] == expected["path"])
+    (annotation,) = read_case(case)
+    segments = annotation.segments
+    assert expected["mode"] in RULES
+    labels = rasterise(
+        segments["start_s"],
+        segments["end_s"],
+        segments["step_id"],
+        Fraction(expected["fps"]),
+        int(expected["n_frames"]),
+        expected["mode"],  # type: ignore[arg-type]
+    )
+    assert run_lengths(labels) == expected["runs"]
+
+
+def test_every_loadable_text_file_has_expected_labels() -> None:
+    loadable = {
+        case["path"] for case in CASES if case["kind"] in ("ego", "ct") and case["outcome"].startswith("ok")
+    }
+    assert {(row["path"], row["mode"]) for row in EXPECTED} == {
+        (path, rule) for path in loadable for rule in RULES
+    }

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from rgwot.datasets.finding import LAYOUTS
+from rgwot.datasets.registry import datasets, facts, is_registered, key_steps, match, tasks_of
+from rgwot.errors import RgwotError
+
+
+def test_datasets_and_numbers_of_tasks() -> None:
+    assert {name: len(tasks_of(name)) for name in datasets()} == {
+        "cmu_mmac": 5,
+        "egtea_gaze": 7,
+        "meccano": 1,
+        "epic_tents": 1,
+        "pc_assembly": 1,
+        "pc_disassembly": 1,
+        "procel": 12,
+        "crosstask": 18,
+    }
+    assert sum(len(tasks_of(name)) for name in datasets("egoprocel")) == 16
+
+
+def test_every_row_is_consistent() -> None:
+    rows = [row for name in datasets() for row in tasks_of(name)]
+    assert max(Counter((row.dataset, row.task) for row in rows).values()) == 1
+    for row in rows:
+        assert row.layout in LAYOUTS
+        assert re.fullmatch(r"[A-Za-z0-9_]+", row.task)
+        assert list(row.step_ids) == sorted(set(row.step_ids))
+        assert row.n_videos is None or row.n_videos > 1
+        assert row.source
+
+
+def test_numbers_of_annotated_videos() -> None:
+    totals = {name: sum(row.n_videos or 0 for row in tasks_of(name)) for name in datasets()}
+    assert totals["egtea_gaze"] == 86
+    assert totals["meccano"] == 17
+    assert totals["crosstask"] == 2750
+
+
+def test_eggs_has_a_hole() -> None:
+    row = facts("cmu_mmac", "Eggs")
+    assert row is not None
+    assert row.K == 8
+    assert row.step_ids == (1, 2, 3, 4, 5, 6, 7, 9)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "task", "K"),
+    [
+        ("meccano", "meccano", 17),
+        ("EPIC-Tents", "Tent", 12),
+        ("CROSSTASK", "105222", 6),
+        ("egtea gaze+", "pizza", 8),
+    ],
+)
+def test_key_steps_without_case_and_punctuation(dataset: str, task: str, K: int) -> None:
+    assert key_steps(dataset, task) == K
+
+
+def test_own_datasets_have_no_facts() -> None:
+    assert facts("mine", "tea") is None
+    assert key_steps("mine", "tea") is None
+    assert tasks_of("mine") == ()
+    assert not is_registered("mine")
+    assert is_registered("Egtea-Gaze")
+
+
+def test_unknown_task_lists_the_known_ones() -> None:
+    with pytest.raises(
+        RgwotError, match=r"'Browny'.*'Brownie'.*known: Brownie, Eggs, Sandwich, Salad, Pizza"
+    ):
+        facts("cmu_mmac", "Browny")
+
+
+def test_match_refuses_what_could_be_two() -> None:
+    assert match("a_b", ["a_b", "a-b"], "task") == "a_b"
+    with pytest.raises(RgwotError, match="known"):
+        match("A.B", ["a_b", "a-b"], "task")
+
+
+def test_views_of_cmu() -> None:
+    row = facts("cmu_mmac", "Brownie")
+    assert row is not None
+    assert next(iter(row.views.items())) == ("ego", "7150991")
+    assert re.fullmatch(row.pattern, "S07_Brownie_7150991-1431")

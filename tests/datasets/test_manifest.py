@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pandas as pd
+import pytest
+
+from rgwot.datasets.manifest import COLUMNS, SEGMENT_COLUMNS, read_manifest, read_segments, write_manifest
+from rgwot.datasets.rasterise import rasterise
+from rgwot.errors import RgwotError
+
+NTSC = Fraction(30000, 1001)
+
+
+def video(path: Path, frames: int = 60, fps: Fraction = NTSC) -> Path:
+    """Write a small H.264 video."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=fps, options={"preset": "ultrafast"})
+        stream.width, stream.height, stream.pix_fmt = 48, 32, "yuv420p"
+        for number in range(frames):
+            picture = av.VideoFrame.from_ndarray(
+                np.full((32, 48, 3), number * 4 % 256, np.uint8), format="rgb24"
+            )
+            container.mux(stream.encode(picture))
+        container.mux(stream.encode())
+    return path
+
+
+def annotate(path: Path, content: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+
+
+def run(
+    root: Path, out: Path, task: str = "tea", on_bad_video: str = "fail", **entry: object
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    dataset, layout = str(entry.pop("dataset", "mine")), str(entry.pop("layout", "folder"))
+    write_manifest(dataset, task, root, layout, entry, out / "m.csv", out / "s.csv", on_bad_video)  # type: ignore[arg-type]
+    return read_manifest(out / "m.csv"), read_segments(out / "s.csv")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Return a folder of one task: annotated, without rows, without annotation; names mislead readers."""
+    root = tmp_path / "root"
+    for name in ("NA", "0003", '-a é,"q"', "plain"):
+        video(root / "tea" / f"{name}.mp4")
+    annotate(root / "tea/0003.csv", "0.5,1.0,9 Pour\n0.0,0.7,2 stir\n1.5,2.3,9 pour\n")
+    annotate(root / "tea/NA.csv", "\n")
+    annotate(root / "tea/plain.csv", "1.0,1.5,4 wait, please\n1.5,1.6,9 pour\n")
+    return root
+
+
+def test_tables(root: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        manifest, segments = run(root, tmp_path)
+    assert tuple(manifest.columns) == COLUMNS
+    assert tuple(segments.columns) == SEGMENT_COLUMNS
+    assert manifest["video"].tolist() == ["%2Da%20%C3%A9%2C%22q%22", "0003", "NA", "plain"]
+    assert manifest["name"].tolist() == ['-a é,"q"', "0003", "NA", "plain"]
+    assert manifest["path"].tolist()[0] == 'tea/-a é,"q".mp4'
+    assert manifest["annotation"].tolist() == ["", "tea/0003.csv", "tea/NA.csv", "tea/plain.csv"]
+    assert manifest["status"].tolist() == ["unscored", "ok", "unscored", "ok"]
+    assert manifest["reason"].tolist() == ["no annotation", "", "annotation without rows", ""]
+    assert manifest["fps"].tolist() == [NTSC] * 4
+    assert manifest["width"].tolist() == [48] * 4
+    np.testing.assert_allclose(manifest["duration_s"], 60 / float(NTSC), atol=1e-3)
+    duration = manifest["duration_s"][1]
+    assert segments.values.tolist() == [
+        ["0003", 0.5, 1.0, 3, "pour"],
+        ["0003", 0.0, 0.7, 1, "stir"],
+        ["0003", 1.5, duration, 3, "pour"],
+        ["plain", 1.0, 1.5, 2, "wait, please"],
+        ["plain", 1.5, 1.6, 3, "pour"],
+    ]
+    lines = [record.getMessage() for record in caplog.records]
+    assert all("\n" not in line for line in lines)
+    for clue in (
+        "line 3: ends after the video",
+        "segments overlap",
+        "plain.csv: line 1: more than three",
+        "NA.csv: no rows",
+    ):
+        assert sum(clue in line for line in lines) == 1
+
+
+def test_later_row_of_the_file_wins_after_the_round_trip(root: Path, tmp_path: Path) -> None:
+    _, segments = run(root, tmp_path)
+    rows = segments[segments["video"] == "0003"]
+    labels = rasterise(rows["start_s"], rows["end_s"], rows["key_step"], Fraction(10), 10)
+    assert labels.tolist() == [1, 1, 1, 1, 1, 1, 1, 3, 3, 3]
+
+
+def test_bytes_do_not_depend_on_other_tasks(root: Path, tmp_path: Path) -> None:
+    run(root, tmp_path)
+    before = [(tmp_path / name).read_bytes() for name in ("m.csv", "s.csv")]
+    (root / "soup").mkdir()
+    (root / "soup/a.mp4").write_bytes(b"not a video")
+    (root / "soup/a.avi").touch()
+    annotate(root / "soup/a.csv", "rubbish")
+    run(root, tmp_path)
+    assert [(tmp_path / name).read_bytes() for name in ("m.csv", "s.csv")] == before
+
+
+def test_bad_video(root: Path, tmp_path: Path) -> None:
+    (root / "tea/plain.mp4").write_bytes(b"<html>not found</html>" * 50)
+    with pytest.raises(RgwotError, match=r"plain\.mp4"):
+        run(root, tmp_path)
+    assert not (tmp_path / "m.csv").exists()
+    assert not (tmp_path / "s.csv").exists()
+    manifest, segments = run(root, tmp_path, on_bad_video="skip")
+    row = manifest.set_index("video").loc["plain"]
+    assert row["status"] == "skipped"
+    assert row["reason"]
+    assert row["fps"] is None
+    assert pd.isna(row["duration_s"])
+    assert set(segments["video"]) == {"0003"}
+    assert segments["key_step"].tolist() == [2, 1, 2]
+    assert manifest["width"].dtype == "Int64"
+
+
+def test_malformed_annotation_stops_even_when_bad_videos_are_skipped(root: Path, tmp_path: Path) -> None:
+    annotate(root / "tea/plain.csv", "1.0,1.5,4 wait\n2,1,4 wait\n")
+    with pytest.raises(RgwotError, match=r"plain\.csv: line 2: end 1 before start 2"):
+        run(root, tmp_path, on_bad_video="skip")
+
+
+def test_no_annotation_at_all(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    video(tmp_path / "root/tea/a.mp4", fps=Fraction(25))
+    with caplog.at_level(logging.WARNING):
+        manifest, segments = run(tmp_path / "root", tmp_path)
+    assert caplog.messages == ["mine/tea: none of 1 videos is annotated; everything but scoring works"]
+    assert manifest["fps"].tolist() == [Fraction(25)]
+    assert "25," in (tmp_path / "m.csv").read_text()
+    assert segments.empty
+    assert segments["start_s"].dtype == np.float64
+    assert segments["key_step"].dtype == np.int64
+
+
+def test_registered_ids_and_leftovers(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    root = tmp_path / "root"
+    video(root / "videos/CMU-MMAC/S07_Eggs_Video/S07_Eggs_7150991-4.avi")
+    annotate(root / "annotations/CMU-MMAC/Eggs/S07_Eggs_7150991-4.csv", "0,0.5,9 serve\n0.5,1,1 crack\n")
+    annotate(root / "annotations/CMU-MMAC/Eggs/S08_Eggs_7150991-4.csv", "0,0.5,9 serve\n")
+    with caplog.at_level(logging.WARNING):
+        _, segments = run(root, tmp_path, "Eggs", dataset="cmu_mmac", layout="egoprocel")
+    assert segments["key_step"].tolist() == [2, 1]
+    assert "1 annotations without a video: annotations/CMU-MMAC/Eggs/S08_Eggs_7150991-4.csv" in caplog.text
+    annotate(root / "annotations/CMU-MMAC/Eggs/S07_Eggs_7150991-4.csv", "0,0.5,8 serve\n")
+    with pytest.raises(RgwotError, match=r"step id 8 .*expected one of 1-7, 9"):
+        run(root, tmp_path, "Eggs", dataset="cmu_mmac", layout="egoprocel")
+
+
+@pytest.mark.parametrize(
+    ("content", "clue"),
+    [
+        ("a,b\n1,2\n", "no column video, name"),
+        ("", "cannot be read"),
+        (",".join(COLUMNS) + "\nv,n,p,,x,30,1,1,ok,\n", "duration_s"),
+        (",".join(COLUMNS) + "\nv,n,p,,1,fast,1,1,ok,\n", "column fps"),
+    ],
+)
+def test_a_file_that_is_no_manifest(tmp_path: Path, content: str, clue: str) -> None:
+    (tmp_path / "m.csv").write_text(content)
+    with pytest.raises(RgwotError, match=clue) as caught:
+        read_manifest(tmp_path / "m.csv")
+    assert "\n" not in str(caught.value)
+
+
+def test_finding_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, rgwot.datasets.manifest, rgwot.datasets.finding as f; "
+        "[f.layout_module(n) for n in f.LAYOUTS]; "
+        "sys.exit(', '.join({'torch', 'zarr', 'decord', 'av', 'scipy', 'h5py'} & set(sys.modules)))"
+    )
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (child.returncode, child.stderr) in ((0, ""), (1, "\n"))

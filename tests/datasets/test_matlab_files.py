@@ -1,0 +1,146 @@
+"""ProceL's MATLAB file in both container versions, and damaged ones."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.io
+
+from rgwot.datasets.annotations import VideoClock
+from rgwot.datasets.matlab import read_cells
+from rgwot.datasets.procel import read_procel, read_video_names
+from rgwot.errors import RgwotError
+
+FOLDER = Path(__file__).parents[1] / "fixtures/annotations/good/procel/ProceL_dataset/fold_boat"
+DATA = FOLDER / "data.mat"
+CLOCK = VideoClock(10.0, Fraction(30))
+
+STEPS = ["fold half", "press crease"]
+TIMES = [
+    [np.array([[1.5, 3.25]]), np.zeros((0, 0))],
+    [np.array([[4.0, 5.0], [6.0, 7.0]]), np.array([[0.5, 2.0]])],
+]
+SUPERFRAMES = [np.array([[0.0, 5.0], [5.0, 10.0]])] * 2
+
+
+def cell(items: list[Any]) -> np.ndarray:
+    column = np.empty((len(items), 1), dtype=object)
+    for row, item in enumerate(items):
+        column[row, 0] = item
+    return column
+
+
+def write_version_5(path: Path) -> None:
+    content = {
+        "grammar": cell(STEPS),
+        "key_steps_time": cell([cell(steps) for steps in TIMES]),
+        "superframe_time": cell(SUPERFRAMES),
+    }
+    scipy.io.savemat(path, content)
+
+
+def write_version_73(path: Path) -> None:
+    """Write what MATLAB writes: axes reversed, cells as references, text as uint16, empty as shape."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        count = iter(range(1000))
+
+        def store(item: Any, name: str | None = None) -> h5py.Dataset:
+            name = name or f"#refs#/{next(count)}"
+            if isinstance(item, list):
+                references = np.empty((1, len(item)), dtype=h5py.ref_dtype)
+                for column, part in enumerate(item):
+                    references[0, column] = store(part).ref
+                data = file.create_dataset(name, data=references, dtype=h5py.ref_dtype)
+                kind = b"cell"
+            elif isinstance(item, str):
+                data = file.create_dataset(
+                    name, data=np.array([[ord(sign)] for sign in item], dtype=np.uint16)
+                )
+                kind = b"char"
+            elif item.size == 0:
+                data = file.create_dataset(name, data=np.array(item.shape, dtype=np.uint64))
+                data.attrs["MATLAB_empty"] = np.uint8(1)
+                kind = b"double"
+            else:
+                data = file.create_dataset(name, data=item.T)
+                kind = b"double"
+            data.attrs["MATLAB_class"] = np.bytes_(kind)
+            return data
+
+        store(STEPS, "grammar")
+        store(TIMES, "key_steps_time")
+        store(SUPERFRAMES, "superframe_time")
+    with path.open("r+b") as stream:
+        stream.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64")
+
+
+@pytest.mark.parametrize("write", [write_version_5, write_version_73])
+def test_both_versions_give_the_same_segments(tmp_path: Path, write: Any) -> None:
+    path = tmp_path / "data.mat"
+    write(path)
+    first, second = (read_procel(path, part, 2, (1, 2), CLOCK).segments for part in (0, 1))
+    assert first.to_dict("records") == [{"start_s": 1.5, "end_s": 3.25, "step_id": 1, "name": "fold half"}]
+    expected = pd.DataFrame(
+        [(4.0, 5.0, 1, "fold half"), (6.0, 7.0, 1, "fold half"), (0.5, 2.0, 2, "press crease")],
+        columns=["start_s", "end_s", "step_id", "name"],
+    )
+    pd.testing.assert_frame_equal(second, expected, check_dtype=False)
+
+
+@pytest.mark.parametrize("write", [write_version_5, write_version_73])
+def test_a_damaged_file_ends_in_one_line(tmp_path: Path, write: Any) -> None:
+    path = tmp_path / "data.mat"
+    write(path)
+    whole = path.read_bytes()
+    generator = np.random.default_rng(0)
+    messages = []
+    for attempt in range(8):
+        data = bytearray(whole[: generator.integers(20, len(whole))] if attempt % 2 else whole)
+        for position in generator.integers(20, len(data), 8):
+            data[position] = generator.integers(256)
+        path.write_bytes(data)
+        os.utime(path, ns=(attempt, attempt))
+        try:
+            read_procel(path, 0, 2, (1, 2), CLOCK)
+        except RgwotError as error:
+            messages.append(str(error))
+    assert len(messages) >= 4
+    assert all(message.startswith(str(path)) and "\n" not in message for message in messages)
+
+
+def test_an_untrimmed_video_is_refused() -> None:
+    assert not read_procel(DATA, 0, 2, None, VideoClock(14.9, Fraction(30))).empty
+    with pytest.raises(
+        RgwotError, match=r"lasts 15\.5 s, its last superframe ends at 10 s; expected the trimmed"
+    ):
+        read_procel(DATA, 0, 2, None, VideoClock(15.5, Fraction(30)))
+
+
+def test_registered_number_of_steps_must_fit() -> None:
+    with pytest.raises(RgwotError, match="names 4 steps; expected 9"):
+        read_procel(DATA, 0, 2, range(1, 10))
+
+
+def test_only_the_wanted_variables_are_read() -> None:
+    assert set(read_cells(DATA, ("grammar", "nothing"))) == {"grammar"}
+
+
+@pytest.mark.parametrize(
+    ("content", "clue"),
+    [
+        ("u\tboat_1\nu\tboat_1\n", "line 2: .*new video name"),
+        ("u boat_1 0 1\n", "line 1: .*tabs"),
+        ("u\t\t0\n", "line 1"),
+    ],
+)
+def test_damaged_list(tmp_path: Path, content: str, clue: str) -> None:
+    (tmp_path / "readme.txt").write_text(content)
+    with pytest.raises(RgwotError, match=clue):
+        read_video_names(tmp_path / "data.mat")

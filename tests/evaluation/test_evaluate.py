@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rgwot.errors import RgwotError
+from rgwot.evaluation.evaluate import COLUMNS, evaluate
+from rgwot.evaluation.protocols import PROTOCOLS, score
+
+IDENTITY = {"dataset": "demo", "task": "assembly", "method": "rgwot", "decoder": "graphcut", "seed": 0}
+SCOPES = ("task", "video")
+
+
+def segments_of(video, scope, labels, times):
+    starts = np.asarray(times, dtype=float)
+    return [
+        {"video": video, "scope": scope, "start_s": a, "end_s": b, "key_step": k}
+        for a, b, k in zip(starts[:-1], starts[1:], labels, strict=True)
+    ]
+
+
+class Files:
+    """A task: two scored videos (0003: 6 s at 30 fps, b: 4 s at 30000/1001), one bare, one broken."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.manifest = pd.DataFrame(
+            [
+                ("0003", "6.0", "30.0", "ok", ""),
+                ("b", "4.0", "30000/1001", "ok", ""),
+                ("bare", "5.0", "25", "unscored", "no annotation"),
+                ("broken", "", "", "skipped", "cannot be read"),
+            ],
+            columns=["video", "duration_s", "fps", "status", "reason"],
+        )
+        self.annotations = pd.DataFrame(
+            [("0003", 1.0, 3.0, 1), ("0003", 3.0, 5.0, 2), ("b", 0.0, 2.0, 2), ("b", 3.0, 4.0, 1)],
+            columns=["video", "start_s", "end_s", "key_step"],
+        )
+        rows = []
+        for scope in SCOPES:
+            rows += segments_of("0003", scope, [1, 2, 3, 1], [0, 1, 3, 5, 6])
+            rows += segments_of("b", scope, [3, 1, 2], [0, 2, 3, 4])
+            rows += segments_of("bare", scope, [2], [0, 5])
+        self.segments = pd.DataFrame(rows)
+        self.diagnostics = {"K": 7, "degenerate": False}
+
+    def run(self, **keywords):
+        for name in ("manifest", "annotations", "segments"):
+            getattr(self, name).to_csv(self.folder / f"{name}.csv", index=False)
+        diagnostics = None
+        if self.diagnostics is not None:
+            diagnostics = self.folder / "diagnostics.json"
+            diagnostics.write_text(json.dumps(self.diagnostics))
+        output = self.folder / "scores" / "seed0.csv"
+        paths = [self.folder / f"{name}.csv" for name in ("manifest", "annotations", "segments")]
+        evaluate(*paths, diagnostics, output, IDENTITY, **{"n_key_steps": 2, **keywords})
+        return pd.read_csv(output, dtype={"task": str})
+
+
+@pytest.fixture
+def files(tmp_path):
+    return Files(tmp_path)
+
+
+def value(table, metric, protocol="macro_task", background="with", rule="exact"):
+    found = table[
+        (table.metric == metric)
+        & (table.protocol == protocol)
+        & (table.background == background)
+        & (table.label_rule == rule)
+    ]
+    assert len(found) == 1
+    return float(found.value.iloc[0])
+
+
+def test_the_table_is_tidy_and_complete(files):
+    table = files.run()
+    assert tuple(table.columns) == COLUMNS
+    assert not table.duplicated(["protocol", "background", "label_rule", "metric"]).any()
+    assert (table[list(IDENTITY)].drop_duplicates().to_dict("records")) == [IDENTITY]
+    cells = table.groupby(["protocol", "background", "label_rule"])["metric"].agg(set)
+    assert len(cells) == 4 * 2 * 2
+    common = {"precision", "recall", "f1", "iou", "n_videos", "n_skipped", "n_unscored", "degenerate"}
+    for (protocol, _, _), metrics in cells.items():
+        assert metrics == (common | {"order_tau"} if protocol.endswith("_task") else common)
+
+
+def test_a_perfect_answer_scores_one_by_the_exact_rule(files):
+    table = files.run(n_clusters=3)
+    for protocol in PROTOCOLS:
+        for metric in ("precision", "recall", "f1", "iou"):
+            assert value(table, metric, protocol) == 1.0
+        assert value(table, "n_videos", protocol) == 2
+        assert value(table, "n_skipped", protocol) == 1
+        assert value(table, "n_unscored", protocol) == 1
+        assert value(table, "degenerate", protocol) == 0
+    for protocol in ("macro_task", "strict_task"):
+        assert value(table, "order_tau", protocol) == 0.0
+    # The answer is exact, so the rule with both ends and 29 instead of 29.97 frames must disagree.
+    assert 0.9 < value(table, "f1", "strict_task", rule="cnc") < 1.0
+
+
+def test_scores_are_those_of_labels_at_every_second_native_frame(files):
+    rows = []
+    for scope, cuts in (("task", [0, 2, 3.5, 6]), ("video", [0, 1.5, 4.5, 6])):
+        rows += segments_of("0003", scope, [4, 0, 4], cuts)
+        rows += segments_of("b", scope, [0, 4], [0, 1, 4])
+    files.segments = pd.DataFrame(rows)
+    table = files.run()
+    first = np.arange(0, 180, 2) / 30
+    second = np.arange(0, 120, 2) * 1001 / 30000
+    second = second[second < 4.0]
+    truths = [
+        np.select([(first >= 1) & (first < 3), (first >= 3) & (first < 5)], [1, 2], 0),
+        np.select([second < 2, second >= 3], [2, 1], 0),
+    ]
+    labels = {
+        "task": [np.where((first >= 2) & (first < 3.5), 0, 4), np.where(second < 1, 0, 4)],
+        "video": [np.where((first >= 1.5) & (first < 4.5), 0, 4), np.where(second < 1, 0, 4)],
+    }
+    for protocol in PROTOCOLS.values():
+        for background in ("with", "without"):
+            expected = score(protocol, truths, labels[protocol.scope], 2, 7, background)
+            found = [
+                value(table, metric, protocol.name, background)
+                for metric in ("precision", "recall", "f1", "iou")
+            ]
+            assert found == pytest.approx(expected[:4], abs=1e-12)
+
+
+def test_k_counts_empty_clusters(files):
+    """One label among seven is matched differently from one label among one (methods 9.4)."""
+    files.segments = pd.DataFrame(
+        [row for v, d in (("0003", 6), ("b", 4)) for s in SCOPES for row in segments_of(v, s, [1], [0, d])]
+    )
+    assert (
+        value(files.run(), "recall", "micro_video")
+        < value(files.run(n_clusters=1), "recall", "micro_video")
+        == 1.0
+    )
+
+
+def test_degenerate_runs_are_marked_and_still_scored(files):
+    files.diagnostics = {
+        "K": 7,
+        "degenerate": True,
+        "task": {"degenerate": True},
+        "video": {"degenerate": False},
+    }
+    table = files.run()
+    assert [value(table, "degenerate", name) for name in PROTOCOLS] == [0, 0, 1, 1]
+    assert value(table, "f1", "strict_task") == 1.0
+    files.diagnostics = {"K": 7, "degenerate": True}
+    assert value(files.run(), "degenerate", "micro_video") == 1
+    files.diagnostics = None
+    assert value(files.run(n_clusters=7), "degenerate") == 0
+    files.segments["key_step"] = 4
+    assert value(files.run(n_clusters=7), "degenerate") == 1
+
+
+def test_a_video_lost_before_decoding_counts_as_skipped(files, caplog):
+    files.segments = files.segments[files.segments.video != "b"]
+    table = files.run()
+    assert (value(table, "n_videos"), value(table, "n_skipped"), value(table, "n_unscored")) == (1, 2, 1)
+    assert "2 of 4 videos skipped: b, broken" in caplog.text
+
+
+def test_a_scored_video_without_rows_counts_as_unscored(files):
+    files.annotations = files.annotations[files.annotations.video != "b"]
+    assert value(files.run(), "n_unscored") == 2
+
+
+def test_the_order_of_annotation_rows_decides_overlaps(files):
+    late = pd.DataFrame([("0003", 1.0, 5.0, 1)], columns=files.annotations.columns)
+    files.annotations = pd.concat([files.annotations, late], ignore_index=True)
+    assert value(files.run(), "f1", "strict_task") < 1.0
+    files.annotations = pd.concat([late, files.annotations.iloc[:-1]], ignore_index=True)
+    assert value(files.run(), "f1", "strict_task") == 1.0
+
+
+def _drop_all_scorable(files):
+    files.manifest["status"] = ["skipped", "unscored", "unscored", "skipped"]
+
+
+def _step_three(files):
+    files.annotations.loc[1, "key_step"] = 3
+
+
+def _many_labels(files):
+    files.diagnostics = {"K": 2}
+
+
+def _no_k(files):
+    files.diagnostics = {"degenerate": False}
+
+
+def _gap(files):
+    files.segments = files.segments.drop(index=1)
+
+
+def _one_scope(files):
+    files.segments = files.segments[files.segments["scope"] == "task"]
+
+
+def _bad_rate(files):
+    files.manifest.loc[0, "fps"] = "fast"
+
+
+def _no_duration(files):
+    files.manifest.loc[0, "duration_s"] = ""
+
+
+def _bad_time(files):
+    files.annotations = files.annotations.astype({"start_s": object})
+    files.annotations.loc[2, "start_s"] = "1:30"
+
+
+def _column(files):
+    files.segments = files.segments.drop(columns="scope")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (
+            _drop_all_scorable,
+            r"demo/assembly: found no video to score among 4 \(2 skipped, 2 without annotation\)",
+        ),
+        (_step_three, "video '0003': found key step 3, expected 1 to 2"),
+        (_many_labels, "found 3 different key steps in scope 'video', expected at most K=2"),
+        (_no_k, "found K None, expected the number of clusters"),
+        (_gap, "video '0003': segments: got 1.0 s followed by 3.0 s"),
+        (_one_scope, "video '0003': segments: got none of scope 'video'"),
+        (_bad_rate, "video '0003': fps: got 'fast'"),
+        (_no_duration, "video '0003': duration_s: got nan"),
+        (_bad_time, r"annotations\.csv: row 4: found 'b' with a time or key step that is not a number"),
+        (_column, r"segments\.csv: found columns .*, expected also scope"),
+    ],
+)
+def test_mistakes_end_in_one_line(files, spoil, message):
+    spoil(files)
+    with pytest.raises(RgwotError, match=message) as caught:
+        files.run()
+    assert "\n" not in str(caught.value)
+    assert not (files.folder / "scores").exists()
+
+
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(RgwotError, match=r"nowhere\.csv: cannot be read as a manifest"):
+        evaluate(tmp_path / "nowhere.csv", "a", "b", None, tmp_path / "o.csv", IDENTITY, 2)
+    with pytest.raises(ValueError, match="identity: got"):
+        evaluate("a", "b", "c", None, "d", {"dataset": "demo"}, 2)

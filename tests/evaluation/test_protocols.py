@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rgwot.evaluation.protocols import PROTOCOLS, score, unit
+
+TRUTH = [0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 0, 0]
+PREDICTION = [0, 0, 1, 1, 1, 2, 2, 0, 2, 2, 0, 0]
+
+
+def test_the_four_protocols_are_data():
+    facts = {name: (p.letter, p.scope) for name, p in PROTOCOLS.items()}
+    assert facts == {
+        "micro_video": ("A", "video"),
+        "macro_video": ("B", "video"),
+        "macro_task": ("C", "task"),
+        "strict_task": ("D", "task"),
+    }
+
+
+def test_f1_comes_from_the_averaged_precision_and_recall():
+    # Video 1 as in methods 9.4 (K = 3), video 2 the single label: P .6556 and .1389, R .8222 and .3333.
+    found = score(PROTOCOLS["macro_video"], [TRUTH, TRUTH], [PREDICTION, [0] * 12], 3, 3)
+    precision, recall = (0.655556 + 0.138889) / 2, (0.822222 + 0.333333) / 2
+    assert found.precision == pytest.approx(precision, abs=1e-5)
+    assert found.recall == pytest.approx(recall, abs=1e-5)
+    assert found.f1 == pytest.approx(2 * precision * recall / (precision + recall), abs=1e-5)
+    assert found.f1 != pytest.approx((0.7295 + 0.1961) / 2, abs=1e-3)
+    assert found.iou == pytest.approx((0.577778 + 0.138889) / 2, abs=1e-5)
+    assert found.n_videos == 2
+
+
+def test_pooling_needs_labels_that_mean_the_same_in_all_videos():
+    first, second = [1, 1, 2, 2], [1, 1, 2, 2]
+    agree, swapped = [7, 7, 3, 3], [3, 3, 7, 7]
+    for name in ("macro_task", "strict_task"):
+        assert score(PROTOCOLS[name], [first, second], [agree, agree], 2, 2, "without").f1 == 1.0
+        assert score(PROTOCOLS[name], [first, second], [agree, swapped], 2, 2, "without").f1 == 0.5
+    for name in ("micro_video", "macro_video"):
+        assert score(PROTOCOLS[name], [first, second], [agree, swapped], 2, 2, "without").f1 == 1.0
+
+
+def test_pooled_scores_are_those_of_the_concatenation():
+    rng = np.random.default_rng(3)
+    truths = [rng.integers(0, 6, n) for n in (40, 25, 60)]
+    predictions = [rng.integers(0, 4, n) for n in (40, 25, 60)]
+    joined = score(PROTOCOLS["macro_task"], [np.concatenate(truths)], [np.concatenate(predictions)], 5, 4)
+    assert score(PROTOCOLS["macro_task"], truths, predictions, 5, 4)[:4] == joined[:4]
+
+
+def test_strict_is_accuracy_over_the_frames_that_count():
+    for background, hits, total in (("with", 8, 12), ("without", 5, 7)):
+        found = score(PROTOCOLS["strict_task"], [TRUTH], [PREDICTION], 3, 7, background)
+        # Without background cluster 1 has class 1 (2 frames), cluster 2 class 3 (2), cluster 0 class 2 (1).
+        assert (found.precision, found.recall) == pytest.approx((hits / total, hits / total))
+
+
+def test_without_background_drops_the_frames_and_the_class():
+    dropped = unit([0, 2, 1, 0], [5, 9, 9, 0], n_key_steps=3, n_clusters=4, background="without")
+    assert dropped.truth.tolist() == [1, 0]
+    assert (dropped.n_classes, dropped.n_clusters) == (3, 4)
+    assert len(set(dropped.prediction.tolist())) == 1
+    kept = unit([0, 2, 1, 0], [5, 9, 9, 0], n_key_steps=3, n_clusters=4)
+    assert kept.truth.tolist() == [0, 2, 1, 0]
+    assert kept.n_classes == 4
+
+
+def test_background_frames_have_no_say_without_background():
+    rng = np.random.default_rng(0)
+    truth, prediction = rng.integers(0, 4, 80), rng.integers(0, 5, 80)
+    scrambled = np.where(truth == 0, rng.integers(0, 5, 80), prediction)
+    for protocol in PROTOCOLS.values():
+        a = score(protocol, [truth], [prediction], 3, 5, "without")
+        assert a == score(protocol, [truth], [scrambled], 3, 5, "without")
+
+
+def test_a_video_without_a_key_step_is_left_out_only_without_background():
+    for protocol in PROTOCOLS.values():
+        alone = score(protocol, [[1, 2, 2]], [[0, 1, 1]], 2, 2, "without")
+        both = score(protocol, [[1, 2, 2], [0, 0]], [[0, 1, 1], [0, 1]], 2, 2, "without")
+        assert both == alone
+        assert score(protocol, [[1, 2, 2], [0, 0]], [[0, 1, 1], [0, 1]], 2, 2, "with").n_videos == 2
+        nothing = score(protocol, [[0, 0]], [[1, 1]], 2, 2, "without")
+        assert nothing.n_videos == 0
+        assert math.isnan(nothing.f1)
+
+
+def test_relabelling_videos_changes_no_per_video_score():
+    rng = np.random.default_rng(1)
+    truths = [rng.integers(0, 6, 50) for _ in range(3)]
+    predictions = [rng.integers(0, 4, 50) for _ in range(3)]
+    renamed = [rng.permutation(4)[labels] + 10 for labels in predictions]
+    for name in ("micro_video", "macro_video"):
+        for background in ("with", "without"):
+            found = score(PROTOCOLS[name], truths, predictions, 5, 4, background)
+            assert found == pytest.approx(score(PROTOCOLS[name], truths, renamed, 5, 4, background))
+
+
+def test_a_predicted_zero_is_an_ordinary_cluster():
+    for protocol in PROTOCOLS.values():
+        zero = score(protocol, [[1, 1, 2, 2]], [[0, 0, 1, 1]], 2, 3)
+        assert zero == score(protocol, [[1, 1, 2, 2]], [[8, 8, 1, 1]], 2, 3)
+
+
+def test_mistakes_are_named():
+    with pytest.raises(ValueError, match="got 3 different labels, expected at most n_clusters=2"):
+        unit([0, 1, 1], [0, 1, 2], 1, 2)
+    with pytest.raises(ValueError, match="background: got 'maybe'"):
+        score(PROTOCOLS["micro_video"], [[0]], [[0]], 1, 1, "maybe")
+    with pytest.raises(ValueError, match=r"truth: got labels 0\.\.4, expected 0\.\.3"):
+        unit([0, 4], [0, 0], 3, 1)
+
+
+def test_evaluation_and_tables_do_not_import_torch():
+    code = (
+        "import sys, rgwot.evaluation.evaluate, rgwot.evaluation.order, rgwot.reporting.render;"
+        "sys.exit(any(name in sys.modules for name in ('torch', 'matplotlib', 'zarr', 'av')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rgwot.keysteps.chain import minimise_chain
+from rgwot.keysteps.energy import (
+    Metric,
+    edge_weights,
+    energy,
+    label_distance,
+    unary_costs,
+    unary_weight,
+)
+
+METRICS: list[Metric] = ["potts", "linear"]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(("T", "K"), [(1, 3), (2, 4), (5, 3), (6, 2), (7, 3), (4, 5)])
+def test_against_every_labelling(metric: Metric, T: int, K: int) -> None:
+    distance = label_distance(K, metric)
+    for seed in range(6):
+        generator = np.random.default_rng(seed)
+        unary = generator.random((T, K))
+        weights = generator.random(T - 1) * generator.choice([0.0, 0.3, 1.0])
+        everything = itertools.product(range(K), repeat=T)
+        smallest = min(energy(np.array(labels), unary, weights, distance) for labels in everything)
+        found = energy(minimise_chain(unary, weights, metric), unary, weights, distance)
+        assert found == pytest.approx(smallest, rel=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(T=st.integers(1, 40), K=st.integers(1, 9), seed=st.integers(0, 999), metric=st.sampled_from(METRICS))
+def test_fast_messages_equal_the_generic_ones(T: int, K: int, seed: int, metric: Metric) -> None:
+    generator = np.random.default_rng(seed)
+    unary, weights = generator.random((T, K)), generator.random(T - 1)
+    distance = label_distance(K, metric)
+    fast, generic = minimise_chain(unary, weights, metric), minimise_chain(unary, weights, distance)
+    assert energy(fast, unary, weights, distance) == pytest.approx(
+        energy(generic, unary, weights, distance), rel=1e-12
+    )
+
+
+def test_hand_case_a_switch_pays_only_when_it_is_cheap() -> None:
+    unary = np.array([[0.0, 1], [0, 1], [1, 0], [1, 0]])
+    np.testing.assert_array_equal(minimise_chain(unary, np.full(3, 1.9), "potts"), [0, 0, 1, 1])
+    assert len(set(minimise_chain(unary, np.full(3, 2.1), "potts"))) == 1
+
+
+def test_ties_do_not_make_segments() -> None:
+    assert set(minimise_chain(np.full((9, 4), 0.3), np.zeros(8), "potts")) == {0}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_videos_of_one_chain_are_not_coupled(metric: Metric) -> None:
+    generator = np.random.default_rng(7)
+    lengths = [4, 1, 9, 6]
+    unary = generator.random((sum(lengths), 5))
+    together = minimise_chain(unary, edge_weights(lengths, 0.4), metric)
+    pieces = np.split(unary, np.cumsum(lengths)[:-1])
+    apart = [minimise_chain(piece, edge_weights([len(piece)], 0.4), metric) for piece in pieces]
+    np.testing.assert_array_equal(together, np.concatenate(apart))
+
+
+def test_potts_does_not_depend_on_how_clusters_are_numbered() -> None:
+    generator = np.random.default_rng(1)
+    unary, weights = generator.random((50, 6)), np.full(49, 0.4)
+    permutation = generator.permutation(6)
+    plain, renamed = (
+        minimise_chain(unary, weights, "potts"),
+        minimise_chain(unary[:, permutation], weights, "potts"),
+    )
+    np.testing.assert_array_equal(permutation[renamed], plain)
+
+
+def test_linear_is_unchanged_when_clusters_are_numbered_backwards() -> None:
+    generator = np.random.default_rng(2)
+    unary, weights = generator.random((50, 6)), np.full(49, 0.1)
+    plain, backwards = (
+        minimise_chain(unary, weights, "linear"),
+        minimise_chain(unary[:, ::-1], weights, "linear"),
+    )
+    np.testing.assert_array_equal(5 - backwards, plain)
+
+
+def test_time_reversal_keeps_the_minimum() -> None:
+    generator = np.random.default_rng(3)
+    unary, weights, distance = generator.random((60, 4)), generator.random(59), label_distance(4, "potts")
+    forward = energy(minimise_chain(unary, weights, "potts"), unary, weights, distance)
+    reverse = minimise_chain(unary[::-1], weights[::-1], "potts")[::-1]
+    assert energy(reverse, unary, weights, distance) == pytest.approx(forward, rel=1e-12)
+
+
+def test_energy_by_hand() -> None:
+    unary = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9]])
+    labels = np.array([0, 2, 1])
+    assert energy(labels, unary, np.array([2.0, 3.0]), label_distance(3, "linear")) == pytest.approx(
+        1.5 + 4 + 3
+    )
+    assert energy(labels, unary, np.array([2.0, 3.0]), label_distance(3, "potts")) == pytest.approx(
+        1.5 + 2 + 3
+    )
+
+
+def test_weights_are_those_of_the_published_energy() -> None:
+    assert unary_weight(0.2, "sample", 15.0) == 0.2
+    assert unary_weight(3.0, "second", 15.0) == pytest.approx(0.2)
+    np.testing.assert_allclose(unary_costs(np.array([[0.25, 0.75]]), 0.2), [[0.15, 0.05]])
+    np.testing.assert_array_equal(edge_weights([1, 2, 1], 5 / 7), [0, 5 / 7, 0])
+
+
+def test_wrong_arguments_are_refused() -> None:
+    unary = np.zeros((3, 2))
+    with pytest.raises(ValueError, match=r"expected \(2,\)"):
+        minimise_chain(unary, np.zeros(3), "potts")
+    with pytest.raises(ValueError, match="negative"):
+        minimise_chain(unary, np.array([1.0, -1.0]), "potts")
+    with pytest.raises(ValueError, match="metric"):
+        label_distance(3, "quadratic")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least one sample"):
+        edge_weights([2, 0], 1.0)
+    with pytest.raises(ValueError, match="unary_per"):
+        unary_weight(1.0, "minute", 2.0)  # type: ignore[arg-type]

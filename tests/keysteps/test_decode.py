@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import zarr
+
+from rgwot.config import DecodeSettings, GraphcutSettings, Settings
+from rgwot.errors import RgwotError
+from rgwot.keysteps.decode import decode
+from rgwot.keysteps.registry import DECODERS
+
+FPS = 2.0
+FILES = ["segments.csv", "order.csv", "procedures.csv", "diagnostics.json"]
+
+
+def store(path: Path, videos: dict[str, np.ndarray], complete: bool = True) -> Path:
+    root = zarr.open_group(str(path), mode="w")
+    root.attrs.update({"method": "rgwot", "seed": 0, "features_fps": FPS})
+    for name, x in videos.items():
+        group = root.create_group(name)
+        group.create_array("embedding", data=np.asarray(x, dtype=np.float32))
+        group.create_array("time_s", data=np.arange(len(x)) / FPS)
+        group.attrs.update({"duration_s": len(x) / FPS - 0.2, "native_fps": "30000/1001"})
+    if complete:
+        root.attrs["complete"] = True
+    return path
+
+
+def places(truth: list[int], seed: int = 0, noise: float = 0.1) -> np.ndarray:
+    """Samples near one of eight unit vectors, 12 in a row at each place of the walk."""
+    labels = np.repeat(truth, 12)
+    x = np.eye(8)[labels] + noise * np.random.default_rng(seed).normal(size=(len(labels), 8))
+    return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
+
+
+def three_videos() -> dict[str, np.ndarray]:
+    return {"v2": places([0, 1, 2], 1), "v1": places([0, 2, 1], 2), "a%20b": places([0, 1, 2], 3)}
+
+
+def settings(K: int, **blocks: Any) -> Settings:
+    return Settings(decode=DecodeSettings(K=K), graphcut=GraphcutSettings.model_validate(blocks))
+
+
+def read(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[str, Any]]:
+    tables = [pd.read_csv(folder / name, dtype={"video": str, "order": str}) for name in FILES[:3]]
+    return tables[0], tables[1], tables[2], json.loads((folder / FILES[3]).read_text())
+
+
+@pytest.mark.parametrize("decoder", sorted(DECODERS))
+@pytest.mark.parametrize("solver", ["expansion", "exact"])
+def test_planted_steps_orders_and_procedures_are_found(tmp_path: Path, decoder: str, solver: str) -> None:
+    source = store(tmp_path / "e.zarr", three_videos())
+    returned = decode(source, tmp_path / "out", decoder, settings(3, solver=solver), 0)
+    segments, order, procedures, facts = read(tmp_path / "out")
+    assert facts == returned
+    assert order.video.tolist() == ["a%20b", "v1", "v2"]
+    for (_, video), rows in segments.groupby(["scope", "video"]):
+        assert rows.start_s.tolist() == pytest.approx([0, 5.75, 11.75]), video
+        assert rows.end_s.tolist() == pytest.approx([5.75, 11.75, 17.8])
+        assert sorted(rows.key_step) == [1, 2, 3]
+    # Clusters of the task mean the same in every video, so the walk itself is read off the first video.
+    task = segments[segments.scope == "task"]
+    a, b, c = task[task.video == "v2"].key_step
+    assert task[task.video == "a%20b"].key_step.tolist() == [a, b, c]
+    assert task[task.video == "v1"].key_step.tolist() == [a, c, b]
+    assert order.set_index("video").order.to_dict() == {
+        "a%20b": f"{a}>{b}>{c}",
+        "v1": f"{a}>{c}>{b}",
+        "v2": f"{a}>{b}>{c}",
+    }
+    assert procedures.order.tolist() == [f"{a}>{b}>{c}", f"{a}>{c}>{b}"]
+    assert procedures.n_videos.tolist() == [2, 1]
+    assert procedures.share.sum() == pytest.approx(1)
+    assert (facts["degenerate"], facts["degenerate_cause"]) == (False, None)
+    assert facts["task"]["distinct_labels"] == 3
+    assert facts["task"]["segments_per_video"] == {"a%20b": 3, "v1": 3, "v2": 3}
+    assert set(facts["video"]["videos"]) == {"a%20b", "v1", "v2"}
+
+
+def test_diagnostics_of_the_graph_cut(tmp_path: Path) -> None:
+    source = store(tmp_path / "e.zarr", three_videos())
+    facts = decode(source, tmp_path / "out", "graphcut", settings(3, unary_per="sample", unary=0.2), 0)
+    for found in (facts["task"], *facts["video"]["videos"].values()):
+        assert found["m"] == 2.0
+        assert 0.25 < found["lambda_1"] <= 1
+        assert found["fuzzy_c_means"]["converged"]
+        assert not found["fuzzy_c_means"]["collapsed"]
+        assert 0 < found["membership_entropy"] < 1
+        assert 1 / 3 < found["mean_max_membership"] < 1
+        assert -1 < found["mean_pairwise_cosine"] < 1
+        assert found["graph_cut"]["energy"] >= found["graph_cut"]["exact_energy"] > 0
+        assert found["graph_cut"]["relative_gap"] >= 0
+
+
+@pytest.mark.parametrize("decoder", sorted(DECODERS))
+def test_the_same_seed_gives_the_same_bytes_and_the_folder_is_replaced(tmp_path: Path, decoder: str) -> None:
+    source = store(tmp_path / "e.zarr", {"a": places([0, 1, 2, 3], 0, 0.6), "b": places([3, 1, 0], 1, 0.6)})
+    decode(source, tmp_path / "out", decoder, settings(4), 3)
+    before = {name: (tmp_path / "out" / name).read_bytes() for name in FILES}
+    (tmp_path / "out/stale.txt").write_text("left over")
+    decode(source, tmp_path / "out", decoder, settings(4), 3)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.zarr", "out"]
+
+
+def test_a_video_by_itself_does_not_depend_on_the_others(tmp_path: Path) -> None:
+    videos = {"a": places([0, 1, 2, 3], 0, 0.6), "b": places([3, 1, 0], 1, 0.6)}
+    decode(store(tmp_path / "two.zarr", videos), tmp_path / "two", "kmeans", settings(4), 0)
+    decode(store(tmp_path / "one.zarr", {"a": videos["a"]}), tmp_path / "one", "kmeans", settings(4), 0)
+    query = "scope == 'video' and video == 'a'"
+    two, one = (read(tmp_path / name)[0].query(query).reset_index(drop=True) for name in ("two", "one"))
+    assert two.equals(one)
+
+
+@pytest.mark.parametrize("decoder", sorted(DECODERS))
+def test_short_and_constant_videos_are_covered(tmp_path: Path, decoder: str) -> None:
+    videos = {
+        "single": np.eye(8)[:1],
+        "short": np.eye(8)[:3],
+        "constant": np.full((20, 8), 0.35),
+        "usual": places([0, 1, 2, 3, 4, 5, 6]),
+        "empty": np.zeros((0, 8)),
+    }
+    facts = decode(store(tmp_path / "e.zarr", videos), tmp_path / "out", decoder, settings(7), 0)
+    segments, order, _, _ = read(tmp_path / "out")
+    assert facts["videos_without_frames"] == ["empty"]
+    assert set(order.video) == {"single", "short", "constant", "usual"}
+    for (_, video), rows in segments.groupby(["scope", "video"]):
+        assert rows.start_s.iloc[0] == 0
+        assert rows.end_s.iloc[-1] == pytest.approx(len(videos[video]) / FPS - 0.2)
+        assert (rows.start_s.to_numpy()[1:] == rows.end_s.to_numpy()[:-1]).all()
+        assert rows.key_step.between(1, 7).all()
+    assert facts["video"]["degenerate_videos"] == ["constant"]
+    assert facts["video"]["videos"]["constant"]["degenerate_cause"] == "embedding"
+    assert facts["video"]["videos"]["single"]["mean_pairwise_cosine"] is None
+
+
+@pytest.mark.parametrize("decoder", sorted(DECODERS))
+def test_a_constant_embedding_is_marked_as_such(
+    tmp_path: Path, decoder: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = store(tmp_path / "e.zarr", {"a": np.full((30, 8), 0.35), "b": np.full((20, 8), 0.35)})
+    facts = decode(source, tmp_path / "out", decoder, settings(7), 0)
+    assert (facts["degenerate"], facts["degenerate_cause"]) == (True, "embedding")
+    assert facts["task"]["distinct_labels"] == 1
+    assert facts["task"]["lambda_1"] == 0
+    assert "the embedding collapsed" in caplog.text
+
+
+def test_a_decoder_that_collapses_is_marked_as_such(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    truth = np.repeat(np.arange(7), 40)
+    centres = generator.normal(size=(7, 128)) / np.sqrt(128)
+    x = centres[truth] + 0.9 * generator.normal(size=(280, 128)) / np.sqrt(128)
+    source = store(tmp_path / "e.zarr", {"a": x, "b": x[::-1]})
+    lost = decode(source, tmp_path / "out", "graphcut", Settings(decode=DecodeSettings(K=7, m=2.0)), 0)
+    assert (lost["degenerate"], lost["degenerate_cause"]) == (True, "decoder")
+    assert lost["task"]["fuzzy_c_means"]["collapsed"]
+    found = decode(source, tmp_path / "out", "graphcut", settings(7), 0)
+    assert (found["degenerate"], found["degenerate_cause"]) == (False, None)
+    assert 1 < found["task"]["m"] < 2
+
+
+def test_smoothing_over_everything_is_the_decoders_collapse(tmp_path: Path) -> None:
+    source = store(tmp_path / "e.zarr", three_videos())
+    facts = decode(source, tmp_path / "out", "graphcut", settings(3, pairwise=1000.0), 0)
+    assert (facts["video"]["degenerate"], facts["degenerate_cause"]) == (True, "decoder")
+    assert not facts["task"]["fuzzy_c_means"]["collapsed"]
+
+
+def test_mistakes_are_one_line_and_leave_nothing(tmp_path: Path) -> None:
+    source = store(tmp_path / "e.zarr", three_videos())
+    out = tmp_path / "out"
+    with pytest.raises(RgwotError, match="did you mean 'graphcut'"):
+        decode(source, out, "graph_cut", settings(3), 0)
+    with pytest.raises(RgwotError, match="found K = 'gt'"):
+        decode(source, out, "kmeans", Settings(decode=DecodeSettings(K="gt")), 0)
+    with pytest.raises(RgwotError, match="found nothing there"):
+        decode(tmp_path / "none.zarr", out, "kmeans", settings(3), 0)
+    with pytest.raises(RgwotError, match="not complete"):
+        decode(store(tmp_path / "half.zarr", three_videos(), complete=False), out, "kmeans", settings(3), 0)
+    with pytest.raises(RgwotError, match="no video with a frame"):
+        decode(store(tmp_path / "no.zarr", {"a": np.zeros((0, 8))}), out, "kmeans", settings(3), 0)
+    broken = three_videos()
+    broken["v1"][4, 2] = np.nan
+    with pytest.raises(RgwotError, match="video v1: 1 of 36 samples are not finite"):
+        decode(store(tmp_path / "nan.zarr", broken), out, "kmeans", settings(3), 0)
+    assert not out.exists()

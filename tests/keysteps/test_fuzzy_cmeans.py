@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
+from rgwot.keysteps.fuzzy_cmeans import fuzzy_cmeans, memberships
+
+Array = NDArray[np.float64]
+
+
+def clusters(k: int, seed: int, noise: float = 0.02, per: int = 40) -> tuple[Array, Array]:
+    """Tight clusters around random unit directions in 128 dimensions, and which sample is whose."""
+    generator = np.random.default_rng(seed)
+    centres = generator.normal(size=(k, 128))
+    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+    truth = np.repeat(np.arange(k), per)
+    return centres[truth] + noise * generator.normal(size=(len(truth), 128)) / np.sqrt(128), truth
+
+
+def random_memberships(T: int, K: int, seed: int) -> Array:
+    u = np.random.default_rng(seed).random((T, K))
+    return u / u.sum(axis=1, keepdims=True)
+
+
+def same_partition(labels: Array, truth: Array) -> bool:
+    pairs = set(zip(labels.tolist(), truth.tolist(), strict=True))
+    return len(pairs) == len(set(labels.tolist())) == len(set(truth.tolist()))
+
+
+def reference(x: Array, u: Array, m: float, iterations: int) -> tuple[Array, Array, float]:
+    """Fuzzy C-means from its definition, one number at a time."""
+    T, K = u.shape
+    for _ in range(iterations):
+        centres = np.array(
+            [
+                sum(u[t, k] ** m * x[t] for t in range(T)) / sum(u[t, k] ** m for t in range(T))
+                for k in range(K)
+            ]
+        )
+        distance = [[np.sqrt(((x[t] - centres[k]) ** 2).sum()) for k in range(K)] for t in range(T)]
+        u = np.array(
+            [
+                [
+                    1 / sum((distance[t][k] / distance[t][j]) ** (2 / (m - 1)) for j in range(K))
+                    for k in range(K)
+                ]
+                for t in range(T)
+            ]
+        )
+    objective = sum(u[t, k] ** m * distance[t][k] ** 2 for t in range(T) for k in range(K))
+    return u, centres, float(objective)
+
+
+@pytest.mark.parametrize("m", [1.4, 2.0, 3.0])
+def test_against_the_definition(m: float) -> None:
+    x = np.random.default_rng(3).normal(size=(25, 4)) + 10
+    start = random_memberships(25, 3, 4)
+    u, centres, objective = reference(x, start, m, 6)
+    found = fuzzy_cmeans(x, 3, m, np.random.default_rng(0), max_iterations=6, tolerance=0, initial=start)
+    np.testing.assert_allclose(found.memberships, u, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.centres, centres, rtol=1e-9)
+    assert found.objective == pytest.approx(objective, rel=1e-9)
+    assert (found.iterations, found.converged) == (6, False)
+
+
+@pytest.mark.parametrize("m", [1.05, 1.3, 2.0])
+def test_the_objective_never_rises(m: float) -> None:
+    x, _ = clusters(5, 0, noise=0.9, per=30)
+    values = [
+        fuzzy_cmeans(x, 7, m, np.random.default_rng(5), max_iterations=n, tolerance=0, restarts=1).objective
+        for n in range(1, 15)
+    ]
+    assert np.all(np.diff(values) <= 1e-12 * values[0])
+    assert values[-1] < values[0]
+
+
+# Seeds whose six directions have lambda_1 above 1/4 (0.259, 0.262); draws of six below it collapse too.
+@pytest.mark.parametrize("seed", [1, 5])
+def test_six_tight_clusters_are_recovered_at_m_2_from_random_memberships(seed: int) -> None:
+    x, truth = clusters(6, seed)
+    assert direction_eigenvalue(x) > 0.25
+    found = fuzzy_cmeans(x, 6, 2.0, np.random.default_rng(0), initial=random_memberships(len(x), 6, seed))
+    assert same_partition(found.memberships.argmax(axis=1), truth)
+    assert not found.collapsed
+    assert found.distinct_centres == 6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_seven_tight_clusters_collapse_at_m_2_and_are_recovered_below(seed: int) -> None:
+    x, truth = clusters(7, seed)
+    lambda_1 = direction_eigenvalue(x)
+    assert lambda_1 < 0.25
+    start = random_memberships(len(x), 7, seed)
+    lost = fuzzy_cmeans(x, 7, 2.0, np.random.default_rng(0), initial=start)
+    assert lost.collapsed
+    assert lost.distinct_centres == 1
+    np.testing.assert_allclose(lost.memberships, 1 / 7, atol=1e-3)
+    for m in (1.3, auto_fuzzifier(lambda_1)):
+        found = fuzzy_cmeans(x, 7, m, np.random.default_rng(0), initial=start)
+        assert same_partition(found.memberships.argmax(axis=1), truth), m
+        assert not found.collapsed
+
+
+def test_tight_clusters_survive_m_2_when_started_far_apart() -> None:
+    x, truth = clusters(7, 0)
+    found = fuzzy_cmeans(x, 7, 2.0, np.random.default_rng(0))
+    assert same_partition(found.memberships.argmax(axis=1), truth)
+
+
+def test_loose_clusters_collapse_at_m_2_from_any_start_and_not_at_auto() -> None:
+    x, truth = clusters(7, 0, noise=0.9, per=100)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    assert fuzzy_cmeans(x, 7, 2.0, np.random.default_rng(0)).collapsed
+    found = fuzzy_cmeans(x, 7, auto_fuzzifier(direction_eigenvalue(x)), np.random.default_rng(0))
+    assert same_partition(found.memberships.argmax(axis=1), truth)
+    assert not found.collapsed
+
+
+def test_the_same_seed_gives_the_same_partition_and_more_starts_never_a_worse_one() -> None:
+    x, _ = clusters(9, 2, noise=0.5, per=10)
+    first, second = (fuzzy_cmeans(x, 5, 1.2, np.random.default_rng(8)) for _ in range(2))
+    np.testing.assert_array_equal(first.memberships, second.memberships)
+    single = fuzzy_cmeans(x, 5, 1.2, np.random.default_rng(8), restarts=1)
+    assert first.objective <= single.objective
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_memberships_stay_finite_close_to_m_1_and_keep_their_type(dtype: type) -> None:
+    x, truth = clusters(4, 0)
+    found = fuzzy_cmeans(x.astype(dtype), 4, 1.001, np.random.default_rng(0))
+    assert found.memberships.dtype == dtype
+    np.testing.assert_allclose(found.memberships.sum(axis=1), 1, rtol=1e-5)
+    assert same_partition(found.memberships.argmax(axis=1), truth)
+
+
+def test_memberships_of_pieces_are_those_of_the_whole() -> None:
+    x, _ = clusters(3, 0)
+    centres = x[[0, 50, 100]]
+    whole = memberships(x, centres, 2.0)
+    pieces = [memberships(piece, centres, 2.0) for piece in np.array_split(x, 7)]
+    np.testing.assert_allclose(np.concatenate(pieces), whole, rtol=1e-9)
+
+
+def test_a_sample_on_a_centre_belongs_to_it_and_is_shared_by_two_there() -> None:
+    x = np.array([[0.0, 0.0], [1.0, 0.0]])
+    np.testing.assert_allclose(memberships(x[:1], x, 2.0), [[1, 0]], atol=1e-12)
+    np.testing.assert_allclose(memberships(x[:1], x[[0, 0, 1]], 2.0), [[0.5, 0.5, 0]], atol=1e-12)
+
+
+def test_nothing_depends_on_where_the_origin_is() -> None:
+    x, _ = clusters(4, 0, noise=0.5)
+    here = fuzzy_cmeans(x, 4, 1.5, np.random.default_rng(1))
+    there = fuzzy_cmeans(x + 1000, 4, 1.5, np.random.default_rng(1))
+    np.testing.assert_allclose(there.memberships, here.memberships, atol=1e-6)
+
+
+@pytest.mark.parametrize("T", [1, 5])
+@pytest.mark.parametrize("value", [0.0, 0.1])
+def test_identical_samples_give_uniform_memberships(T: int, value: float) -> None:
+    found = fuzzy_cmeans(np.full((T, 128), value), 7, 1.001, np.random.default_rng(0))
+    np.testing.assert_array_equal(found.memberships, np.full((T, 7), 1 / 7))
+    np.testing.assert_allclose(found.centres, value)
+    assert found.collapsed
+    assert found.objective == 0
+
+
+def test_fewer_samples_than_clusters() -> None:
+    x = np.eye(3)
+    found = fuzzy_cmeans(x, 7, 1.5, np.random.default_rng(0))
+    assert found.memberships.shape == (3, 7)
+    np.testing.assert_allclose(found.memberships.sum(axis=1), 1)
+    assert len(set(found.memberships.argmax(axis=1))) == 3
+
+
+def test_one_cluster_is_the_mean() -> None:
+    x = np.random.default_rng(0).normal(size=(20, 3))
+    found = fuzzy_cmeans(x, 1, 2.0, np.random.default_rng(0))
+    np.testing.assert_allclose(found.centres[0], x.mean(axis=0), atol=1e-12)
+    assert not found.collapsed
+
+
+def test_wrong_arguments_are_refused() -> None:
+    generator = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="fuzzifier m: found 1"):
+        fuzzy_cmeans(np.eye(3), 2, 1.0, generator)
+    with pytest.raises(ValueError, match="found 0"):
+        fuzzy_cmeans(np.eye(3), 0, 2.0, generator)
+    with pytest.raises(ValueError, match="not finite"):
+        fuzzy_cmeans(np.array([[np.nan], [1.0]]), 2, 2.0, generator)
+    with pytest.raises(ValueError, match=r"expected \(3, 2\)"):
+        fuzzy_cmeans(np.eye(3), 2, 2.0, generator, initial=np.ones((3, 3)))

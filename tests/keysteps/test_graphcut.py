@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rgwot.config import DecodeSettings, GraphcutSettings, Settings
+from rgwot.keysteps.chain import minimise_chain
+from rgwot.keysteps.energy import Metric, edge_weights, energy, label_distance
+from rgwot.keysteps.graphcut import decode_graphcut, expand
+from rgwot.keysteps.interface import Frames
+
+METRICS: list[Metric] = ["potts", "linear"]
+
+
+def problem(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A random chain whose terms differ in size by up to ten orders of magnitude."""
+    generator = np.random.default_rng(seed)
+    T, K = int(generator.integers(1, 60)), int(generator.integers(2, 12))
+    unary = generator.random((T, K)) * 10.0 ** generator.integers(-4, 5)
+    lengths = [T] if T < 4 else [T // 3, T - T // 3]
+    return unary, edge_weights(lengths, generator.random() * 10.0 ** generator.integers(-4, 3))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_200_random_problems_stay_at_or_above_the_minimum(metric: Metric) -> None:
+    gaps = []
+    for seed in range(200):
+        unary, weights = problem(seed)
+        distance = label_distance(unary.shape[1], metric)
+        labels = expand(unary, weights, metric)
+        assert labels.shape == (len(unary),)
+        assert 0 <= labels.min() <= labels.max() < unary.shape[1]
+        reached = energy(labels, unary, weights, distance)
+        minimum = energy(minimise_chain(unary, weights, metric), unary, weights, distance)
+        assert reached >= minimum * (1 - 1e-12)
+        gaps.append((reached - minimum) / minimum)
+    # A local minimum of expansion moves is within twice the optimum for Potts, and close to it in practice.
+    assert max(gaps) < 1
+    assert np.mean(gaps) < 0.02
+
+
+def test_two_labels_are_exact() -> None:
+    for seed in range(60):
+        generator = np.random.default_rng(seed)
+        unary, weights = generator.random((50, 2)), edge_weights([20, 30], generator.random())
+        distance = label_distance(2, "potts")
+        reached = energy(expand(unary, weights, "potts"), unary, weights, distance)
+        minimum = energy(minimise_chain(unary, weights, "potts"), unary, weights, distance)
+        # Whole-number costs are met to 1e-5 of a switch.
+        assert reached == pytest.approx(minimum, rel=1e-4)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_no_expansion_move_improves_the_result(metric: Metric) -> None:
+    for seed in range(5):
+        generator = np.random.default_rng(seed)
+        unary, weights = generator.random((8, 4)), np.full(7, 0.3)
+        distance = label_distance(4, metric)
+        labels = expand(unary, weights, metric)
+        reached = energy(labels, unary, weights, distance)
+        for alpha, moved in itertools.product(range(4), itertools.product([False, True], repeat=8)):
+            move = np.where(moved, alpha, labels)
+            assert energy(move, unary, weights, distance) >= reached - 1e-4
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_videos_of_one_graph_are_not_coupled(metric: Metric) -> None:
+    generator = np.random.default_rng(5)
+    lengths = [7, 1, 12]
+    unary = generator.random((20, 5))
+    together = expand(unary, edge_weights(lengths, 0.4), metric)
+    # The other videos say the opposite; the first must not care.
+    changed = unary.copy()
+    changed[7:] = 1 - changed[7:]
+    np.testing.assert_array_equal(expand(changed, edge_weights(lengths, 0.4), metric)[:7], together[:7])
+    coupled = expand(np.repeat([[0.0, 0.1], [0.1, 0.0]], [9, 1], axis=0), np.full(9, 1.0), "potts")
+    free = expand(np.repeat([[0.0, 0.1], [0.1, 0.0]], [9, 1], axis=0), edge_weights([9, 1], 1.0), "potts")
+    assert coupled[-1] == 0
+    assert free[-1] == 1
+
+
+def test_potts_does_not_depend_on_how_clusters_are_numbered() -> None:
+    generator = np.random.default_rng(1)
+    truth = np.repeat([0, 3, 1, 2, 4], 12)
+    unary = generator.random((60, 5)) + 0.8 * (np.arange(5) != truth[:, None])
+    weights, permutation = np.full(59, 0.7), generator.permutation(5)
+    renamed = expand(unary[:, permutation], weights, "potts")
+    np.testing.assert_array_equal(permutation[renamed], expand(unary, weights, "potts"))
+
+
+def test_the_memory_layout_of_the_costs_does_not_matter() -> None:
+    unary = np.random.default_rng(2).random((40, 6))
+    weights = np.full(39, 0.3)
+    expected = expand(unary, weights, "potts")
+    np.testing.assert_array_equal(expand(np.asfortranarray(unary), weights, "potts"), expected)
+
+
+def test_no_edge_or_one_label_needs_no_cut() -> None:
+    unary = np.array([[0.3, 0.1], [0.2, 0.4]])
+    np.testing.assert_array_equal(expand(unary, np.zeros(1), "potts"), [1, 0])
+    np.testing.assert_array_equal(expand(unary[:1], np.zeros(0), "linear"), [1])
+    np.testing.assert_array_equal(expand(unary[:, :1], np.ones(1), "potts"), [0, 0])
+
+
+def test_the_library_leaves_no_alias_in_numpy() -> None:
+    script = (
+        "import numpy as np, rgwot.keysteps.graphcut as g\n"
+        "before = set(vars(np))\n"
+        "g.expand(np.eye(3), np.ones(2), 'potts')\n"
+        "assert 'gco' in __import__('sys').modules\n"
+        "assert not {'int', 'float'} & (set(vars(np)) - before), 'aliases left'\n"
+        "assert np.bool is np.bool_\n"
+        "g.expand(np.eye(3), np.ones(2), 'linear')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def path_frames() -> Frames:
+    """Two videos that walk through four places on a sphere, 30 samples in each place."""
+    generator = np.random.default_rng(0)
+    truth = np.concatenate([np.repeat([0, 1, 2, 3], 30), np.repeat([1, 0, 3, 2], 30)])
+    x = np.eye(16)[truth] + 0.1 * generator.normal(size=(240, 16))
+    return Frames(x, (120, 120), 2.0)
+
+
+@pytest.mark.parametrize("solver", ["expansion", "exact"])
+def test_decoder_finds_planted_steps_and_reports_the_gap(solver: str) -> None:
+    settings = Settings(
+        decode=DecodeSettings(K=4), graphcut=GraphcutSettings.model_validate({"solver": solver})
+    )
+    decoded = decode_graphcut(path_frames(), 4, settings, np.random.default_rng(0))
+    runs = np.flatnonzero(np.diff(decoded.labels)) + 1
+    np.testing.assert_array_equal(runs, [30, 60, 90, 120, 150, 180, 210])
+    assert decoded.labels[0] == decoded.labels[150]
+    cut = decoded.facts["graph_cut"]
+    assert cut["solver"] == solver
+    assert cut["energy"] >= cut["exact_energy"] > 0
+    assert cut["relative_gap"] == pytest.approx(0, abs=1e-4)
+    assert decoded.facts["m"] == 2.0
+
+
+def test_a_given_fuzzifier_is_used() -> None:
+    settings = Settings(decode=DecodeSettings(K=4, m=1.3))
+    assert decode_graphcut(path_frames(), 4, settings, np.random.default_rng(0)).facts["m"] == 1.3

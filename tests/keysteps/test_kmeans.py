@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from rgwot.keysteps.kmeans import kmeans
+
+
+def planted() -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(0)
+    truth = np.repeat(np.arange(5), 40)
+    return np.eye(8)[truth] + 0.05 * generator.normal(size=(200, 8)), truth
+
+
+@pytest.mark.parametrize("limit", [10_000, 100])
+def test_planted_clusters_are_found_whole_and_in_batches(limit: int) -> None:
+    x, truth = planted()
+    found = kmeans(x, 5, np.random.default_rng(0), full_batch_limit=limit)
+    pairs = set(zip(found.labels.tolist(), truth.tolist(), strict=True))
+    assert len(pairs) == 5
+    nearest = ((x[:, None] - found.centres[None]) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(found.labels, nearest.argmin(axis=1))
+    assert found.inertia == pytest.approx(nearest.min(axis=1).sum(), rel=0.05)
+
+
+def test_the_same_seed_gives_the_same_labels() -> None:
+    x = np.random.default_rng(1).normal(size=(300, 6))
+    first, second = (kmeans(x, 7, np.random.default_rng(3)).labels for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_few_or_equal_samples() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert set(kmeans(np.full((9, 4), 0.1), 7, np.random.default_rng(0)).labels) == {0}
+        assert set(kmeans(np.ones((1, 4)), 7, np.random.default_rng(0)).labels) == {0}
+        assert len(set(kmeans(np.eye(3), 7, np.random.default_rng(0)).labels)) == 3
+        twice = kmeans(np.repeat(np.eye(2), 10, axis=0), 7, np.random.default_rng(0))
+    assert len(set(twice.labels[:10])) == len(set(twice.labels[10:])) == 1
+    assert twice.labels[0] != twice.labels[-1]
+    assert twice.inertia == pytest.approx(0, abs=1e-12)
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match="K: found 0"):
+        kmeans(np.eye(3), 0, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="expected"):
+        kmeans(np.zeros((0, 3)), 2, np.random.default_rng(0))

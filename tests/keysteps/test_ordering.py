@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rgwot.keysteps.ordering import format_order, mean_ranks, rank_procedures, video_order
+
+
+def test_order_by_mean_time_with_a_repeated_step() -> None:
+    # Step 1 happens at both ends: its mean lies between those of 3 and 2.
+    steps, positions = np.array([1, 3, 3, 2, 1]), np.array([0.0, 0.1, 0.3, 0.7, 0.8])
+    assert video_order(steps, positions) == (3, 1, 2)
+    assert format_order(video_order(steps, positions)) == "3>1>2"
+
+
+def test_absent_steps_are_left_out_and_ties_go_to_the_smaller_step() -> None:
+    assert video_order(np.array([7]), np.array([0.0])) == (7,)
+    assert video_order(np.array([4, 2, 2, 4]), np.array([0.0, 0.25, 0.5, 0.75])) == (2, 4)
+
+
+def test_weights_count_as_repetition() -> None:
+    steps, positions = np.array([1, 2, 1]), np.array([0.0, 0.4, 0.9])
+    assert video_order(steps, positions) == (2, 1)
+    assert video_order(steps, positions, np.array([3.0, 1.0, 1.0])) == (1, 2)
+
+
+def test_procedures_by_frequency() -> None:
+    table = rank_procedures({"a": (2, 1), "b": (1, 2), "c": (2, 1), "d": (3,)})
+    assert table.order.tolist()[0] == "2>1"
+    assert table.n_videos.tolist() == [2, 1, 1]
+    assert table["rank"].tolist() == [1, 2, 3]
+    assert table.share.sum() == pytest.approx(1)
+
+
+def test_ties_go_to_what_usually_comes_first() -> None:
+    # Mean ranks: 1 -> (1 + 2 + 1 + 1)/4 = 1.25, 2 -> (2 + 1 + 2)/3 = 1.67, 3 -> (2 + 3 + 3)/3 = 2.67.
+    orders = {"a": (1, 2, 3), "b": (2, 1, 3), "c": (1, 3, 2), "d": (1,)}
+    orders["c"] = (1, 3)
+    orders["e"] = (1, 2)
+    means = mean_ranks(list(orders.values()))
+    assert means[1] == pytest.approx(6 / 5)
+    assert means[2] == pytest.approx(5 / 3)
+    assert means[3] == pytest.approx(8 / 3)
+    # (1.2) < (1.2, 1.67) < (1.2, 1.67, 2.67) < (1.2, 2.67) < (1.67, ...)
+    assert rank_procedures(orders).order.tolist() == ["1", "1>2", "1>2>3", "1>3", "2>1>3"]
+
+
+def test_what_is_still_tied_goes_by_text() -> None:
+    # Both steps have mean rank 1.5, so nothing but the text tells the two orders apart.
+    assert rank_procedures({"a": (2, 1), "b": (1, 2)}).order.tolist() == ["1>2", "2>1"]
+
+
+@given(st.dictionaries(st.text(min_size=1), st.permutations([1, 2, 3]).map(tuple), min_size=1, max_size=20))
+def test_procedures_hold_every_video_once(orders: dict[str, tuple[int, ...]]) -> None:
+    table = rank_procedures(orders)
+    assert table.n_videos.sum() == len(orders)
+    assert table.share.sum() == pytest.approx(1)
+    assert table.n_videos.is_monotonic_decreasing
+    assert set(table.order) == {format_order(order) for order in orders.values()}
+    # The order in which videos are listed means nothing.
+    assert rank_procedures(dict(reversed(list(orders.items())))).equals(table)
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        rank_procedures({})
+    with pytest.raises(ValueError, match="order: found shapes"):
+        video_order(np.array([1, 2]), np.array([0.0]))

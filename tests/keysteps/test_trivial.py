@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rgwot.errors import RgwotError
+from rgwot.keysteps.trivial import TRIVIAL, decode_trivial, random, uniform
+
+
+def manifest(folder: Path, **changed: object) -> Path:
+    rows = pd.DataFrame(
+        {
+            "video": ["b", "a", "broken", "007"],
+            "duration_s": ["10.01", "4.0", "", "7.5"],
+            "fps": ["30000/1001", "25.0", "", "29.97002997002997"],
+            "status": ["ok", "unscored", "skipped", "ok"],
+            "reason": ["", "no annotation", "cannot be read", ""],
+        }
+    ).assign(**changed)
+    path = folder / "task.csv"
+    rows.to_csv(path, index=False)
+    return path
+
+
+def check_cover(segments: pd.DataFrame, durations: dict[str, float]) -> None:
+    for _, rows in segments.groupby(["scope", "video"]):
+        assert rows.start_s.iloc[0] == 0
+        assert rows.end_s.iloc[-1] == durations[rows.video.iloc[0]]
+        assert (rows.start_s.to_numpy()[1:] == rows.end_s.to_numpy()[:-1]).all()
+        assert (rows.start_s < rows.end_s).all()
+
+
+@pytest.mark.parametrize("decoder", sorted(TRIVIAL))
+def test_every_usable_video_is_covered_in_both_scopes(tmp_path: Path, decoder: str) -> None:
+    facts = decode_trivial(manifest(tmp_path), tmp_path / "out", decoder, 7, 0)
+    segments = pd.read_csv(tmp_path / "out/segments.csv", dtype={"video": str})
+    assert segments.columns.tolist() == ["video", "scope", "start_s", "end_s", "key_step"]
+    check_cover(segments, {"b": 10.01, "a": 4.0, "007": 7.5})
+    assert set(zip(segments.video, segments.scope, strict=True)) == {
+        (video, scope) for video in ("a", "b", "007") for scope in ("task", "video")
+    }
+    assert segments.key_step.between(1, 7).all()
+    order = pd.read_csv(tmp_path / "out/order.csv", dtype=str)
+    assert set(order.video) == {"a", "b", "007"}
+    procedures = pd.read_csv(tmp_path / "out/procedures.csv")
+    assert procedures.share.sum() == pytest.approx(1)
+    assert json.loads((tmp_path / "out/diagnostics.json").read_text()) == facts
+    assert (facts["degenerate"], facts["degenerate_cause"]) == (False, None)
+    assert facts["videos_without_frames"] == ["broken"]
+
+
+def test_one_label_and_uniform_by_hand(tmp_path: Path) -> None:
+    facts = decode_trivial(manifest(tmp_path), tmp_path / "one", "one_label", 7, 0)
+    assert facts["task"]["distinct_labels"] == 1
+    assert pd.read_csv(tmp_path / "one/procedures.csv", dtype=str).order.tolist() == ["1"]
+    table = uniform(10.0, Fraction(30), 2, 4, np.random.default_rng(0))
+    assert table.to_numpy().tolist() == [[0, 2.5, 1], [2.5, 5, 2], [5, 7.5, 3], [7.5, 10, 4]]
+    decode_trivial(manifest(tmp_path), tmp_path / "uniform", "uniform", 3, 0)
+    assert pd.read_csv(tmp_path / "uniform/procedures.csv", dtype=str).order.tolist() == ["1>2>3"]
+
+
+def test_random_draws_anew_at_every_scoring_time() -> None:
+    fps = Fraction(30000, 1001)
+    table = random(100.0, fps, 2, 7, np.random.default_rng(0))
+    times = np.arange(1499) * 2 * 1001 / 30000
+    labels = table.key_step.to_numpy()[np.searchsorted(table.start_s, times, side="right") - 1]
+    np.testing.assert_array_equal(labels, np.random.default_rng(0).integers(1, 8, size=1499))
+    counts = np.bincount(labels, minlength=8)[1:]
+    # 1499 draws from 7: the standard deviation of a count is 13.5.
+    assert np.abs(counts - 1499 / 7).max() < 4 * 13.5
+
+
+def test_random_follows_the_seed_and_the_video_alone(tmp_path: Path) -> None:
+    def segments(seed: int, **changed: object) -> pd.DataFrame:
+        decode_trivial(manifest(tmp_path, **changed), tmp_path / "out", "random", 7, seed)
+        return pd.read_csv(tmp_path / "out/segments.csv", dtype={"video": str}).query("video == 'b'")
+
+    first = segments(0)
+    assert segments(0).equals(first)
+    assert not segments(1).equals(first)
+    fewer = segments(0, status=["ok", "skipped", "skipped", "skipped"])
+    assert fewer.reset_index(drop=True).equals(first.reset_index(drop=True))
+
+
+def test_mistakes_are_one_line(tmp_path: Path) -> None:
+    with pytest.raises(RgwotError, match="did you mean 'uniform'"):
+        decode_trivial(manifest(tmp_path), tmp_path / "out", "unifrom", 7, 0)
+    with pytest.raises(RgwotError, match="found no such file"):
+        decode_trivial(tmp_path / "none.csv", tmp_path / "out", "uniform", 7, 0)
+    with pytest.raises(RgwotError, match="no usable video \\(4 skipped\\)"):
+        decode_trivial(manifest(tmp_path, status="skipped"), tmp_path / "out", "uniform", 7, 0)
+    with pytest.raises(RgwotError, match="video b: found duration_s '0'"):
+        decode_trivial(manifest(tmp_path, duration_s="0"), tmp_path / "out", "uniform", 7, 0)
+    with pytest.raises(RgwotError, match="fps '30/0'"):
+        decode_trivial(manifest(tmp_path, fps="30/0"), tmp_path / "out", "random", 7, 0)
+    with pytest.raises(RgwotError, match="K = 0"):
+        decode_trivial(manifest(tmp_path), tmp_path / "out", "uniform", 0, 0)
+    with pytest.raises(RgwotError, match="K = 'gt'"):
+        decode_trivial(manifest(tmp_path), tmp_path / "out", "uniform", "gt", 0)
+    path = tmp_path / "short.csv"
+    path.write_text("video,status\na,ok\n")
+    with pytest.raises(RgwotError, match="no column 'duration_s'"):
+        decode_trivial(path, tmp_path / "out", "uniform", 7, 0)
+    assert not (tmp_path / "out").exists()

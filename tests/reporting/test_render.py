@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import copy
+import re
+
+import pytest
+from table_helpers import FLAT, OURS, PLAIN, SPEC, all_scores, small_table, write_scores
+
+from rgwot.reporting.grid import make_grid, other_blocks
+from rgwot.reporting.render import _pipe, escape, latex, markdown, notes, render_table, terminal_table
+from rgwot.reporting.spec import Block
+from rgwot.reporting.tables import make_table
+
+
+@pytest.fixture
+def table(tmp_path):
+    return small_table(tmp_path)
+
+
+@pytest.fixture
+def frame(table, tmp_path):
+    return make_table(table, all_scores(tmp_path), tmp_path / "small.csv")
+
+
+def rows_of(text):
+    """The pipe tables of a Markdown text, each as a list of rows of cells."""
+    tables, current = [], []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("|"):
+            current.append([cell.strip() for cell in line.strip("|").split("|")])
+        elif current:
+            tables.append(current)
+            current = []
+    return tables
+
+
+def test_markdown_leads_with_macro_task_and_micro_video(table, frame):
+    leading = rows_of(markdown(table, frame))[0]
+    heads = [head.split("<br>") for head in leading[0][1:]]
+    assert [head[0] for head in heads] == ["macro_task"] * 4 + ["micro_video"] * 4
+    assert {head[1] for head in heads} == {"with background"}
+    assert [head[2] for head in heads[:4]] == ["First_set", "First_set", "Second", "Second"]
+    assert [head[3] for head in heads[:2]] == ["F1", "IoU"]
+    body = {row[0]: row[1:] for row in leading[2:]}
+    # First_set: mean 35.0, sample deviation 18.0 over seeds; Second: 52.0 and 2.6. One seed has none.
+    assert body["Ours & theirs"][:4] == ["**35.0 ± 18.0†**", "**17.5 ± 9.0†**", "52.0 ± 2.6†", "26.0 ± 1.3†"]
+    assert body["*One label*"][:4] == ["<ins>30.0</ins>", "<ins>15.0</ins>", "**90.0**", "**45.0**"]
+    assert body["Plain"][:4] == ["20.0 ± 0.0", "10.0 ± 0.0", "<ins>60.0 ± 0.0</ins>", "<ins>30.0 ± 0.0</ins>"]
+
+
+def test_reported_rows_stand_under_their_own_protocol_only(table, frame):
+    tables = rows_of(markdown(table, frame))
+    body = {row[0]: row[1:] for row in tables[0][2:]}
+    assert body["RGWOT (reported)"] == ["–"] * 4 + ["54.4", "38.6", "37.4", "–"]
+    assert not any("GPL" in row[0] for other in tables[:-1] for row in other)
+    assert tables[-1][2:] == [["GPL (reported)", "30.2"]]
+    assert "### Reported, protocol unknown" in markdown(table, frame)
+
+
+def test_markdown_has_every_protocol_with_and_without_background(table, frame):
+    text = markdown(table, frame)
+    found = [tuple(head.split("<br>")[:2]) for rows in rows_of(text)[:-1] for head in rows[0][1:]]
+    assert set(found) == {
+        (protocol, f"{background} background")
+        for protocol in ("micro_video", "macro_video", "macro_task", "strict_task")
+        for background in ("with", "without")
+    }
+    assert sum(len(blocks) for blocks in other_blocks(table)) == 6
+
+
+def test_notes_say_what_must_not_be_compared(table, frame):
+    text = "\n".join(notes(table, frame))
+    for piece in (
+        "macro_task: videos pooled, mean over the key steps",
+        "micro_video: per video, all matched frames together",
+        "must not be compared",
+        "Trivial answers, which look at no picture: One label.",
+        "3 or 6 or 9 runs",
+        "Ours & theirs 1 of 9 runs",
+        "Ours & theirs: one: 2 of 9 videos skipped; two: 1 of 4 videos without annotation.",
+        "Reported rows: other features.",
+        "A caveat.",
+    ):
+        assert piece in text
+    assert "strict_task" not in "\n".join(notes(table, frame, short=True))
+
+
+def test_latex_is_booktabs_and_escaped(table, frame):
+    text = latex(table, frame)
+    for piece in (r"\toprule", r"\bottomrule", r"\label{tab:small}", r"\begin{table*}", r"Ours \& theirs"):
+        assert piece in text
+    assert r"\multicolumn{4}{c}{macro\_task, with background}" in text
+    assert r"\textbf{35.0\,$\pm$\,18.0$^\dagger$}" in text
+    assert r"\underline{30.0}" in text
+    assert r"First\_set F1" in text
+    rows = [line for line in text.splitlines() if line.endswith(r"\\") and "multicolumn" not in line]
+    # Without its escapes every row has nine cells: a label and 2 x 2 x 2 values.
+    assert {len(re.split(r"(?<!\\)&", row)) for row in rows} == {9}
+    assert text.count("{") == text.count("}")
+    assert text.isascii()
+
+
+def test_latex_escapes_every_special_character():
+    assert escape(r"a\b & 5% $x_1 #2 {~^}") == (
+        r"a\textbackslash{}b \& 5\% \$x\_1 \#2 \{\textasciitilde{}\textasciicircum{}\}"
+    )
+
+
+def test_lower_is_better_for_the_order_distance(tmp_path):
+    spec = copy.deepcopy(SPEC)
+    spec["tables"]["small"] |= {"metrics": ["f1", "order_tau"], "datasets": ["two"]}
+    del spec["tables"]["small"]["reported"]
+    table = small_table(tmp_path, spec)
+    paths = [
+        write_scores(
+            tmp_path, (*run, "two", "a", 0), value,
+            order_tau=order, n_videos=3,
+        )
+        for run, value, order in ((FLAT, 0.2, 0.5), (OURS, 0.6, 0.1), (PLAIN, 0.4, 0.3))
+    ]  # fmt: skip
+    frame = make_table(table, paths, tmp_path / "small.csv")
+    leading = rows_of(markdown(table, frame))[0]
+    assert leading[0][2].endswith("Order ↓")
+    assert leading[4][1:3] == ["<ins>40.0</ins>", "<ins>30.0</ins>"]
+    assert leading[3][1:3] == ["**60.0**", "**10.0**"]
+    # One dataset needs no name above its columns.
+    assert "Second" not in "".join(leading[0])
+
+
+def test_many_columns_share_a_cell(table, frame):
+    block = Block(protocol="macro_task", background="with")
+    assert len(make_grid(table, frame, [block]).columns) == 4
+    joined = make_grid(table, frame, [block], max_columns=3)
+    assert [column.metrics for column in joined.columns] == [("f1", "iou")] * 2
+    ours = next(line for line in joined.lines if line.label == "Ours & theirs")
+    assert [round(value.mean, 1) for value in ours.cells[0]] == [35.0, 17.5]
+    assert "**35.0 ± 18.0†** / **17.5 ± 9.0†**" in _pipe(table, joined)
+
+
+def test_printed_values_are_those_of_the_exact_rule(tmp_path):
+    table = small_table(tmp_path)
+    paths = [
+        write_scores(tmp_path, (*run, dataset, "a", 0), lambda p, b, rule: 0.5 if rule == "exact" else 0.1)
+        for run in (FLAT, OURS, PLAIN)
+        for dataset in ("one", "two")
+    ]
+    text = markdown(table, make_table(table, paths, tmp_path / "small.csv"))
+    assert "50.0" in text
+    assert "10.0" not in text
+
+
+def test_files_beside_the_csv_and_the_terminal(table, frame, tmp_path):
+    md, tex = render_table(table, tmp_path / "small.csv")
+    assert (md, tex) == (tmp_path / "small.md", tmp_path / "small.tex")
+    assert md.read_text(encoding="utf-8") == markdown(table, frame)
+    assert tex.read_text(encoding="utf-8") == latex(table, frame)
+    text = terminal_table(table, tmp_path / "small.csv")
+    assert text.startswith("A small table\n")
+    assert "35.0±18.0†*" in text
+    assert "A caveat." in text
+    assert text.index("macro_task") < text.index("micro_video")
+    assert max(len(line) for line in text.splitlines() if "±" in line) <= 100

@@ -1,0 +1,68 @@
+"""The typed configuration, config.yaml and the JSON Schema say the same, and mistakes end in one line."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rgwot.config import Settings, build, defaults, flatten, json_schema, load_config
+from rgwot.errors import RgwotError
+
+ROOT = Path(__file__).parents[1]
+
+
+def content():
+    return yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+
+
+def test_shipped_configuration_states_every_default():
+    blocks = {name: keys for name, keys in content().items() if name in Settings.model_fields}
+    assert flatten(blocks) == defaults()
+
+
+def test_every_constant_in_config_yaml_has_a_comment():
+    text = (ROOT / "config.yaml").read_text(encoding="utf-8")
+    blocks = text[text.index("\nfeatures:") :]
+    bare = [line for line in blocks.splitlines() if line.startswith("  ") and "#" not in line]
+    assert not bare
+
+
+def test_schema_file_is_current():
+    stored = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text(encoding="utf-8"))
+    assert stored == json_schema(), "run `make schema`"
+
+
+def test_shipped_configuration_is_valid():
+    config = load_config(content())
+    assert config.seeds == (0, 1, 2)
+    assert config.datasets["demo"].synth is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"ot": {"alhpa": 0.5}}, ["ot.alhpa", "did you mean 'alpha'"]),
+        ({"ot": {"alpha": float("nan")}}, ["ot.alpha", "finite"]),
+        ({"ot": {"epsilon": 0}}, ["ot.epsilon", "greater than 0"]),
+        ({"seeds": []}, ["seeds"]),
+        ({"seeds": [1, 1]}, ["seeds", "twice"]),
+        ({"datasets": {"demo": {"layout": "folder"}}}, ["datasets.demo.root"]),
+        ({"datasets": {"demo": {"layout": "folder", "root": "x", "settings": {"trian": {}}}}}, ["'train'"]),
+        ({"datasets": {"demo": {"layout": "folder", "root": "x", "settings": {"train": {"lr": -1}}}}}, ["train.lr"]),
+        ({"datasets": {"My Videos": {"layout": "folder", "root": "x"}}}, ["My Videos"]),
+        ({"feautres": {}}, ["feautres", "features"]),
+    ],
+)
+def test_mistakes_are_one_line_naming_the_key(change, words):
+    with pytest.raises(RgwotError) as caught:
+        load_config({**content(), **change})
+    message = str(caught.value)
+    assert "\n" not in message
+    for word in [*words, "config.yaml"]:
+        assert word in message
+
+
+def test_build_refuses_an_unknown_key():
+    with pytest.raises(RgwotError, match="did you mean 'decode.K'"):
+        build({"decode.k": 3}, "here")

@@ -1,0 +1,124 @@
+"""One experiment has one spelling, and mistakes are refused with the nearest known word."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rgwot.config import load_config
+from rgwot.errors import RgwotError
+from rgwot.experiments import DECODERS, FAMILIES, Experiments, join_id, split_id
+
+PLAIN = Experiments(load_config({}))
+DEMO = Experiments(
+    load_config({"datasets": {"demo": {"layout": "folder", "root": "x", "settings": {"cidm": {"sigma": 1}}}}})
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "canonical"),
+    [
+        ("rgwot", "rgwot"),
+        ("rgwot@alpha=0.3", "rgwot"),
+        ("rgwot@alpha=0.30", "rgwot"),
+        ("rgwot@ot.alpha=0.5", "rgwot@alpha=0.5"),
+        ("rgwot@lambda=2.0", "rgwot"),
+        ("rgwot@lambda=3.0", "rgwot@lambda=3"),
+        ("rgwot@beta=0", "vaot"),
+        ("vaot@beta=1", "rgwot"),
+        ("rgwot@beta=0,alpha=0.5", "vaot@alpha=0.5"),
+        ("rgwot@zeta=0.4,alpha=0.5", "rgwot@alpha=0.5,zeta=0.4"),
+        ("rgwot@r=0.1,loss.symmetric=true", "rgwot-plus"),
+        ("rgwot@r=0.1", "rgwot@r=0.1"),
+        ("rgwot-parity@sigma=300", "rgwot-parity"),
+        ("rgwot@train.lr=0.0001", "rgwot"),
+        ("rgwot@train.lr=1e-3", "rgwot@train.lr=0.001"),
+        ("raw", "raw"),
+    ],
+)
+def test_canonical_spelling(written, canonical):
+    assert PLAIN.method(written) == canonical
+    assert PLAIN.method(canonical) == canonical
+
+
+def test_a_key_that_some_dataset_overrides_is_kept():
+    assert DEMO.method("rgwot@sigma=10") == "rgwot@sigma=10"
+    assert DEMO.settings("rgwot@sigma=10", None, "demo").cidm.sigma == 10
+    assert DEMO.settings("rgwot", None, "demo").cidm.sigma == 1
+    assert DEMO.settings("rgwot", None, "elsewhere").cidm.sigma == 10
+
+
+@pytest.mark.parametrize(
+    ("written", "method", "canonical"),
+    [
+        ("graphcut@K=7", "rgwot", "graphcut"),
+        ("graphcut@decode.K=10", "rgwot", "graphcut@K=10"),
+        ("graphcut@m=2", "rgwot-parity", "graphcut"),
+        ("graphcut@m=2", "rgwot", "graphcut@m=2"),
+        ("graphcut@K=gt+1", "rgwot", "graphcut@K=gt+1"),
+        ("uniform@K=7", "none", "uniform"),
+    ],
+)
+def test_canonical_decoder(written, method, canonical):
+    assert PLAIN.decoder(written, method) == canonical
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("rgwot@alhpa=0.5", "did you mean 'alpha'"),
+        ("rgwt", "did you mean 'rgwot'"),
+        ("rgwot@alpha", "key=value"),
+        ("rgwot@alpha=0.1,alpha=0.2", "twice"),
+        ("rgwot@alpha=0.1,ot.alpha=0.2", "same key"),
+        ("rgwot@alpha=inf", "finite"),
+        ("rgwot@alpha=5", "less than 1"),
+        ("rgwot@features.fps=1", "unknown key"),
+        ("rgwot@K=3", "unknown key"),
+        ("raw@alpha=0.5", "no keys"),
+        ("RGWOT", "expected base"),
+    ],
+)
+def test_refused_methods(written, words):
+    with pytest.raises(RgwotError, match="(?i)" + words):
+        PLAIN.method(written)
+
+
+def test_refused_decoders():
+    with pytest.raises(RgwotError, match="does not go with method 'none'"):
+        PLAIN.decoder("graphcut", "none")
+    with pytest.raises(RgwotError, match="does not go with method 'rgwot'"):
+        PLAIN.decoder("uniform", "rgwot")
+    with pytest.raises(RgwotError, match="unknown key 'm'"):
+        PLAIN.decoder("kmeans@m=2", "rgwot")
+
+
+def test_precedence():
+    content = {
+        "ot": {"rho": 0.5},
+        "datasets": {"d": {"layout": "folder", "root": "x", "settings": {"ot": {"rho": 0.6}, "cidm": {"sigma": 2}}}},
+    }
+    experiments = Experiments(load_config(content))
+    assert experiments.settings("rgwot-plus", None, "other").ot.rho == 0.5
+    assert experiments.settings("rgwot-plus", None, "d").ot.rho == 0.6
+    assert experiments.settings("rgwot-plus@rho=0.7", None, "d").ot.rho == 0.7
+    assert experiments.settings("rgwot-parity", None, "d").cidm.sigma == 2
+    # What makes a family a family survives a constant of config.yaml that was left as shipped.
+    assert experiments.settings("rgwot-plus", None, "other").ot.r == 0.1
+
+
+@given(st.dictionaries(st.sampled_from(["alpha", "rho", "beta"]), st.sampled_from(["0", "0.1", "0.35", "1"])))
+def test_spelling_does_not_change_settings(keys):
+    if keys.get("alpha") == "1":
+        keys["alpha"] = "0.5"
+    written = join_id("rgwot", keys)
+    canonical = PLAIN.method(written)
+    assert PLAIN.settings(written, None, "d") == PLAIN.settings(canonical, None, "d")
+    assert split_id(canonical)[0] in FAMILIES
+
+
+def test_every_family_and_decoder_is_valid():
+    for name, family in FAMILIES.items():
+        assert PLAIN.method(name) == name
+        for decoder in DECODERS.values():
+            if decoder.trivial == (family.name == "none"):
+                assert PLAIN.decoder(decoder.name, name) == decoder.name

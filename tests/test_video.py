@@ -1,0 +1,357 @@
+"""Frames are told apart by the number drawn into them, so every claim is about identity, not likeness."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from videos import number, remux, rotate_metadata, truncate, write_audio, write_video
+
+from rgwot.video import FrameReader, VideoError, VideoInfo, frames, probe, read_frames, sample_times
+from rgwot.video.decode import earliest, shown
+
+NTSC = Fraction(30000, 1001)
+SIZE = 64
+
+
+def read_all(reader: FrameReader) -> np.ndarray:
+    batches = list(reader)
+    indices = np.concatenate([i for i, _ in batches])
+    assert indices.tolist() == list(range(len(indices)))
+    return np.concatenate([f for _, f in batches])
+
+
+def numbers(reader: FrameReader) -> list[int]:
+    return [number(frame) for frame in read_all(reader)]
+
+
+def shown_exactly(stamps: list[Fraction], times: list[Fraction]) -> list[int]:
+    """Say in exact arithmetic which frame is on the screen: the last that began."""
+    return [max(i for i, stamp in enumerate(stamps) if stamp <= time) for time in times]
+
+
+# --- probing ---
+
+
+@pytest.mark.parametrize("suffix", ["mp4", "mkv"])
+def test_probe_gives_the_exact_rate_and_the_duration_of_the_pictures(tmp_path: Path, suffix: str) -> None:
+    info = probe(write_video(tmp_path / f"a.{suffix}", 60, NTSC, audio_s=5.0))
+    assert info.fps == NTSC
+    assert info.duration_s == pytest.approx(float(60 / NTSC), abs=1e-3)
+    assert (info.width, info.height, info.rotation, info.codec) == (96, 64, 0, "h264")
+    assert info.frames in (60, None)
+
+
+def test_probe_gives_the_size_as_shown(tmp_path: Path) -> None:
+    upright = write_video(tmp_path / "a.mp4", 2)
+    for clockwise, size in ((90, (64, 96)), (180, (96, 64)), (270, (64, 96))):
+        info = probe(rotate_metadata(upright, tmp_path / f"{clockwise}.mp4", clockwise))
+        assert (info.rotation, (info.width, info.height)) == (clockwise, size)
+
+
+def test_probe_measures_a_file_without_a_stated_duration(tmp_path: Path) -> None:
+    live = remux(write_video(tmp_path / "a.mp4", 45), tmp_path / "live.webm.mkv", live="1")
+    assert probe(live).duration_s == pytest.approx(1.5, abs=0.002)
+
+
+def bad_file(folder: Path, kind: str) -> Path:
+    path = folder / f"{kind}.mp4"
+    if kind == "empty":
+        path.touch()
+    elif kind == "text":
+        path.write_text("not a video\n" * 50)
+    elif kind == "noise":
+        path.write_bytes(np.random.default_rng(0).bytes(4000))
+    elif kind == "index cut off":
+        whole = write_video(folder / "whole.mp4", 30).read_bytes()
+        path.write_bytes(whole[: whole.index(b"moov") - 4])
+    elif kind == "audio":
+        path = write_audio(folder / "audio.m4a")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("missing", "no such file"),
+        ("empty", "0 bytes"),
+        ("text", "not a readable video"),
+        ("noise", "not a readable video"),
+        ("index cut off", "not a readable video"),
+        ("audio", "audio only"),
+    ],
+)
+def test_bad_files_are_refused_in_one_line(tmp_path: Path, kind: str, reason: str) -> None:
+    path = bad_file(tmp_path, kind)
+    with pytest.raises(VideoError) as caught:
+        probe(path)
+    assert reason in caught.value.reason
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+# --- sampling times ---
+
+
+@given(
+    duration=st.floats(0, 5000, allow_nan=False),
+    fps=st.floats(0.05, 60) | st.sampled_from([2, 15, 30, 10, NTSC]),
+)
+def test_sample_times_are_all_multiples_below_the_duration(duration: float, fps: float) -> None:
+    times = sample_times(duration, fps)
+    assert (times < duration).all()
+    assert np.array_equal(times, np.arange(len(times)) / float(fps))
+    assert len(times) / float(fps) >= duration * (1 - 1e-12)
+    assert (len(times) > 0) == (duration > 0)
+
+
+def test_sample_times_end_strictly_before_the_duration() -> None:
+    assert sample_times(1.0, 2).tolist() == [0.0, 0.5]
+    assert sample_times(1.1, 10).tolist()[-1] == 1.0
+    assert len(sample_times(3600.0, 30)) == 108_000
+
+
+@pytest.mark.parametrize(("duration", "fps"), [(-1, 2), (1, 0), (float("nan"), 2), (float("inf"), 2)])
+def test_sample_times_refuse_nonsense(duration: float, fps: float) -> None:
+    with pytest.raises(ValueError, match="expected a duration"):
+        sample_times(duration, fps)
+
+
+@given(st.integers(0, 200_000), st.sampled_from([Fraction(24), Fraction(25), Fraction(30), NTSC]))
+def test_a_rounded_stamp_counts_from_the_time_that_was_meant(index: int, fps: Fraction) -> None:
+    exact = index / fps
+    rounded = Fraction(round(exact * 1000), 1000)
+    for stamp in (float(rounded), float(np.float32(rounded)), float(exact)):
+        begins = earliest(np.array([stamp]), float(1 / fps))[0]
+        assert begins < float(exact)
+        assert begins == pytest.approx(float(min(exact, rounded)), abs=2e-6 + 2.5e-7 * stamp)
+
+
+def test_shown_is_the_last_frame_that_began_and_nothing_after_the_end() -> None:
+    begin = np.array([0.0, 0.1, 0.5, 2.0])
+    times = np.array([0.0, 0.09, 0.1, 0.4999, 1.9, 2.0, 2.04, 2.05, 2.2])
+    assert shown(begin, 2.05, times).tolist() == [0, 0, 1, 1, 2, 3, 3]
+
+
+# --- which frame is served ---
+
+
+@pytest.mark.parametrize("reader", ["decord", "pyav"])
+@pytest.mark.parametrize("suffix", ["mp4", "mkv"])
+@pytest.mark.parametrize("fps", [Fraction(30), NTSC])
+@pytest.mark.parametrize("sampling", [2, 15])
+def test_constant_rate(tmp_path: Path, reader: str, suffix: str, fps: Fraction, sampling: int) -> None:
+    path = write_video(tmp_path / f"a.{suffix}", 100, fps)
+    times = sample_times(probe(path).duration_s, sampling)
+    stamps = [i / fps for i in range(100)]
+    if suffix == "mkv":
+        stamps = [min(stamp, Fraction(round(stamp * 1000), 1000)) for stamp in stamps]
+    expected = shown_exactly(stamps, [Fraction(i, sampling) for i in range(len(times))])
+    assert numbers(read_frames(path, times, SIZE, reader)) == expected
+
+
+@pytest.mark.parametrize("suffix", ["mp4", "mkv"])
+def test_variable_rate_by_time_stamp_and_both_readers_agree(tmp_path: Path, suffix: str) -> None:
+    gaps = np.random.default_rng(3).choice([20, 33, 100, 400], 49)
+    ticks = [0, *np.cumsum(gaps).tolist()]
+    path = write_video(tmp_path / f"a.{suffix}", 50, ticks=ticks)
+    times = np.arange(int(ticks[-1] / 100)) / 10
+    expected = shown_exactly([Fraction(t, 1000) for t in ticks], [Fraction(i, 10) for i in range(len(times))])
+    assert len(set(expected)) < len(expected)  # some frames are on the screen at several times
+    for reader in ("decord", "pyav"):
+        assert numbers(read_frames(path, times, SIZE, reader)) == expected
+
+
+def test_native_rate_gives_every_frame_once(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 70, NTSC)
+    times = sample_times(probe(path).duration_s, NTSC)
+    for reader in ("decord", "pyav"):
+        assert numbers(read_frames(path, times, SIZE, reader)) == list(range(70))
+
+
+def test_time_zero_is_the_first_frame(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 30, first=45)
+    for reader in ("decord", "pyav"):
+        assert numbers(read_frames(path, np.array([0.0, 0.5]), SIZE, reader)) == [0, 15]
+
+
+@pytest.mark.parametrize("reader", ["decord", "pyav"])
+def test_starting_late_gives_the_same_pixels(tmp_path: Path, reader: str) -> None:
+    path = write_video(tmp_path / "a.mp4", 240, 10, gop=25)
+    times = sample_times(24.0, 5)
+    whole = read_all(read_frames(path, times, SIZE, reader))
+    late = read_all(read_frames(path, times[80:], SIZE, reader))
+    assert np.array_equal(whole[80:], late)
+
+
+@pytest.mark.parametrize(
+    "form", ["plain", "mkv", "odd", "one frame", "rotated 90", "rotated 180", "rotated 270"]
+)
+def test_the_readers_give_the_same_pixels(tmp_path: Path, form: str) -> None:
+    path = write_video(tmp_path / ("a.mkv" if form == "mkv" else "a.mp4"), 30)
+    if form == "odd":
+        path = write_video(tmp_path / "odd.mp4", 30, size=(97, 65), pix_fmt="yuv444p")
+    elif form == "one frame":
+        path = write_video(tmp_path / "one.mp4", 1)
+    elif form.startswith("rotated"):
+        path = rotate_metadata(path, tmp_path / "rotated.mp4", int(form.split()[1]))
+    times = sample_times(probe(path).duration_s, 10)
+    # 97: rows that are not a multiple of any alignment.
+    first, second = (read_all(read_frames(path, times, 97, r)).astype(int) for r in ("decord", "pyav"))
+    # Turning after squashing, as done here, rounds the chroma differently from turning before.
+    assert np.abs(first - second).max() <= (4 if form.startswith("rotated") else 0)
+    assert np.abs(first - second).mean() < 0.1
+
+
+def test_rotated_frames_come_upright(tmp_path: Path) -> None:
+    plain = write_video(tmp_path / "a.mp4", 4)
+    times = np.array([0.0, 0.1])
+    upright = read_all(read_frames(plain, times, SIZE)).astype(int)
+    for clockwise in (90, 180, 270):
+        turned = rotate_metadata(plain, tmp_path / f"{clockwise}.mp4", clockwise)
+        for reader in ("decord", "pyav"):
+            found = read_all(read_frames(turned, times, SIZE, reader)).astype(int)
+            assert np.abs(found - np.rot90(upright, -clockwise // 90, axes=(1, 2))).mean() < 1
+
+
+# --- when a reader fails ---
+
+
+def test_a_transport_stream_is_left_to_pyav(tmp_path: Path) -> None:
+    path = remux(write_video(tmp_path / "a.mp4", 45), tmp_path / "a.ts")
+    reader = read_frames(path, sample_times(1.5, 10), SIZE)
+    assert numbers(reader) == list(range(0, 45, 3))
+    assert reader.reader == "pyav"
+
+
+def test_a_truncated_file_yields_what_decodes_and_says_so(tmp_path: Path) -> None:
+    whole = write_video(tmp_path / "a.mp4", 120)
+    path = truncate(whole, tmp_path / "cut.mp4", 0.6)
+    times = sample_times(probe(path).duration_s, 10)
+    reader = read_frames(path, times, SIZE)
+    found = numbers(reader)
+    assert found == list(range(0, 3 * len(found), 3))
+    assert 0 < reader.served == len(found) < len(times)
+    assert reader.reader == "pyav"
+    assert [clause.split(":")[0] for clause in reader.failures] == ["decord", "pyav"]
+    assert "/" not in "".join(reader.failures)
+
+
+def test_nothing_decodes(tmp_path: Path) -> None:
+    with pytest.raises(VideoError, match=r"no frame decodes \(decord: .*; pyav: .*\)"):
+        list(read_frames(bad_file(tmp_path, "text"), np.array([0.0]), SIZE))
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [
+        ("hang", "no frame within 1 s, killed"),
+        ("half", "no frame within 1 s, killed"),
+        ("die", "died (exit code -9)"),
+        ("stop", "ends at 0.10 s"),
+    ],
+)
+def test_the_second_reader_takes_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behaviour: str, said: str
+) -> None:
+    path = write_video(tmp_path / "a.mp4", 30)
+    fake = tmp_path / "fake.py"
+    fake.write_text(
+        f"""
+import json, os, struct, sys, time
+line = sys.stdin.buffer.readline()
+request = json.loads(line)
+if request["reader"] == "pyav":
+    import io, runpy
+    class Again:
+        class buffer:
+            readline = staticmethod(lambda: line)
+            read = staticmethod(sys.stdin.buffer.read)
+    sys.stdin = Again
+    runpy.run_path({str(frames._WORKER)!r}, run_name="__main__")
+frame = bytes([7]) * (request["size"] ** 2 * 3)
+os.write(1, struct.pack(">cI", b"F", 1) + frame)
+behaviour = {behaviour!r}
+if behaviour == "die":
+    os.kill(os.getpid(), 9)
+if behaviour == "stop":
+    os.write(1, struct.pack(">cI", b"D", 0))
+if behaviour == "half":
+    os.write(1, struct.pack(">cI", b"F", 1) + frame[:10])
+if behaviour in ("hang", "half"):
+    time.sleep(1000)
+"""
+    )
+    monkeypatch.setattr(frames, "_WORKER", fake)
+    start = time.monotonic()
+    reader = read_frames(path, sample_times(1.0, 10), SIZE, timeout_s=1)
+    found = read_all(reader)
+    assert time.monotonic() - start < 20
+    assert (found[0] == 7).all()
+    assert [number(frame) for frame in found[1:]] == list(range(3, 30, 3))
+    assert reader.reader == "decord+pyav"
+    assert len(reader.version.split("+")) == 2
+    assert reader.failures == [f"decord: {'the decoder ' if behaviour == 'die' else ''}{said}"]
+
+
+def test_closing_ends_the_child(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 60)
+    before = children()
+    with read_frames(path, sample_times(2.0, 30), SIZE, batch=1) as reader:
+        next(reader)
+        assert len(children() - before) == 1
+    assert children() == before
+    assert list(reader) == []
+
+
+def children() -> set[str]:
+    listing = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    if not listing.exists():
+        pytest.skip("no list of child processes on this system")
+    return set(listing.read_text().split())
+
+
+def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="expected auto, decord or pyav"):
+        read_frames(tmp_path, np.array([0.0]), SIZE, "opencv")
+    with pytest.raises(ValueError, match="expected one increasing axis"):
+        read_frames(tmp_path, np.array([0.0, 0.0]), SIZE)
+
+
+def test_memory_does_not_grow_with_the_length(tmp_path: Path) -> None:
+    def peak_mb(count: int) -> float:
+        path = write_video(tmp_path / f"{count}.mp4", count, 30, size=(320, 240), gop=30)
+        # A child per measurement, since the peak of finished children never falls.
+        code = (
+            "import resource, numpy as np\n"
+            "from rgwot.video import read_frames\n"
+            f"times = np.arange({count}) / 30\n"
+            f"assert sum(len(f) for _, f in read_frames({str(path)!r}, times, 240)) == {count}\n"
+            "usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]\n"
+            "print(max(use.ru_maxrss for use in usage) / 1024)\n"
+        )
+        return float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+
+    # The frames of the longer video alone take 100 MB.
+    assert peak_mb(660) < peak_mb(60) + 40
+
+
+def test_importing_is_light() -> None:
+    heavy = ("torch", "decord", "pandas", "zarr")
+    code = f"import rgwot.video, sys; print([m for m in {heavy} if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_facts_are_frozen() -> None:
+    info = VideoInfo(1.0, Fraction(30), 4, 3, None, 0, "h264")
+    with pytest.raises(AttributeError):
+        info.fps = Fraction(25)  # type: ignore[misc]

@@ -1,0 +1,94 @@
+"""The converged solver against exhaustive search on tiny problems and against POT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import ot
+import pytest
+import torch
+from numpy.typing import NDArray
+from rgwot.transport import solve, structure_matrix_x, structure_matrix_y
+from scipy.optimize import minimize
+
+Array = NDArray[np.float64]
+
+
+def objective(cost: Array, alpha: float, epsilon: float, r: float) -> Callable[[Array], Array]:
+    n, m = cost.shape
+    x = structure_matrix_x(n, r, dtype=torch.float64).numpy()
+    y = structure_matrix_y(m, r, dtype=torch.float64).numpy()
+
+    def value(plan: Array) -> Array:
+        safe = np.maximum(plan, 1e-300)
+        terms = (1 - alpha) * cost * plan + alpha * (x @ plan @ y) * plan + epsilon * plan * np.log(safe)
+        return terms.sum((-2, -1))
+
+    return value
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3, 0.6, 0.9])
+@pytest.mark.parametrize("seed", range(5))
+def test_two_by_two_against_a_grid(alpha: float, seed: int) -> None:
+    """A 2 x 2 plan with given marginals is one number t: F is tabulated over all of them."""
+    rng = np.random.default_rng(seed)
+    cost, p, q = rng.uniform(0, 2, (2, 2)), np.array([0.4, 0.6]), np.array([0.3, 0.7])
+    t = np.linspace(0, 0.3, 600_001)[1:-1]
+    plans = np.stack([np.stack([t, 0.4 - t], -1), np.stack([0.3 - t, 0.3 + t], -1)], -2)
+    values = objective(cost, alpha, 0.07, 0.5)(plans)
+    result = solve(
+        torch.from_numpy(cost)[None], alpha=alpha, epsilon=0.07, r=0.5, p=torch.from_numpy(p), q=torch.from_numpy(q),
+        tolerance=1e-10, max_iterations=5000,
+    )  # fmt: skip
+    assert result.converged.all()
+    inside = values[1:-1]
+    minima = np.flatnonzero((inside < values[:-2]) & (inside < values[2:])) + 1
+    nearest = minima[np.abs(t[minima] - result.plan[0, 0, 0].item()).argmin()]
+    assert t[nearest] == pytest.approx(result.plan[0, 0, 0].item(), abs=2e-6)
+    assert values[nearest] == pytest.approx(result.objective.item(), abs=1e-9)
+    if alpha < 0.2:
+        assert len(minima) == 1
+
+
+@pytest.mark.parametrize(("alpha", "epsilon"), [(0.05, 0.07), (0.3, 0.07), (0.5, 0.2)])
+@pytest.mark.parametrize("seed", range(3))
+def test_three_by_three_against_many_starts(alpha: float, epsilon: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cost, r, third = rng.uniform(0, 2, (3, 3)), 0.4, np.full(3, 1 / 3)
+    value = objective(cost, alpha, epsilon, r)
+    sums = np.concatenate([np.kron(np.eye(3), np.ones(3)), np.kron(np.ones(3), np.eye(3))])[:-1]
+    found = []
+    for _ in range(25):
+        start = ot.sinkhorn(third, third, rng.uniform(0, 2, (3, 3)), 0.1).ravel()
+        search = minimize(
+            lambda plan: value(plan.reshape(3, 3)), start, method="SLSQP", bounds=[(1e-12, 1)] * 9,
+            constraints={"type": "eq", "fun": lambda plan: sums @ plan - 1 / 3}, options={"ftol": 1e-13, "maxiter": 500},
+        )  # fmt: skip
+        if search.success:
+            found.append(search.fun)
+    result = solve(torch.from_numpy(cost)[None], alpha=alpha, epsilon=epsilon, r=r, tolerance=1e-10, max_iterations=5000)
+    assert result.converged.all()
+    assert len(found) >= 20
+    assert np.abs(np.array(found) - result.objective.item()).min() < 1e-6
+    if alpha < 0.1:
+        assert min(found) == pytest.approx(result.objective.item(), abs=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.2, 0.5])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_pot_with_the_square_loss(alpha: float, seed: int) -> None:
+    """POT has no product loss: with C2 = -C^y / 2 the cross term -2 C1 C2 of the square loss is C^x C^y."""
+    rng = np.random.default_rng(seed)
+    n, m, r, epsilon = 10, 8, 0.25, 0.1
+    cost, p, q = rng.uniform(0, 1, (n, m)), np.full(n, 1 / n), np.full(m, 1 / m)
+    x = structure_matrix_x(n, r, dtype=torch.float64).numpy()
+    y = structure_matrix_y(m, r, dtype=torch.float64).numpy()
+    expected = ot.gromov.entropic_fused_gromov_wasserstein(
+        cost, x, -y / 2, p, q, "square_loss", epsilon=epsilon, symmetric=True, alpha=alpha, max_iter=5000, tol=1e-13,
+        numItermax=10_000, stopThr=1e-13, method="sinkhorn_log",
+    )  # fmt: skip
+    result = solve(torch.from_numpy(cost)[None], alpha=alpha, epsilon=epsilon, r=r, tolerance=1e-12, max_iterations=5000)
+    value = objective(cost, alpha, epsilon, r)
+    assert float(value(expected)) == pytest.approx(result.objective.item(), abs=1e-8)
+    np.testing.assert_allclose(result.plan[0].numpy(), expected, atol=1e-6)

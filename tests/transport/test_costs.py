@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from rgwot.transport import cosine_cost, relative_positions, temporal_prior
+
+
+def test_cost_of_three_one_hot_frames() -> None:
+    x = torch.eye(3, dtype=torch.float64)[None]
+    positions = relative_positions(3, dtype=torch.float64)
+    cost = cosine_cost(x, x) + 0.35 * temporal_prior(positions, positions)
+    expected = [[0, 1.116667, 1.233333], [1.116667, 0, 1.116667], [1.233333, 1.116667, 0]]
+    torch.testing.assert_close(cost[0], torch.tensor(expected, dtype=torch.float64), atol=5e-7, rtol=0)
+
+
+def test_cosine_cost_ignores_length_and_stays_in_range() -> None:
+    generator = torch.Generator().manual_seed(0)
+    x, y = torch.randn(2, 5, 7, generator=generator), torch.randn(2, 4, 7, generator=generator)
+    cost = cosine_cost(x, y)
+    torch.testing.assert_close(cosine_cost(3 * x, 0.1 * y), cost)
+    torch.testing.assert_close(cosine_cost(y, x), cost.transpose(1, 2))
+    assert cost.min() >= 0
+    assert cost.max() <= 2
+    torch.testing.assert_close(cosine_cost(x, -x).diagonal(dim1=1, dim2=2), torch.full((2, 5), 2.0))
+
+
+def test_prior_with_unequal_numbers_of_frames_and_with_times() -> None:
+    prior = temporal_prior(relative_positions(4), relative_positions(2))
+    torch.testing.assert_close(prior, torch.tensor([[0, 0.5], [0.25, 0.25], [0.5, 0], [0.75, 0.25]]))
+    times = temporal_prior(torch.tensor([[0.1, 0.9], [0.0, 0.2]]), torch.tensor([[0.5], [1.0]]))
+    torch.testing.assert_close(times, torch.tensor([[[0.4], [0.4]], [[1.0], [0.8]]]))
+
+
+def test_wrong_shapes_are_told() -> None:
+    with pytest.raises(ValueError, match=r"\(2, 3, 4\) and \(2, 3, 5\)"):
+        cosine_cost(torch.zeros(2, 3, 4), torch.zeros(2, 3, 5))

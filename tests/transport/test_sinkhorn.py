@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import ot
+import pytest
+import torch
+from rgwot.transport import sinkhorn
+from torch import Tensor
+
+
+def problem(seed: int, batch: int = 3, n: int = 7, m: int = 5) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    cost = 2 * torch.rand(batch, n, m, dtype=torch.float64, generator=generator)
+    p = torch.rand(batch, n, dtype=torch.float64, generator=generator) + 0.1
+    q = torch.rand(batch, m, dtype=torch.float64, generator=generator) + 0.1
+    return cost, p / p.sum(1, keepdim=True), q / q.sum(1, keepdim=True)
+
+
+def two_clusters(n: int = 32) -> tuple[Tensor, Tensor, Tensor]:
+    """Frames of two kinds in unequal numbers: mass moves between the kinds only at a high cost."""
+    cost = torch.full((1, n, n), 1.5, dtype=torch.float64)
+    cost[:, : n // 4, : n // 2] = 0.01
+    cost[:, n // 4 :, n // 2 :] = 0.01
+    noise = torch.rand(1, n, n, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    uniform = torch.full((1, n), 1 / n, dtype=torch.float64)
+    return cost + 0.1 * noise, uniform, uniform
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.1, 0.03])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_agrees_with_pot(epsilon: float, seed: int) -> None:
+    cost, p, q = problem(seed)
+    plan = sinkhorn(cost, p, q, epsilon, tolerance=1e-12).plan
+    for b in range(len(cost)):
+        expected = ot.sinkhorn(
+            p[b].numpy(), q[b].numpy(), cost[b].numpy(), epsilon, "sinkhorn_log", 100_000, stopThr=1e-13
+        )
+        np.testing.assert_allclose(plan[b].numpy(), expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("newton", [True, False])
+def test_marginals_and_potentials(newton: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not newton:
+        monkeypatch.setattr(importlib.import_module("rgwot.transport.sinkhorn"), "NEWTON_MAX_FRAMES", 0)
+    cost, p, q = problem(3, n=9, m=12)
+    result = sinkhorn(cost, p, q, 0.1, tolerance=1e-9)
+    assert result.marginal_error.max() <= 1e-9
+    torch.testing.assert_close(result.plan.sum(2), p, rtol=1e-8, atol=0)
+    torch.testing.assert_close(result.plan.sum(1), q, rtol=1e-12, atol=0)
+    # Optimal: log T + C / epsilon is a row constant plus a column constant.
+    dual = result.log_plan + cost / 0.1 - result.f[:, :, None]
+    torch.testing.assert_close(dual, dual[:, :1].expand_as(dual), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.02, 0.005])
+def test_newton_steps_solve_what_passes_alone_do_not(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    cost, p, q = two_clusters()
+    assert sinkhorn(cost, p, q, epsilon, max_passes=200).marginal_error.max() <= 1e-6
+    if epsilon < 0.1:
+        monkeypatch.setattr(importlib.import_module("rgwot.transport.sinkhorn"), "NEWTON_MAX_FRAMES", 0)
+        assert sinkhorn(cost, p, q, epsilon, max_passes=200).marginal_error.max() > 1e-6
+
+
+def test_costs_far_beyond_the_range_of_exp() -> None:
+    cost, p, q = problem(5)
+    result = sinkhorn(1e3 * cost, p, q, 0.1, tolerance=1e-8, max_passes=5000)
+    assert result.marginal_error.max() <= 1e-8
+    best = ot.emd2(p[0].numpy(), q[0].numpy(), 1e3 * cost[0].numpy())
+    assert (result.plan[0] * 1e3 * cost[0]).sum().item() == pytest.approx(best, rel=1e-6)
+
+
+def test_warm_start_needs_no_further_pass() -> None:
+    cost, p, q = problem(4)
+    first = sinkhorn(cost, p, q, 0.1, tolerance=1e-9)
+    assert sinkhorn(cost, p, q, 0.1, tolerance=1e-9, max_passes=1).marginal_error.max() > 1e-3
+    again = sinkhorn(cost, p, q, 0.1, f=first.f, tolerance=1e-9, max_passes=0)
+    torch.testing.assert_close(again.plan, first.plan, rtol=0, atol=1e-12)

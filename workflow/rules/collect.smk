@@ -1,0 +1,9 @@
+# Named targets: what to ask for when no single file is meant.
+
+
+rule demo:
+    input:
+        "results/tables/demo.csv",
+        "results/figures/demo.pdf",
+        "results/yardsticks/demo/assembly.json",
+    localrule: True

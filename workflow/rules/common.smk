@@ -1,0 +1,82 @@
+# Helpers of all rules. Facts and decisions are in the library (rgwot.catalogue); here they meet wildcards.
+import os
+import sys
+from functools import wraps
+from pathlib import Path
+
+from rgwot.catalogue import Catalogue
+from rgwot.errors import RgwotError
+
+report: "../report/workflow.rst"
+
+
+def plainly(function):
+    """A user's mistake ends the run with its one line, also from inside an input function."""
+
+    @wraps(function)
+    def told(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except RgwotError as error:
+            raise SystemExit(f"rgwot: {error}") from None
+
+    return told
+
+
+# Rules call the command line of the very environment that Snakemake runs in, activated or not. A conda environment of
+# a rule is put in front of it.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+
+TABLES = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parent / "tables.yaml"
+CATALOGUE = plainly(Catalogue)(config, TABLES)
+# Checked before any job runs: paths on the command line that name an unknown dataset, task, method or decoder.
+plainly(CATALOGUE.check_targets)(sys.argv[1:])
+
+DEVICE = CATALOGUE.config.device
+GPUS = 0 if DEVICE == "cpu" or (DEVICE == "auto" and not Path("/dev/nvidia0").exists()) else 1
+
+
+@plainly
+def dataset_files(wildcards):
+    """Everything on disk a task's manifest rests on: its videos and annotations, or the synthetic dataset."""
+    return CATALOGUE.files(wildcards.dataset, wildcards.task)
+
+
+@plainly
+def video_file(wildcards):
+    """The file of one video, or the synthetic dataset that holds it."""
+    return CATALOGUE.video_file(wildcards.dataset, wildcards.task, wildcards.video)
+
+
+@plainly
+def feature_stores(wildcards):
+    """The feature stores of all videos of a task."""
+    videos = CATALOGUE.videos(wildcards.dataset, wildcards.task)
+    return [f"results/features/{wildcards.dataset}/{wildcards.task}/{video}.zarr" for video in videos]
+
+
+@plainly
+def manifest_options(wildcards):
+    """What the manifest stage has to know of the dataset, as JSON."""
+    return CATALOGUE.manifest_options(wildcards.dataset)
+
+
+def settings_of(*blocks):
+    """A params function: the named blocks of the resolved settings as JSON, and nothing a stage does not read."""
+
+    @plainly
+    def settings(wildcards):
+        return CATALOGUE.settings_json(
+            blocks,
+            wildcards.dataset,
+            wildcards.task,
+            getattr(wildcards, "method", "none"),
+            getattr(wildcards, "decoder", None),
+        )
+
+    return settings
+
+
+def by_attempt(megabytes):
+    """Memory that doubles with every attempt."""
+    return lambda wildcards, attempt: megabytes * 2 ** (attempt - 1)

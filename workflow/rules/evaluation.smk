@@ -1,0 +1,54 @@
+# Every protocol, with and without background, by both label rules, into one tidy table per run.
+
+
+rule evaluate:
+    input:
+        manifest="results/manifest/{dataset}/{task}.csv",
+        annotations="results/annotations/{dataset}/{task}.csv",
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
+    output:
+        "results/scores/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv",
+    log:
+        "results/logs/evaluate/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
+    group:
+        "after_training"
+    conda:
+        "../../envs/evaluate.yaml"
+    threads: 1
+    resources:
+        mem_mb=by_attempt(1000),
+        runtime="30m",
+    params:
+        settings=settings_of("evaluation"),
+    message:
+        "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
+    shell:
+        "rgwot evaluate --manifest {input.manifest:q} --annotations {input.annotations:q} --segments {input.segments:q}"
+        " --diagnostics {input.diagnostics:q} --settings {params.settings:q} --dataset {wildcards.dataset}"
+        " --task {wildcards.task:q} --method {wildcards.method:q} --decoder {wildcards.decoder:q}"
+        " --seed {wildcards.seed} {output:q} 2> {log:q}"
+
+
+rule yardsticks:
+    input:
+        index="results/features/{dataset}/{task}/index.csv",
+        manifest="results/manifest/{dataset}/{task}.csv",
+        annotations="results/annotations/{dataset}/{task}.csv",
+    output:
+        "results/yardsticks/{dataset}/{task}.json",
+    log:
+        "results/logs/yardsticks/{dataset}/{task}.log",
+    conda:
+        "../../envs/train.yaml"
+    threads: 1
+    resources:
+        mem_mb=by_attempt(4000),
+        runtime="1h",
+    params:
+        settings=settings_of("decode"),
+    message:
+        "yardsticks: how hard the clips of {wildcards.dataset}/{wildcards.task} are, before any method runs"
+    shell:
+        "rgwot yardsticks --index {input.index:q} --manifest {input.manifest:q} --annotations {input.annotations:q}"
+        " --settings {params.settings:q} {output:q} 2> {log:q}"

@@ -1,0 +1,76 @@
+# From videos on disk to one feature store per video, and one index per task.
+
+
+rule manifest:
+    input:
+        dataset_files,
+    output:
+        manifest="results/manifest/{dataset}/{task}.csv",
+        annotations="results/annotations/{dataset}/{task}.csv",
+    log:
+        "results/logs/manifest/{dataset}/{task}.log",
+    conda:
+        "../../envs/train.yaml"
+    threads: 1
+    resources:
+        mem_mb=by_attempt(1000),
+        runtime="1h",
+    params:
+        options=manifest_options,
+    message:
+        "manifest: probing the videos of {wildcards.dataset}/{wildcards.task}"
+    shell:
+        "rgwot manifest --dataset {wildcards.dataset} --task {wildcards.task:q} --options {params.options:q}"
+        " --annotations {output.annotations:q} {output.manifest:q} 2> {log:q}"
+
+
+rule extract:
+    input:
+        video=video_file,
+        # Another video of the task or an edited annotation renews the manifest; the features of this one stay.
+        manifest=ancient("results/manifest/{dataset}/{task}.csv"),
+    output:
+        directory("results/features/{dataset}/{task}/{video}.zarr"),
+    log:
+        "results/logs/extract/{dataset}/{task}/{video}.log",
+    benchmark:
+        "results/benchmarks/extract/{dataset}/{task}/{video}.tsv"
+    group:
+        "extract"
+    conda:
+        "../../envs/train.yaml"
+    threads: 1
+    resources:
+        mem_mb=by_attempt(3000),
+        runtime="4h",
+        gpu=GPUS,
+    params:
+        root=lambda wildcards: str(CATALOGUE.root(wildcards.dataset)),
+        settings=settings_of("features"),
+        on_bad_video=CATALOGUE.config.on_bad_video,
+    message:
+        "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
+    shell:
+        "rgwot extract --manifest {input.manifest:q} --root {params.root:q} --video {wildcards.video:q}"
+        " --settings {params.settings:q} --on-bad-video {params.on_bad_video} --threads {threads}"
+        f" --device {DEVICE}"
+        " {output:q} 2> {log:q}"
+
+
+rule index:
+    input:
+        feature_stores,
+    output:
+        "results/features/{dataset}/{task}/index.csv",
+    log:
+        "results/logs/index/{dataset}/{task}.log",
+    conda:
+        "../../envs/train.yaml"
+    threads: 1
+    resources:
+        mem_mb=by_attempt(1000),
+        runtime="30m",
+    message:
+        "index: features of {wildcards.dataset}/{wildcards.task}"
+    shell:
+        "rgwot index {output:q} {input:q} 2> {log:q}"

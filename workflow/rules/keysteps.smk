@@ -1,0 +1,57 @@
+# From embeddings to key steps, per-video orders and ranked procedures; and the trivial answers beside them.
+
+
+rule decode:
+    input:
+        "results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
+    output:
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        order="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/order.csv",
+        procedures="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedures.csv",
+        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
+    log:
+        "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
+    wildcard_constraints:
+        method="(?!none/)[^/]+",
+    group:
+        "after_training"
+    conda:
+        "../../envs/train.yaml"
+    threads: 1
+    resources:
+        mem_mb=by_attempt(3000),
+        runtime="1h",
+    params:
+        settings=settings_of("decode", "graphcut"),
+    message:
+        "decode: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
+    shell:
+        "rgwot decode --embeddings {input:q} --decoder {wildcards.decoder:q} --settings {params.settings:q}"
+        " --seed {wildcards.seed} {output.segments:q} 2> {log:q}"
+
+
+rule decode_trivial:
+    input:
+        "results/manifest/{dataset}/{task}.csv",
+    output:
+        segments="results/keysteps/none/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        order="results/keysteps/none/{decoder}/{dataset}/{task}/seed{seed}/order.csv",
+        procedures="results/keysteps/none/{decoder}/{dataset}/{task}/seed{seed}/procedures.csv",
+        diagnostics="results/keysteps/none/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
+    log:
+        "results/logs/decode/none/{decoder}/{dataset}/{task}/seed{seed}.log",
+    group:
+        "after_training"
+    conda:
+        "../../envs/evaluate.yaml"
+    threads: 1
+    resources:
+        mem_mb=by_attempt(1000),
+        runtime="30m",
+    params:
+        settings=settings_of("decode", "graphcut"),
+    message:
+        "decode: trivial answer {wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
+    shell:
+        "rgwot decode --manifest {input:q} --decoder {wildcards.decoder:q} --settings {params.settings:q}"
+        " --seed {wildcards.seed} {output.segments:q} 2> {log:q}"

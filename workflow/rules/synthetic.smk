@@ -1,0 +1,22 @@
+# Synthetic procedures, for every dataset of config.yaml that has a `synth` block.
+
+
+rule synth:
+    output:
+        directory("results/synthetic/{dataset}"),
+    log:
+        "results/logs/synth/{dataset}.log",
+    benchmark:
+        "results/benchmarks/synth/{dataset}.tsv"
+    conda:
+        "../../envs/train.yaml"
+    threads: workflow.cores or 1
+    resources:
+        mem_mb=by_attempt(2000),
+        runtime="1h",
+    params:
+        settings=lambda wildcards: CATALOGUE.synth_json(wildcards.dataset),
+    message:
+        "synth: writing the clips of {wildcards.dataset}"
+    shell:
+        "rgwot synth --settings {params.settings:q} --jobs {threads} {output:q} 2> {log:q}"

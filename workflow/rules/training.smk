@@ -1,0 +1,78 @@
+# One encoder per task, method and seed, and the embeddings of all videos of the task.
+
+
+rule train:
+    input:
+        "results/features/{dataset}/{task}/index.csv",
+    output:
+        model="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
+        history="results/models/{method}/{dataset}/{task}/seed{seed}/history.csv",
+    log:
+        "results/logs/train/{method}/{dataset}/{task}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/train/{method}/{dataset}/{task}/seed{seed}.tsv"
+    wildcard_constraints:
+        method="(?!(raw|none)/)[^/]+",
+    conda:
+        "../../envs/train.yaml"
+    threads: TRAIN_THREADS
+    resources:
+        mem_mb=by_attempt(12000),
+        runtime="12h",
+        gpu=GPUS,
+    params:
+        settings=settings_of("ot", "cidm", "loss", "encoder", "train", "data"),
+    message:
+        "train: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
+    shell:
+        "rgwot train --index {input:q} --settings {params.settings:q} --seed {wildcards.seed} --threads {threads}"
+        f" --device {DEVICE}"
+        " {output.model:q} 2> {log:q}"
+
+
+rule embed:
+    input:
+        index="results/features/{dataset}/{task}/index.csv",
+        model="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
+    output:
+        directory("results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr"),
+    log:
+        "results/logs/embed/{method}/{dataset}/{task}/seed{seed}.log",
+    wildcard_constraints:
+        method="(?!(raw|none)/)[^/]+",
+    group:
+        "after_training"
+    conda:
+        "../../envs/train.yaml"
+    threads: 1
+    resources:
+        mem_mb=by_attempt(4000),
+        runtime="2h",
+        gpu=GPUS,
+    message:
+        "embed: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
+    shell:
+        "rgwot embed --index {input.index:q} --model {input.model:q} --seed {wildcards.seed} --threads {threads}"
+        f" --device {DEVICE}"
+        " {output:q} 2> {log:q}"
+
+
+rule embed_raw:
+    input:
+        index="results/features/{dataset}/{task}/index.csv",
+    output:
+        directory("results/embeddings/raw/{dataset}/{task}/seed{seed}.zarr"),
+    log:
+        "results/logs/embed/raw/{dataset}/{task}/seed{seed}.log",
+    group:
+        "after_training"
+    conda:
+        "../../envs/train.yaml"
+    threads: 1
+    resources:
+        mem_mb=by_attempt(4000),
+        runtime="1h",
+    message:
+        "embed: raw features of {wildcards.dataset}/{wildcards.task}"
+    shell:
+        "rgwot embed --index {input.index:q} --seed {wildcards.seed} --threads {threads} {output:q} 2> {log:q}"
