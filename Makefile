@@ -26,7 +26,7 @@ $(READY): pyproject.toml
 
 demo: $(READY)
 	snakemake --cores $(CORES) --quiet rules host progress reason -- demo
-	@rgwot show demo
+	@rgwot show results/tables/demo.csv --yardsticks results/yardsticks/demo/assembly.json --procedures results/keysteps/rgwot/graphcut/demo/assembly/seed0/procedures.csv
 
 test: $(READY)
 	pytest -n $(CORES) --dist loadfile

@@ -16,7 +16,7 @@ resource_scopes:
 include: "workflow/rules/common.smk"
 
 
-validate(config, "workflow/schemas/config.schema.json")
+validate(config, "workflow/schemas/config.schema.json", set_default=False)
 
 
 wildcard_constraints:

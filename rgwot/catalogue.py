@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,13 @@ from pydantic import ValidationError
 
 from rgwot.config import Config, describe, load_config
 from rgwot.datasets import registry
-from rgwot.datasets.base import VideoEntry
-from rgwot.datasets.finding import Found, find
+from rgwot.datasets.base import Found, VideoEntry, too_few_videos
+from rgwot.datasets.finding import find
+from rgwot.datasets.names import video_id
 from rgwot.errors import RgwotError, nearest
 from rgwot.experiments import FAMILIES, Experiments, split_id
-from rgwot.reporting.spec import Tables, load_tables
-from rgwot.synthetic import names as synthetic_names
+from rgwot.reporting.spec import Table, find_table, load_tables
+from rgwot.synthetic.layouts import Place, task_places
 from rgwot.synthetic.settings import SynthSettings
 
 #: A pair of distinct videos is the least that can be aligned.
@@ -74,9 +75,17 @@ class Catalogue:
         self.settings_json = lru_cache(maxsize=None)(self._settings_json)
 
     @cached_property
-    def tables(self) -> Tables:
-        """The tables and their rows."""
-        return load_tables(self._tables_path)
+    def tables(self) -> dict[str, Table]:
+        """The tables by id, every experiment in its one spelling."""
+
+        def canonical(method: str, decoder: str) -> tuple[str, str]:
+            return self.experiments.method(method), self.experiments.decoder(decoder, method)
+
+        return load_tables(self._tables_path, canonical)
+
+    def table(self, table: str) -> Table:
+        """Return a table by its id, or say which are known."""
+        return find_table(self.tables, table)
 
     def root(self, dataset: str) -> Path:
         """Return the folder of a dataset."""
@@ -84,21 +93,39 @@ class Catalogue:
 
     def _found(self, dataset: str) -> Found:
         entry = self.config.dataset(dataset)
-        return find(entry.layout, self.root(dataset), dataset, view=entry.view)
+        return find(dataset, entry.layout, self.root(dataset), entry.options())
+
+    def _written(self, dataset: str) -> dict[str, tuple[Place, ...]] | None:
+        """Return the places of a dataset that the workflow itself writes, by task; None for one found on disk."""
+        entry = self.config.dataset(dataset)
+        if entry.synth is None:
+            return None
+        if entry.synth.layout != entry.layout:
+            raise RgwotError(
+                f"datasets.{dataset}: layout {entry.layout!r} but synth.layout {entry.synth.layout!r}; expected the same"
+            )
+        expected = Path(f"results/synthetic/{dataset}")
+        if self.root(dataset) != expected:
+            raise RgwotError(
+                f"datasets.{dataset}.root: found {str(self.root(dataset))!r}, expected {str(expected)!r} beside a synth block"
+            )
+        return {places.task.removeprefix(f"{dataset}/"): places.places for places in task_places(entry.synth)}
 
     def tasks(self, dataset: str) -> tuple[str, ...]:
         """Return the task ids of a dataset: those asked for, else all that are registered or found."""
         entry = self.config.dataset(dataset)
-        if entry.synth is not None:
-            known: Sequence[str] = tuple(synthetic_names(entry.synth))
-        elif registered := registry.tasks_of(dataset):
+        written = self._written(dataset)
+        registered = registry.tasks_of(entry.subset or dataset)
+        if written is not None:
+            known = tuple(written)
+        elif registered:
             known = tuple(facts.task for facts in registered)
         else:
             known = tuple(self.found(dataset).tasks)
         for task in entry.tasks or ():
             if task not in known:
                 raise RgwotError(f"datasets.{dataset}.tasks: unknown task {task!r}; {nearest(task, known)}")
-        return entry.tasks or tuple(known)
+        return entry.tasks or known
 
     def _videos(self, dataset: str, task: str) -> dict[str, VideoEntry | None]:
         """Return the videos of a task by id; the entry is None where the workflow itself writes them.
@@ -106,37 +133,30 @@ class Catalogue:
         Raises
         ------
         RgwotError
-            When the dataset, the task, or enough videos of it cannot be found.
+            When the dataset, the task, or a video of it cannot be found.
         """
-        entry = self.config.dataset(dataset)
         tasks = self.tasks(dataset)
         if task not in tasks:
             raise RgwotError(f"{dataset}/{task}: unknown task; {nearest(task, tasks)}")
-        if entry.synth is not None:
-            return dict.fromkeys(synthetic_names(entry.synth)[task])
-        return {video.video: video for video in self.found(dataset).tasks.get(task, ())}
+        written = self._written(dataset)
+        if written is not None:
+            return dict.fromkeys(video_id(place.stem) for place in written[task])
+        return {entry.video: entry for entry in self.found(dataset).of(task)}
 
     def enough_videos(self, dataset: str, task: str) -> None:
         """Raise when a task has too few videos to train on."""
         videos = self.videos(dataset, task)
         if len(videos) < MIN_VIDEOS:
-            raise RgwotError(
-                f"{dataset}/{task}: found {len(videos)} video{'' if len(videos) == 1 else 's'} under "
-                f"{self.root(dataset)}, expected at least {MIN_VIDEOS}; add videos of this task, or list the tasks "
-                f"to use in datasets.{dataset}.tasks of config.yaml"
-            )
+            raise RgwotError(too_few_videos(dataset, task, len(videos), MIN_VIDEOS, str(self.root(dataset))))
 
     def files(self, dataset: str, task: str) -> list[str]:
         """Return every file a task's manifest rests on."""
-        if self.config.dataset(dataset).synth is not None:
-            self.videos(dataset, task)
-            return [self._synthetic_root(dataset)]
         root = self.root(dataset)
-        entries = [entry for entry in self.videos(dataset, task).values() if entry is not None]
-        paths = [str(root / path) for entry in entries for path in (entry.path, entry.annotation) if path]
-        if not paths:
-            self.enough_videos(dataset, task)
-        return paths
+        entries = self.videos(dataset, task).values()
+        if None in entries:
+            return [str(root)]
+        paths = [path for entry in entries if entry for path in (entry.path, entry.annotation) if path]
+        return list(dict.fromkeys(str(root / path) for path in paths))
 
     def video_file(self, dataset: str, task: str, video: str) -> str:
         """Return the file of one video, or the folder of the synthetic dataset that holds it."""
@@ -144,14 +164,7 @@ class Catalogue:
         if video not in videos:
             raise RgwotError(f"{dataset}/{task}/{video}: no such video; {nearest(video, videos)}")
         entry = videos[video]
-        return self._synthetic_root(dataset) if entry is None else str(self.root(dataset) / entry.path)
-
-    def _synthetic_root(self, dataset: str) -> str:
-        root = str(self.root(dataset))
-        expected = f"results/synthetic/{dataset}"
-        if root != expected:
-            raise RgwotError(f"datasets.{dataset}.root: found {root!r}, expected {expected!r} beside a synth block")
-        return root
+        return str(self.root(dataset) if entry is None else self.root(dataset) / entry.path)
 
     def manifest_options(self, dataset: str) -> str:
         """Return what the manifest stage has to know of a dataset, as JSON."""
@@ -160,7 +173,7 @@ class Catalogue:
             {
                 "layout": entry.layout,
                 "root": str(self.root(dataset)),
-                "view": entry.view,
+                "options": entry.options(),
                 "on_bad_video": self.config.on_bad_video,
             },
             sort_keys=True,
@@ -178,8 +191,7 @@ class Catalogue:
         synth = self.config.dataset(dataset).synth
         if synth is not None:
             return synth.K
-        facts = registry.facts(dataset, task)
-        return facts.K if facts else None
+        return registry.key_steps(self.config.dataset(dataset).subset or dataset, task)
 
     def _settings_json(
         self, blocks: tuple[str, ...], dataset: str, task: str, method: str, decoder: str | None
@@ -198,18 +210,16 @@ class Catalogue:
 
     def score_files(self, table: str, row: str | None = None) -> list[str]:
         """Return the score files behind a table, or behind one of its rows."""
-        spec = self.tables.table(table)
+        spec = self.table(table)
         rows = spec.rows if row is None else [spec.row(row)]
         files: dict[str, None] = {}
         for one in rows:
-            method = self.experiments.method(one.method)
-            decoder = self.experiments.decoder(one.decoder, method)
             for dataset in spec.datasets:
                 for task in self.tasks(dataset):
-                    if FAMILIES[split_id(method)[0]].trained:
+                    if FAMILIES[split_id(one.method)[0]].trained:
                         self.enough_videos(dataset, task)
                     for seed in self.config.seeds:
-                        files[f"results/scores/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv"] = None
+                        files[f"results/scores/{one.method}/{one.decoder}/{dataset}/{task}/seed{seed}.csv"] = None
         return list(files)
 
     def check_targets(self, arguments: Iterable[str]) -> None:

@@ -94,6 +94,14 @@ def read_settings(text: str) -> Any:
     return build(flatten(content), "--settings")
 
 
+def key_steps(settings: Any) -> int:
+    """Return K, which the workflow has resolved to a number."""
+    K = settings.decode.K
+    if not isinstance(K, int):
+        raise RgwotError(f"decode.K: found {K!r}, expected a number here; the workflow resolves {K!r} per task")
+    return K
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="rgwot")
 @click.option("-v", "--verbose", is_flag=True, help="Also print debugging messages.")
@@ -241,7 +249,7 @@ def decode(
         from rgwot.keysteps.trivial import decode_trivial
 
         resolved = read_settings(settings)
-        decode_trivial(manifest, output.parent, name, resolved.decode.K, seed)
+        decode_trivial(manifest, output.parent, name, key_steps(resolved), seed, stride=resolved.evaluation.stride)
     else:
         from rgwot.keysteps.decode import decode as run
 
@@ -254,6 +262,7 @@ def decode(
 @click.option("--annotations", required=True, type=Folder, help="Annotated segments of the task.")
 @click.option("--segments", required=True, type=Folder, help="Predicted segments.")
 @click.option("--diagnostics", required=True, type=Folder, help="Collapse diagnostics of the prediction.")
+@click.option("--key-steps", type=click.IntRange(1), help="Annotated key steps of the task. Default: as many as occur.")
 @click.option("--dataset", required=True, help="Dataset id, for the table.")
 @click.option("--task", required=True, help="Task id, for the table.")
 @click.option("--method", required=True, help="Method id, for the table.")
@@ -261,12 +270,20 @@ def decode(
 @settings_option
 @seed_option
 def evaluate(
-    output: Path, manifest: Path, annotations: Path, segments: Path, diagnostics: Path, settings: str, **identity: Any
+    output: Path,
+    manifest: Path,
+    annotations: Path,
+    segments: Path,
+    diagnostics: Path,
+    key_steps: int | None,
+    settings: str,
+    **identity: Any,
 ) -> None:
     """Score a prediction under every protocol into OUTPUT (CSV)."""
     from rgwot.evaluation.evaluate import evaluate as run
 
-    run(manifest, annotations, segments, diagnostics, output, identity, read_settings(settings).evaluation.stride)
+    stride = read_settings(settings).evaluation.stride
+    run(manifest, annotations, segments, diagnostics, output, identity, key_steps, stride=stride)
 
 
 @cli.command()
@@ -279,7 +296,72 @@ def yardsticks(output: Path, index: Path, manifest: Path, annotations: Path, set
     """Measure how hard a task is on its raw features, before any method: k-means and a supervised probe."""
     from rgwot.evaluation.yardsticks import measure
 
-    measure(index, manifest, annotations, output, read_settings(settings).decode.K)
+    measure(index, manifest, annotations, output, key_steps(read_settings(settings)))
+
+
+@cli.command()
+@click.argument("output", type=Folder)
+@click.argument("inputs", type=Folder, nargs=-1, required=True)
+@click.option("--tables", required=True, type=Folder, help="The file that defines all tables (workflow/tables.yaml).")
+@click.option("--row", help="Make this row alone, from score files. Left out: join rows into the table.")
+def table(output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None) -> None:
+    """Make OUTPUT (CSV) from score files (--row) or from rows, and the Markdown and LaTeX forms beside it."""
+    from rgwot.reporting.render import render_table
+    from rgwot.reporting.spec import find_table, load_tables
+    from rgwot.reporting.tables import join_rows, make_row
+
+    loaded = load_tables(tables)
+    spec = find_table(loaded, output.parent.name if row else output.stem)
+    if row:
+        make_row(spec, row, inputs, output)
+    else:
+        join_rows(spec, inputs, output)
+    render_table(spec, output)
+
+
+@cli.command()
+@click.argument("output", type=Folder)
+@click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
+@click.option("--annotations", required=True, type=Folder, help="Annotated segments of the task.")
+@click.option(
+    "--segments", required=True, multiple=True, metavar="LABEL=PATH", help="Predicted segments; once per row of bars."
+)
+@click.option("--title", default="", help="Title: dataset, task, seed, settings.")
+@click.option("--videos", default=4, show_default=True, type=click.IntRange(1), help="How many videos are drawn.")
+def plot(
+    output: Path, manifest: Path, annotations: Path, segments: tuple[str, ...], title: str, videos: int
+) -> None:
+    """Draw key steps over time, ground truth above predictions, into OUTPUT (PDF, and PNG beside it)."""
+    import pandas as pd
+
+    from rgwot.datasets.manifest import read_manifest
+    from rgwot.reporting.figures import labels_and_paths, save, segment_bars
+
+    predictions = {
+        label: pd.read_csv(path, dtype={"video": str}) for label, path in labels_and_paths(segments).items()
+    }
+    truth = pd.read_csv(annotations, dtype={"video": str})
+    save(segment_bars(read_manifest(manifest), truth, predictions, title, videos), output)
+
+
+@cli.command()
+@click.argument("table", type=Folder)
+@click.option("--tables", default="workflow/tables.yaml", show_default=True, type=Folder, help="Defines all tables.")
+@click.option("--yardsticks", type=Folder, help="Also say how hard the clips are.")
+@click.option("--procedures", type=Folder, help="Also print the procedure ranked first.")
+def show(table: Path, tables: Path, yardsticks: Path | None, procedures: Path | None) -> None:
+    """Print a TABLE (CSV) for people, with the yardsticks and the top-ranked procedure beside it."""
+    from rgwot.reporting.render import terminal_table
+    from rgwot.reporting.show import procedure_lines, yardstick_lines
+    from rgwot.reporting.spec import find_table, load_tables
+
+    click.echo(terminal_table(find_table(load_tables(tables), table.stem), table))
+    for lines in (
+        yardstick_lines(yardsticks) if yardsticks else [],
+        procedure_lines(procedures) if procedures else [],
+    ):
+        click.echo()
+        click.echo("\n".join(lines))
 
 
 if __name__ == "__main__":

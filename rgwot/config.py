@@ -179,12 +179,24 @@ class DatasetSettings(Block):
 
     layout: str = Field(description="how the files lie on disk: egoprocel, folder, ...")
     root: str = Field(description="a key of `roots`, or a path")
-    view: str | None = Field(None, description="camera, where a take was filmed by several (CMU-MMAC: 7150991)")
+    view: str | None = Field(None, description="camera, where a take was filmed by several: number, or ego, back, top")
+    subset: str | None = Field(None, description="registered dataset whose files these are, for an id of your own")
+    strict: bool = Field(False, description="a video or annotation without its partner is an error, not a warning")
+    unannotated: Literal["leave_out", "keep"] | None = Field(
+        None, description="published datasets: videos without annotation are left out, or kept for training"
+    )
+    drop_rows: tuple[str, ...] = Field((), description="ProceL: names whose rows of readme.txt are deleted first")
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
     synth: SynthSettings | None = Field(None, description="the dataset is written by `rgwot synth` from these settings")
     settings: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="blocks of this file that differ for this dataset"
     )
+
+    def options(self) -> dict[str, Any]:
+        """Return what the entry says to its layout, as plain values."""
+        return self.model_dump(
+            include={"view", "subset", "strict", "unannotated", "drop_rows"}, exclude_defaults=True, mode="json"
+        )
 
 
 class Config(Settings):

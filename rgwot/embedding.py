@@ -43,16 +43,17 @@ def embed(
     """Embed every frame of every video of a task that has frames.
 
     Writes a Zarr (version 3) group per video with the arrays ``embedding`` (T, D) float32 and ``time_s`` (T,)
-    float64 and the attributes ``duration_s`` and ``native_fps``; the root has ``method``, ``seed``, ``features_fps``
-    and, last, ``complete``. Context frames are chosen as in training (methods 3.8, the consistent reading).
+    float64 and the attributes ``duration_s`` and ``native_fps``; the root has ``method``, ``seed``,
+    ``features_fps`` and, last, ``complete``. Context frames are chosen as in training (methods 3.8, the
+    consistent reading).
 
     Parameters
     ----------
     index_csv, features_dir
         Feature index of the task, and the directory of its stores.
     model_path
-        ``model.pt`` as written by `rgwot.training.train`; None gives the raw features: conv4c averaged over space,
-        L2-normalised (D = 1024).
+        ``model.pt`` as written by `rgwot.training.train`; None gives the raw features: conv4c averaged over
+        space, L2-normalised (D = 1024).
     output_zarr
         Directory to write, replaced when it exists.
     method
@@ -96,7 +97,10 @@ def embed(
         name, number = method or "trained", int(model["seed"] if seed is None else seed)
 
     frames = sum(len(store) for store in stores)
-    with replacing(output_zarr) as temporary, Progress(logger, f"embed {output_zarr}", frames, unit="frame") as progress:
+    with (
+        replacing(output_zarr) as temporary,
+        Progress(logger, f"embed {output_zarr}", frames, unit="frame") as progress,
+    ):
         root = zarr.open_group(temporary, mode="w", zarr_format=3)
         for store in stores:
             embedding = embed_video(store, offsets, function, place)
@@ -111,7 +115,7 @@ def embed(
 
 
 def raw_embedding(clips: Tensor) -> Tensor:
-    """Average the sampled frame's maps over space and scale them to norm 1: (n, 1, 1024, h, w) to (n, 1024)."""
+    """Average the first frame's maps over space and scale to norm 1: (n, c, 1024, h, w) to (n, 1024)."""
     return F.normalize(clips[:, 0].float().mean(dim=(2, 3)), dim=1)
 
 
@@ -128,8 +132,12 @@ def load_model(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise RgwotError(f"{path}: no such model; expected one written by rgwot train") from None
     except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
-        raise RgwotError(f"{path}: not a readable model ({str(error).splitlines()[0]}); train again") from None
-    if not isinstance(model, dict) or not {"encoder", "architecture", "settings", "features", "seed"} <= set(model):
+        raise RgwotError(
+            f"{path}: not a readable model ({str(error).splitlines()[0]}); train again"
+        ) from None
+    if not isinstance(model, dict) or not {"encoder", "architecture", "settings", "features", "seed"} <= set(
+        model
+    ):
         raise RgwotError(f"{path}: not a model written by rgwot train; train again")
     return model
 
@@ -142,7 +150,10 @@ def encoder_of(model: dict[str, Any]) -> Encoder:
 
 
 def embed_video(
-    store: FeatureStore, offsets: NDArray[np.int64], function: Callable[[Tensor], Tensor], device: torch.device
+    store: FeatureStore,
+    offsets: NDArray[np.int64],
+    function: Callable[[Tensor], Tensor],
+    device: torch.device,
 ) -> NDArray[np.float32]:
     """Embed all frames of a video in blocks; memory does not grow with its length.
 

@@ -1,8 +1,9 @@
-"""Embedder of cached conv4c features: two 3-D convolutions, global max pooling, two hidden layers, a unit vector.
+"""Embedder of conv4c features: two 3-D convolutions, global max pooling, two hidden layers, a unit vector.
 
 RGWOT section 3 (encoder) and methods 3.1. The parameters are those of textbook layers (``nn.Conv3d``,
-``nn.BatchNorm3d``, ``nn.Linear``), so a state dict means what its names say; only the order of the arithmetic differs,
-because a context of two frames makes the temporal taps of a padded 3-D convolution a small dense map.
+``nn.BatchNorm3d``, ``nn.Linear``), so a state dict means what its names say; only the order of the arithmetic
+differs, because a context of two frames makes the temporal taps of a padded 3-D convolution a small dense
+map.
 """
 
 from __future__ import annotations
@@ -21,18 +22,25 @@ NARROW = 128
 
 
 class _SpatialTaps(torch.autograd.Function):
-    """3x3 convolution, padding 1, as one matrix product per batch and a shifted sum of its nine column blocks.
+    """3x3 convolution, padding 1, as one matrix product and a shifted sum of its nine column blocks.
 
-    The sum runs over the (few) output channels, so the (many) input channels are never copied nine times, and the
-    gradient of the weight is a single product too.
+    The sum runs over the (few) output channels, so the (many) input channels are never copied nine times, and
+    the gradient of the weight is a single product too.
     """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
-        """Convolve ``x`` (n, h, w, I) with ``weight`` (I, 9 O), columns ordered (row, column, output); float32 out."""
+        """Convolve ``x`` (n, h, w, I) with ``weight`` (I, 9 O), columns ordered (row, column, output)."""
         n, h, w, channels = x.shape
         taps = (x.reshape(-1, channels) @ weight).view(n, h, w, KERNEL, KERNEL, -1)
-        padded = torch.zeros(n, h + 2, w + 2, taps.shape[-1], dtype=torch.promote_types(x.dtype, torch.float32), device=x.device)
+        padded = torch.zeros(
+            n,
+            h + 2,
+            w + 2,
+            taps.shape[-1],
+            dtype=torch.promote_types(x.dtype, torch.float32),
+            device=x.device,
+        )
         for row in range(KERNEL):
             for column in range(KERNEL):
                 padded[:, 2 - row : 2 - row + h, 2 - column : 2 - column + w] += taps[:, :, :, row, column]
@@ -70,14 +78,15 @@ def stack_taps(weight: Tensor, c: int) -> Tensor:
     Returns
     -------
     Tensor
-        (c I, 9 c O): the block that takes input frame s to output frame t holds the temporal tap s - t + 1, and zeros
-        where that tap does not exist. Taps that would only meet padding do not appear.
+        (c I, 9 c O): the block that takes input frame s to output frame t holds the temporal tap s - t + 1,
+        and zeros where that tap does not exist. Taps that would only meet padding do not appear.
     """
     if weight.ndim != 5 or tuple(weight.shape[2:]) != (KERNEL,) * 3:
         raise ValueError(f"weight has shape {tuple(weight.shape)}; expected (O, I, 3, 3, 3)")
     nothing = torch.zeros_like(weight[:, :, 0])
     rows = [
-        torch.stack([weight[:, :, s - t + 1] if abs(s - t) <= 1 else nothing for t in range(c)]) for s in range(c)
+        torch.stack([weight[:, :, s - t + 1] if abs(s - t) <= 1 else nothing for t in range(c)])
+        for s in range(c)
     ]
     # (s, t, O, I, row, column) -> (s, I, row, column, t, O)
     return torch.stack(rows).permute(0, 3, 4, 5, 1, 2).reshape(c * weight.shape[1], -1)
@@ -123,7 +132,8 @@ def batch_norm(x: Tensor, norm: nn.BatchNorm3d, groups: int, tracked: Sequence[i
     x
         (n, c, h, w, C), float32; n divisible by ``groups``.
     norm
-        Scale, shift, running averages, momentum and eps. In training mode its running averages are updated in place.
+        Scale, shift, running averages, momentum and eps. In training mode its running averages are updated in
+        place.
     groups
         Equal consecutive parts of the first axis with statistics of their own (training mode).
     tracked
@@ -140,7 +150,7 @@ def batch_norm(x: Tensor, norm: nn.BatchNorm3d, groups: int, tracked: Sequence[i
     if not norm.training:
         scale = norm.weight * torch.rsqrt(running_var + norm.eps)
         return x * scale + (norm.bias - running_mean * scale)
-    parts = x.unflatten(0, (groups, -1))
+    parts = x.view(groups, -1, *x.shape[1:])
     var, mean = torch.var_mean(parts, dim=(1, 2, 3, 4), correction=0)
     with torch.no_grad():
         count = parts[0, ..., 0].numel()
@@ -151,13 +161,12 @@ def batch_norm(x: Tensor, norm: nn.BatchNorm3d, groups: int, tracked: Sequence[i
             cast(Tensor, norm.num_batches_tracked).add_(1)
     scale = norm.weight * torch.rsqrt(var + norm.eps)
     shift = norm.bias - mean * scale
-    return (parts * scale[:, None, None, None, None] + shift[:, None, None, None, None]).flatten(0, 1)
+    y: Tensor = parts * scale[:, None, None, None, None] + shift[:, None, None, None, None]
+    return y.flatten(0, 1)
 
 
-def dropout_masks(
-    rng: np.random.Generator, clips: int, widths: Sequence[int], rate: float
-) -> list[Tensor]:
-    """Draw one inverted-dropout mask (clips, width) per width: 0 with probability ``rate``, else 1 / (1 - rate)."""
+def dropout_masks(rng: np.random.Generator, clips: int, widths: Sequence[int], rate: float) -> list[Tensor]:
+    """Draw a dropout mask (clips, width) per width: 0 with probability ``rate``, else 1 / (1 - rate)."""
     return [
         torch.from_numpy((rng.random((clips, width), dtype=np.float32) >= rate) / np.float32(1 - rate))
         for width in widths
@@ -167,8 +176,9 @@ def dropout_masks(
 class Encoder(nn.Module):
     """Map stacks of conv4c maps to unit vectors (methods 3.1).
 
-    Conv3d(1024, channels, 3, padding 1), batch norm, ReLU; Conv3d(channels, channels, 3, padding 1), batch norm, ReLU;
-    maximum over time, rows and columns; twice dropout, Linear, ReLU; Linear to D; division by the Euclidean norm.
+    Conv3d(1024, channels, 3, padding 1), batch norm, ReLU; Conv3d(channels, channels, 3, padding 1), batch
+    norm, ReLU; maximum over time, rows and columns; twice dropout, Linear, ReLU; Linear to D; division by the
+    Euclidean norm.
 
     Parameters
     ----------
@@ -181,8 +191,9 @@ class Encoder(nn.Module):
     dropout
         Share of units dropped before each hidden layer in training, in [0, 1).
     batch_norm
-        ``joint``: statistics over the two videos of a pair. ``per_video``: one group per video, of which only the
-        first updates the running averages, which is what data parallelism over two devices computes (methods 3.7).
+        ``joint``: statistics over the two videos of a pair. ``per_video``: one group per video, of which only
+        the first updates the running averages, which is what data parallelism over two devices computes
+        (methods 3.7).
     input_norm
         Whether features are standardised per channel with the buffers ``input_mean`` and ``input_std`` first.
     features
@@ -234,10 +245,11 @@ class Encoder(nn.Module):
         Parameters
         ----------
         x
-            (n, c, 1024, h, w), float16 or float32. No gradient is computed for it. In training the clips of a pair
-            are consecutive, first video first, both videos with the same number of clips.
+            (n, c, 1024, h, w), float16 or float32. No gradient is computed for it. In training the clips of a
+            pair are consecutive, first video first, both videos with the same number of clips.
         pairs
-            Pairs of videos in the batch; batch-norm statistics never cross pairs. Without effect in eval mode.
+            Pairs of videos in the batch; batch-norm statistics never cross pairs. Without effect in eval
+            mode.
         masks
             Two dropout masks, (n, channels) and (n, hidden); None drops nothing. Eval mode takes no masks.
 

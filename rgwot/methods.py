@@ -58,7 +58,9 @@ def gromov_wasserstein(batch: PairBatch, settings: Settings) -> Tensor:
         x_positions=batch.x_times / batch.x_lengths[:, None] if in_time else None,
         y_positions=batch.y_times / batch.y_lengths[:, None] if in_time else None,
     )
-    return alignment_loss(batch.x, batch.y, matched.weights, settings.loss.tau, symmetric=settings.loss.symmetric)
+    return alignment_loss(
+        batch.x, batch.y, matched.weights, settings.loss.tau, symmetric=settings.loss.symmetric
+    )
 
 
 def no_alignment(batch: PairBatch, settings: Settings) -> Tensor:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 import zarr
+
 from rgwot import embedding
 from rgwot.config import Settings, build
 from rgwot.embedding import embed, encoder_of, load_model
@@ -27,7 +28,13 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
         maps = np.random.default_rng(seed).normal(size=(frames, 1024, 3, 3)) + 1
         writer = StoreWriter(folder / f"{video}.zarr", np.arange(frames) / FPS, 3)
         writer.write(0, maps)
-        attributes = {"weights": "random", "weights_sha256": "1" * 64, "fps": FPS, "status": "ok", "reason": ""}
+        attributes = {
+            "weights": "random",
+            "weights_sha256": "1" * 64,
+            "fps": FPS,
+            "status": "ok",
+            "reason": "",
+        }
         writer.finish(frames, attributes | {"duration_s": frames / FPS + 0.1, "native_fps": "30000/1001"})
         rows.append(f"{video},{'ok' if frames else 'skipped'},,{frames}")
     (folder / "index.csv").write_text("\n".join(rows) + "\n")
@@ -42,7 +49,9 @@ def tiny(side: str) -> Settings:
     return build(values, "test")
 
 
-@pytest.mark.parametrize(("side", "offsets"), [("after", (0, 2, 4)), ("before", (-4, -2, 0)), ("both", (-2, 0, 2))])
+@pytest.mark.parametrize(
+    ("side", "offsets"), [("after", (0, 2, 4)), ("before", (-4, -2, 0)), ("both", (-2, 0, 2))]
+)
 def test_embeddings_are_the_model_applied_by_hand(
     task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, side: str, offsets: tuple[int, ...]
 ) -> None:
@@ -77,7 +86,9 @@ def test_raw_features_are_spatial_means_of_norm_one(task: Path, tmp_path: Path) 
     root = zarr.open_group(tmp_path / "raw.zarr", mode="r")
     assert dict(root.attrs) == {"method": "raw", "seed": 0, "features_fps": FPS, "complete": True}
     maps = open_store(task.parent / "c.zarr").read().astype(np.float64).mean(axis=(2, 3))
-    np.testing.assert_allclose(root["c"]["embedding"][:], maps / np.linalg.norm(maps, axis=1)[:, None], atol=1e-6)
+    np.testing.assert_allclose(
+        root["c"]["embedding"][:], maps / np.linalg.norm(maps, axis=1)[:, None], atol=1e-6
+    )
 
 
 def test_an_older_result_is_replaced(task: Path, tmp_path: Path) -> None:

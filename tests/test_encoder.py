@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from rgwot.encoder import Encoder, batch_norm, convolve, dropout_masks, initialised, stack_taps
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from rgwot.encoder import Encoder, batch_norm, convolve, dropout_masks, initialised, stack_taps
 
 SMALL = {"D": 5, "channels": 6, "hidden": 7, "features": 16}
 
@@ -148,7 +149,7 @@ def test_pairs_in_one_batch_equal_pairs_one_by_one(mode: str) -> None:
 
 
 def test_per_video_statistics_are_those_of_two_replicas() -> None:
-    """What two devices under DataParallel compute: each normalises its video, the first keeps the averages."""
+    """Two devices under DataParallel: each normalises its video, the first keeps the averages."""
     encoder = initialised(0, batch_norm="per_video", **SMALL)
     first, second = Textbook(encoder), Textbook(encoder)
     joint = initialised(0, batch_norm="joint", **SMALL)
@@ -173,7 +174,9 @@ def test_initial_weights_depend_on_the_seed_alone() -> None:
     one = initialised(3, **SMALL)
     assert torch.equal(torch.random.get_rng_state(), before)
     torch.manual_seed(99)
-    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), initialised(3, **SMALL).parameters(), strict=True))
+    assert all(
+        torch.equal(a, b) for a, b in zip(one.parameters(), initialised(3, **SMALL).parameters(), strict=True)
+    )
     assert not torch.equal(one.conv1.weight, initialised(4, **SMALL).conv1.weight)
 
 

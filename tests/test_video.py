@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -31,6 +32,11 @@ def read_all(reader: FrameReader) -> np.ndarray:
 
 def numbers(reader: FrameReader) -> list[int]:
     return [number(frame) for frame in read_all(reader)]
+
+
+def milliseconds(time: Fraction) -> Fraction:
+    """Round a time as Matroska does, halves up."""
+    return Fraction(math.floor(time * 1000 + Fraction(1, 2)), 1000)
 
 
 def shown_exactly(stamps: list[Fraction], times: list[Fraction]) -> list[int]:
@@ -125,14 +131,14 @@ def test_sample_times_refuse_nonsense(duration: float, fps: float) -> None:
         sample_times(duration, fps)
 
 
-@given(st.integers(0, 200_000), st.sampled_from([Fraction(24), Fraction(25), Fraction(30), NTSC]))
+@given(st.integers(0, 170_000), st.sampled_from([Fraction(24), Fraction(25), Fraction(30), NTSC]))
 def test_a_rounded_stamp_counts_from_the_time_that_was_meant(index: int, fps: Fraction) -> None:
     exact = index / fps
-    rounded = Fraction(round(exact * 1000), 1000)
+    rounded = milliseconds(exact)
     for stamp in (float(rounded), float(np.float32(rounded)), float(exact)):
         begins = earliest(np.array([stamp]), float(1 / fps))[0]
         assert begins < float(exact)
-        assert begins == pytest.approx(float(min(exact, rounded)), abs=2e-6 + 2.5e-7 * stamp)
+        assert begins == pytest.approx(min(float(exact), stamp), abs=2e-6 + 2.5e-7 * stamp)
 
 
 def test_shown_is_the_last_frame_that_began_and_nothing_after_the_end() -> None:
@@ -153,7 +159,7 @@ def test_constant_rate(tmp_path: Path, reader: str, suffix: str, fps: Fraction, 
     times = sample_times(probe(path).duration_s, sampling)
     stamps = [i / fps for i in range(100)]
     if suffix == "mkv":
-        stamps = [min(stamp, Fraction(round(stamp * 1000), 1000)) for stamp in stamps]
+        stamps = [min(stamp, milliseconds(stamp)) for stamp in stamps]
     expected = shown_exactly(stamps, [Fraction(i, sampling) for i in range(len(times))])
     assert numbers(read_frames(path, times, SIZE, reader)) == expected
 

@@ -1,6 +1,6 @@
 """How hard a set of videos is, before any method has seen it: two yardsticks on raw features.
 
-K-means on pooled features says how much the pictures give away by themselves (low is fair); a supervised probe
+K-means on pooled features tells what the pictures give away by themselves (low is fair); a supervised probe
 says how much of the answer is in the features at all (high is fair).
 """
 

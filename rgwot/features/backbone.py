@@ -196,7 +196,7 @@ def _read_checkpoint(path: Path) -> Mapping[str, Any]:
         )
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
+    except (OSError, RuntimeError, EOFError, ValueError, LookupError, pickle.UnpicklingError) as error:
         raise RgwotError(
             f"weights {path}: not a checkpoint of plain tensors ({_first_line(error)}); "
             "expected a state dict saved by torch.save"

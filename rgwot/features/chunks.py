@@ -21,6 +21,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -111,6 +112,8 @@ class Extraction:
             return
         wanted = np.concatenate([self._times_of(shard) for shard in missing])
         with (
+            # Outermost, so that closing the reader ends a task that waits for frames.
+            ThreadPoolExecutor(_WORKERS) as pool,
             read_frames(
                 self._video,
                 wanted,
@@ -124,7 +127,7 @@ class Extraction:
             self._reader, self._progress = reader, progress
             self._frames = (frame for _, frames in reader for frame in frames)
             tasks = self._graph(missing)
-            compute(*tasks, scheduler="threads", num_workers=_WORKERS)  # type: ignore[no-untyped-call]
+            compute(*tasks, scheduler="threads", pool=pool)  # type: ignore[no-untyped-call]
 
     def finish(self, on_bad_video: Literal["fail", "skip"]) -> None:
         """Judge what decoded, complete the store and move it into place.

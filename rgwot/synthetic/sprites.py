@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import colorsys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,7 @@ SHAPES: tuple[Callable[[Field, Field], Field], ...] = (
 )
 
 #: Patterns in about [-1, 1] an object can carry; ``f``: periods across the radius, ``p``: phase.
-TEXTURES: tuple[Callable[[Field, Field, float, float], Field], ...] = (
+TEXTURES: tuple[Callable[[Field, Field, float, float], NDArray[np.floating[Any]]], ...] = (
     lambda x, y, f, p: np.sin(2 * np.pi * (f * x + p)),
     lambda x, y, f, p: np.sign(np.sin(np.pi * 1.6 * f * x + p)) * np.sign(np.sin(np.pi * 1.6 * f * y)),
     lambda x, y, f, p: np.cos(2 * np.pi * (f * np.hypot(x, y) + p)),
@@ -77,7 +78,10 @@ TEXTURES: tuple[Callable[[Field, Field, float, float], Field], ...] = (
 
 def colour(hue: float, saturation: float, value: float) -> Field:
     """RGB in [0, 1] of a hue that wraps around at 1."""
-    return np.array(colorsys.hsv_to_rgb(hue % 1.0, min(max(saturation, 0.0), 1.0), min(max(value, 0.0), 1.0)))
+    rgb: Field = np.array(
+        colorsys.hsv_to_rgb(hue % 1.0, min(max(saturation, 0.0), 1.0), min(max(value, 0.0), 1.0))
+    )
+    return rgb
 
 
 def draw_object(

@@ -13,10 +13,11 @@ import av
 from tqdm import tqdm
 
 from rgwot.files import replacing, write_text
+from rgwot.synthetic.ground_truth import FPS
+from rgwot.synthetic.looks import step_names, task_look
 from rgwot.synthetic.plan import VideoPlan, annotation, names, plan
-from rgwot.synthetic.scenes import Scene, step_names, task_look
+from rgwot.synthetic.scenes import Scene
 from rgwot.synthetic.settings import SynthSettings
-from rgwot.synthetic.timelines import FPS
 
 __all__ = ["names", "write_dataset", "write_video"]
 

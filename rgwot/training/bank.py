@@ -57,14 +57,15 @@ def open_stores(index_csv: str | Path, features_dir: str | Path) -> list[Feature
     stores: list[FeatureStore] = []
     for video in indexed_videos(index_csv):
         path = Path(features_dir) / f"{video}.zarr"
-        expect = {key: stores[0].attributes[key] for key in SHARED if key in stores[0].attributes} if stores else None
+        first = stores[0].attributes if stores else {}
+        expect = {key: first[key] for key in SHARED if key in first}
         store = open_store(path, expect)
         if len(store) == 0:
             raise RgwotError(f"{path}: no frames, but {index_csv} says there are; run rgwot index again")
         if stores and store.shape[1:] != stores[0].shape[1:]:
             raise RgwotError(
-                f"{path}: maps of shape {store.shape[1:]}, expected {stores[0].shape[1:]} as in {stores[0].path.name}; "
-                "delete it and extract the video again"
+                f"{path}: maps of shape {store.shape[1:]}, expected {stores[0].shape[1:]} as in "
+                f"{stores[0].path.name}; delete it and extract the video again"
             )
         stores.append(store)
     return stores
@@ -78,13 +79,17 @@ class FeatureBank:
     stores
         Open stores, all with frames and with maps of one shape.
     memory_gb
-        Up to how many gigabytes (1e9 bytes) are held in memory; a larger set is read from the stores at every step.
+        Up to how many gigabytes (1e9 bytes) are held in memory; a larger set is read from the stores at every
+        step.
     device
         Where the maps are wanted. A set in memory moves there when it takes at most half of what is free.
     """
 
     def __init__(
-        self, stores: Sequence[FeatureStore], memory_gb: float, device: torch.device = torch.device("cpu")  # noqa: B008
+        self,
+        stores: Sequence[FeatureStore],
+        memory_gb: float,
+        device: torch.device = torch.device("cpu"),  # noqa: B008
     ) -> None:
         self.stores = list(stores)
         self.device = device
@@ -103,7 +108,11 @@ class FeatureBank:
             if device.type == "cuda" and size <= torch.cuda.mem_get_info(device)[0] / 2:
                 self._maps = self._maps.to(device)
         else:
-            logger.info("features take %.1f GB, above train.memory_gb = %g: read at every step", size / GIGABYTE, memory_gb)
+            logger.info(
+                "features take %.1f GB, above train.memory_gb = %g: read at every step",
+                size / GIGABYTE,
+                memory_gb,
+            )
 
     @property
     def in_memory(self) -> bool:
@@ -126,24 +135,31 @@ class FeatureBank:
             (sum of n, c, 1024, h, w) float16 on ``device``; its memory is ordered (n, c, h, w, 1024).
         """
         if self._maps is not None:
-            rows = np.concatenate([stack + self._starts[video] for video, stack in zip(videos, stacks, strict=True)])
+            rows = np.concatenate(
+                [stack + self._starts[video] for video, stack in zip(videos, stacks, strict=True)]
+            )
             index = torch.from_numpy(rows.reshape(-1)).to(self._maps.device)
             maps = self._maps.index_select(0, index)
         else:
             rows = np.concatenate(stacks)
-            read = [self.stores[video].frames(stack.reshape(-1)) for video, stack in zip(videos, stacks, strict=True)]
+            read = [
+                self.stores[video].frames(stack.reshape(-1))
+                for video, stack in zip(videos, stacks, strict=True)
+            ]
             maps = torch.from_numpy(np.concatenate(read)).movedim(1, -1).contiguous()
-        return maps.to(self.device).unflatten(0, (-1, rows.shape[1])).movedim(-1, 2)
+        return maps.to(self.device).view(*rows.shape, *maps.shape[1:]).movedim(-1, 2)
 
     def statistics(self) -> tuple[Tensor, Tensor]:
         """Estimate mean and standard deviation of every channel, (1024,) float32 each.
 
-        Taken over positions and frames, at most 512 evenly spaced frames per video, every video with equal weight.
-        A channel that never varies gets the deviation 1.
+        Taken over positions and frames, at most 512 evenly spaced frames per video, every video with equal
+        weight. A channel that never varies gets the deviation 1.
         """
         means, squares = [], []
         for video, store in enumerate(self.stores):
-            frames = np.unique(np.linspace(0, len(store) - 1, min(len(store), STATISTICS_FRAMES)).astype(np.int64))
+            frames = np.unique(
+                np.linspace(0, len(store) - 1, min(len(store), STATISTICS_FRAMES)).astype(np.int64)
+            )
             total = torch.zeros(2, store.shape[1], dtype=torch.float64)
             for block in np.array_split(frames, -(-len(frames) // BLOCK)):
                 maps = self.clips([video], [block[:, None]]).movedim(2, -1).reshape(-1, store.shape[1])

@@ -23,13 +23,14 @@ from rgwot.training.sampler import Pair, Stream, context_offsets, draw_pair, gen
 
 logger = logging.getLogger(__name__)
 
-# Bytes of one forward pass's largest intermediate, the spatial taps of a convolution: several pairs go through the
-# encoder together as far as this allows. A constant, so that the same settings do the same arithmetic everywhere.
+# Bytes of one forward pass's largest intermediate, the spatial taps of a convolution: several pairs go
+# through the encoder together as far as this allows. A constant, so that the same settings do the same
+# arithmetic everywhere.
 FORWARD_BYTES = 600e6
 
 
 class Record(NamedTuple):
-    """One row of ``history.csv``; ``seconds`` is the time trained so far, at the end of the optimiser step."""
+    """One row of ``history.csv``; ``seconds``: time trained, at the end of the optimiser step."""
 
     step: int
     loss: float
@@ -63,7 +64,7 @@ def objective(batch: PairBatch, settings: Settings) -> Terms:
         weight=cidm.weight,
         reduction=cidm.reduction,
     )
-    contrast = contrast.unflatten(0, (2, -1)).sum(0)
+    contrast = contrast.view(2, -1).sum(0)
     loss = align + cidm.beta * contrast
     if cidm.reduction == "sum":
         loss = loss / batch.x.shape[1]
@@ -104,14 +105,16 @@ class Trainer:
             self.encoder.parameters(), lr=train.lr, weight_decay=train.weight_decay, fused=True
         )
         _, _, height, width = self.bank.stores[0].shape
-        largest = 2 * train.N * height * width * 9 * self.settings.encoder.c * self.settings.encoder.channels * 4
+        largest = (
+            2 * train.N * height * width * 9 * self.settings.encoder.c * self.settings.encoder.channels * 4
+        )
         self.pairs_at_once = int(max(1, min(train.accumulation, FORWARD_BYTES // largest)))
 
     def run(self, keep_going: Callable[[Sequence[Record]], bool]) -> None:
-        """Train until the last iteration, or until ``keep_going`` (called after every optimiser step) says no.
+        """Train until the last iteration, or until ``keep_going``, called after optimiser steps, says no.
 
-        The last optimiser step averages over fewer pairs when ``accumulation`` does not divide the iterations; its
-        gradient is still divided by ``accumulation``.
+        The last optimiser step averages over fewer pairs when ``accumulation`` does not divide the
+        iterations; its gradient is still divided by ``accumulation``.
 
         Raises
         ------
@@ -132,11 +135,14 @@ class Trainer:
                     raise _not_finite(iteration, f"loss is {loss} (alignment {align}, C-IDM {cidm})")
             self.optimiser.step()
             self.seconds += time.perf_counter() - began
-            records = [Record(i, *row, self.seconds) for i, row in enumerate(values.tolist(), self.step + 1)]
+            records = [
+                Record(i, loss, align, cidm, self.seconds)
+                for i, (loss, align, cidm) in enumerate(values.tolist(), self.step + 1)
+            ]
             self.history += records
             self.step = end
             if not keep_going(records):
-                return
+                break
         if not all(bool(value.isfinite().all()) for value in self.encoder.parameters()):
             raise _not_finite(self.step, "a weight is not finite")
 
@@ -158,12 +164,17 @@ class Trainer:
     def _accumulate(self, iterations: range) -> NDArray[np.float64]:
         """Add the gradients of some iterations in one forward pass; return (iterations, 3) losses."""
         train, encoder = self.settings.train, self.settings.encoder
-        drawn = [draw_pair(self.bank.lengths, train.N, generator(self.seed, Stream.PAIRS, i)) for i in iterations]
+        drawn = [
+            draw_pair(self.bank.lengths, train.N, generator(self.seed, Stream.PAIRS, i)) for i in iterations
+        ]
         masks = None
         if encoder.dropout:
             each = [
                 dropout_masks(
-                    generator(self.seed, Stream.DROPOUT, i), 2 * train.N, self.encoder.dropout_widths, encoder.dropout
+                    generator(self.seed, Stream.DROPOUT, i),
+                    2 * train.N,
+                    self.encoder.dropout_widths,
+                    encoder.dropout,
                 )
                 for i in iterations
             ]
@@ -175,16 +186,18 @@ class Trainer:
             for video, chosen in zip(videos, frames, strict=True)
         ]
         embedded = self.encoder(self.bank.clips(videos, stacks), pairs=len(drawn), masks=masks)
-        finite = embedded.detach().unflatten(0, (len(drawn), -1)).isfinite().flatten(1).all(1)
+        finite = embedded.detach().view(len(drawn), -1).isfinite().all(1)
         if not bool(finite.all()):
             raise _not_finite(iterations[int(finite.int().argmin())] + 1, "an embedding is not finite")
         terms = objective(self._batch(embedded, drawn), self.settings)
-        (terms.loss.sum() / train.accumulation).backward()
-        values: NDArray[np.float64] = torch.stack(list(terms), dim=1).detach().to("cpu", torch.float64).numpy()
+        torch.autograd.backward(terms.loss.sum() / train.accumulation)
+        values: NDArray[np.float64] = (
+            torch.stack(list(terms), dim=1).detach().to("cpu", torch.float64).numpy()
+        )
         return values
 
     def _batch(self, embedded: Tensor, drawn: Sequence[Pair]) -> PairBatch:
-        x, y = embedded.unflatten(0, (len(drawn), 2, self.settings.train.N)).unbind(1)
+        x, y = embedded.view(len(drawn), 2, self.settings.train.N, -1).unbind(1)
         native = self.settings.cidm.unit == "native_frames"
         sides = []
         for side in (0, 1):
@@ -200,4 +213,6 @@ class Trainer:
 
 
 def _not_finite(iteration: int, found: str) -> RgwotError:
-    return RgwotError(f"iteration {iteration}: {found}, expected numbers; lower train.lr, or look at the features")
+    return RgwotError(
+        f"iteration {iteration}: {found}, expected numbers; lower train.lr, or look at the features"
+    )

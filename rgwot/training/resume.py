@@ -17,7 +17,7 @@ from rgwot.files import replacing
 
 
 class Checkpoint:
-    """The state of one run, in ``.resume/<digest>/`` beside the output directory, so that it is no declared output.
+    """The state of one run, in ``.resume/<digest>/`` beside the output directory: no declared output.
 
     Parameters
     ----------

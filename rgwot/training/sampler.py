@@ -1,7 +1,7 @@
 """What one iteration sees: a pair of videos, sorted random frames of each, and the context of every frame.
 
-Every draw is a function of the seed and the iteration, never of what was drawn before: a resumed run needs no saved
-random state, iterations can be prepared ahead, and changing the accumulation does not change the pairs.
+Every draw is a function of the seed and the iteration, never of what was drawn before: a resumed run needs no
+saved random state, iterations can be prepared ahead, and changing the accumulation does not change the pairs.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def draw_videos(available: int, n_train: int, seed: int) -> NDArray[np.int64]:
 def context_offsets(c: int, context_s: float, fps: float, side: Side) -> NDArray[np.int64]:
     """Return the offsets, in frames and in order of time, of a stack of ``c`` frames around the sampled one.
 
-    The k-th context frame is round(k context_s fps) frames away, and at least k, so that context frames differ.
+    The k-th context frame is round(k context_s fps) frames away, and at least k, so that context frames
+    differ.
 
     Parameters
     ----------
@@ -102,8 +103,8 @@ def context_offsets(c: int, context_s: float, fps: float, side: Side) -> NDArray
     fps
         Frames per second of the features.
     side
-        ``after``: the sampled frame is the first; ``before``: the last; ``both``: in the middle, with one more frame
-        after than before when ``c`` is even.
+        ``after``: the sampled frame is the first; ``before``: the last; ``both``: in the middle, with one
+        more frame after than before when ``c`` is even.
     """
     steps = [max(k, math.floor(k * context_s * fps + 0.5)) for k in range(c)]
     before = {"after": 0, "before": c - 1, "both": (c - 1) // 2}[side]

@@ -41,15 +41,15 @@ def train(
 ) -> None:
     """Train one encoder on the videos of a task (RGWOT section 3; methods 3.1 to 3.7).
 
-    Writes ``model.pt``, a dictionary of tensors and plain values that loads with ``weights_only=True``: ``encoder``
-    (state dict), ``architecture`` (arguments of `rgwot.encoder.Encoder`), ``settings``, ``seed``, ``features`` (what
-    made the features), ``videos`` (trained on); and ``history.csv`` with one row per iteration: ``step``, ``loss``,
-    ``align``, ``cidm`` (I(X) + I(Y), before the weight beta) and ``seconds``.
+    Writes ``model.pt``, a dictionary of tensors and plain values that loads with ``weights_only=True``:
+    ``encoder`` (state dict), ``architecture`` (arguments of `rgwot.encoder.Encoder`), ``settings``, ``seed``,
+    ``features`` (what made the features), ``videos`` (trained on); and ``history.csv`` with one row per
+    iteration: ``step``, ``loss``, ``align``, ``cidm`` (I(X) + I(Y), before the weight beta) and ``seconds``.
 
-    A run that is stopped (SIGTERM, Ctrl-C) keeps a side checkpoint in ``.resume`` beside ``output_dir`` and goes on
-    from there when started again with the same settings, seed and features. On the CPU the result has the same bits
-    as that of an uninterrupted run with the same number of threads; another number of threads, or another device,
-    changes the rounding of sums but none of the draws.
+    A run that is stopped (SIGTERM, Ctrl-C) keeps a side checkpoint in ``.resume`` beside ``output_dir`` and
+    goes on from there when started again with the same settings, seed and features. On the CPU the result has
+    the same bits as that of an uninterrupted run with the same number of threads; another number of threads,
+    or another device, changes the rounding of sums but none of the draws.
 
     Parameters
     ----------
@@ -69,7 +69,8 @@ def train(
     Raises
     ------
     RgwotError
-        When fewer than two videos have features, a store is unusable, there is no such device or a loss is not finite.
+        When fewer than two videos have features, a store is unusable, there is no such device or a loss is
+        not finite.
     SystemExit
         With 128 plus the signal's number, after saving, when the run was told to stop.
     """
@@ -81,8 +82,8 @@ def train(
     if len(stores) < max(2, wanted or 0):
         need = "at least 2" if wanted is None else f"data.n_train = {wanted}"
         raise RgwotError(
-            f"{index_csv}: {len(stores)} video{'' if len(stores) == 1 else 's'} with features, expected {need}; "
-            "add videos to the task or leave it out"
+            f"{index_csv}: {len(stores)} video{'' if len(stores) == 1 else 's'} with features, "
+            f"expected {need}; add videos to the task or leave it out"
         )
     if wanted is not None:
         stores = [stores[index] for index in draw_videos(len(stores), wanted, seed)]
@@ -138,7 +139,9 @@ def resolve_device(device: str) -> torch.device:
     return torch.device(device)
 
 
-def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str) -> tuple[Encoder, dict[str, Any]]:
+def build_encoder(
+    settings: Settings, seed: int, bank: FeatureBank, weights: str
+) -> tuple[Encoder, dict[str, Any]]:
     """Make the encoder to train, on the CPU, and the arguments it was made with.
 
     Features of untrained weights are nearly parallel, so ``encoder.input_norm = auto`` standardises those.
@@ -163,11 +166,16 @@ def _run(trainer: Trainer, checkpoint: Checkpoint, output_dir: Path) -> None:
     """Run the loop with progress, periodic saving and stopping on a signal."""
     total = trainer.settings.train.iterations
     saved = time.monotonic()
-    with stop_requested() as signalled, Progress(logger, f"train {output_dir}", total, trainer.step) as progress:
+    with (
+        stop_requested() as signalled,
+        Progress(logger, f"train {output_dir}", total, trainer.step) as progress,
+    ):
 
         def keep_going(records: Sequence[Record]) -> bool:
             nonlocal saved
-            loss, align, cidm = (sum(column) / len(records) for column in list(zip(*records, strict=True))[1:4])
+            loss, align, cidm = (
+                sum(column) / len(records) for column in list(zip(*records, strict=True))[1:4]
+            )
             progress.advance(len(records), f"loss {loss:.4g} (alignment {align:.4g}, C-IDM {cidm:.4g})")
             if time.monotonic() - saved >= SAVE_EVERY_S:
                 checkpoint.save(trainer.state())
@@ -177,5 +185,7 @@ def _run(trainer: Trainer, checkpoint: Checkpoint, output_dir: Path) -> None:
         trainer.run(keep_going)
         if trainer.step < total:
             checkpoint.save(trainer.state())
-            logger.info("%s: stopped after iteration %d of %d; start again to go on", output_dir, trainer.step, total)
+            logger.info(
+                "%s: stopped after iteration %d of %d; start again to go on", output_dir, trainer.step, total
+            )
             raise SystemExit(128 + signalled())

@@ -8,6 +8,7 @@ import os
 import selectors
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Generator
 from importlib import metadata
@@ -34,7 +35,7 @@ class _Stopped(Exception):
 
 
 class FrameReader:
-    """Iterator over batches ``(indices, frames)`` of one video; also a context manager.
+    """Iterator over batches ``(indices, frames)`` of one video; also a context manager; safe to share by threads.
 
     ``indices`` is ``(b,)`` int64 into the times asked for, in order and without gaps; ``frames`` is
     ``(b, size, size, 3)`` uint8 RGB, upright, the whole picture squashed to a square. A file that ends early
@@ -74,6 +75,9 @@ class FrameReader:
         self.served = 0
         self.readers: list[str] = []
         self.failures: list[str] = []
+        self._closed = False
+        self._child: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
         self._batches = self._read()
 
     def __iter__(self) -> Self:
@@ -82,7 +86,8 @@ class FrameReader:
 
     def __next__(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         """Return the next batch."""
-        return next(self._batches)
+        with self._lock:
+            return next(self._batches)
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -95,8 +100,12 @@ class FrameReader:
         self.close()
 
     def close(self) -> None:
-        """End the child process; the iteration ends with it."""
-        self._batches.close()
+        """End the child process; the iteration ends with it, in whichever thread it is."""
+        self._closed = True
+        if self._child is not None:
+            self._child.kill()
+        with self._lock:
+            self._batches.close()
 
     @property
     def reader(self) -> str:
@@ -110,7 +119,7 @@ class FrameReader:
 
     def _read(self) -> Generator[tuple[NDArray[np.int64], NDArray[np.uint8]], None, None]:
         for name in self._order:
-            if self.served == len(self._times):
+            if self.served == len(self._times) or self._closed:
                 break
             try:
                 for frames in self._read_with(name):
@@ -123,7 +132,7 @@ class FrameReader:
                     self.failures.append(f"{name}: ends at {self._times[self.served]:.2f} s")
             except _Stopped as stop:
                 self.failures.append(f"{name}: {stop}")
-        if self.served == 0 and len(self._times):
+        if self.served == 0 and len(self._times) and not self._closed:
             raise VideoError(self._path, f"no frame decodes ({'; '.join(self.failures)})")
 
     def _read_with(self, name: str) -> Generator[NDArray[np.uint8], None, None]:
@@ -142,6 +151,7 @@ class FrameReader:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
+        self._child = child
         try:
             yield from self._receive(child, json.dumps(request).encode() + b"\n")
         finally:
@@ -203,8 +213,8 @@ def read_frames(
 ) -> FrameReader:
     """Stream the frames shown at given times; memory does not grow with the length of the video.
 
-    The frame shown at a time is the last one stamped at or before it. Time 0 is the first frame; stamps rounded
-    by the container count from the time that was meant. Decoding happens in a child process.
+    The frame shown at a time is the last one stamped at or before it. Time 0 is the first frame; a stamp that
+    the container rounded counts from the time that was meant. Decoding happens in a child process.
 
     Parameters
     ----------

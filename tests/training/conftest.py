@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+
 from rgwot.config import Settings, build
 from rgwot.features.store import StoreWriter
 
@@ -35,7 +36,8 @@ def write_video(path: Path, frames: int, seed: int, weights: str = "random") -> 
     writer.finish(
         frames,
         {
-            "weights": weights, "weights_sha256": "0" * 64, "layer": "conv4c", "fps": FPS, "status": "ok", "reason": "",
+            "weights": weights, "weights_sha256": "0" * 64, "layer": "conv4c", "fps": FPS,
+            "status": "ok", "reason": "",
             "duration_s": frames / FPS, "native_fps": "30000/1001",
         },
     )  # fmt: skip

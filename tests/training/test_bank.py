@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+
 from rgwot.errors import RgwotError
 from rgwot.training.bank import FeatureBank, open_stores
 

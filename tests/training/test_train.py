@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+
 from rgwot.config import LossSettings, Settings
 from rgwot.encoder import Encoder
 from rgwot.errors import RgwotError
@@ -63,7 +64,9 @@ def test_model_and_history(task: Path, settings: Make, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["seed3"]  # the side checkpoint is gone
 
 
-def test_input_norm_follows_the_weights(make_task: Callable[..., Path], settings: Make, tmp_path: Path) -> None:
+def test_input_norm_follows_the_weights(
+    make_task: Callable[..., Path], settings: Make, tmp_path: Path
+) -> None:
     index = make_task((8, 9), weights="imagenet1k_v1")
     bank = FeatureBank(open_stores(index, index.parent), 1.0)
     for key, weights, expected in [
@@ -82,8 +85,17 @@ def test_loss_goes_down_on_a_planted_problem(task: Path, settings: Make, tmp_pat
 
 
 def test_sum_reduction_divides_by_the_frames(task: Path, settings: Make, tmp_path: Path) -> None:
-    train(task, task.parent, tmp_path / "sum", settings(cidm__reduction="sum", cidm__beta=0.5), 0, device="cpu")
-    train(task, task.parent, tmp_path / "mean", settings(cidm__reduction="mean", cidm__beta=0.5), 0, device="cpu")
+    train(
+        task, task.parent, tmp_path / "sum", settings(cidm__reduction="sum", cidm__beta=0.5), 0, device="cpu"
+    )
+    train(
+        task,
+        task.parent,
+        tmp_path / "mean",
+        settings(cidm__reduction="mean", cidm__beta=0.5),
+        0,
+        device="cpu",
+    )
     by_sum, by_mean = losses(tmp_path / "sum")[0], losses(tmp_path / "mean")[0]
     assert by_sum[1] == by_mean[1]
     assert by_sum[2] == pytest.approx(6 * by_mean[2], rel=1e-5)
@@ -92,7 +104,11 @@ def test_sum_reduction_divides_by_the_frames(task: Path, settings: Make, tmp_pat
 
 def test_native_frames_equal_seconds_times_the_rate(task: Path, settings: Make, tmp_path: Path) -> None:
     rate = 30000 / 1001
-    for name, unit, sigma in [("s", "seconds", 2.2), ("f", "native_frames", 2.2 * rate), ("x", "native_frames", 2.2)]:
+    for name, unit, sigma in [
+        ("s", "seconds", 2.2),
+        ("f", "native_frames", 2.2 * rate),
+        ("x", "native_frames", 2.2),
+    ]:
         chosen = settings(cidm__unit=unit, cidm__sigma=sigma, train__iterations=4)
         train(task, task.parent, tmp_path / name, chosen, 0, device="cpu")
     np.testing.assert_allclose(losses(tmp_path / "s"), losses(tmp_path / "f"), rtol=1e-5)
@@ -169,7 +185,9 @@ def test_checkpoints_of_other_settings_are_not_used(tmp_path: Path) -> None:
     assert two.load() == {}
 
 
-def test_periodic_checkpoint(task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_periodic_checkpoint(
+    task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     saved: list[int] = []
     monkeypatch.setattr(stage, "SAVE_EVERY_S", 0.0)
     monkeypatch.setattr(Checkpoint, "save", lambda self, state: saved.append(len(state["history"])))
@@ -208,8 +226,8 @@ def test_short_videos_train(make_task: Callable[..., Path], settings: Make, tmp_
 def test_a_run_that_diverges_stops_and_says_where(task: Path, settings: Make, tmp_path: Path) -> None:
     with pytest.raises(RgwotError, match=r"iteration 5: an embedding is not finite"):
         train(task, task.parent, tmp_path / "out", settings(train__lr=1e38), 0, device="cpu")
+    chosen = settings(train__lr=1e38, train__iterations=4, train__weight_decay=1e30)
     with pytest.raises(RgwotError, match=r"iteration 4: a weight is not finite"):
-        chosen = settings(train__lr=1e38, train__iterations=4, train__weight_decay=1e30)
         train(task, task.parent, tmp_path / "out", chosen, 0, device="cpu")
     assert not (tmp_path / "out").exists()
 
@@ -271,12 +289,15 @@ def test_when_the_prior_is_inactive(settings: Make, changes: dict[str, typing.An
         {"ot__solver": "parity", "encoder__batch_norm": "per_video", "cidm__unit": "native_frames",
          "cidm__sigma": 300.0, "cidm__reduction": "sum"},
         {"ot__r": 0.2, "loss__symmetric": True},
-        {"ot__virtual": "threshold", "ot__prior_time": "times", "encoder__c": 3, "data__context_side": "both"},
+        {"ot__virtual": "threshold", "ot__prior_time": "times", "encoder__c": 3,
+         "data__context_side": "both"},
         {"encoder__c": 1, "ot__virtual": "none", "cidm__distance": "euclidean", "cidm__weight": "none"},
         {"train__precision": "bfloat16", "encoder__dropout": 0.0},
     ],
 )  # fmt: skip
-def test_other_settings_train(task: Path, settings: Make, tmp_path: Path, changes: dict[str, typing.Any]) -> None:
+def test_other_settings_train(
+    task: Path, settings: Make, tmp_path: Path, changes: dict[str, typing.Any]
+) -> None:
     train(task, task.parent, tmp_path / "out", settings(train__iterations=4, **changes), 0, device="cpu")
     assert np.isfinite(losses(tmp_path / "out")).all()
 
@@ -292,12 +313,14 @@ def test_cuda_follows_the_cpu_for_20_steps(task: Path, settings: Make, tmp_path:
 
 def test_sigterm_ends_a_process_with_a_checkpoint(task: Path, tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from rgwot.config import build; from rgwot.training import train\n"
-        "s = build({'encoder.channels': 8, 'encoder.hidden': 8, 'train.N': 6, 'train.iterations': 10**6}, 'test')\n"
+        "import sys; from pathlib import Path; from rgwot.config import build\n"
+        "from rgwot.training import train\n"
+        "s = build({'encoder.channels': 8, 'train.N': 6, 'train.iterations': 10**6}, 'test')\n"
         "import rgwot.training.loop as loop; accumulate = loop.Trainer._accumulate\n"
         "def told(self, i):\n    i.start == 4 and print('go', flush=True)\n    return accumulate(self, i)\n"
         "loop.Trainer._accumulate = told\n"
-        "train(Path(sys.argv[1]), Path(sys.argv[1]).parent, Path(sys.argv[2]), s, 0, device='cpu', threads=1)\n"
+        "index = Path(sys.argv[1])\n"
+        "train(index, index.parent, Path(sys.argv[2]), s, 0, device='cpu', threads=1)\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(task), str(tmp_path / "out")], stdout=subprocess.PIPE, text=True

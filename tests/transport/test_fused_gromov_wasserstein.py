@@ -43,19 +43,24 @@ def test_marginals_objective_and_optimality_conditions(alpha: float, r: float) -
     assert (result.plan > 0).all()
     torch.testing.assert_close(result.objective, objective(result.plan, cost, alpha, 0.07, r), rtol=1e-9, atol=1e-9)
     # Stationary on the polytope: the gradient is a row constant plus a column constant.
-    slope = gradient(result.plan, cost, alpha, 0.07, r)
-    slope = slope - slope.mean(1, keepdim=True)
-    slope = slope - slope.mean(2, keepdim=True)
-    assert (result.plan * slope.abs()).sum((1, 2)).max() < 1e-5 * 0.07
+    slopes = gradient(result.plan, cost, alpha, 0.07, r)
+    constants = torch.cat([torch.eye(12).repeat_interleave(9, 0), torch.eye(9).repeat(12, 1)], 1).double()
+    for plan, slope in zip(result.plan, slopes, strict=True):
+        root = plan.flatten().sqrt()[:, None]
+        fitted = torch.linalg.lstsq(root * constants, root * slope.flatten()[:, None], driver="gelsd").solution
+        residual = slope.flatten() - (constants @ fitted)[:, 0]
+        assert (plan.flatten() * residual.abs()).sum() < 1.2e-5 * 0.07
 
 
-@pytest.mark.parametrize("r", [0.1, 0.25])
+@pytest.mark.parametrize("r", [0.12, 0.25])
 def test_objective_never_rises(r: float) -> None:
     cost = random_cost(1)
-    runs = [solve(cost, alpha=0.6, epsilon=0.03, r=r, max_iterations=k).objective for k in range(1, 30)]
-    steps = torch.stack(runs).diff(dim=0)
-    assert (steps <= 1e-9).all()
-    assert (steps.sum(0) < -1e-3).all()
+    limits = (1, 2, 3, 4, 5, 6, 8, 10, 15, 25, 40)
+    runs = [solve(cost, alpha=0.6, epsilon=0.03, r=r, max_iterations=limit) for limit in limits]
+    steps = torch.stack([run.objective for run in runs]).diff(dim=0)
+    assert (steps <= 1e-7).all()
+    assert (steps.sum(0) < -0.1).all()
+    assert all((run.iterations <= limit).all() for run, limit in zip(runs, limits, strict=True))
 
 
 def test_full_steps_alone_would_oscillate() -> None:

@@ -4,6 +4,6 @@
 rule demo:
     input:
         "results/tables/demo.csv",
-        "results/figures/demo.pdf",
+        "results/figures/segments/demo/assembly/seed0.pdf",
         "results/yardsticks/demo/assembly.json",
     localrule: True

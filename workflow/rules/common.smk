@@ -32,6 +32,8 @@ CATALOGUE = plainly(Catalogue)(config, TABLES)
 # Checked before any job runs: paths on the command line that name an unknown dataset, task, method or decoder.
 plainly(CATALOGUE.check_targets)(sys.argv[1:])
 
+# A network of this size gains nothing from more threads; independent trainings side by side do.
+TRAIN_THREADS = 1
 DEVICE = CATALOGUE.config.device
 GPUS = 0 if DEVICE == "cpu" or (DEVICE == "auto" and not Path("/dev/nvidia0").exists()) else 1
 
@@ -59,6 +61,25 @@ def feature_stores(wildcards):
 def manifest_options(wildcards):
     """What the manifest stage has to know of the dataset, as JSON."""
     return CATALOGUE.manifest_options(wildcards.dataset)
+
+
+@plainly
+def annotated_key_steps(wildcards):
+    """The option that tells the number of annotated key steps, where it is known before the annotations are read."""
+    number = CATALOGUE.key_steps(wildcards.dataset, wildcards.task)
+    return "" if number is None else f"--key-steps {number}"
+
+
+@plainly
+def row_scores(wildcards):
+    """The score files behind one row of a table."""
+    return CATALOGUE.score_files(wildcards.table, wildcards.row)
+
+
+@plainly
+def table_rows(wildcards):
+    """The rows of a table."""
+    return [f"results/tables/{wildcards.table}/{row.id}.csv" for row in CATALOGUE.table(wildcards.table).rows]
 
 
 def settings_of(*blocks):

@@ -21,11 +21,12 @@ rule evaluate:
         runtime="30m",
     params:
         settings=settings_of("evaluation"),
+        key_steps=annotated_key_steps,
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
         "rgwot evaluate --manifest {input.manifest:q} --annotations {input.annotations:q} --segments {input.segments:q}"
-        " --diagnostics {input.diagnostics:q} --settings {params.settings:q} --dataset {wildcards.dataset}"
+        " --diagnostics {input.diagnostics:q} {params.key_steps} --settings {params.settings:q} --dataset {wildcards.dataset}"
         " --task {wildcards.task:q} --method {wildcards.method:q} --decoder {wildcards.decoder:q}"
         " --seed {wildcards.seed} {output:q} 2> {log:q}"
 

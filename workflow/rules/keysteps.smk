@@ -49,7 +49,7 @@ rule decode_trivial:
         mem_mb=by_attempt(1000),
         runtime="30m",
     params:
-        settings=settings_of("decode", "graphcut"),
+        settings=settings_of("decode", "evaluation"),
     message:
         "decode: trivial answer {wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:

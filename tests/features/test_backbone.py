@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.error import URLError
+
+import pytest
+import torch
+from torchvision.models import ResNet50_Weights, resnet50
+
+from rgwot.errors import RgwotError
+from rgwot.features.backbone import (
+    CHANNELS,
+    RANDOM_BRANCH_WEIGHT,
+    Backbone,
+    load_backbone,
+    map_size,
+    weights_digest,
+)
+
+
+@pytest.fixture(scope="module")
+def whole() -> torch.nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(5)
+        network = resnet50(weights=None)
+    # Statistics of their own, so that leaving out a batch norm would show.
+    for i, module in enumerate(network.modules()):
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.running_mean.fill_(0.01 * (i % 7))
+            module.running_var.fill_(1 + 0.1 * (i % 5))
+    return network.eval()
+
+
+@pytest.fixture(scope="module")
+def checkpoint(whole: torch.nn.Module, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("weights") / "resnet50.pth"
+    torch.save(whole.state_dict(), path)
+    return path
+
+
+def frames(count: int = 2, height: int = 64, width: int = 64) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randint(0, 256, (count, height, width, 3), dtype=torch.uint8, generator=generator)
+
+
+def by_hand(network: torch.nn.Module, pixels: torch.Tensor) -> torch.Tensor:
+    x = pixels.permute(0, 3, 1, 2).double() / 255
+    mean = torch.tensor([0.485, 0.456, 0.406]).view(1, 3, 1, 1)
+    std = torch.tensor([0.229, 0.224, 0.225]).view(1, 3, 1, 1)
+    x = ((x - mean) / std).float()
+    children = dict(network.named_children())
+    with torch.no_grad():
+        for name in ("conv1", "bn1", "relu", "maxpool", "layer1", "layer2"):
+            x = children[name](x)
+        for block in range(3):
+            x = children["layer3"][block](x)
+    return x
+
+
+def test_equals_torchvision_run_by_hand(whole: torch.nn.Module, checkpoint: Path) -> None:
+    found = load_backbone(str(checkpoint))(frames())
+    expected = by_hand(whole, frames())
+    assert found.dtype == torch.float32
+    assert (found - expected).norm() < 1e-5 * expected.norm()
+
+
+def test_parameters_are_those_of_the_first_eleven_blocks() -> None:
+    backbone = load_backbone("random")
+    assert sum(p.numel() for p in backbone.parameters()) == pytest.approx(5.19e6, rel=1e-3)
+    assert [len(backbone.layer1), len(backbone.layer2), len(backbone.layer3)] == [3, 4, 3]
+
+
+@pytest.mark.parametrize(("size", "side"), [(168, 11), (112, 7), (224, 14), (32, 2), (33, 3)])
+def test_map_size(size: int, side: int) -> None:
+    assert map_size(size) == side
+    assert load_backbone("random")(frames(1, size, size)).shape == (1, CHANNELS, side, side)
+
+
+def test_frozen_and_always_in_inference_mode() -> None:
+    backbone = load_backbone("random")
+    before = weights_digest(backbone)
+    backbone.train()
+    assert not any(module.training for module in backbone.modules())
+    assert not any(p.requires_grad for p in backbone.parameters())
+    backbone(frames())
+    assert weights_digest(backbone) == before
+
+
+def test_layout_and_type_of_the_input_do_not_matter() -> None:
+    backbone = load_backbone("random")
+    pixels = frames(2, 48, 64)
+    expected = backbone(pixels)
+    assert torch.equal(backbone(pixels.permute(0, 3, 1, 2)), expected)
+    assert torch.allclose(backbone(pixels.float() / 255), expected)
+    with pytest.raises(ValueError, match="expected .B, H, W, 3."):
+        backbone(pixels[0])
+    with pytest.raises(ValueError, match="expected uint8"):
+        backbone(pixels.int())
+
+
+def test_random_weights_follow_the_seed_and_leave_the_global_generator_alone() -> None:
+    torch.manual_seed(3)
+    expected = torch.rand(4)
+    torch.manual_seed(3)
+    first, again, other = load_backbone("random", 0), load_backbone("random", 0), load_backbone("random", 1)
+    assert torch.equal(torch.rand(4), expected)
+    assert weights_digest(first) == weights_digest(again) != weights_digest(other)
+    damped = [m.weight for name, m in first.named_modules() if name.endswith("bn3")]
+    assert len(damped) == 10
+    assert all(bool((weight == RANDOM_BRANCH_WEIGHT).all()) for weight in damped)
+
+
+def test_random_features_fit_float16_and_are_alive() -> None:
+    maps = load_backbone("random")(frames(4, 112, 112))
+    assert maps.half().isfinite().all()
+    assert 0.05 < float((maps == 0).float().mean()) < 0.7
+
+
+def test_bfloat16_is_close() -> None:
+    full = load_backbone("random")(frames())
+    half = load_backbone("random", precision="bfloat16")(frames())
+    assert half.dtype == torch.float32
+    assert 0 < float((half - full).norm() / full.norm()) < 0.05
+    with pytest.raises(ValueError, match="float16"):
+        Backbone("float16")
+
+
+@pytest.mark.parametrize("form", ["plain", "wrapped", "module prefix", "conv4c only"])
+def test_checkpoints_in_any_usual_form(
+    whole: torch.nn.Module, checkpoint: Path, tmp_path: Path, form: str
+) -> None:
+    state = {name: value for name, value in whole.state_dict().items() if "num_batches" not in name}
+    if form == "conv4c only":
+        state = {name: state[name] for name in load_backbone("random").state_dict() if name in state}
+    if form == "module prefix":
+        state = {f"module.{name}": value for name, value in state.items()}
+    path = tmp_path / "weights.pth"
+    torch.save({"state_dict": state, "epoch": 3} if form == "wrapped" else state, path)
+    assert weights_digest(load_backbone(str(path))) == weights_digest(load_backbone(str(checkpoint)))
+
+
+def test_bad_checkpoints_are_refused_in_one_line(whole: torch.nn.Module, tmp_path: Path) -> None:
+    path = tmp_path / "weights.pth"
+    with pytest.raises(RgwotError, match="no such file; expected imagenet1k_v1"):
+        load_backbone(str(path))
+    path.write_text("hello")
+    with pytest.raises(RgwotError, match="not a checkpoint of plain tensors"):
+        load_backbone(str(path))
+    torch.save([1, 2], path)
+    with pytest.raises(RgwotError, match="holds a list, expected a state dict"):
+        load_backbone(str(path))
+    state = dict(whole.state_dict())
+    del state["layer3.2.conv1.weight"]
+    torch.save(state, path)
+    with pytest.raises(RgwotError, match=r"1 of \d+ tensors .* missing, first 'layer3.2.conv1.weight'"):
+        load_backbone(str(path))
+    torch.save({**whole.state_dict(), "conv1.weight": torch.zeros(64, 3, 3, 3)}, path)
+    with pytest.raises(RgwotError, match=r"conv1.weight is \(64, 3, 3, 3\), expected \(64, 3, 7, 7\)"):
+        load_backbone(str(path))
+    # A pickle that would run code when loaded is no checkpoint.
+    torch.save(Path, path)
+    with pytest.raises(RgwotError, match="not a checkpoint of plain tensors"):
+        load_backbone(str(path))
+
+
+def test_a_failed_download_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_args: object, **_kwargs: object) -> None:
+        raise URLError("no route to host\nmore")
+
+    monkeypatch.setattr(ResNet50_Weights, "get_state_dict", fail)
+    with pytest.raises(RgwotError, match="could not be downloaded .*features.weights") as caught:
+        load_backbone("imagenet1k_v1")
+    assert "\n" not in str(caught.value)

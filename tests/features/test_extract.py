@@ -1,0 +1,322 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from videos import truncate, write_audio, write_video
+
+from rgwot.config import FeatureSettings
+from rgwot.errors import RgwotError
+from rgwot.features import chunks
+from rgwot.features.backbone import Backbone, load_backbone, weights_digest
+from rgwot.features.chunks import Extraction, side_folders
+from rgwot.features.extract import extract, extract_video, identity
+from rgwot.features.store import SHARD, StoreWriter, open_store
+from rgwot.video import VideoError, read_frames, sample_times
+
+SETTINGS = FeatureSettings(fps=30, size=32, weights="random")
+FRAMES = 200
+
+
+@pytest.fixture(scope="module")
+def backbone() -> Backbone:
+    return load_backbone("random")
+
+
+@pytest.fixture(scope="module")
+def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_video(tmp_path_factory.mktemp("videos") / "a.mp4", FRAMES)
+
+
+def files(store: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(store)): path.read_bytes() for path in sorted(store.rglob("*")) if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(video: Path, backbone: Backbone, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("features") / "a.zarr"
+    extract(video, output, SETTINGS, backbone=backbone)
+    return output
+
+
+def test_the_store_holds_the_network_s_answer_to_the_frames(
+    video: Path, whole: Path, backbone: Backbone
+) -> None:
+    store = open_store(whole, identity(SETTINGS, weights_digest(backbone)))
+    times = sample_times(FRAMES / 30, 30)
+    frames = np.concatenate([batch for _, batch in read_frames(video, times, 32)])
+    expected = np.concatenate(
+        [backbone(torch.from_numpy(frames[i : i + 8])).half().numpy() for i in range(0, FRAMES, 8)]
+    )
+    assert np.array_equal(store.time_s, times)
+    np.testing.assert_allclose(store.read().astype(float), expected.astype(float), atol=2e-3)
+
+
+def test_the_attributes_say_where_it_comes_from(video: Path, whole: Path, backbone: Backbone) -> None:
+    found = dict(open_store(whole).attributes)
+    assert found.pop("decoder") in ("decord", "pyav")
+    assert found.pop("decoder_version")
+    assert found.pop("rgwot_version")
+    assert "RGB" in found.pop("transform")
+    assert found.pop("duration_s") == pytest.approx(FRAMES / 30, abs=1e-3)
+    assert found == {
+        "backbone": "resnet50",
+        "layer": "conv4c",
+        "weights": "random",
+        "weights_sha256": weights_digest(backbone),
+        "seed": 0,
+        "size": 32,
+        "fps": 30.0,
+        "precision": "float32",
+        "source": "a.mp4",
+        "source_bytes": video.stat().st_size,
+        "source_sha256": hashlib.sha256(video.read_bytes()).hexdigest(),
+        "native_fps": "30",
+        "width": 96,
+        "height": 64,
+        "status": "ok",
+        "reason": "",
+        "complete": True,
+    }
+
+
+def test_nothing_is_left_beside_the_output(whole: Path) -> None:
+    assert os.listdir(whole.parent) == ["a.zarr"]
+
+
+def test_an_older_store_is_replaced(video: Path, whole: Path, backbone: Backbone, tmp_path: Path) -> None:
+    output = tmp_path / "a.zarr"
+    extract(video, output, SETTINGS.model_copy(update={"fps": 5.0}), backbone=backbone)
+    assert len(open_store(output)) == -(-FRAMES // 6)
+    extract(video, output, SETTINGS, backbone=backbone)
+    assert files(output) == files(whole)
+
+
+@pytest.mark.parametrize("failing", [0, 2])
+def test_an_interrupted_job_resumes_and_gives_the_same_bytes(
+    video: Path,
+    whole: Path,
+    backbone: Backbone,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    failing: int,
+) -> None:
+    computed: list[int] = []
+    to_maps = Extraction._to_maps
+
+    def counted(self: Extraction, chunk: Any, *after: Any) -> Any:
+        computed.append(chunk.shard)
+        if len(computed) == failing + 1 and not resumed:
+            raise OSError("disk full")
+        return to_maps(self, chunk, *after)
+
+    monkeypatch.setattr(Extraction, "_to_maps", counted)
+    output, resumed = tmp_path / "a.zarr", False
+    with pytest.raises(OSError, match="disk full"):
+        extract(video, output, SETTINGS, backbone=backbone)
+    assert not output.exists()
+    done = {int(mark.stem.split("-")[1]) for mark in side_folders(output)[0].glob("shard-*.json")}
+    assert done == set(range(failing))
+    computed.clear()
+    resumed = True
+    extract(video, output, SETTINGS, backbone=backbone)
+    assert sorted(computed) == [shard for shard in range(-(-FRAMES // SHARD)) if shard not in done]
+    assert files(output) == files(whole)
+    assert side_folders(output) == []
+
+
+def die_before_moving(monkeypatch: pytest.MonkeyPatch) -> None:
+    finish = StoreWriter.finish
+
+    def killed(self: StoreWriter, *arguments: Any) -> None:
+        finish(self, *arguments)
+        raise OSError("killed")
+
+    monkeypatch.setattr(StoreWriter, "finish", killed)
+
+
+def test_a_job_that_died_before_moving_the_store_resumes(
+    video: Path, whole: Path, backbone: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "a.zarr"
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="killed"):
+        die_before_moving(patch)
+        extract(video, output, SETTINGS, backbone=backbone)
+    assert not output.exists()
+    monkeypatch.setattr(Extraction, "_decode", lambda *_: pytest.fail("decoded again"))
+    extract(video, output, SETTINGS, backbone=backbone)
+    assert files(output) == files(whole)
+
+
+@pytest.mark.parametrize("change", ["settings", "source"])
+def test_unfinished_work_of_other_settings_or_another_file_is_thrown_away(
+    video: Path, whole: Path, backbone: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    output = tmp_path / "a.zarr"
+    source, settings = video, SETTINGS
+    if change == "settings":
+        settings = SETTINGS.model_copy(update={"fps": 15.0})
+    else:
+        source = write_video(tmp_path / "a.mp4", FRAMES, 25)
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="killed"):
+        die_before_moving(patch)
+        extract(source, output, settings, backbone=backbone)
+    assert len(side_folders(output)) == 1
+    extract(video, output, SETTINGS, backbone=backbone)
+    assert files(output) == files(whole)
+    assert side_folders(output) == []
+
+
+def test_few_chunks_live_at_once(tmp_path: Path, backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "SHARD", 8)
+    live, peak, lock = set(), [0], threading.Lock()
+    decode = Extraction._decode
+
+    def counted_decode(self: Extraction, shard: int, *after: Any) -> Any:
+        with lock:
+            live.add(shard)
+            peak[0] = max(peak[0], len(live))
+        return decode(self, shard, *after)
+
+    def slow_write(self: Extraction, chunk: Any) -> None:
+        time.sleep(0.02)
+        with lock:
+            live.remove(chunk.shard)
+
+    monkeypatch.setattr(Extraction, "_decode", counted_decode)
+    monkeypatch.setattr(Extraction, "_write", slow_write)
+    monkeypatch.setattr(Extraction, "finish", lambda *_: None)
+    extract(write_video(tmp_path / "a.mp4", 160), tmp_path / "a.zarr", SETTINGS, backbone=backbone)
+    assert live == set()
+    assert 2 <= peak[0] <= 3
+
+
+def test_decoding_overlaps_the_network(
+    video: Path, backbone: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the network holds the first chunk, the second is decoded."""
+    second_decoded = threading.Event()
+    decode, to_maps = Extraction._decode, Extraction._to_maps
+
+    def announce(self: Extraction, shard: int, *after: Any) -> Any:
+        chunk = decode(self, shard, *after)
+        if shard == 1:
+            second_decoded.set()
+        return chunk
+
+    def wait(self: Extraction, chunk: Any, *after: Any) -> Any:
+        assert second_decoded.wait(20)
+        return to_maps(self, chunk, *after)
+
+    monkeypatch.setattr(Extraction, "_decode", announce)
+    monkeypatch.setattr(Extraction, "_to_maps", wait)
+    extract(video, tmp_path / "a.zarr", SETTINGS, backbone=backbone)
+
+
+def test_bad_videos(tmp_path: Path, backbone: Backbone) -> None:
+    audio = write_audio(tmp_path / "audio.m4a")
+    output = tmp_path / "out" / "audio.zarr"
+    with pytest.raises(VideoError, match="audio.m4a: no pictures"):
+        extract(audio, output, SETTINGS, backbone=backbone)
+    assert not output.exists()
+    extract(audio, output, SETTINGS, backbone=backbone, on_bad_video="skip")
+    store = open_store(output, identity(SETTINGS, weights_digest(backbone)))
+    assert (len(store), store.status) == (0, "skipped")
+    assert "no pictures" in store.reason
+    assert os.listdir(output.parent) == ["audio.zarr"]
+
+
+def test_truncated_videos(tmp_path: Path, backbone: Backbone) -> None:
+    cut = truncate(write_video(tmp_path / "whole.mp4", 150), tmp_path / "cut.mp4", 0.5)
+    output = tmp_path / "out" / "cut.zarr"
+    with pytest.raises(VideoError, match=r"cut.mp4: only the first \d.\d of 5.0 s decode .*re-encode"):
+        extract(cut, output, SETTINGS, backbone=backbone)
+    extract(cut, output, SETTINGS, backbone=backbone, on_bad_video="skip")
+    store = open_store(output)
+    assert store.status == "partial"
+    assert 10 < len(store) < 120
+    assert "of 5.0 s decode" in store.reason
+    assert store.attributes["decoder"] == "pyav"
+    # A loss below a second is no reason to stop.
+    shorter = truncate(tmp_path / "whole.mp4", tmp_path / "shorter.mp4", 0.95)
+    extract(shorter, output, SETTINGS, backbone=backbone)
+    store = open_store(output)
+    assert store.status == "ok"
+    assert 120 <= len(store) < 150
+    assert np.array_equal(store.time_s, np.arange(len(store)) / 30)
+
+
+def manifest(folder: Path, **row: str) -> Path:
+    columns = {"video": "007", "name": "007", "path": "a.mp4", "annotation": "", "status": "ok", "reason": ""}
+    path = folder / "manifest.csv"
+    pd.DataFrame([{**columns, **row}]).to_csv(path, index=False)
+    return path
+
+
+def test_a_row_of_the_manifest(video: Path, whole: Path, tmp_path: Path) -> None:
+    extract_video(manifest(tmp_path), video.parent, "007", tmp_path / "007.zarr", SETTINGS)
+    assert files(tmp_path / "007.zarr") == files(whole)
+    with pytest.raises(RgwotError, match="no video '008'; did you mean '007'"):
+        extract_video(manifest(tmp_path), video.parent, "008", tmp_path / "008.zarr", SETTINGS)
+
+
+def test_a_video_the_manifest_skips_is_not_opened(tmp_path: Path) -> None:
+    table = manifest(tmp_path, path="nowhere.mp4", status="skipped", reason="no such file")
+    extract_video(table, tmp_path, "007", tmp_path / "007.zarr", SETTINGS)
+    store = open_store(tmp_path / "007.zarr")
+    assert (len(store), store.status, store.reason) == (0, "skipped", "no such file")
+
+
+def test_a_missing_device_is_told(video: Path, tmp_path: Path, backbone: Backbone) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(RgwotError, match="device cuda: no GPU"):
+        extract(video, tmp_path / "a.zarr", SETTINGS, backbone=backbone, device="cuda")
+
+
+@pytest.mark.slow
+def test_a_killed_process_resumes(whole: Path, video: Path, tmp_path: Path) -> None:
+    output = tmp_path / "a.zarr"
+    code = (
+        "import sys, time\n"
+        "from rgwot.config import FeatureSettings\n"
+        "from rgwot.features import chunks\n"
+        "from rgwot.features.extract import extract\n"
+        "to_maps = chunks.Extraction._to_maps\n"
+        "def slow(self, chunk, *after):\n"
+        "    time.sleep(0 if chunk.shard < 2 else 60)\n"
+        "    return to_maps(self, chunk, *after)\n"
+        "chunks.Extraction._to_maps = slow\n"
+        "extract(sys.argv[1], sys.argv[2], FeatureSettings(fps=30, size=32, weights='random'))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(video), str(output)]) as process:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None:
+            if any((folder / "shard-1.json").exists() for folder in side_folders(output)):
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+    extract(video, output, SETTINGS)
+    assert files(output) == files(whole)
+
+
+@pytest.mark.gpu
+def test_gpu_and_cpu_agree(video: Path, whole: Path, tmp_path: Path, backbone: Backbone) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    extract(video, tmp_path / "a.zarr", SETTINGS, device="cuda")
+    found, expected = open_store(tmp_path / "a.zarr").read(), open_store(whole).read()
+    np.testing.assert_allclose(found.astype(float), expected.astype(float), atol=5e-3)

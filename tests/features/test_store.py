@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import shutil
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import zarr
+
+from rgwot.errors import RgwotError
+from rgwot.features.index import write_index
+from rgwot.features.store import SHARD, FeatureStore, StoreWriter, open_store
+
+ATTRIBUTES: dict[str, Any] = {
+    "fps": 2.0,
+    "weights_sha256": "abc",
+    "status": "ok",
+    "reason": "",
+    "duration_s": 75.5,
+    "native_fps": "30000/1001",
+}
+FRAMES = 150
+
+
+@pytest.fixture(scope="module")
+def maps() -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(FRAMES, 1024, 2, 2)).astype(np.float16)
+
+
+def write(path: Path, maps: np.ndarray, expected: int | None = None, **attributes: Any) -> Path:
+    times = np.arange(expected if expected is not None else len(maps)) / 2
+    writer = StoreWriter(path, times, 2)
+    for shard in reversed(range(-(-len(maps) // SHARD))):
+        writer.write(shard, maps[shard * SHARD : (shard + 1) * SHARD])
+    writer.finish(len(maps), {**ATTRIBUTES, **attributes})
+    return path
+
+
+@pytest.fixture(scope="module")
+def store(maps: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> FeatureStore:
+    return open_store(write(tmp_path_factory.mktemp("stores") / "S01_Eggs.zarr", maps))
+
+
+def test_what_goes_in_comes_out(store: FeatureStore, maps: np.ndarray) -> None:
+    assert np.array_equal(store.read(), maps)
+    assert store.time_s.tolist() == [i / 2 for i in range(FRAMES)]
+    assert (len(store), store.shape) == (FRAMES, (FRAMES, 1024, 2, 2))
+    assert (store.video, store.status, store.reason, store.duration_s) == ("S01_Eggs", "ok", "", 75.5)
+    assert store.native_fps == Fraction(30000, 1001)
+
+
+def test_any_frames_in_any_order(store: FeatureStore, maps: np.ndarray) -> None:
+    rng = np.random.default_rng(1)
+    for wanted in ([5, 3, 4, 149, 3], [], [0], range(60, 70), rng.integers(0, FRAMES, 40)):
+        found = store.frames(list(wanted))
+        assert found.dtype == np.float16
+        assert np.array_equal(found, maps[list(wanted)])
+    for outside in (-1, FRAMES):
+        with pytest.raises(ValueError, match=f"expected 0 to {FRAMES - 1}"):
+            store.frames([0, outside])
+
+
+def test_layout_on_disk(store: FeatureStore) -> None:
+    array = zarr.open_group(store.path, mode="r", zarr_format=3)["conv4c"]
+    assert isinstance(array, zarr.Array)
+    assert (array.chunks, array.shards, str(array.dtype)) == ((1, 1024, 2, 2), (64, 1024, 2, 2), "float16")
+    shards = [path for path in (store.path / "conv4c" / "c").rglob("*") if path.is_file()]
+    assert len(shards) == -(-FRAMES // SHARD)
+
+
+def test_a_shorter_video_keeps_its_frames(tmp_path: Path, maps: np.ndarray) -> None:
+    store = open_store(write(tmp_path / "a.zarr", maps[:70], expected=FRAMES, status="partial", reason="cut"))
+    assert np.array_equal(store.read(), maps[:70])
+    assert store.time_s.tolist() == [i / 2 for i in range(70)]
+    assert (store.status, store.reason) == ("partial", "cut")
+
+
+def test_a_skipped_video_is_a_store_without_frames(tmp_path: Path, maps: np.ndarray) -> None:
+    store = open_store(write(tmp_path / "a.zarr", maps[:0], status="skipped", reason="no pictures"))
+    assert (len(store), store.read().shape, store.time_s.shape) == (0, (0, 1024, 2, 2), (0,))
+
+
+def test_writing_continues_where_it_stopped(tmp_path: Path, maps: np.ndarray) -> None:
+    times = np.arange(100) / 2
+    StoreWriter(tmp_path / "a.zarr", times, 2).write(0, maps[:64])
+    writer = StoreWriter(tmp_path / "a.zarr", times, 2)
+    writer.write(1, maps[64:100])
+    writer.finish(100, ATTRIBUTES)
+    assert np.array_equal(open_store(tmp_path / "a.zarr").read(), maps[:100])
+    with pytest.raises(ValueError, match="expected at most 64"):
+        writer.write(0, maps[:65])
+
+
+def test_incomplete_stores_are_refused(tmp_path: Path, maps: np.ndarray) -> None:
+    path = tmp_path / "a.zarr"
+    with pytest.raises(RgwotError, match="no feature store"):
+        open_store(path)
+    StoreWriter(path, np.arange(3) / 2, 2).write(0, maps[:3])
+    with pytest.raises(RgwotError, match="incomplete feature store"):
+        open_store(path)
+    write(path, maps[:3])
+    shutil.rmtree(path / "time_s")
+    with pytest.raises(RgwotError, match="expected conv4c and time_s"):
+        open_store(path)
+
+
+def test_the_mark_of_completeness_is_written_last(tmp_path: Path, maps: np.ndarray) -> None:
+    writer = StoreWriter(tmp_path / "a.zarr", np.arange(3) / 2, 2)
+    with pytest.raises(TypeError):
+        writer.finish(3, {**ATTRIBUTES, "seed": object()})
+    with pytest.raises(RgwotError, match="incomplete"):
+        open_store(tmp_path / "a.zarr")
+
+
+def test_other_settings_are_refused(store: FeatureStore) -> None:
+    assert len(open_store(store.path, {"fps": 2.0, "weights_sha256": "abc"})) == FRAMES
+    with pytest.raises(RgwotError, match=r"S01_Eggs.zarr: made with fps 2.0, expected 5.0; delete it"):
+        open_store(store.path, {"weights_sha256": "abc", "fps": 5.0})
+    with pytest.raises(RgwotError, match="made with size None, expected 168"):
+        open_store(store.path, {"size": 168})
+
+
+def test_the_index_lists_every_store_in_order(tmp_path: Path, maps: np.ndarray) -> None:
+    full = write(tmp_path / "007.zarr", maps[:5])
+    empty = write(tmp_path / "a.b.zarr", maps[:0], status="skipped", reason='"odd", reason')
+    write_index([full, empty], tmp_path / "index.csv")
+    found = pd.read_csv(tmp_path / "index.csv", dtype=str, keep_default_na=False)
+    assert found.to_dict("split")["data"] == [
+        ["007", "ok", "", "5"],
+        ["a.b", "skipped", '"odd", reason', "0"],
+    ]
+    assert list(found.columns) == ["video", "status", "reason", "frames"]
+    with pytest.raises(RgwotError, match="no feature store"):
+        write_index([full, tmp_path / "c.zarr"], tmp_path / "other.csv")
+    assert not (tmp_path / "other.csv").exists()
