@@ -25,7 +25,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 demo: $(READY)
-	snakemake --cores $(CORES) --quiet rules host progress reason -- demo
+	snakemake --cores $(CORES) --quiet host reason -- demo
 	@rgwot show results/tables/demo.csv --yardsticks results/yardsticks/demo/assembly.json --procedures results/keysteps/rgwot/graphcut/demo/assembly/seed0/procedures.csv
 
 test: $(READY)

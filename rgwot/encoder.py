@@ -30,9 +30,9 @@ class _SpatialTaps(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
-        """Convolve ``x`` (n, h, w, I) with ``weight`` (I, 9 O), columns ordered (row, column, output)."""
+        """Convolve ``x`` (n, h, w, I) with ``weight`` (9 O, I), rows ordered (row, column, output)."""
         n, h, w, channels = x.shape
-        taps = (x.reshape(-1, channels) @ weight).view(n, h, w, KERNEL, KERNEL, -1)
+        taps = (x.reshape(-1, channels) @ weight.t()).view(n, h, w, KERNEL, KERNEL, -1)
         padded = torch.zeros(
             n,
             h + 2,
@@ -61,8 +61,8 @@ class _SpatialTaps(torch.autograd.Function):
             ],
             dim=3,
         ).view(n * h * w, -1)
-        input_gradient = (taps @ weight.t()).view(x.shape) if ctx.needs_input_grad[0] else None
-        return input_gradient, x.reshape(-1, channels).t() @ taps
+        input_gradient = (taps @ weight).view(x.shape) if ctx.needs_input_grad[0] else None
+        return input_gradient, taps.t() @ x.reshape(-1, channels)
 
 
 def stack_taps(weight: Tensor, c: int) -> Tensor:
@@ -78,18 +78,18 @@ def stack_taps(weight: Tensor, c: int) -> Tensor:
     Returns
     -------
     Tensor
-        (c I, 9 c O): the block that takes input frame s to output frame t holds the temporal tap s - t + 1,
+        (9 c O, c I): the block that takes input frame s to output frame t holds the temporal tap s - t + 1,
         and zeros where that tap does not exist. Taps that would only meet padding do not appear.
     """
     if weight.ndim != 5 or tuple(weight.shape[2:]) != (KERNEL,) * 3:
         raise ValueError(f"weight has shape {tuple(weight.shape)}; expected (O, I, 3, 3, 3)")
-    nothing = torch.zeros_like(weight[:, :, 0])
-    rows = [
-        torch.stack([weight[:, :, s - t + 1] if abs(s - t) <= 1 else nothing for t in range(c)])
-        for s in range(c)
+    taps = weight.unbind(2)
+    nothing = torch.zeros_like(taps[0])
+    blocks = [
+        torch.stack([taps[s - t + 1] if abs(s - t) <= 1 else nothing for s in range(c)]) for t in range(c)
     ]
-    # (s, t, O, I, row, column) -> (s, I, row, column, t, O)
-    return torch.stack(rows).permute(0, 3, 4, 5, 1, 2).reshape(c * weight.shape[1], -1)
+    # (t, s, O, I, row, column) -> (row, column, t, O, s, I)
+    return torch.stack(blocks).permute(4, 5, 0, 2, 1, 3).reshape(-1, c * weight.shape[1])
 
 
 def convolve(x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -282,10 +282,12 @@ class Encoder(nn.Module):
     def _standardised(self, x: Tensor) -> Tensor:
         """Return (n, c, h, w, C) in the weights' precision, its memory ordered (n, h, w, c, C)."""
         with torch.no_grad():
-            y = x.permute(0, 3, 4, 1, 2).to(self.conv1.weight.dtype, memory_format=torch.contiguous_format)
+            # A copy always: it is changed in place, which saves a large allocation at every step.
+            y = x.permute(0, 3, 4, 1, 2).to(
+                self.conv1.weight.dtype, copy=True, memory_format=torch.contiguous_format
+            )
             if self.input_norm:
-                scale = self.input_std.reciprocal()
-                y = torch.addcmul(-self.input_mean * scale, y, scale)
+                y.sub_(self.input_mean).div_(self.input_std)
             return y.permute(0, 3, 1, 2, 4)
 
 

@@ -80,12 +80,12 @@ def test_bfloat16_convolution_is_close(outputs: int) -> None:
 
 def test_taps_that_meet_padding_only_are_left_out() -> None:
     weight = torch.randn(2, 3, 3, 3, 3)
-    assert stack_taps(weight, 1).shape == (3, 9 * 2)
-    stacked = stack_taps(weight, 3).view(3, 3, 9, 3, 2)
-    assert (stacked[0, :, :, 2] == 0).all()
-    assert (stacked[2, :, :, 0] == 0).all()
+    assert stack_taps(weight, 1).shape == (9 * 2, 3)
+    stacked = stack_taps(weight, 3).view(9, 3, 2, 3, 3)
+    assert (stacked[:, 2, :, 0] == 0).all()
+    assert (stacked[:, 0, :, 2] == 0).all()
     # From frame 0 to frame 1 acts the tap of the past, which nn.Conv3d keeps at index 0.
-    torch.testing.assert_close(stacked[0, :, :, 1], weight[:, :, 0].permute(1, 2, 3, 0).reshape(3, 9, 2))
+    torch.testing.assert_close(stacked[:, 1, :, 0], weight[:, :, 0].permute(2, 3, 0, 1).reshape(9, 2, 3))
 
 
 @pytest.mark.parametrize("c", [1, 2, 3])

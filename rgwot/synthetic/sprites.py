@@ -199,8 +199,15 @@ def draw_table(width: int, height: int, scale: float, light: Field, rng: np.rand
     for _ in range(int(rng.integers(3, 8))):
         centre, radius = rng.uniform([-1.3, -1.0], [1.3, 1.0]), rng.uniform(0.04, 0.12)
         shape = SHAPES[int(rng.integers(len(SHAPES)))]
-        inside = shape((x - centre[0]) / radius, (y - centre[1]) / radius) < 0.0
-        rgb[inside] = colour(rng.random(), rng.uniform(0.2, 0.8), rng.uniform(0.3, 0.9))
+        rows, columns = (
+            slice(
+                max(0, int((c - radius) * scale + side / 2.0)),
+                max(0, int((c + radius) * scale + side / 2.0) + 1),
+            )
+            for c, side in ((centre[1], height), (centre[0], width))
+        )
+        inside = shape((x[rows, columns] - centre[0]) / radius, (y[rows, columns] - centre[1]) / radius) < 0.0
+        rgb[rows, columns][inside] = colour(rng.random(), rng.uniform(0.2, 0.8), rng.uniform(0.3, 0.9))
     slope = rng.normal(0.0, 0.12, 2)
     return _bytes(rgb * light * (1.0 + slope[0] * x + slope[1] * y)[..., None])
 

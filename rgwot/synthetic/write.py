@@ -1,4 +1,4 @@
-"""Writing synthetic datasets: H.264 videos and their annotation files."""
+"""Writing synthetic datasets: videos and their annotation files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from fractions import Fraction
 from multiprocessing import get_context
 from pathlib import Path
+from typing import cast
 
 import av
 from tqdm import tqdm
@@ -21,18 +22,26 @@ from rgwot.synthetic.settings import SynthSettings
 
 __all__ = ["names", "write_dataset", "write_video"]
 
-_FORMATS = {".mp4": "mp4", ".avi": "avi"}
-# One thread, because x264 decides differently with another number; a key frame a second makes seeking cheap.
-_X264 = {"preset": "veryfast", "crf": "25", "g": str(FPS), "threads": "1"}
+# Container, codec and its options per suffix. A key frame a second makes seeking cheap. One thread and
+# no mbtree, because x264 decides differently from run to run otherwise. AVI stores no presentation
+# times: readers then give wrong times for H.264, but right ones for MPEG-4.
+_CODECS = {
+    ".mp4": (
+        "mp4",
+        "libx264",
+        {"preset": "veryfast", "crf": "27", "g": str(FPS), "threads": "1", "x264-params": "mbtree=0"},
+    ),
+    ".avi": ("avi", "mpeg4", {"qmin": "2", "qmax": "6", "b": "2M", "g": str(FPS), "threads": "1"}),
+}
 
 
 def write_video(path: str | os.PathLike[str], scene: Scene) -> int:
-    """Write a scene as H.264 (yuv420p, exactly 30 frames per second); return the number of frames.
+    """Write a scene at exactly 30 frames per second, yuv420p; return the number of frames.
 
     Parameters
     ----------
     path
-        Ends in ``.mp4`` or ``.avi``, in any case.
+        Ends in ``.mp4`` (H.264) or ``.avi`` (MPEG-4), in any case.
     scene
         Frame ``i`` is the scene at ``i / 30`` seconds.
 
@@ -41,19 +50,17 @@ def write_video(path: str | os.PathLike[str], scene: Scene) -> int:
     ValueError
         If the container is another one.
     """
-    container_format = _FORMATS.get(Path(path).suffix.lower())
-    if container_format is None:
-        raise ValueError(f"{path}: cannot write this container; expected {' or '.join(_FORMATS)}")
-    options = dict(_X264)
-    if container_format == "avi":
-        options["bf"] = "0"  # AVI has no presentation times, so frames must be stored in the order shown
+    suffix = Path(path).suffix.lower()
+    if suffix not in _CODECS:
+        raise ValueError(f"{path}: cannot write this container; expected {' or '.join(_CODECS)}")
+    container_format, codec, options = _CODECS[suffix]
     with replacing(path) as temporary, av.open(str(temporary), "w", format=container_format) as container:
-        stream = container.add_stream("libx264", rate=FPS, options=options)
+        stream = cast(av.VideoStream, container.add_stream(codec, rate=FPS, options=options))
         stream.width, stream.height, stream.pix_fmt = scene.width, scene.height, "yuv420p"
         stream.time_base = Fraction(1, FPS)
-        stream.codec_context.thread_count = 1
         for index in range(scene.n_frames):
-            frame = av.VideoFrame.from_ndarray(scene.frame(index, index / FPS), format="rgb24")
+            picture = av.VideoFrame.from_ndarray(scene.frame(index, index / FPS), format="rgb24")
+            frame = picture.reformat(format="yuv420p")
             frame.pts, frame.time_base = index, Fraction(1, FPS)
             container.mux(stream.encode(frame))
         container.mux(stream.encode())

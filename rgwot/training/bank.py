@@ -18,7 +18,7 @@ from rgwot.features.store import FeatureStore, open_store
 logger = logging.getLogger(__name__)
 
 # What all videos of a task must share for one encoder to read them.
-SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "fps")
+SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "size", "fps", "precision")
 # Frames per video that the input statistics are estimated from, evenly spaced.
 STATISTICS_FRAMES = 512
 BLOCK = 256

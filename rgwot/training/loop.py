@@ -23,9 +23,8 @@ from rgwot.training.sampler import Pair, Stream, context_offsets, draw_pair, gen
 
 logger = logging.getLogger(__name__)
 
-# Bytes of one forward pass's largest intermediate, the spatial taps of a convolution: several pairs go
-# through the encoder together as far as this allows. A constant, so that the same settings do the same
-# arithmetic everywhere.
+# On an accelerator as many pairs go through the encoder together as keep its largest intermediate below this.
+# On the CPU a pair already fills the cores: measured, several at once are not faster and take more memory.
 FORWARD_BYTES = 600e6
 
 
@@ -87,6 +86,8 @@ class Trainer:
         Iterations done.
     history
         One record per iteration done.
+    pairs_at_once
+        Pairs in one forward pass; does not change results beyond rounding.
     """
 
     encoder: Encoder
@@ -104,11 +105,20 @@ class Trainer:
         self.optimiser = torch.optim.Adam(
             self.encoder.parameters(), lr=train.lr, weight_decay=train.weight_decay, fused=True
         )
-        _, _, height, width = self.bank.stores[0].shape
-        largest = (
-            2 * train.N * height * width * 9 * self.settings.encoder.c * self.settings.encoder.channels * 4
-        )
-        self.pairs_at_once = int(max(1, min(train.accumulation, FORWARD_BYTES // largest)))
+        self.pairs_at_once = 1
+        if self.bank.device.type != "cpu":
+            _, _, height, width = self.bank.stores[0].shape
+            encoder = self.settings.encoder
+            pair = (
+                2
+                * train.N
+                * encoder.c
+                * height
+                * width
+                * (encoder.channels + self.bank.stores[0].shape[1])
+                * 4
+            )
+            self.pairs_at_once = int(max(1, min(train.accumulation, FORWARD_BYTES // pair)))
 
     def run(self, keep_going: Callable[[Sequence[Record]], bool]) -> None:
         """Train until the last iteration, or until ``keep_going``, called after optimiser steps, says no.

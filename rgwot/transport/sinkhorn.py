@@ -122,8 +122,8 @@ def _best_change(plan: Tensor, rows: Tensor, pass_change: Tensor, p: Tensor, q: 
 
 
 def _semidual_factor(plan: Tensor, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
-    """Cholesky factor of diag(rows) - T diag(1/columns) T^T, and where it failed (non-zero), (B, N, N) and (B,)."""
-    # A constant added to f changes nothing: the outer product fills this null space, the rest is for rounding.
+    """Factor (B, N, N) of diag(rows) - T diag(1/columns) T^T, and where that failed, non-zero, (B,)."""
+    # A constant added to f changes nothing: the outer product fills this null space.
     constant = rows[:, :, None] * rows[:, None, :]
     hessian = torch.baddbmm(constant, plan / columns[:, None, :], plan.transpose(1, 2), alpha=-1)
     hessian.diagonal(dim1=1, dim2=2).add_(rows * (1 + 1e-13))
@@ -132,10 +132,10 @@ def _semidual_factor(plan: Tensor, rows: Tensor, columns: Tensor) -> tuple[Tenso
 
 
 def tangent_part(values: Tensor, plan: Tensor) -> Tensor:
-    r"""Subtract the row and column constants that make T * values a change of plan without change of marginals.
+    r"""Subtract row and column constants so that T * values has row and column sums zero.
 
-    The constants u_i, v_j minimise :math:`\sum_{ij} T_{ij} (A_{ij} - u_i - v_j)^2`; what is left of a gradient A is
-    its part along the transport polytope.
+    The constants u_i, v_j minimise :math:`\sum_{ij} T_{ij} (A_{ij} - u_i - v_j)^2`; what is left of a
+    gradient A is its part along the transport polytope.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class _Stopped(Exception):
 
 
 class FrameReader:
-    """Iterator over batches ``(indices, frames)`` of one video; also a context manager; safe to share by threads.
+    """Iterator over batches ``(indices, frames)`` of one video, a context manager, safe to share by threads.
 
     ``indices`` is ``(b,)`` int64 into the times asked for, in order and without gaps; ``frames`` is
     ``(b, size, size, 3)`` uint8 RGB, upright, the whole picture squashed to a square. A file that ends early

@@ -152,9 +152,10 @@ def test_a_job_that_died_before_moving_the_store_resumes(
     video: Path, whole: Path, backbone: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = tmp_path / "a.zarr"
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="killed"):
+    with monkeypatch.context() as patch:
         die_before_moving(patch)
-        extract(video, output, SETTINGS, backbone=backbone)
+        with pytest.raises(OSError, match="killed"):
+            extract(video, output, SETTINGS, backbone=backbone)
     assert not output.exists()
     monkeypatch.setattr(Extraction, "_decode", lambda *_: pytest.fail("decoded again"))
     extract(video, output, SETTINGS, backbone=backbone)
@@ -171,9 +172,10 @@ def test_unfinished_work_of_other_settings_or_another_file_is_thrown_away(
         settings = SETTINGS.model_copy(update={"fps": 15.0})
     else:
         source = write_video(tmp_path / "a.mp4", FRAMES, 25)
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="killed"):
+    with monkeypatch.context() as patch:
         die_before_moving(patch)
-        extract(source, output, settings, backbone=backbone)
+        with pytest.raises(OSError, match="killed"):
+            extract(source, output, settings, backbone=backbone)
     assert len(side_folders(output)) == 1
     extract(video, output, SETTINGS, backbone=backbone)
     assert files(output) == files(whole)

@@ -116,19 +116,18 @@ def test_native_frames_equal_seconds_times_the_rate(task: Path, settings: Make, 
 
 
 @pytest.mark.parametrize("mode", ["joint", "per_video"])
-def test_pairs_in_one_forward_pass_equal_pairs_one_by_one(
-    task: Path, settings: Make, monkeypatch: pytest.MonkeyPatch, mode: str
-) -> None:
+def test_pairs_in_one_forward_pass_equal_pairs_one_by_one(task: Path, settings: Make, mode: str) -> None:
     bank = FeatureBank(open_stores(task, task.parent), 1.0)
     chosen = settings(encoder__batch_norm=mode, encoder__dropout=0.2)
     histories = []
-    for size in (600e6, 1.0):
-        monkeypatch.setattr("rgwot.training.loop.FORWARD_BYTES", size)
-        trainer = Trainer(build_encoder(chosen, 0, bank, "random")[0], bank, chosen, 0)
-        assert trainer.pairs_at_once == (4 if size > 1 else 1)
+    for pairs_at_once in (1, 3, 4):
+        # In float32 Adam makes much of the rounding of tiny gradients.
+        trainer = Trainer(build_encoder(chosen, 0, bank, "random")[0].double(), bank, chosen, 0)
+        trainer.pairs_at_once = pairs_at_once
         trainer.run(lambda records: True)
         histories.append([record[1:4] for record in trainer.history])
-    np.testing.assert_allclose(*histories, rtol=2e-4)
+    np.testing.assert_allclose(histories[0], histories[1], rtol=1e-8)
+    np.testing.assert_allclose(histories[0], histories[2], rtol=1e-8)
 
 
 @pytest.mark.parametrize("memory_gb", [1.0, 1e-9])

@@ -9,8 +9,9 @@ import ot
 import pytest
 import torch
 from numpy.typing import NDArray
-from rgwot.transport import solve, structure_matrix_x, structure_matrix_y
 from scipy.optimize import minimize
+
+from rgwot.transport import solve, structure_matrix_x, structure_matrix_y
 
 Array = NDArray[np.float64]
 
@@ -35,12 +36,13 @@ def test_two_by_two_against_a_grid(alpha: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     cost, p, q = rng.uniform(0, 2, (2, 2)), np.array([0.4, 0.6]), np.array([0.3, 0.7])
     # Entries next to 0 and next to 0.3 are resolved alike.
-    t, rest = 0.3 / (1 + np.exp(-np.linspace(-30, 30, 200_001))), 0.3 / (1 + np.exp(np.linspace(-30, 30, 200_001)))
+    logit = np.linspace(-16, 16, 200_001)
+    t, rest = 0.3 / (1 + np.exp(-logit)), 0.3 / (1 + np.exp(logit))
     plans = np.stack([np.stack([t, 0.1 + rest], -1), np.stack([rest, 0.3 + t], -1)], -2)
     values = objective(cost, alpha, 0.15, 1.0)(plans)
     result = solve(
-        torch.from_numpy(cost)[None], alpha=alpha, epsilon=0.15, r=1.0, p=torch.from_numpy(p), q=torch.from_numpy(q),
-        tolerance=1e-12, max_iterations=2000,
+        torch.from_numpy(cost)[None], alpha=alpha, epsilon=0.15, r=1.0, tolerance=1e-12, max_iterations=2000,
+        p=torch.from_numpy(p), q=torch.from_numpy(q),
     )  # fmt: skip
     assert result.converged.all()
     minima = np.flatnonzero((values[1:-1] < values[:-2]) & (values[1:-1] < values[2:])) + 1
@@ -50,6 +52,7 @@ def test_two_by_two_against_a_grid(alpha: float, seed: int) -> None:
     assert values[nearest] == pytest.approx(result.objective.item(), abs=1e-9)
     if alpha < 0.2:
         assert len(minima) == 1
+        assert values.min() == values[nearest]
 
 
 @pytest.mark.parametrize(("alpha", "epsilon"), [(0.05, 0.07), (0.3, 0.07), (0.5, 0.2)])
@@ -77,7 +80,9 @@ def test_three_by_three_against_many_starts(alpha: float, epsilon: float, seed: 
             )
             start = search.x
         found.append(search.fun)
-    result = solve(torch.from_numpy(cost)[None], alpha=alpha, epsilon=epsilon, r=r, tolerance=1e-10, max_iterations=2000)
+    result = solve(
+        torch.from_numpy(cost)[None], alpha=alpha, epsilon=epsilon, r=r, tolerance=1e-10, max_iterations=2000
+    )
     assert result.converged.all()
     assert np.abs(np.array(found) - result.objective.item()).min() < 1e-6
     if alpha < 0.1:
@@ -94,10 +99,12 @@ def test_pot_with_the_square_loss(alpha: float, seed: int) -> None:
     x = structure_matrix_x(n, r, dtype=torch.float64).numpy()
     y = structure_matrix_y(m, r, dtype=torch.float64).numpy()
     expected = ot.gromov.entropic_fused_gromov_wasserstein(
-        cost, x, -y / 2, p, q, "square_loss", epsilon=epsilon, symmetric=True, alpha=alpha, max_iter=5000, tol=1e-13,
-        numItermax=10_000, stopThr=1e-13,
+        cost, x, -y / 2, p, q, "square_loss", epsilon=epsilon, symmetric=True, alpha=alpha,
+        max_iter=5000, tol=1e-13, numItermax=10_000, stopThr=1e-13,
     )  # fmt: skip
-    result = solve(torch.from_numpy(cost)[None], alpha=alpha, epsilon=epsilon, r=r, tolerance=1e-12, max_iterations=5000)
+    result = solve(
+        torch.from_numpy(cost)[None], alpha=alpha, epsilon=epsilon, r=r, tolerance=1e-12, max_iterations=5000
+    )
     value = objective(cost, alpha, epsilon, r)
     assert float(value(expected)) == pytest.approx(result.objective.item(), abs=1e-8)
     np.testing.assert_allclose(result.plan[0].numpy(), expected, atol=1e-6)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+
 from rgwot.transport import cosine_cost, relative_positions, temporal_prior
 
 

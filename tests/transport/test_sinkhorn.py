@@ -6,8 +6,9 @@ import numpy as np
 import ot
 import pytest
 import torch
-from rgwot.transport import sinkhorn
 from torch import Tensor
+
+from rgwot.transport import sinkhorn
 
 
 def problem(seed: int, batch: int = 3, n: int = 7, m: int = 5) -> tuple[Tensor, Tensor, Tensor]:

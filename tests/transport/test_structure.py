@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from rgwot.transport import (
     smallest_active_radius,
     structure_matrix_x,
@@ -15,7 +16,15 @@ from rgwot.transport import (
 
 @pytest.mark.parametrize(
     ("n", "r", "a"),
-    [(33, 0.02, 0), (33, 1 / 33, 1), (33, 2 / 33, 2), (33, 0.06, 1), (5, 0.25, 1), (50, 0.02, 1), (100, 0.29, 29)],
+    [
+        (33, 0.02, 0),
+        (33, 1 / 33, 1),
+        (33, 2 / 33, 2),
+        (33, 0.06, 1),
+        (5, 0.25, 1),
+        (50, 0.02, 1),
+        (100, 0.29, 29),
+    ],
 )
 def test_radius_counts_whole_frames_whatever_the_rounding(n: int, r: float, a: int) -> None:
     assert structure_radius(n, r) == a

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import torch
+
 from rgwot.transport import add_virtual_frame, drop_unmatched, matched_frames, remove_virtual_frame
 
 

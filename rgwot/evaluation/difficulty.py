@@ -1,0 +1,61 @@
+"""How hard a task is on its raw features: the stage behind ``rgwot yardsticks``."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from rgwot.datasets.manifest import read_manifest, read_segments
+from rgwot.evaluation.labels import truth_labels
+from rgwot.evaluation.yardsticks import kmeans_yardstick, largest_step_share, probe_yardstick
+from rgwot.files import write_json
+
+
+def measure(
+    index_csv: str | os.PathLike[str],
+    manifest_csv: str | os.PathLike[str],
+    annotations_csv: str | os.PathLike[str],
+    output_json: str | os.PathLike[str],
+    K: int,
+) -> dict[str, float | int]:
+    """Measure both yardsticks on the annotated videos of a task and write them as JSON.
+
+    Parameters
+    ----------
+    index_csv
+        Feature index; the stores lie beside it.
+    manifest_csv, annotations_csv
+        The videos of the task and their segments; only videos with status ``ok`` are used.
+    output_json
+        ``kmeans_f1``, ``probe_accuracy``, ``largest_step_share``, ``K``, ``n_videos``, ``n_frames``.
+    K
+        Number of clusters of k-means.
+    """
+    from rgwot.features.store import open_store
+
+    manifest, segments = read_manifest(Path(manifest_csv)), read_segments(Path(annotations_csv))
+    maps, labels = [], []
+    for video in manifest.video[manifest.status == "ok"]:
+        store = open_store(Path(index_csv).parent / f"{video}.zarr")
+        if len(store) == 0:
+            continue
+        own = segments[segments.video == video]
+        # Sample i was taken at i / fps, so the sampling rate plays the part of the native one.
+        rate = Fraction(str(store.attributes["fps"]))
+        frames = np.arange(len(store), dtype=np.int64)
+        maps.append(store.read())
+        labels.append(truth_labels(own.start_s, own.end_s, own.key_step, frames, rate, "exact"))
+    pooled = [video.astype(np.float32).mean(axis=(2, 3)) for video in maps]
+    found: dict[str, float | int] = {
+        **kmeans_yardstick(pooled, labels, K),
+        **probe_yardstick(maps, labels),
+        **largest_step_share(labels),
+        "K": K,
+        "n_videos": len(maps),
+        "n_frames": sum(map(len, labels)),
+    }
+    write_json(found, output_json)
+    return found

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rgwot.evaluation.yardsticks import kmeans_yardstick, largest_step_share, max_pool, probe_yardstick
+
+
+def labels_of(rng: np.random.Generator, n_videos: int, T: int, K: int) -> list[np.ndarray]:
+    return [rng.integers(0, K + 1, T) for _ in range(n_videos)]
+
+
+def test_kmeans_on_separate_points_is_perfect_and_on_one_point_is_the_largest_share():
+    rng = np.random.default_rng(0)
+    labels = labels_of(rng, 3, 60, 3)
+    # Background sits on top of step 1, so that three clusters suffice.
+    pooled = [np.eye(4)[np.maximum(label, 1)] * 10 + rng.normal(0, 0.01, (60, 4)) for label in labels]
+    assert kmeans_yardstick(pooled, labels, 3)["kmeans_f1"] == 1.0
+    order = rng.permutation(np.concatenate(labels))
+    noise = [np.full((60, 4), 1.0) + rng.normal(0, 1e-3, (60, 4)) for _ in labels]
+    assert order.size == 180
+    assert kmeans_yardstick(noise, labels, 3)["kmeans_f1"] < 0.5
+
+
+def test_kmeans_counts_unmatched_frames_as_wrong():
+    labels = [np.array([1, 1, 1, 2, 2, 0])]
+    pooled = [np.array([[0.0], [0.0], [5.0], [5.0], [5.0], [9.0]])]
+    # Clusters {0}, {5}, {9}; the best matching gets two of step 1 and two of step 2 out of five.
+    assert kmeans_yardstick(pooled, labels, 3)["kmeans_f1"] == pytest.approx(4 / 5)
+
+
+def test_probe_learns_what_is_there_and_nothing_else():
+    rng = np.random.default_rng(1)
+    labels = labels_of(rng, 4, 80, 3)
+    maps = []
+    for label in labels:
+        video = rng.normal(0, 1, (80, 6, 7, 7)) + rng.normal(0, 1, (1, 6, 1, 1))
+        for step in range(1, 4):
+            video[label == step, step, 2 * step - 1, 3] += 8.0
+        maps.append(video.astype(np.float16))
+    assert probe_yardstick(maps, labels)["probe_accuracy"] > 0.95
+    shuffled = [rng.permutation(label) for label in labels]
+    assert probe_yardstick(maps, shuffled)["probe_accuracy"] < 0.5
+
+
+def test_probe_in_the_span_of_the_frames_equals_the_full_fit():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(2)
+    labels = [rng.integers(1, 4, 25) for _ in range(2)]
+    maps = [rng.normal(0, 1, (25, 30, 3, 3)) + label[:, None, None, None] * 0.2 for label in labels]
+    right = 0
+    for train, held in ((0, 1), (1, 0)):
+        rows = [m.astype(np.float32).reshape(25, -1) for m in maps]
+        scaler = StandardScaler().fit(rows[train])
+        model = LogisticRegression(C=1.0, max_iter=5000, tol=1e-8).fit(
+            scaler.transform(rows[train]), labels[train]
+        )
+        right += int((model.predict(scaler.transform(rows[held])) == labels[held]).sum())
+    assert probe_yardstick(maps, labels)["probe_accuracy"] == pytest.approx(right / 50, abs=0.021)
+
+
+def test_max_pool_cells_are_those_of_adaptive_pooling():
+    torch = pytest.importorskip("torch")
+    maps = np.random.default_rng(3).normal(size=(2, 5, 7, 11)).astype(np.float32)
+    expected = torch.nn.functional.adaptive_max_pool2d(torch.from_numpy(maps), 3).numpy()
+    np.testing.assert_array_equal(max_pool(maps, 3), expected)
+    with pytest.raises(ValueError, match="3 x 3"):
+        max_pool(maps[:, :, :2], 3)
+
+
+def test_largest_step_share_ignores_background():
+    assert largest_step_share([np.array([0, 0, 0, 1]), np.array([2, 2, 1, 2, 3])]) == {
+        "largest_step_share": pytest.approx(3 / 6)
+    }
+    with pytest.raises(ValueError, match="background only"):
+        largest_step_share([np.zeros(3, dtype=int)])
+
+
+def test_yardsticks_refuse_features_and_labels_of_different_length():
+    with pytest.raises(ValueError, match=r"\[3\].*\[2\]"):
+        kmeans_yardstick([np.zeros((3, 2))], [np.ones(2, dtype=int)], 2)
+    with pytest.raises(ValueError, match="at least 2 to leave one out"):
+        probe_yardstick([np.zeros((3, 2, 3, 3))], [np.array([1, 2, 1])])

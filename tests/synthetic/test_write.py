@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections import defaultdict
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from rgwot.datasets.registry import facts
+from rgwot.errors import RgwotError
+from rgwot.synthetic.ground_truth import Segment, Timeline, statistics
+from rgwot.synthetic.looks import step_names, task_look
+from rgwot.synthetic.plan import annotation, names, plan
+from rgwot.synthetic.scenes import Scene
+from rgwot.synthetic.settings import SynthSettings
+from rgwot.synthetic.write import write_dataset, write_video
+
+SMALL = SynthSettings(n_videos=2, min_s=2.0, max_s=3.0, K=4, seed=3)
+
+
+def read(text: str) -> list[Segment]:
+    return [
+        Segment(float(start), float(end), int(label.split(" ")[0].rstrip(".")))
+        for start, end, label in csv.reader(text.splitlines())
+    ]
+
+
+def digests(root: Path, pattern: str) -> dict[str, str]:
+    return {
+        str(p.relative_to(root)): hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in sorted(root.rglob(pattern))
+    }
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_levels_hold_in_the_annotation_texts(seed):
+    settings = SynthSettings(n_videos=20, seed=seed)
+    videos = plan(settings)
+    tables = [read(annotation(video, step_names(task_look(video.K, video.look_seed)))) for video in videos]
+    found = statistics(tables, [video.timeline.duration_s for video in videos], 7)
+    assert found.foreground == pytest.approx(0.38, abs=0.03)
+    assert found.missing == pytest.approx(0.12, abs=0.03)
+    assert found.repeated == pytest.approx(0.49, abs=0.03)
+    assert found.order_distance == pytest.approx(0.13, abs=0.03)
+    seen = defaultdict(set)
+    for number, table in enumerate(tables):
+        for segment in table:
+            seen[segment.key_step].add(number)
+    assert set(seen) == set(range(1, 8))
+    assert min(len(videos) for videos in seen.values()) >= 2
+
+
+def test_the_same_seed_writes_the_same_bytes(tmp_path):
+    for name, jobs in (("one", 1), ("two", 2)):
+        paths = write_dataset(SMALL, tmp_path / name, jobs=jobs)
+        assert [path.stem for path in paths] == names(SMALL) == ["assembly_01", "assembly_02"]
+        assert all(path.is_file() for path in paths)
+    assert digests(tmp_path / "one", "*.csv") == digests(tmp_path / "two", "*.csv")
+    assert digests(tmp_path / "one", "*.mp4") == digests(tmp_path / "two", "*.mp4")
+    left = {p.suffix for p in tmp_path.rglob("*") if p.is_file()}
+    assert left == {".csv", ".mp4"}
+    other = [annotation(v, ["a"] * 4) for v in plan(SMALL.model_copy(update={"seed": 4}))]
+    assert other != [annotation(v, ["a"] * 4) for v in plan(SMALL)]
+
+
+@pytest.mark.parametrize(("suffix", "codec"), [(".mp4", "h264"), (".MP4", "h264"), (".avi", "mpeg4")])
+def test_videos_have_thirty_frames_per_second_and_the_right_times(tmp_path, suffix, codec):
+    scene = Scene(task_look(3, 0), Timeline(2.5, (Segment(0.5, 1.5, 2),)), 0)
+    path = tmp_path / f"clip{suffix}"
+    assert write_video(path, scene) == 75
+    with av.open(str(path)) as container:
+        stream = container.streams.video[0]
+        assert stream.codec_context.name == codec
+        assert stream.average_rate == Fraction(30)
+        assert (stream.width, stream.height, stream.pix_fmt) == (320, 240, "yuv420p")
+        frames = list(container.decode(stream))
+    assert len(frames) == 75
+    assert [frame.time for frame in frames] == pytest.approx([i / 30 for i in range(75)], abs=1e-6)
+    assert sum(frame.key_frame for frame in frames) >= 3
+    decoded = frames[30].to_ndarray(format="rgb24").astype(float)
+    assert np.abs(decoded - scene.frame(30, 1.0)).mean() < 12.0
+
+
+def test_other_containers_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"\.mp4 or \.avi"):
+        write_video(tmp_path / "clip.webm", Scene(task_look(2, 0), Timeline(1.0, ()), 0))
+
+
+def test_egoprocel_tree_has_the_true_names():
+    videos = plan(SynthSettings(layout="egoprocel", n_videos=3, min_s=4.0, max_s=6.0))
+    assert len(videos) == 48
+    tasks = list(dict.fromkeys(video.task for video in videos))
+    assert len(tasks) == 16
+    for video in videos:
+        dataset, task = video.task.split("/")
+        assert video.K == facts(dataset, task).K
+    placed = {video.place.video: video for video in videos}
+    assert len(placed) == len(videos)
+    for expected, described in {
+        "videos/EGTEA_Gaze+/OP01-R03-BaconAndEggs.mp4": (
+            "annotations/EGTEA_Gaze+/BaconAndEggs/OP01-R03-BaconAndEggs.csv"
+        ),
+        "videos/EPIC-Tents/01/01.tent.090617.gopro.MP4": (
+            "annotations/EPIC-Tents/01.tent.090617.gopro.egoprocel.ann.csv"
+        ),
+        "videos/MECCANO/0003.mp4": "annotations/MECCANO/0003.csv",
+        "videos/pc_assembly/Head_5.mp4": "annotations/pc_assembly/Head_5.csv",
+        "videos/pc_disassembly/Head_6.mp4": "annotations/pc_disassembly/Head_6.csv",
+    }.items():
+        assert placed[expected].place.annotation == described
+    cmu = [video.place.video for video in videos if video.task == "cmu_mmac/Eggs"]
+    assert cmu[0].startswith("videos/CMU-MMAC/Eggs/S07_Eggs_Video/S07_Eggs_7150991-")
+    labels = {
+        video.task: next(csv.reader(annotation(video, ["stir the pot"] * video.K).splitlines()))[2]
+        for video in videos
+    }
+    assert labels["egtea_gaze/Pizza"].split(" ")[0].endswith(".")
+    assert labels["meccano/meccano"].count(",") == 2
+    eggs = {s.key_step for v in videos if v.task == "cmu_mmac/Eggs" for s in read(annotation(v, ["x"] * 8))}
+    assert eggs == {1, 2, 3, 4, 5, 6, 7, 9}
+
+
+def test_every_task_has_as_many_names_as_published():
+    for task, n_videos in [("meccano/meccano", 17), ("epic_tents/tent", 29), ("egtea_gaze/PastaSalad", 19)]:
+        settings = SynthSettings(layout="egoprocel", tasks=(task,), n_videos=n_videos)
+        assert len(set(names(settings))) == n_videos
+        with pytest.raises(RgwotError, match=f"{task} has {n_videos} videos"):
+            names(settings.model_copy(update={"n_videos": n_videos + 1}))
+
+
+def test_a_task_is_the_same_whatever_is_beside_it():
+    alone = plan(SMALL.model_copy(update={"tasks": ("b",)}))
+    beside = plan(SMALL.model_copy(update={"tasks": ("a", "b")}))
+    assert alone == beside[2:]
+    assert beside[0].timeline != beside[2].timeline
+
+
+def test_human_driver_writes_recipes():
+    videos = plan(SynthSettings(driver="captaincook4d", recipe=17, n_videos=8))
+    assert len(videos) == 8
+    with pytest.raises(RgwotError, match=r"synth\.recipe: recipe 6"):
+        plan(SynthSettings(driver="captaincook4d", recipe=6))
+    with pytest.raises(RgwotError, match="recipe 10 has 12 recordings"):
+        plan(SynthSettings(driver="captaincook4d", recipe=10, n_videos=13))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"min_s": 50.0, "max_s": 40.0}, "max_s = 40"),
+        ({"tasks": ("a", "a")}, "twice"),
+        ({"driver": "captaincook4d", "K": 9}, "K = 7"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_settings_that_contradict_themselves(values, message):
+    with pytest.raises(ValidationError, match=message):
+        SynthSettings(**values)
+
+
+def test_unknown_task_names_the_nearest():
+    with pytest.raises(RgwotError, match=r"did you mean 'cmu_mmac/Brownie'"):
+        names(SynthSettings(layout="egoprocel", tasks=("cmu_mmac/Brownies",)))
