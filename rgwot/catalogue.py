@@ -7,7 +7,9 @@ Directories are walked once per requested dataset, and nothing is opened.
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -21,13 +23,15 @@ from rgwot.datasets.base import Found, VideoEntry, too_few_videos
 from rgwot.datasets.finding import find
 from rgwot.datasets.names import video_id
 from rgwot.errors import RgwotError, nearest
-from rgwot.experiments import FAMILIES, Experiments, split_id
+from rgwot.experiments import Experiments, split_id
+from rgwot.methods import FAMILIES
 from rgwot.reporting.spec import Table, find_table, load_tables
 from rgwot.synthetic.layouts import Place, task_places
 from rgwot.synthetic.settings import SynthSettings
 
 #: A pair of distinct videos is the least that can be aligned.
 MIN_VIDEOS = 2
+NVIDIA_DEVICE = Path("/dev/nvidia0")
 
 _TARGET = re.compile(
     r"results/(?:"
@@ -48,6 +52,14 @@ def synth_settings(text: str, told: Mapping[str, Any]) -> SynthSettings:
         raise RgwotError(f"--settings: found {text!r}, expected a JSON object ({error})") from None
     except ValidationError as error:
         raise RgwotError(f"synth: {describe(error)}") from None
+
+
+def own_commands_first() -> None:
+    """Let jobs find the ``rgwot`` of the environment that Snakemake runs in, activated or not.
+
+    A conda environment that a rule brings is put in front of it.
+    """
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
 class Catalogue:
@@ -87,6 +99,11 @@ class Catalogue:
         """Return a table by its id, or say which are known."""
         return find_table(self.tables, table)
 
+    def gpus(self) -> int:
+        """Return how many GPUs a training job asks for: none when the configuration or the machine has none."""
+        wanted = self.config.device
+        return int(wanted == "cuda" or (wanted == "auto" and NVIDIA_DEVICE.exists()))
+
     def root(self, dataset: str) -> Path:
         """Return the folder of a dataset."""
         return self.config.root_of(dataset)
@@ -102,12 +119,13 @@ class Catalogue:
             return None
         if entry.synth.layout != entry.layout:
             raise RgwotError(
-                f"datasets.{dataset}: layout {entry.layout!r} but synth.layout {entry.synth.layout!r}; expected the same"
+                f"datasets.{dataset}: layout {entry.layout!r}, synth.layout {entry.synth.layout!r}; expected the same"
             )
         expected = Path(f"results/synthetic/{dataset}")
         if self.root(dataset) != expected:
             raise RgwotError(
-                f"datasets.{dataset}.root: found {str(self.root(dataset))!r}, expected {str(expected)!r} beside a synth block"
+                f"datasets.{dataset}.root: found {str(self.root(dataset))!r}; "
+                f"expected {str(expected)!r} beside a synth block"
             )
         return {places.task.removeprefix(f"{dataset}/"): places.places for places in task_places(entry.synth)}
 
@@ -193,9 +211,7 @@ class Catalogue:
             return synth.K
         return registry.key_steps(self.config.dataset(dataset).subset or dataset, task)
 
-    def _settings_json(
-        self, blocks: tuple[str, ...], dataset: str, task: str, method: str, decoder: str | None
-    ) -> str:
+    def _settings_json(self, blocks: tuple[str, ...], dataset: str, task: str, method: str, decoder: str | None) -> str:
         """Return the named blocks of the resolved settings as JSON, ``K: gt`` resolved to a number."""
         settings = self.experiments.settings(method, decoder, dataset).model_dump(by_alias=True)
         K = settings["decode"]["K"]

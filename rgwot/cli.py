@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 
@@ -48,21 +48,29 @@ def settings_option(function: F) -> F:
         "--settings",
         default="{}",
         metavar="JSON",
-        help="Blocks of settings as one JSON object, such as '{\"ot\": {\"alpha\": 0.5}}'. Default: all defaults.",
+        help='Blocks of settings as one JSON object, such as \'{"ot": {"alpha": 0.5}}\'. Default: all defaults.',
     )(function)
 
 
 def seed_option(function: F) -> F:
     """Add ``--seed``."""
     return click.option(
-        "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of everything drawn at random."
+        "--seed",
+        default=0,
+        show_default=True,
+        type=click.IntRange(0),
+        help="Seed of everything drawn at random.",
     )(function)
 
 
 def threads_option(function: F) -> F:
     """Add ``--threads``."""
     return click.option(
-        "--threads", default=1, show_default=True, type=click.IntRange(1), help="CPU threads. Does not change results."
+        "--threads",
+        default=1,
+        show_default=True,
+        type=click.IntRange(1),
+        help="CPU threads. Does not change results.",
     )(function)
 
 
@@ -87,7 +95,7 @@ def read_settings(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise RgwotError(f"--settings: found {text!r}, expected a JSON object of blocks ({error})") from None
     if not isinstance(content, dict) or not all(isinstance(block, dict) for block in content.values()):
-        raise RgwotError(f"--settings: found {text!r}, expected a JSON object of blocks such as {{\"ot\": {{}}}}")
+        raise RgwotError(f'--settings: found {text!r}, expected a JSON object of blocks such as {{"ot": {{}}}}')
     for block in content:
         if block not in BLOCKS:
             raise RgwotError(f"--settings: unknown block {block!r}; {nearest(block, BLOCKS)}")
@@ -171,13 +179,23 @@ def manifest(output: Path, dataset: str, task: str, options: str, annotations: P
 @click.option("--root", required=True, type=Folder, help="Root of the dataset; paths of the manifest start there.")
 @click.option("--video", required=True, help="Video id of the manifest.")
 @click.option(
-    "--on-bad-video", default="fail", type=click.Choice(["fail", "skip"]), help="skip writes an empty store instead."
+    "--on-bad-video",
+    default="fail",
+    type=click.Choice(["fail", "skip"]),
+    help="skip writes an empty store instead.",
 )
 @settings_option
 @threads_option
 @device_option
 def extract(
-    output: Path, manifest: Path, root: Path, video: str, on_bad_video: str, settings: str, threads: int, device: str
+    output: Path,
+    manifest: Path,
+    root: Path,
+    video: str,
+    on_bad_video: Literal["fail", "skip"],
+    settings: str,
+    threads: int,
+    device: str,
 ) -> None:
     """Decode a video, run the frozen backbone, write the features into OUTPUT (Zarr)."""
     from rgwot.features.extract import extract_video
@@ -203,27 +221,27 @@ def index(output: Path, stores: tuple[Path, ...]) -> None:
 @click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
 @settings_option
 @seed_option
-@threads_option
 @device_option
-def train(output: Path, index: Path, settings: str, seed: int, threads: int, device: str) -> None:
+def train(output: Path, index: Path, settings: str, seed: int, device: str) -> None:
     """Train one encoder on the features of a task; writes OUTPUT (model.pt) and history.csv beside it."""
     from rgwot.training import train as run
 
-    run(index, index.parent, output.parent, read_settings(settings), seed, device=device, threads=threads)
+    run(index, index.parent, output.parent, read_settings(settings), seed, device=device)
 
 
 @cli.command()
 @click.argument("output", type=Folder)
 @click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
 @click.option("--model", type=Folder, help="Trained model. Left out: raw features, averaged over space.")
+@click.option("--method", default="raw", show_default=True, help="Method id to record beside the embeddings.")
 @seed_option
 @threads_option
 @device_option
-def embed(output: Path, index: Path, model: Path | None, seed: int, threads: int, device: str) -> None:
+def embed(output: Path, index: Path, model: Path | None, method: str, seed: int, threads: int, device: str) -> None:
     """Embed every video of a task into OUTPUT (Zarr)."""
     from rgwot.embedding import embed as run
 
-    run(index, index.parent, model, output, seed=seed, device=device, threads=threads)
+    run(index, index.parent, model, output, method=method, seed=seed, device=device, threads=threads)
 
 
 @cli.command()
@@ -237,7 +255,8 @@ def decode(
     output: Path, embeddings: Path | None, manifest: Path | None, decoder: str, settings: str, seed: int
 ) -> None:
     """Find key steps and their order; writes OUTPUT (segments.csv) and its companions beside it."""
-    from rgwot.experiments import DECODERS, split_id
+    from rgwot.experiments import split_id
+    from rgwot.methods import DECODERS
 
     name = split_id(decoder)[0]
     if (embeddings is None) == (manifest is None):
@@ -250,7 +269,7 @@ def decode(
 
         resolved = read_settings(settings)
         decode_trivial(manifest, output.parent, name, key_steps(resolved), seed, stride=resolved.evaluation.stride)
-    else:
+    elif embeddings is not None:
         from rgwot.keysteps.decode import decode as run
 
         run(embeddings, output.parent, name, read_settings(settings), seed)
@@ -324,22 +343,22 @@ def table(output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None)
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
 @click.option("--annotations", required=True, type=Folder, help="Annotated segments of the task.")
 @click.option(
-    "--segments", required=True, multiple=True, metavar="LABEL=PATH", help="Predicted segments; once per row of bars."
+    "--segments",
+    required=True,
+    multiple=True,
+    metavar="LABEL=PATH",
+    help="Predicted segments; once per row of bars.",
 )
 @click.option("--title", default="", help="Title: dataset, task, seed, settings.")
 @click.option("--videos", default=4, show_default=True, type=click.IntRange(1), help="How many videos are drawn.")
-def plot(
-    output: Path, manifest: Path, annotations: Path, segments: tuple[str, ...], title: str, videos: int
-) -> None:
+def plot(output: Path, manifest: Path, annotations: Path, segments: tuple[str, ...], title: str, videos: int) -> None:
     """Draw key steps over time, ground truth above predictions, into OUTPUT (PDF, and PNG beside it)."""
     import pandas as pd
 
     from rgwot.datasets.manifest import read_manifest
     from rgwot.reporting.figures import labels_and_paths, save, segment_bars
 
-    predictions = {
-        label: pd.read_csv(path, dtype={"video": str}) for label, path in labels_and_paths(segments).items()
-    }
+    predictions = {label: pd.read_csv(path, dtype={"video": str}) for label, path in labels_and_paths(segments).items()}
     truth = pd.read_csv(annotations, dtype={"video": str})
     save(segment_bars(read_manifest(manifest), truth, predictions, title, videos), output)
 

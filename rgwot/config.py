@@ -54,13 +54,17 @@ class TransportSettings(Block):
     alpha: Annotated[float, Field(ge=0, lt=1)] = Field(0.3, description="weight of the structural term; paper")
     epsilon: Positive = Field(0.07, description="weight of the entropy; paper")
     rho: NonNegative = Field(0.35, description="weight of the temporal prior; paper")
-    r: Annotated[float, Field(gt=0, le=1)] = Field(0.02, description="radius of the structural prior, share of N; paper")
+    r: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.02, description="radius of the structural prior, share of N; paper"
+    )
     zeta: NonNegative = Field(0.5, description="cost (or threshold) of the virtual frame; paper")
     solver: Literal["converged", "parity"] = Field(
-        "converged", description="converged: log domain, 2 alpha gradient; parity: the public code's 25 x 1 passes"
+        "converged",
+        description="converged: log domain, 2 alpha gradient; parity: the public code's 25 x 1 passes",
     )
     virtual: Literal["cost", "threshold", "none"] = Field(
-        "cost", description="virtual frame as a row and column of constant cost, as a threshold on the plan, or none"
+        "cost",
+        description="virtual frame as a row and column of constant cost, as a threshold on the plan, or none",
     )
     max_iterations: Count = Field(100, description="outer iterations of the converged solver at most")
     tolerance: Positive = Field(1e-6, description="marginal error of the converged plan, relative")
@@ -105,7 +109,8 @@ class EncoderSettings(Block):
         "joint", description="statistics over the pair, or per video as two GPUs under DataParallel give"
     )
     input_norm: Literal["auto", "channel", "none"] = Field(
-        "auto", description="standardise features per channel; auto: only when the backbone's weights are random"
+        "auto",
+        description="standardise features per channel; auto: only when the backbone's weights are random",
     )
 
 
@@ -117,7 +122,10 @@ class TrainSettings(Block):
     accumulation: Count = Field(4, description="iterations per optimiser step; public code")
     lr: Positive = Field(1e-4, description="learning rate of Adam; paper")
     weight_decay: NonNegative = Field(1e-5, description="coupled L2 weight decay; paper")
-    precision: Literal["float32", "bfloat16"] = Field("float32", description="arithmetic of the encoder")
+    precision: Literal["float32", "bfloat16", "auto"] = Field(
+        "float32", description="arithmetic of the convolutions; auto: bfloat16 where the processor has it"
+    )
+    threads: Count = Field(4, description="CPU threads of one training; fixed, because they change rounding")
     memory_gb: Positive = Field(8.0, description="features held in memory when they fit, else read per step")
 
 
@@ -195,7 +203,9 @@ class DatasetSettings(Block):
     def options(self) -> dict[str, Any]:
         """Return what the entry says to its layout, as plain values."""
         return self.model_dump(
-            include={"view", "subset", "strict", "unannotated", "drop_rows"}, exclude_defaults=True, mode="json"
+            include={"view", "subset", "strict", "unannotated", "drop_rows"},
+            exclude_defaults=True,
+            mode="json",
         )
 
 
@@ -204,7 +214,8 @@ class Config(Settings):
 
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0, 1, 2), min_length=1, description="one seed, one run")
     on_bad_video: Literal["fail", "skip"] = Field(
-        "fail", description="fail: stop and name the file; skip: leave it out, with the reason in the manifest"
+        "fail",
+        description="fail: stop and name the file; skip: leave it out, with the reason in the manifest",
     )
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU when there is one")
     roots: dict[str, str] = Field(default_factory=dict, description="folders that datasets refer to by name")

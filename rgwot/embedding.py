@@ -132,12 +132,8 @@ def load_model(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise RgwotError(f"{path}: no such model; expected one written by rgwot train") from None
     except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
-        raise RgwotError(
-            f"{path}: not a readable model ({str(error).splitlines()[0]}); train again"
-        ) from None
-    if not isinstance(model, dict) or not {"encoder", "architecture", "settings", "features", "seed"} <= set(
-        model
-    ):
+        raise RgwotError(f"{path}: not a readable model ({str(error).splitlines()[0]}); train again") from None
+    if not isinstance(model, dict) or not {"encoder", "architecture", "settings", "features", "seed"} <= set(model):
         raise RgwotError(f"{path}: not a model written by rgwot train; train again")
     return model
 
@@ -176,9 +172,7 @@ def embed_video(
     parts = []
     with torch.inference_mode():
         for start in range(0, len(store), FRAMES_AT_ONCE):
-            stacks = with_context(
-                np.arange(start, min(start + FRAMES_AT_ONCE, len(store))), offsets, len(store)
-            )
+            stacks = with_context(np.arange(start, min(start + FRAMES_AT_ONCE, len(store))), offsets, len(store))
             # Context frames are mostly sampled frames of the same block: every frame is read once.
             needed, rows = np.unique(stacks, return_inverse=True)
             maps = torch.from_numpy(store.frames(needed)).to(device).movedim(1, -1).contiguous()

@@ -85,9 +85,7 @@ def stack_taps(weight: Tensor, c: int) -> Tensor:
         raise ValueError(f"weight has shape {tuple(weight.shape)}; expected (O, I, 3, 3, 3)")
     taps = weight.unbind(2)
     nothing = torch.zeros_like(taps[0])
-    blocks = [
-        torch.stack([taps[s - t + 1] if abs(s - t) <= 1 else nothing for s in range(c)]) for t in range(c)
-    ]
+    blocks = [torch.stack([taps[s - t + 1] if abs(s - t) <= 1 else nothing for s in range(c)]) for t in range(c)]
     # (t, s, O, I, row, column) -> (row, column, t, O, s, I)
     return torch.stack(blocks).permute(4, 5, 0, 2, 1, 3).reshape(-1, c * weight.shape[1])
 
@@ -259,9 +257,7 @@ class Encoder(nn.Module):
             (n, D) float32, rows of Euclidean norm 1.
         """
         if x.ndim != 5 or x.shape[1:3] != (self.c, self.input_mean.numel()):
-            raise ValueError(
-                f"x has shape {tuple(x.shape)}; expected (n, {self.c}, {self.input_mean.numel()}, h, w)"
-            )
+            raise ValueError(f"x has shape {tuple(x.shape)}; expected (n, {self.c}, {self.input_mean.numel()}, h, w)")
         if masks is not None and not self.training:
             raise ValueError("masks given in eval mode; expected None")
         dtype = torch.bfloat16 if self.precision == "bfloat16" else self.conv1.weight.dtype
@@ -283,9 +279,7 @@ class Encoder(nn.Module):
         """Return (n, c, h, w, C) in the weights' precision, its memory ordered (n, h, w, c, C)."""
         with torch.no_grad():
             # A copy always: it is changed in place, which saves a large allocation at every step.
-            y = x.permute(0, 3, 4, 1, 2).to(
-                self.conv1.weight.dtype, copy=True, memory_format=torch.contiguous_format
-            )
+            y = x.permute(0, 3, 4, 1, 2).to(self.conv1.weight.dtype, copy=True, memory_format=torch.contiguous_format)
             if self.input_norm:
                 y.sub_(self.input_mean).div_(self.input_std)
             return y.permute(0, 3, 1, 2, 4)

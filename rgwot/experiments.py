@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from rgwot.config import Config, Settings, build, defaults, flatten
 from rgwot.errors import RgwotError, nearest
+from rgwot.methods import DECODERS, FAMILIES, Family
 
 SYMBOLS: Mapping[str, str] = {
     "alpha": "ot.alpha",
@@ -35,65 +35,6 @@ METHOD_BLOCKS = ("ot", "cidm", "loss", "encoder", "train", "data")
 DECODER_BLOCKS = ("decode", "graphcut")
 ID = re.compile(r"(?P<base>[a-z][a-z0-9_-]*)(@(?P<keys>[^/]+))?")
 VALUE = re.compile(r"[A-Za-z0-9.+-]+")
-
-
-@dataclass(frozen=True)
-class Family:
-    """A named method: what it changes against the defaults, and whether an encoder is trained."""
-
-    name: str
-    description: str
-    trained: bool = True
-    overrides: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Decoder:
-    """A named decoder: which keys it reads, and whether it reads embeddings or only the manifest."""
-
-    name: str
-    description: str
-    keys: tuple[str, ...]
-    trivial: bool = False
-
-
-FAMILIES: Mapping[str, Family] = {
-    family.name: family
-    for family in (
-        Family("rgwot", "the paper, our reading where it is silent"),
-        Family(
-            "rgwot-parity",
-            "what the public code computes, on frozen features",
-            overrides={
-                "ot.solver": "parity",
-                "cidm.unit": "native_frames",
-                "cidm.sigma": 300.0,
-                "cidm.reduction": "sum",
-                "encoder.batch_norm": "per_video",
-                "decode.m": 2.0,
-                "graphcut.metric": "linear",
-                "graphcut.unary": 0.2,
-                "graphcut.unary_per": "sample",
-            },
-        ),
-        Family("rgwot-plus", "an active structural prior, both directions", overrides={"ot.r": 0.1, "loss.symmetric": True}),
-        Family("vaot", "RGWOT without the contrastive term", overrides={"cidm.beta": 0.0}),
-        Family("raw", "conv4c averaged over space, L2-normalised; nothing is trained", trained=False),
-        Family("none", "no features at all, for the trivial answers", trained=False),
-    )
-}
-_CMEANS = ("decode.K", "decode.m", "decode.max_iterations", "decode.tolerance")
-_GRAPHCUT = ("graphcut.unary", "graphcut.unary_per", "graphcut.pairwise", "graphcut.metric", "graphcut.solver")
-DECODERS: Mapping[str, Decoder] = {
-    decoder.name: decoder
-    for decoder in (
-        Decoder("graphcut", "fuzzy C-means, then a graph cut on the temporal chain", _CMEANS + _GRAPHCUT),
-        Decoder("kmeans", "k-means, no smoothing", ("decode.K",)),
-        Decoder("one_label", "one key step everywhere", (), trivial=True),
-        Decoder("uniform", "K equal segments", ("decode.K",), trivial=True),
-        Decoder("random", "an independent uniform label per scored frame", ("decode.K",), trivial=True),
-    )
-}
 
 
 def split_id(text: str) -> tuple[str, dict[str, str]]:
@@ -134,9 +75,7 @@ class Experiments:
         shipped = defaults()
         mine = flatten(config.model_dump(by_alias=True, include=set(Settings.model_fields)))
         self._changed = {key: value for key, value in mine.items() if value != shipped[key]}
-        self._per_dataset = {
-            name: flatten(entry.settings) for name, entry in config.datasets.items()
-        }
+        self._per_dataset = {name: flatten(entry.settings) for name, entry in config.datasets.items()}
         self._overridden = {key for values in self._per_dataset.values() for key in values}
         self.method = lru_cache(maxsize=None)(self._method)
         self.decoder = lru_cache(maxsize=None)(self._decoder)
@@ -165,7 +104,12 @@ class Experiments:
         for candidate in FAMILIES.values():
             if candidate.trained and _beyond_training(candidate) == _beyond_training(family):
                 own = self._base_values(candidate)
-                spellings.append((candidate.name, {key: meant[key] for key in allowed if self._told(key, meant, own, values)}))
+                spellings.append(
+                    (
+                        candidate.name,
+                        {key: meant[key] for key in allowed if self._told(key, meant, own, values)},
+                    )
+                )
             elif candidate is family:
                 return family.name
         name, keys = min(spellings, key=lambda spelling: len(spelling[1]))
@@ -214,7 +158,9 @@ class Experiments:
             if dotted in values:
                 raise RgwotError(f"experiment {text!r}: {key!r} and {short[dotted]!r} are the same key")
             values[dotted] = _parse(value)
-        checked = flatten(build({**self._base_values(family), **values}, f"experiment {text!r}").model_dump(by_alias=True))
+        checked = flatten(
+            build({**self._base_values(family), **values}, f"experiment {text!r}").model_dump(by_alias=True)
+        )
         return {key: checked[key] for key in values}
 
     def _told(self, key: str, meant: Mapping[str, Any], own: Mapping[str, Any], written: Mapping[str, Any]) -> bool:

@@ -1,88 +1,81 @@
-"""Which alignment loss a method trains with: `loss.alignment` of the settings names an entry of `ALIGNMENTS`.
+"""What each named method and decoder is, as data.
 
-What else sets the named methods apart is data too, in `rgwot.experiments.FAMILIES`. A new method is a file in
-`rgwot.losses` or `rgwot.transport`, and one entry here.
+A method is a family of settings: what it changes against the defaults of `rgwot.config`. Its alignment loss is
+looked up by name in `rgwot.losses.alignments`, a decoder's function in `rgwot.keysteps`; a new one is a file there and a
+line here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-
-from torch import Tensor
-
-from rgwot.config import Settings
-from rgwot.losses import alignment_loss
-from rgwot.transport import align_frames, smallest_active_radius, structure_radius
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
-class PairBatch:
-    """Embeddings of P pairs of videos, N frames each.
+class Family:
+    """A named method: what it changes against the defaults, and whether an encoder is trained."""
 
-    Attributes
-    ----------
-    x, y
-        (P, N, D), rows of norm 1, in order of time.
-    x_times, x_lengths, y_times, y_lengths
-        (P, N) times of the frames and (P,) lengths of the videos, in one unit.
-    """
-
-    x: Tensor
-    y: Tensor
-    x_times: Tensor
-    x_lengths: Tensor
-    y_times: Tensor
-    y_lengths: Tensor
+    name: str
+    description: str
+    trained: bool = True
+    overrides: Mapping[str, Any] = field(default_factory=dict)
 
 
-Alignment = Callable[[PairBatch, Settings], Tensor]
+@dataclass(frozen=True)
+class Decoder:
+    """A named decoder: which keys it reads, and whether it reads embeddings or only the manifest."""
+
+    name: str
+    description: str
+    keys: tuple[str, ...]
+    trivial: bool = False
 
 
-def gromov_wasserstein(batch: PairBatch, settings: Settings) -> Tensor:
-    """Cross-entropy with the regularised fused Gromov-Wasserstein plan (RGWOT; methods 3.3 to 3.6), (P,)."""
-    ot = settings.ot
-    in_time = ot.prior_time == "times"
-    matched = align_frames(
-        batch.x.detach(),
-        batch.y.detach(),
-        alpha=ot.alpha,
-        epsilon=ot.epsilon,
-        rho=ot.rho,
-        r=ot.r,
-        zeta=ot.zeta,
-        solver=ot.solver,
-        virtual=ot.virtual,
-        max_iterations=ot.max_iterations,
-        tolerance=ot.tolerance,
-        x_positions=batch.x_times / batch.x_lengths[:, None] if in_time else None,
-        y_positions=batch.y_times / batch.y_lengths[:, None] if in_time else None,
+FAMILIES: Mapping[str, Family] = {
+    family.name: family
+    for family in (
+        Family("rgwot", "the paper, our reading where it is silent"),
+        Family(
+            "rgwot-parity",
+            "what the public code computes, on frozen features",
+            overrides={
+                "ot.solver": "parity",
+                "cidm.unit": "native_frames",
+                "cidm.sigma": 300.0,
+                "cidm.reduction": "sum",
+                "encoder.batch_norm": "per_video",
+                "decode.m": 2.0,
+                "graphcut.metric": "linear",
+                "graphcut.unary": 0.2,
+                "graphcut.unary_per": "sample",
+            },
+        ),
+        Family(
+            "rgwot-plus",
+            "an active structural prior, both directions",
+            overrides={"ot.r": 0.1, "loss.symmetric": True},
+        ),
+        Family("vaot", "RGWOT without the contrastive term", overrides={"cidm.beta": 0.0}),
+        Family("raw", "conv4c averaged over space, L2-normalised; nothing is trained", trained=False),
+        Family("none", "no features at all, for the trivial answers", trained=False),
     )
-    return alignment_loss(
-        batch.x, batch.y, matched.weights, settings.loss.tau, symmetric=settings.loss.symmetric
-    )
-
-
-def no_alignment(batch: PairBatch, settings: Settings) -> Tensor:
-    """Nothing: the encoder learns from the contrastive term alone, (P,)."""
-    return batch.x.new_zeros(batch.x.shape[0])
-
-
-ALIGNMENTS: Mapping[str, Alignment] = {
-    "gromov_wasserstein": gromov_wasserstein,
-    "none": no_alignment,
 }
-
-
-def inactive_prior(settings: Settings) -> str | None:
-    """Return a sentence when the structural prior is asked for but its radius is below one frame, else None.
-
-    The plan then depends on alpha only through the temperature epsilon / (1 - alpha) (methods 3.4).
-    """
-    ot, frames = settings.ot, settings.train.N + (settings.ot.virtual == "cost")
-    if settings.loss.alignment != "gromov_wasserstein" or ot.alpha == 0 or structure_radius(frames, ot.r) > 0:
-        return None
-    return (
-        f"the structural prior does nothing: r = {ot.r} of {frames} frames is less than one frame; "
-        f"it acts from r = {smallest_active_radius(frames, frames):.4g}"
+_CMEANS = ("decode.K", "decode.m", "decode.max_iterations", "decode.tolerance")
+_GRAPHCUT = (
+    "graphcut.unary",
+    "graphcut.unary_per",
+    "graphcut.pairwise",
+    "graphcut.metric",
+    "graphcut.solver",
+)
+DECODERS: Mapping[str, Decoder] = {
+    decoder.name: decoder
+    for decoder in (
+        Decoder("graphcut", "fuzzy C-means, then a graph cut on the temporal chain", _CMEANS + _GRAPHCUT),
+        Decoder("kmeans", "k-means, no smoothing", ("decode.K",)),
+        Decoder("one_label", "one key step everywhere", ("decode.K",), trivial=True),
+        Decoder("uniform", "K equal segments", ("decode.K",), trivial=True),
+        Decoder("random", "an independent uniform label per scored frame", ("decode.K",), trivial=True),
     )
+}

@@ -49,7 +49,10 @@ def test_shipped_configuration_is_valid():
         ({"seeds": [1, 1]}, ["seeds", "twice"]),
         ({"datasets": {"demo": {"layout": "folder"}}}, ["datasets.demo.root"]),
         ({"datasets": {"demo": {"layout": "folder", "root": "x", "settings": {"trian": {}}}}}, ["'train'"]),
-        ({"datasets": {"demo": {"layout": "folder", "root": "x", "settings": {"train": {"lr": -1}}}}}, ["train.lr"]),
+        (
+            {"datasets": {"demo": {"layout": "folder", "root": "x", "settings": {"train": {"lr": -1}}}}},
+            ["train.lr"],
+        ),
         ({"datasets": {"My Videos": {"layout": "folder", "root": "x"}}}, ["My Videos"]),
         ({"feautres": {}}, ["feautres", "features"]),
     ],

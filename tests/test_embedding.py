@@ -49,13 +49,11 @@ def tiny(side: str) -> Settings:
     return build(values, "test")
 
 
-@pytest.mark.parametrize(
-    ("side", "offsets"), [("after", (0, 2, 4)), ("before", (-4, -2, 0)), ("both", (-2, 0, 2))]
-)
+@pytest.mark.parametrize(("side", "offsets"), [("after", (0, 2, 4)), ("before", (-4, -2, 0)), ("both", (-2, 0, 2))])
 def test_embeddings_are_the_model_applied_by_hand(
     task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, side: str, offsets: tuple[int, ...]
 ) -> None:
-    train(task, task.parent, tmp_path / "model", tiny(side), 5, device="cpu", threads=1)
+    train(task, task.parent, tmp_path / "model", tiny(side), 5, device="cpu")
     path = tmp_path / "model" / "model.pt"
     monkeypatch.setattr(embedding, "FRAMES_AT_ONCE", 7)
     embed(task, task.parent, path, tmp_path / "seed5.zarr", method="rgwot", device="cpu", threads=1)
@@ -86,9 +84,7 @@ def test_raw_features_are_spatial_means_of_norm_one(task: Path, tmp_path: Path) 
     root = zarr.open_group(tmp_path / "raw.zarr", mode="r")
     assert dict(root.attrs) == {"method": "raw", "seed": 0, "features_fps": FPS, "complete": True}
     maps = open_store(task.parent / "c.zarr").read().astype(np.float64).mean(axis=(2, 3))
-    np.testing.assert_allclose(
-        root["c"]["embedding"][:], maps / np.linalg.norm(maps, axis=1)[:, None], atol=1e-6
-    )
+    np.testing.assert_allclose(root["c"]["embedding"][:], maps / np.linalg.norm(maps, axis=1)[:, None], atol=1e-6)
 
 
 def test_an_older_result_is_replaced(task: Path, tmp_path: Path) -> None:

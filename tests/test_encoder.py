@@ -174,9 +174,7 @@ def test_initial_weights_depend_on_the_seed_alone() -> None:
     one = initialised(3, **SMALL)
     assert torch.equal(torch.random.get_rng_state(), before)
     torch.manual_seed(99)
-    assert all(
-        torch.equal(a, b) for a, b in zip(one.parameters(), initialised(3, **SMALL).parameters(), strict=True)
-    )
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), initialised(3, **SMALL).parameters(), strict=True))
     assert not torch.equal(one.conv1.weight, initialised(4, **SMALL).conv1.weight)
 
 

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from rgwot.config import load_config
 from rgwot.errors import RgwotError
-from rgwot.experiments import DECODERS, FAMILIES, Experiments, join_id, split_id
+from rgwot.experiments import Experiments, join_id, split_id
+from rgwot.methods import DECODERS, FAMILIES
 
 PLAIN = Experiments(load_config({}))
 DEMO = Experiments(

@@ -198,9 +198,7 @@ def test_starting_late_gives_the_same_pixels(tmp_path: Path, reader: str) -> Non
     assert np.array_equal(whole[80:], late)
 
 
-@pytest.mark.parametrize(
-    "form", ["plain", "mkv", "odd", "one frame", "rotated 90", "rotated 180", "rotated 270"]
-)
+@pytest.mark.parametrize("form", ["plain", "mkv", "odd", "one frame", "rotated 90", "rotated 180", "rotated 270"])
 def test_the_readers_give_the_same_pixels(tmp_path: Path, form: str) -> None:
     path = write_video(tmp_path / ("a.mkv" if form == "mkv" else "a.mp4"), 30)
     if form == "odd":

@@ -80,9 +80,7 @@ class Notes:
 
     def lines(self) -> tuple[str, ...]:
         """Return one line per kind of complaint."""
-        return tuple(
-            f"{self._path}: {_listed(places)}: {message}" for message, places in self._places.items()
-        )
+        return tuple(f"{self._path}: {_listed(places)}: {message}" for message, places in self._places.items())
 
 
 def _listed(places: Sequence[str]) -> str:
@@ -234,9 +232,7 @@ def checked(
         kept[key] = segment
     overlaps, overlap_s = _overlap(list(kept.values()))
     if overlaps and not overlap_is_normal:
-        notes.add(
-            "overlap", f"{overlaps} segments overlap for {overlap_s:g} s; the later row of the file wins"
-        )
+        notes.add("overlap", f"{overlaps} segments overlap for {overlap_s:g} s; the later row of the file wins")
     frame = pd.DataFrame(
         {
             "start_s": pd.Series([key[0] for key in kept], dtype="float64"),

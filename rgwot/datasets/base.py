@@ -87,11 +87,7 @@ class Found:
         """
         if task not in self.tasks:
             found = f"found {', '.join(sorted(self.tasks))}" if self.tasks else "found no video of any task"
-            stray = (
-                f"; {len(self.unassigned)} videos fit no task, like {self.unassigned[0]}"
-                if self.unassigned
-                else ""
-            )
+            stray = f"; {len(self.unassigned)} videos fit no task, like {self.unassigned[0]}" if self.unassigned else ""
             raise RgwotError(
                 f"{self.dataset}/{task}: no video in {self.where} ({found}{stray}); expected at least "
                 f"{at_least}; add its videos or leave the task out"
@@ -148,9 +144,7 @@ class Options:
         given = {key: value for key, value in values.items() if value is not None}
         for key in given:
             if key not in allowed:
-                raise RgwotError(
-                    f"{where}: option {key!r}; this layout has no such option; {nearest(key, allowed)}"
-                )
+                raise RgwotError(f"{where}: option {key!r}; this layout has no such option; {nearest(key, allowed)}")
         if given.get("unannotated", "keep") not in ("keep", "leave_out"):
             raise RgwotError(f"{where}: unannotated is {given['unannotated']!r}; expected leave_out or keep")
         if not isinstance(given.get("strict", True), bool):

@@ -86,8 +86,6 @@ def read_annotation(
     task, _ = annotated_pair(str(entry.annotation))
     released = read_tasks(path.parent.with_name(_TASKS))
     if task not in released:
-        raise RgwotError(
-            f"{path}: task {task!r} is not in {_TASKS}; expected a primary task; delete the file"
-        )
+        raise RgwotError(f"{path}: task {task!r} is not in {_TASKS}; expected a primary task; delete the file")
     names = dict(enumerate(released[task].steps, start=1))
     return read_step_first(path, names.keys(), clock, names)

@@ -50,9 +50,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     unassigned = tuple(videos.pop("", ()))
     annotations.pop("", None)
     tasks: dict[str, FoundTask] = {
-        row.task: pair(
-            videos.get(row.task, ()), annotations.get(row.task, ()), options, annotation_key=annotation_stem
-        )
+        row.task: pair(videos.get(row.task, ()), annotations.get(row.task, ()), options, annotation_key=annotation_stem)
         for row in rows
         if row.task in videos
     }
@@ -90,9 +88,7 @@ def _sorted_out(
     """Return the files of the dataset by task, those of no task under the empty text."""
     top = subfolder(root, kind)
     if top is None:
-        raise RgwotError(
-            f"dataset {dataset!r}: no folder {root / kind}; expected {EXPECTED}; add it or set `roots`"
-        )
+        raise RgwotError(f"dataset {dataset!r}: no folder {root / kind}; expected {EXPECTED}; add it or set `roots`")
     own = subfolder(top, rows[0].folder)
     paths = walk(root, own or top, suffixes)
     if own is None:
@@ -113,9 +109,7 @@ def _only_own(paths: list[str], rows: tuple[TaskFacts, ...]) -> list[str]:
         return inside
     others = {folded(row.folder) for name in datasets("egoprocel") for row in tasks_of(name)} - {mine}
     return [
-        path
-        for path in paths
-        if _by_name(path, rows) is not None and others.isdisjoint(map(folded, parents(path)))
+        path for path in paths if _by_name(path, rows) is not None and others.isdisjoint(map(folded, parents(path)))
     ]
 
 

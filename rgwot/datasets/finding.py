@@ -49,9 +49,7 @@ def registered_facts(dataset: str, task: str, options: Options) -> TaskFacts | N
     """
     known = options.subset or dataset
     if options.subset and not tasks_of(options.subset):
-        raise RgwotError(
-            f"dataset {dataset!r}: subset {options.subset!r}; expected a registered dataset; correct it"
-        )
+        raise RgwotError(f"dataset {dataset!r}: subset {options.subset!r}; expected a registered dataset; correct it")
     return facts(known, task)
 
 

@@ -106,9 +106,7 @@ def _probed(root: Path, entry: VideoEntry, on_bad_video: str) -> tuple[dict[str,
 
 def _warn_leftovers(task: str, found: FoundTask) -> None:
     if found.videos and not any(entry.annotation for entry in found.videos):
-        _LOG.warning(
-            "%s: none of %d videos is annotated; everything but scoring works", task, len(found.videos)
-        )
+        _LOG.warning("%s: none of %d videos is annotated; everything but scoring works", task, len(found.videos))
         return
     leftovers: Sequence[tuple[str, Sequence[str]]] = (
         ("videos without annotation", found.without_annotation),
@@ -154,16 +152,12 @@ def _read(
         ) from error
     missing = [column for column in columns if column not in frame.columns]
     if missing:
-        raise RgwotError(
-            f"{path}: no column {', '.join(missing)}; expected {','.join(columns)}; run the stage again"
-        )
+        raise RgwotError(f"{path}: no column {', '.join(missing)}; expected {','.join(columns)}; run the stage again")
     for column, dtype in numbers.items():
         try:
             frame[column] = pd.to_numeric(frame[column].replace("", None)).astype(dtype)
         except (ValueError, TypeError) as error:
-            raise RgwotError(
-                f"{path}: column {column}: {error}; expected numbers; run the stage again"
-            ) from error
+            raise RgwotError(f"{path}: column {column}: {error}; expected numbers; run the stage again") from error
     return frame
 
 
@@ -185,9 +179,7 @@ def read_manifest(path: Path) -> pd.DataFrame:
     try:
         rates = [Fraction(rate) if rate else None for rate in frame["fps"]]
     except (ValueError, ZeroDivisionError) as error:
-        raise RgwotError(
-            f"{path}: column fps: {error}; expected rates like 30000/1001; run the stage again"
-        ) from error
+        raise RgwotError(f"{path}: column fps: {error}; expected rates like 30000/1001; run the stage again") from error
     frame["fps"] = pd.Series(rates, index=frame.index, dtype=object)
     return frame
 

@@ -57,9 +57,7 @@ def read_cells(path: Path, wanted: Collection[str]) -> dict[str, Cell]:
         raise RgwotError(f"{path}: not read within {TIMEOUT_S:g} s; {_EXPECTED}") from error
     if child.returncode != 0:
         lines = child.stderr.decode(errors="replace").strip().splitlines()
-        reason = (
-            lines[-1] if lines and child.returncode > 0 else f"its reader crashed, code {child.returncode}"
-        )
+        reason = lines[-1] if lines and child.returncode > 0 else f"its reader crashed, code {child.returncode}"
         raise RgwotError(f"{path}: cannot be read ({reason}); {_EXPECTED}")
     return {name: _decoded(value) for name, value in json.loads(child.stdout).items()}
 

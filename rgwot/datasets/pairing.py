@@ -70,8 +70,7 @@ def _unique(paths: Iterable[str], key: Callable[[str], str], what: str) -> tuple
         earlier = by_key.setdefault(pairing_key(key(path)), path)
         if earlier != path:
             return by_key, (
-                f"two {what} named {stem(path)!r}: {earlier} and {path}; expected one; "
-                "remove or rename one of them"
+                f"two {what} named {stem(path)!r}: {earlier} and {path}; expected one; remove or rename one of them"
             )
     return by_key, None
 
@@ -122,9 +121,7 @@ def pair(
         videos=tuple(sorted(entries, key=lambda entry: entry.video)),
         without_annotation=lonely,
         without_video=unused,
-        problem=_join_problem(
-            lonely, unused, n_pairs=len(by_video.keys() & by_annotation.keys()), options=options
-        ),
+        problem=_join_problem(lonely, unused, n_pairs=len(by_video.keys() & by_annotation.keys()), options=options),
     )
 
 

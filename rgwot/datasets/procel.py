@@ -23,9 +23,7 @@ from rgwot.datasets.text import excerpt, read_text
 from rgwot.errors import RgwotError
 
 OPTIONS = frozenset({"strict", "subset", "unannotated", "drop_rows"})
-EXPECTED = (
-    "ProceL_dataset/<task>/data.mat with readme.txt beside it, and the videos in folders named like the tasks"
-)
+EXPECTED = "ProceL_dataset/<task>/data.mat with readme.txt beside it, and the videos in folders named like the tasks"
 
 UNTRIMMED_S = 5.0
 """Seconds a video may outlast its last superframe; the times refer to the trimmed video."""
@@ -75,9 +73,7 @@ def _paired(root: Path, data: str, videos: Sequence[str], options: Options) -> F
     found = pair(videos, rows, options, annotation_key=lambda row: row.partition("#")[2])
     return FoundTask(
         tuple(
-            VideoEntry(
-                entry.video, entry.name, entry.path, entry.annotation and data, position.get(entry.name)
-            )
+            VideoEntry(entry.video, entry.name, entry.path, entry.annotation and data, position.get(entry.name))
             for entry in found.videos
         ),
         found.without_annotation,
@@ -161,8 +157,7 @@ def read_procel(
         )
     if step_ids is not None and len(steps) != len(step_ids):
         raise RgwotError(
-            f"{data}: `grammar` names {len(steps)} steps; expected {len(step_ids)}; "
-            "does the file belong to the task?"
+            f"{data}: `grammar` names {len(steps)} steps; expected {len(step_ids)}; does the file belong to the task?"
         )
     _check_trimmed(content, part, clock, data, where)
     segments = [
@@ -181,25 +176,19 @@ def read_annotation(
     if entry.part is None:
         raise ValueError(f"{entry.name}: no part; expected the position of the video in {data}")
     n_listed = len(read_video_names(data, options.drop_rows))
-    return read_procel(
-        data, entry.part, n_listed, None if facts is None else facts.step_ids, clock, entry.name
-    )
+    return read_procel(data, entry.part, n_listed, None if facts is None else facts.step_ids, clock, entry.name)
 
 
 def _listed(content: dict[str, Cell], variable: str, data: Path) -> list[Cell]:
     value = content.get(variable)
     if not isinstance(value, list):
-        raise RgwotError(
-            f"{data}: no cell array `{variable}`; expected ProceL's data.mat; use the file of the release"
-        )
+        raise RgwotError(f"{data}: no cell array `{variable}`; expected ProceL's data.mat; use the file of the release")
     return value
 
 
 def _unwrapped(value: Cell, data: Path, where: str) -> list[Cell]:
     if not isinstance(value, list):
-        raise RgwotError(
-            f"{data}: {where}: no cell per step; expected ProceL's data.mat; use the file of the release"
-        )
+        raise RgwotError(f"{data}: {where}: no cell per step; expected ProceL's data.mat; use the file of the release")
     return value
 
 
@@ -218,9 +207,7 @@ def _intervals(value: Cell, data: Path, where: str) -> list[tuple[float, float]]
     )
 
 
-def _check_trimmed(
-    content: dict[str, Cell], part: int, clock: VideoClock | None, data: Path, where: str
-) -> None:
+def _check_trimmed(content: dict[str, Cell], part: int, clock: VideoClock | None, data: Path, where: str) -> None:
     superframes = content.get("superframe_time")
     if clock is None or not isinstance(superframes, list) or part >= len(superframes):
         return

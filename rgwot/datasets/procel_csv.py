@@ -39,9 +39,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     videos: dict[str, list[str]] = defaultdict(list)
     for path in walk(root, tops["videos"] or root, VIDEO_SUFFIXES):
         folders = [canonical(part, registered) for part in reversed(parents(path))]
-        videos[next((name for name in folders if name in annotations), task_of.get(stem(path), ""))].append(
-            path
-        )
+        videos[next((name for name in folders if name in annotations), task_of.get(stem(path), ""))].append(path)
     unassigned = tuple(videos.pop("", ()))
     tasks = {task: pair(paths, annotations[task], options) for task, paths in videos.items()}
     return Found(dataset, f"{root} ({EXPECTED})", tasks, unassigned)

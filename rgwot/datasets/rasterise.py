@@ -71,9 +71,7 @@ def rasterise(
     starts, ends = np.asarray(start_s, dtype=np.float64), np.asarray(end_s, dtype=np.float64)
     steps = np.asarray(key_step, dtype=np.int64)
     if not starts.shape == ends.shape == steps.shape or starts.ndim != 1:
-        raise ValueError(
-            f"start_s {starts.shape}, end_s {ends.shape}, key_step {steps.shape}; expected three of (S,)"
-        )
+        raise ValueError(f"start_s {starts.shape}, end_s {ends.shape}, key_step {steps.shape}; expected three of (S,)")
     if not (np.isfinite(starts).all() and np.isfinite(ends).all()):
         raise ValueError("start_s or end_s is not finite; expected seconds")
     if fps <= 0 or n_frames < 0:

@@ -62,9 +62,7 @@ class TaskFacts:
         if len(self.step_ids) != self.K or min(self.step_ids) < 1:
             raise ValueError(f"{self.dataset}/{self.task}: K = {self.K} but step ids {self.step_ids}")
         if bool(self.views) != ("camera" in re.compile(self.pattern).groupindex):
-            raise ValueError(
-                f"{self.dataset}/{self.task}: views and the group 'camera' of the pattern go together"
-            )
+            raise ValueError(f"{self.dataset}/{self.task}: views and the group 'camera' of the pattern go together")
 
 
 def _step_ids(text: str) -> tuple[int, ...]:

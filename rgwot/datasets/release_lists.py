@@ -60,9 +60,7 @@ def read_tasks(path: Path) -> dict[str, ReleasedTask]:
                 f"{task}; expected equal numbers; use the file of the release"
             )
         if task in tasks:
-            raise RgwotError(
-                f"{path}: line {first}: task {task!r} occurs twice; expected every task once; delete one"
-            )
+            raise RgwotError(f"{path}: line {first}: task {task!r} occurs twice; expected every task once; delete one")
         tasks[task] = ReleasedTask(task, name, steps)
     return tasks
 
@@ -79,9 +77,7 @@ def read_videos(path: Path) -> VideoList:
     for row in rows(read_text(path), "task,video,url without a header"):
         pair = (row.fields[0], row.fields[1])
         if not all(pair):
-            raise RgwotError(
-                f"{path}: line {row.line}: {excerpt(row.text)}; expected task,video,url; fill the row in"
-            )
+            raise RgwotError(f"{path}: line {row.line}: {excerpt(row.text)}; expected task,video,url; fill the row in")
         if pair in pairs:
             notes.add(f"line {row.line}", "repeats an earlier row; dropped")
         pairs[pair] = None

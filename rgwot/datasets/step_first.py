@@ -46,9 +46,7 @@ def read_step_first(
     for row in rows(read_text(path), COLUMNS):
         where = f"line {row.line}"
         if not segments and all(re.fullmatch(r"[A-Za-z_ ]+", field) for field in row.fields):
-            raise RgwotError(
-                f"{path}: {where}: header {excerpt(row.text)}; expected {COLUMNS}; delete that line"
-            )
+            raise RgwotError(f"{path}: {where}: header {excerpt(row.text)}; expected {COLUMNS}; delete that line")
         match = _STEP.fullmatch(row.fields[0])
         if len(row.fields) != 3 or match is None:
             found = f"{len(row.fields)} fields" if match else f"step {excerpt(row.fields[0])}"

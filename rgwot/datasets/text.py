@@ -50,9 +50,7 @@ def read_text(path: Path) -> Text:
     try:
         size = path.stat().st_size
         if size > LARGEST:
-            raise RgwotError(
-                f"{path}: {size} bytes; expected a text file of at most {LARGEST}; is it another file?"
-            )
+            raise RgwotError(f"{path}: {size} bytes; expected a text file of at most {LARGEST}; is it another file?")
         data = path.read_bytes()
     except OSError as error:
         raise RgwotError(f"{path}: cannot be read ({error.strerror}); expected a text file") from error
@@ -111,12 +109,9 @@ def rows(text: Text, columns: str) -> Iterator[Fields]:
         if not line.strip() and len(fields) <= 1:
             continue
         if len(fields) < 3:
-            wrong = next(
-                (name for sign, name in ((";", "semicolons"), ("\t", "tabs")) if line.count(sign) >= 2), ""
-            )
+            wrong = next((name for sign, name in ((";", "semicolons"), ("\t", "tabs")) if line.count(sign) >= 2), "")
             remedy = f"the delimiter seems to be {wrong}; use commas" if wrong else "add what is missing"
             raise RgwotError(
-                f"{text.path}: line {first}: {len(fields)} fields in {excerpt(line)}; "
-                f"expected {columns}; {remedy}"
+                f"{text.path}: line {first}: {len(fields)} fields in {excerpt(line)}; expected {columns}; {remedy}"
             )
         yield Fields(first, tuple(field.strip() for field in fields), line)

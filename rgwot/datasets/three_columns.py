@@ -36,9 +36,7 @@ def _label(row: Fields, path: Path, step_ids: Collection[int] | None, notes: Not
     return step_number(match["step"], path, where, row.text, step_ids), " ".join(match["name"].split())
 
 
-def read_three_columns(
-    path: Path, step_ids: Collection[int] | None, clock: VideoClock | None = None
-) -> Annotation:
+def read_three_columns(path: Path, step_ids: Collection[int] | None, clock: VideoClock | None = None) -> Annotation:
     """Read one annotation file in EgoProceL's layout.
 
     Parameters
@@ -60,9 +58,7 @@ def read_three_columns(
     for row in rows(text, COLUMNS):
         where = f"line {row.line}"
         if not segments and all(re.fullmatch(r"[A-Za-z_ ]+", field) for field in row.fields):
-            raise RgwotError(
-                f"{path}: {where}: header {excerpt(row.text)}; expected {COLUMNS}; delete that line"
-            )
+            raise RgwotError(f"{path}: {where}: header {excerpt(row.text)}; expected {COLUMNS}; delete that line")
         start, end = (seconds(field, path, where, row.text) for field in row.fields[:2])
         step, name = _label(row, path, step_ids, notes)
         if row.line in text.undecodable:

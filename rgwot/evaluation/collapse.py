@@ -153,9 +153,7 @@ def decoder_collapsed(labels: NDArray[Any], K: int, memberships: NDArray[Any] | 
     return dominant_share(labels) >= DOMINANT_LABEL
 
 
-def diagnose(
-    x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray[Any] | None = None
-) -> Diagnosis:
+def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray[Any] | None = None) -> Diagnosis:
     """Say whether labels (T,) of embeddings x (T, D) are degenerate, and whose fault it is.
 
     A constant embedding comes first: whatever a decoder makes of it is noise, so it is never the decoder's

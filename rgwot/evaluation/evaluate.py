@@ -60,9 +60,7 @@ def _read(path: str | os.PathLike[str], columns: Sequence[str], what: str) -> pd
         # A skipped row of a manifest has no duration; rows that are scored are checked there.
         frame[column] = pd.to_numeric(frame[column], errors="coerce")
     if "key_step" in columns:
-        bad = frame[
-            ~(frame[["start_s", "end_s", "key_step"]].notna().all(axis=1) & (frame["key_step"] % 1 == 0))
-        ]
+        bad = frame[~(frame[["start_s", "end_s", "key_step"]].notna().all(axis=1) & (frame["key_step"] % 1 == 0))]
         if len(bad):
             row = int(bad.index[0])
             raise RgwotError(
@@ -78,9 +76,7 @@ def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise RgwotError(
-            f"{path}: cannot be read as decoder diagnostics: {' '.join(str(error).split())}"
-        ) from None
+        raise RgwotError(f"{path}: cannot be read as decoder diagnostics: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
         raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with K")
     return content
@@ -109,8 +105,7 @@ def label_videos(
     """
     truth_of = dict(list(annotations.groupby("video", sort=False)))
     decoded = {
-        (str(video), str(scope)): rows
-        for (video, scope), rows in segments.groupby(["video", "scope"], sort=False)
+        (str(video), str(scope)): rows for (video, scope), rows in segments.groupby(["video", "scope"], sort=False)
     }
     labelled, skipped, unscored = [], [], []
     for row in manifest.to_dict("records"):
@@ -139,8 +134,7 @@ def _label(
         frames = scoring_frames(float(row["duration_s"]), fps, stride)
         times = frame_times(frames, fps)
         true = {
-            rule: truth_labels(truth["start_s"], truth["end_s"], truth["key_step"], frames, fps, rule)
-            for rule in RULES
+            rule: truth_labels(truth["start_s"], truth["end_s"], truth["key_step"], frames, fps, rule) for rule in RULES
         }
         labels = {}
         for scope, rows in predicted.items():
@@ -161,9 +155,7 @@ def one_label(videos: Sequence[LabelledVideo], scope: str) -> bool:
 
 def _told(diagnostics: Mapping[str, Any], scope: str) -> bool:
     part = diagnostics.get(scope)
-    return bool(
-        (part if isinstance(part, dict) and "degenerate" in part else diagnostics).get("degenerate", False)
-    )
+    return bool((part if isinstance(part, dict) and "degenerate" in part else diagnostics).get("degenerate", False))
 
 
 def score_table(videos: Sequence[LabelledVideo], n_key_steps: int, n_clusters: int) -> pd.DataFrame:
@@ -201,7 +193,7 @@ def evaluate(
     diagnostics_json: str | os.PathLike[str] | None,
     output_csv: str | os.PathLike[str],
     identity: Mapping[str, Any],
-    n_key_steps: int,
+    n_key_steps: int | None,
     n_clusters: int | None = None,
     stride: int = STRIDE,
 ) -> pd.DataFrame:
@@ -227,7 +219,7 @@ def evaluate(
     identity
         ``dataset``, ``task``, ``method``, ``decoder``, ``seed``: repeated in every row.
     n_key_steps
-        K_gt of the task, whether or not all steps occur.
+        K_gt of the task, whether or not all steps occur; None when only the annotations tell: the largest one.
     n_clusters
         K of the decoder, whether or not all clusters are used; None to read it from the diagnostics.
     stride
@@ -244,6 +236,8 @@ def evaluate(
     annotations = _read(annotations_csv, ANNOTATION_COLUMNS, "annotations")
     segments = _read(segments_csv, SEGMENT_COLUMNS, "decoded segments")
     diagnostics = {} if diagnostics_json is None else read_diagnostics(diagnostics_json)
+    if n_key_steps is None:
+        n_key_steps = int(annotations["key_step"].max()) if len(annotations) else 1
     outside = annotations[(annotations["key_step"] < 1) | (annotations["key_step"] > n_key_steps)]
     if len(outside):
         row = outside.iloc[0]
@@ -254,8 +248,7 @@ def evaluate(
     clusters = n_clusters if n_clusters is not None else diagnostics.get("K")
     if not isinstance(clusters, int) or clusters < 1:
         raise RgwotError(
-            f"{diagnostics_json or segments_csv}: found K {clusters!r}, expected the number of clusters; "
-            "decode again"
+            f"{diagnostics_json or segments_csv}: found K {clusters!r}, expected the number of clusters; decode again"
         )
     videos, skipped, unscored = label_videos(manifest, annotations, segments, stride)
     if skipped:
@@ -281,13 +274,9 @@ def evaluate(
                 f"expected at most K={clusters}"
             )
     scores = score_table(videos, n_key_steps, clusters)
-    collapsed = {
-        scope: _told(diagnostics, scope) if diagnostics else one_label(videos, scope) for scope in SCOPES
-    }
+    collapsed = {scope: _told(diagnostics, scope) if diagnostics else one_label(videos, scope) for scope in SCOPES}
     extra = []
-    for protocol, background, rule in (
-        scores[["protocol", "background", "label_rule"]].drop_duplicates().to_numpy()
-    ):
+    for protocol, background, rule in scores[["protocol", "background", "label_rule"]].drop_duplicates().to_numpy():
         scope = PROTOCOLS[protocol].scope
         counts = {"n_skipped": len(skipped), "n_unscored": len(unscored), "degenerate": int(collapsed[scope])}
         extra += [(protocol, background, rule, metric, float(value)) for metric, value in counts.items()]

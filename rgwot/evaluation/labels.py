@@ -147,11 +147,7 @@ def predicted_labels(
     jumps = np.abs(starts[1:] - ends[:-1])
     if jumps.size and jumps.max() > tolerance_s:
         at = int(jumps.argmax())
-        raise ValueError(
-            f"segments: got {ends[at]} s followed by {starts[at + 1]} s, expected no gap and no overlap"
-        )
+        raise ValueError(f"segments: got {ends[at]} s followed by {starts[at + 1]} s, expected no gap and no overlap")
     if times.size and times[-1] > ends[-1] + tolerance_s:
-        raise ValueError(
-            f"segments: got an end at {ends[-1]} s, expected one after the last scored time {times[-1]} s"
-        )
+        raise ValueError(f"segments: got an end at {ends[-1]} s, expected one after the last scored time {times[-1]} s")
     return steps[np.clip(np.searchsorted(starts, times, side="right") - 1, 0, None)]

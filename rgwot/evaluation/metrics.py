@@ -64,9 +64,7 @@ def contingency(truth: npt.ArrayLike, prediction: npt.ArrayLike, n_classes: int,
     if g.ndim != 1 or g.shape != c.shape:
         raise ValueError(f"labels: got shapes {g.shape} and {c.shape}, expected two of shape (T,)")
     if n_classes < 1 or n_clusters < 1:
-        raise ValueError(
-            f"sizes: got {n_classes} classes and {n_clusters} clusters, expected at least 1 of each"
-        )
+        raise ValueError(f"sizes: got {n_classes} classes and {n_clusters} clusters, expected at least 1 of each")
     for name, labels, size in (("truth", g, n_classes), ("prediction", c, n_clusters)):
         if labels.size and (labels.min() < 0 or labels.max() >= size):
             found = f"{labels.min()}..{labels.max()}"
@@ -107,9 +105,7 @@ def match(overlap: npt.ArrayLike) -> Matching:
     canonical = np.lexsort(np.vstack([-counts[::-1], -counts.sum(axis=0)]))
     # Whole numbers, so that the second criterion can never outweigh one frame and no rounding decides a tie.
     # Only one of the two bonuses can differ between matchings: the smaller side is always matched completely.
-    bonus = (n_classes - 1 - np.arange(n_classes))[:, None] + (n_clusters - 1 - np.arange(n_clusters))[
-        None, :
-    ]
+    bonus = (n_classes - 1 - np.arange(n_classes))[:, None] + (n_clusters - 1 - np.arange(n_clusters))[None, :]
     frame = min(n_classes, n_clusters) * (n_classes + n_clusters) + 1
     rows, columns = linear_sum_assignment(counts[:, canonical] * frame + bonus, maximize=True)
     return Matching(rows.astype(np.int64), canonical[columns].astype(np.int64))
@@ -124,9 +120,7 @@ def _pairs(overlap: npt.ArrayLike, matching: Matching) -> tuple[IntArray, IntArr
     """Return overlap I, class size n and cluster size m of every matched pair."""
     counts = np.asarray(overlap, dtype=np.int64)
     if counts.ndim != 2 or counts.sum() == 0:
-        raise ValueError(
-            f"overlap: got shape {counts.shape} with {counts.sum()} frames, expected (G, K) with frames"
-        )
+        raise ValueError(f"overlap: got shape {counts.shape} with {counts.sum()} frames, expected (G, K) with frames")
     classes, clusters = matching
     return counts[classes, clusters], counts.sum(axis=1)[classes], counts.sum(axis=0)[clusters]
 
@@ -150,9 +144,7 @@ def macro(overlap: npt.ArrayLike, matching: Matching) -> Scores:
     P is the mean of I/m (0 for an empty cluster), R of I/n, IoU of I/(n + m - I).
     Classes without a partner, and matched classes without a frame, do not enter the mean.
     """
-    common, of_class, of_cluster = (
-        part[_pairs(overlap, matching)[1] > 0] for part in _pairs(overlap, matching)
-    )
+    common, of_class, of_cluster = (part[_pairs(overlap, matching)[1] > 0] for part in _pairs(overlap, matching))
     ratios = _ratio([common] * 3, [of_cluster, of_class, of_class + of_cluster - common])
     return Scores(*map(float, ratios.mean(axis=1)))
 

@@ -25,8 +25,7 @@ def mean_positions(labels: npt.ArrayLike, positions: npt.ArrayLike) -> dict[int,
     if values.shape != where.shape or values.ndim != 1:
         raise ValueError(f"labels: got shapes {values.shape} and {where.shape}, expected two of shape (T,)")
     return {
-        int(label): (int(where[values == label].sum()), int((values == label).sum()))
-        for label in np.unique(values)
+        int(label): (int(where[values == label].sum()), int((values == label).sum())) for label in np.unique(values)
     }
 
 
@@ -100,9 +99,7 @@ def order_tau(
     A value in [0, 1]: 0 same order, 0.5 no information, 1 reversed; NaN when no video has two true steps.
     """
     if len(truths) != len(predictions):
-        raise ValueError(
-            f"videos: got {len(truths)} truths and {len(predictions)} predictions, expected as many"
-        )
+        raise ValueError(f"videos: got {len(truths)} truths and {len(predictions)} predictions, expected as many")
     if not truths:
         return float("nan")
     pairs: list[tuple[IntArray, IntArray, IntArray]] = []
@@ -118,9 +115,7 @@ def order_tau(
     overlap = contingency(*unit(pooled_truth, pooled_prediction, n_key_steps, n_clusters, background))
     first = 0 if background == "with" else 1
     classes, clusters = match(overlap)
-    step_of = {
-        int(names[k]): int(g) + first for g, k in zip(classes, clusters, strict=True) if k < len(names)
-    }
+    step_of = {int(names[k]): int(g) + first for g, k in zip(classes, clusters, strict=True) if k < len(names)}
     distances = []
     for truth_labels, prediction_labels, positions in pairs:
         true = mean_positions(truth_labels, positions)

@@ -110,9 +110,7 @@ def unit(
         raise ValueError(f"truth: got labels {g.min()}..{g.max()}, expected 0..{n_key_steps}")
     used, columns = np.unique(c, return_inverse=True)
     if len(used) > n_clusters:
-        raise ValueError(
-            f"prediction: got {len(used)} different labels, expected at most n_clusters={n_clusters}"
-        )
+        raise ValueError(f"prediction: got {len(used)} different labels, expected at most n_clusters={n_clusters}")
     kept = keep(g, background)
     first = 0 if background == "with" else 1
     return Unit(g[kept] - first, columns[kept].astype(np.int64), n_key_steps + 1 - first, n_clusters)
@@ -150,12 +148,9 @@ def score(
     Result(precision=0.75, recall=0.75, f1=0.75, iou=0.6, n_videos=1)
     """
     if len(truths) != len(predictions):
-        raise ValueError(
-            f"videos: got {len(truths)} truths and {len(predictions)} predictions, expected as many"
-        )
+        raise ValueError(f"videos: got {len(truths)} truths and {len(predictions)} predictions, expected as many")
     pairs = [
-        (np.asarray(g, dtype=np.int64), np.asarray(c, dtype=np.int64))
-        for g, c in zip(truths, predictions, strict=True)
+        (np.asarray(g, dtype=np.int64), np.asarray(c, dtype=np.int64)) for g, c in zip(truths, predictions, strict=True)
     ]
     scored = [(g, c) for g, c in pairs if keep(g, background).any()]
     if not scored:

@@ -173,8 +173,6 @@ def _float32(parts: Sequence[Array]) -> NDArray[np.float32]:
 def _check(features: Sequence[Array], labels: Sequence[Array]) -> None:
     found, expected = [len(part) for part in features], [len(part) for part in labels]
     if found != expected:
-        raise ValueError(
-            f"found features of {found} frames and labels of {expected}; expected the same per video"
-        )
+        raise ValueError(f"found features of {found} frames and labels of {expected}; expected the same per video")
     if not any((np.asarray(label) > 0).any() for label in labels):
         raise ValueError("found background only; expected frames of at least one key step")

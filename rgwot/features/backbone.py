@@ -178,9 +178,7 @@ def _initialise(backbone: Backbone, seed: int) -> None:
 def _download() -> Mapping[str, Tensor]:
     published = ResNet50_Weights.IMAGENET1K_V1
     try:
-        state: Mapping[str, Tensor] = published.get_state_dict(
-            progress=False, check_hash=True, weights_only=True
-        )
+        state: Mapping[str, Tensor] = published.get_state_dict(progress=False, check_hash=True, weights_only=True)
     except (OSError, RuntimeError) as error:
         raise RgwotError(
             f"weights imagenet1k_v1: could not be downloaded ({_first_line(error)}); set features.weights "

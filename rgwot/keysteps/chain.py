@@ -13,9 +13,7 @@ from rgwot.keysteps.energy import Metric, check_problem, label_distance
 Message = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
 
 
-def minimise_chain(
-    unary: NDArray[Any], weights: NDArray[Any], metric: Metric | NDArray[Any]
-) -> NDArray[np.int64]:
+def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: Metric | NDArray[Any]) -> NDArray[np.int64]:
     """Return labels (T,) of smallest energy sum_t unary[t, l_t] + sum_t weights[t] d(l_t, l_{t+1}).
 
     M_0 = unary_0, M_t[a] = unary_t[a] + min_b (M_{t-1}[b] + w_{t-1} d(b, a)), then back from the best last

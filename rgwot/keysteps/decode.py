@@ -80,9 +80,7 @@ def decode(
         raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, DECODERS)}")
     K = settings.decode.K
     if not isinstance(K, int):
-        raise RgwotError(
-            f"decoder {decoder!r}: found K = {K!r}, expected the number of key steps it stands for"
-        )
+        raise RgwotError(f"decoder {decoder!r}: found K = {K!r}, expected the number of key steps it stands for")
     task = read_embeddings(embeddings_zarr)
 
     from threadpoolctl import threadpool_limits
@@ -134,8 +132,7 @@ def decode(
             "degenerate_cause": videos.cause,
             "degenerate_videos": [name for name, result in single.items() if result.diagnosis.degenerate],
             "videos": {
-                name: {**result.facts(), "segments": len(segments["video"][name])}
-                for name, result in single.items()
+                name: {**result.facts(), "segments": len(segments["video"][name])} for name, result in single.items()
             },
         },
     }
@@ -178,9 +175,7 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
             )
         videos[name] = EmbeddedVideo(x, time_s, float(attrs["duration_s"]))
     if not videos:
-        raise RgwotError(
-            f"embeddings {store}: no video with a frame; expected at least one, see the feature index"
-        )
+        raise RgwotError(f"embeddings {store}: no video with a frame; expected at least one, see the feature index")
     return EmbeddedTask(videos, tuple(empty), float(about["features_fps"]), str(about.get("method", "")))
 
 

@@ -65,29 +65,21 @@ def edge_weights(lengths: Sequence[int], weight: float) -> NDArray[np.float64]:
     array([0.5, 0. , 0.5, 0.5])
     """
     if not lengths or min(lengths) < 1:
-        raise ValueError(
-            f"lengths: found {list(lengths)}, expected at least one video with at least one sample each"
-        )
+        raise ValueError(f"lengths: found {list(lengths)}, expected at least one video with at least one sample each")
     weights = np.full(sum(lengths) - 1, float(weight))
     weights[np.cumsum(lengths)[:-1] - 1] = 0
     return weights
 
 
-def check_problem(
-    unary: NDArray[Any], weights: NDArray[Any]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def check_problem(unary: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return unary costs (T, K) and edge weights (T - 1,) as float64, or say what is wrong with them."""
     costs, edges = np.asarray(unary, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     if costs.ndim != 2 or costs.size == 0:
         raise ValueError(f"unary: found shape {costs.shape}, expected (T, K) with T, K >= 1")
     if edges.shape != (len(costs) - 1,):
-        raise ValueError(
-            f"edge weights: found shape {edges.shape}, expected ({len(costs) - 1},), one for each edge"
-        )
+        raise ValueError(f"edge weights: found shape {edges.shape}, expected ({len(costs) - 1},), one for each edge")
     if not np.isfinite(costs).all() or not np.isfinite(edges).all() or (edges < 0).any():
-        raise ValueError(
-            "energy: found infinite, NaN or negative terms, expected finite unary and weights >= 0"
-        )
+        raise ValueError("energy: found infinite, NaN or negative terms, expected finite unary and weights >= 0")
     return costs, edges
 
 

@@ -107,9 +107,7 @@ def fuzzy_cmeans(
         raise ValueError(f"fuzzifier m: found {m}, expected a value above 1")
     offsets, mean = centred(x)
     if initial is not None and np.shape(initial) != (len(offsets), K):
-        raise ValueError(
-            f"initial memberships: found shape {np.shape(initial)}, expected ({len(offsets)}, {K})"
-        )
+        raise ValueError(f"initial memberships: found shape {np.shape(initial)}, expected ({len(offsets)}, {K})")
     if not offsets.any():
         return _identical(offsets, mean, K)
     power = float(np.mean(np.einsum("td,td->t", offsets, offsets)))
@@ -210,9 +208,7 @@ def _far_apart(x: NDArray[Any], K: int, generator: np.random.Generator, floor: f
         nearest = np.minimum(nearest, np.where(squared > 4 * floor, squared, 0.0))
         total = nearest.sum()
         # With fewer different samples than centres some sample has to serve twice.
-        chosen.append(
-            int(generator.choice(len(x), p=nearest / total) if total > 0 else generator.integers(len(x)))
-        )
+        chosen.append(int(generator.choice(len(x), p=nearest / total) if total > 0 else generator.integers(len(x))))
     return x[chosen]
 
 

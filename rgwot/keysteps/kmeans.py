@@ -28,9 +28,7 @@ class KMeans:
     iterations: int
 
 
-def kmeans(
-    x: NDArray[Any], K: int, generator: np.random.Generator, full_batch_limit: int = FULL_BATCH_LIMIT
-) -> KMeans:
+def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, full_batch_limit: int = FULL_BATCH_LIMIT) -> KMeans:
     """Minimise sum_t |x_t - c_{l_t}|^2 from k-means++ starts, the best of four.
 
     Parameters

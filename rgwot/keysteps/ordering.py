@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 Order = tuple[int, ...]
 
 
-def video_order(
-    key_steps: NDArray[Any], positions: NDArray[Any], weights: NDArray[Any] | None = None
-) -> Order:
+def video_order(key_steps: NDArray[Any], positions: NDArray[Any], weights: NDArray[Any] | None = None) -> Order:
     """Return the key steps present in a video, sorted by their mean normalised time.
 
     Parameters
@@ -44,9 +42,7 @@ def video_order(
             f"order: found shapes {steps.shape}, {times.shape}, {shares.shape}, expected (T,) each, T >= 1"
         )
     present = np.unique(steps)
-    means = {
-        int(step): float(np.average(times[steps == step], weights=shares[steps == step])) for step in present
-    }
+    means = {int(step): float(np.average(times[steps == step], weights=shares[steps == step])) for step in present}
     return tuple(sorted(means, key=lambda step: (means[step], step)))
 
 

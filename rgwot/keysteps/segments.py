@@ -38,13 +38,9 @@ def label_segments(time_s: NDArray[Any], labels: NDArray[Any], duration_s: float
     """
     times, values = np.asarray(time_s, dtype=np.float64), np.asarray(labels)
     if times.ndim != 1 or len(times) == 0 or values.shape != times.shape:
-        raise ValueError(
-            f"labels: found shapes {times.shape} and {values.shape}, expected one label per sample time"
-        )
+        raise ValueError(f"labels: found shapes {times.shape} and {values.shape}, expected one label per sample time")
     if (np.diff(times) <= 0).any() or times[0] < 0 or not times[-1] < duration_s:
-        raise ValueError(
-            f"times: found {times[0]} to {times[-1]} s, expected increasing times in [0, {duration_s}) s"
-        )
+        raise ValueError(f"times: found {times[0]} to {times[-1]} s, expected increasing times in [0, {duration_s}) s")
     last_of_run = np.flatnonzero(values[1:] != values[:-1])
     inner = times[last_of_run] + (times[last_of_run + 1] - times[last_of_run]) / 2
     edges = np.concatenate([[0.0], inner, [float(duration_s)]])

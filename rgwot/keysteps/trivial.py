@@ -25,24 +25,18 @@ Trivial = Callable[[float, Fraction, int, int, np.random.Generator], pd.DataFram
 """duration in seconds, native rate, stride, K, generator -> segments of one video."""
 
 
-def one_label(
-    duration_s: float, fps: Fraction, stride: int, K: int, generator: np.random.Generator
-) -> pd.DataFrame:
+def one_label(duration_s: float, fps: Fraction, stride: int, K: int, generator: np.random.Generator) -> pd.DataFrame:
     """Return key step 1 from beginning to end."""
     return pd.DataFrame({"start_s": [0.0], "end_s": [float(duration_s)], "key_step": [1]})
 
 
-def uniform(
-    duration_s: float, fps: Fraction, stride: int, K: int, generator: np.random.Generator
-) -> pd.DataFrame:
+def uniform(duration_s: float, fps: Fraction, stride: int, K: int, generator: np.random.Generator) -> pd.DataFrame:
     """Return K equal segments of the duration, key steps 1..K in turn."""
     edges = np.linspace(0.0, duration_s, K + 1)
     return pd.DataFrame({"start_s": edges[:-1], "end_s": edges[1:], "key_step": np.arange(1, K + 1)})
 
 
-def random(
-    duration_s: float, fps: Fraction, stride: int, K: int, generator: np.random.Generator
-) -> pd.DataFrame:
+def random(duration_s: float, fps: Fraction, stride: int, K: int, generator: np.random.Generator) -> pd.DataFrame:
     """Return an independent, uniformly drawn key step at every scoring time stride i / fps."""
     times = frame_times(scoring_frames(duration_s, fps, stride), fps)
     return label_segments(times, generator.integers(1, K + 1, size=len(times)), duration_s)
@@ -88,26 +82,18 @@ def decode_trivial(
     if decoder not in TRIVIAL:
         raise RgwotError(f"decoder {decoder!r}: not a trivial one; {nearest(decoder, TRIVIAL)}")
     if not isinstance(K, int) or K < 1 or stride < 1:
-        raise RgwotError(
-            f"decoder {decoder!r}: found K = {K!r} and stride {stride}, expected whole numbers from 1"
-        )
+        raise RgwotError(f"decoder {decoder!r}: found K = {K!r} and stride {stride}, expected whole numbers from 1")
     segments, skipped = {}, []
     for row in _manifest_rows(Path(manifest_csv)):
         if row["status"] == "skipped":
             skipped.append(row["video"])
             continue
         duration_s, fps = _duration_and_rate(row, Path(manifest_csv))
-        segments[row["video"]] = TRIVIAL[decoder](
-            duration_s, fps, stride, K, generator_for(seed, row["video"])
-        )
+        segments[row["video"]] = TRIVIAL[decoder](duration_s, fps, stride, K, generator_for(seed, row["video"]))
     if not segments:
-        raise RgwotError(
-            f"manifest {manifest_csv}: no usable video ({len(skipped)} skipped); expected at least one"
-        )
+        raise RgwotError(f"manifest {manifest_csv}: no usable video ({len(skipped)} skipped); expected at least one")
     orders = {video: _order(frame) for video, frame in segments.items()}
-    per_video = {
-        video: collapse.distinct_labels(frame.key_step.to_numpy()) for video, frame in segments.items()
-    }
+    per_video = {video: collapse.distinct_labels(frame.key_step.to_numpy()) for video, frame in segments.items()}
     every = np.concatenate([frame.key_step.to_numpy() for frame in segments.values()])
     facts = {
         "degenerate": False,

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -64,8 +65,7 @@ def segment_bars(
     """
     videos = manifest[manifest.status == "ok"].reset_index(drop=True)
     rows = {"ground truth": annotations} | {
-        label: _matched(videos, annotations, table[table["scope"] == "task"])
-        for label, table in predictions.items()
+        label: _matched(videos, annotations, table[table["scope"] == "task"]) for label, table in predictions.items()
     }
     shown = videos.head(max_videos)
     height = 0.28 * len(rows) * len(shown) + 0.35 * len(shown) + 1.0
@@ -102,7 +102,7 @@ def segment_bars(
     return figure
 
 
-def _style(step: int) -> dict[str, str | float]:
+def _style(step: int) -> dict[str, Any]:
     """Colour and hatch of a step; 0 is background, negative steps are clusters without a partner."""
     if step == 0:
         return {"facecolor": BACKGROUND}

@@ -94,16 +94,12 @@ def _ranks(values: Sequence[float], metric: str) -> list[int]:
     >>> _ranks([0.3, 0.5, 0.4, 0.5, float("nan")], "f1")
     [0, 1, 2, 1, 0]
     """
-    distinct = sorted(
-        {value for value in values if not math.isnan(value)}, reverse=metric not in LOWER_IS_BETTER
-    )
+    distinct = sorted({value for value in values if not math.isnan(value)}, reverse=metric not in LOWER_IS_BETTER)
     place = {value: rank for rank, value in enumerate(distinct[:2], start=1)} if len(distinct) > 1 else {}
     return [place.get(value, 0) for value in values]
 
 
-def make_grid(
-    table: Table, frame: pd.DataFrame, blocks: Sequence[Block], max_columns: int = MAX_COLUMNS
-) -> Grid:
+def make_grid(table: Table, frame: pd.DataFrame, blocks: Sequence[Block], max_columns: int = MAX_COLUMNS) -> Grid:
     """Choose the cells of a printed table.
 
     Measured rows stand in the order of the table and are ranked within each column, trivial answers and
@@ -131,9 +127,7 @@ def make_grid(
         if any((part["method"] == row.id).any() for part in shown)
     ]
     reported = [entry.method for entry in table.reported.methods] if table.reported else []
-    reported = [
-        m for m in reported if any(((p["method"] == m) & (p["kind"] == "reported")).any() for p in shown)
-    ]
+    reported = [m for m in reported if any(((p["method"] == m) & (p["kind"] == "reported")).any() for p in shown)]
 
     columns: list[Column] = []
     measured_cells: list[list[Cell]] = [[] for _ in measured]
@@ -144,8 +138,7 @@ def make_grid(
         for dataset in table.datasets:
             for metrics in groups:
                 own = [
-                    _values(ours, [row_id for _, _, row_id in measured], dataset, metric, True)
-                    for metric in metrics
+                    _values(ours, [row_id for _, _, row_id in measured], dataset, metric, True) for metric in metrics
                 ]
                 foreign = [_values(theirs, reported, dataset, metric, False) for metric in metrics]
                 if all(math.isnan(value.mean) for side in (*own, *foreign) for value in side):
@@ -166,9 +159,7 @@ def make_grid(
     return Grid(tuple(columns), tuple(lines))
 
 
-def _values(
-    part: pd.DataFrame, methods: Sequence[str], dataset: str, metric: str, ranked: bool
-) -> list[Value]:
+def _values(part: pd.DataFrame, methods: Sequence[str], dataset: str, metric: str, ranked: bool) -> list[Value]:
     by_method = {str(row["method"]): row for row in part.to_dict("records")}
     rows: list[Mapping[Any, Any]] = [by_method.get(method, {}) for method in methods]
     means = [_number(row, f"{dataset}_{metric}") for row in rows]

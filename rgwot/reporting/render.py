@@ -60,9 +60,7 @@ def terminal_table(table: Table, csv: str | os.PathLike[str]) -> str:
         grid = make_grid(table, frame, table.blocks[first : first + step], TERMINAL_COLUMNS)
         lines = [[line.label, *(_text(cell, _plain) for cell in line.cells)] for line in grid.lines]
         heads = ["percent", *(_head(table, column, "\n", "bg") for column in grid.columns)]
-        parts.append(
-            tabulate(lines, heads, disable_numparse=True, colalign=("left", *("right" for _ in grid.columns)))
-        )
+        parts.append(tabulate(lines, heads, disable_numparse=True, colalign=("left", *("right" for _ in grid.columns))))
     # Notes that explain columns a terminal does not show would only be in the way.
     parts.append("\n".join(["* best of the column.", *_row_notes(table, frame), *table.notes]))
     return "\n\n".join(parts) + "\n"
@@ -100,9 +98,7 @@ def latex(table: Table, frame: pd.DataFrame) -> str:
         if previous not in (None, (line.kind, line.trivial)):
             body.append(r"\midrule")
         previous = (line.kind, line.trivial)
-        body.append(
-            " & ".join([escape(line.label), *(_text(cell, _latex_value) for cell in line.cells)]) + r" \\"
-        )
+        body.append(" & ".join([escape(line.label), *(_text(cell, _latex_value) for cell in line.cells)]) + r" \\")
     heads = [escape(_head(table, column, " ")) for column in grid.columns]
     caption = " ".join(escape(text) for text in (f"{table.title}.", *notes(table, frame, short=True)))
     return "\n".join(
@@ -165,9 +161,7 @@ def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
     if table.reported is not None:
         found.append(f"Reported rows: {table.reported.note}.")
     if not short:
-        found.append(
-            "Labels by the rule `exact`; the CSV also has the rule `cnc`, and precise values of everything."
-        )
+        found.append("Labels by the rule `exact`; the CSV also has the rule `cnc`, and precise values of everything.")
     return [*found, *table.notes]
 
 
@@ -176,20 +170,14 @@ def _row_notes(table: Table, frame: pd.DataFrame) -> list[str]:
     measured = frame[frame["kind"] == "measured"]
     labels = {row.id: row.label for row in table.rows}
     found = []
-    collapsed = (
-        measured[measured["degenerate"] > 0].groupby("method", sort=False)[["degenerate", "n_runs"]].max()
-    )
+    collapsed = measured[measured["degenerate"] > 0].groupby("method", sort=False)[["degenerate", "n_runs"]].max()
     if len(collapsed):
         counts = [f"{labels[str(row)]} {count} of {runs} runs" for row, count, runs in collapsed.itertuples()]
         found.append(f"{DAGGER} some runs collapsed, their values are part of the mean: {', '.join(counts)}.")
     remarks = measured.drop_duplicates(["method", "note"]).groupby("note", sort=False)["method"].agg(list)
     for note, rows in remarks.items():
         if note:
-            who = (
-                "All measured rows"
-                if len(set(rows)) == len(table.rows)
-                else ", ".join(labels[row] for row in rows)
-            )
+            who = "All measured rows" if len(set(rows)) == len(table.rows) else ", ".join(labels[row] for row in rows)
             found.append(f"{who}: {note}.")
     return found
 
@@ -206,9 +194,7 @@ def _pipe(table: Table, grid: Grid, with_block: bool = True) -> str:
         "",
         *(_head(table, column, "<br>", "background" if with_block else None) for column in grid.columns),
     ]
-    lines = [
-        [_markdown_label(line), *(_text(cell, _markdown_value) for cell in line.cells)] for line in grid.lines
-    ]
+    lines = [[_markdown_label(line), *(_text(cell, _markdown_value) for cell in line.cells)] for line in grid.lines]
     rows = [heads, [":--", *("--:" for _ in grid.columns)], *lines]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
@@ -218,9 +204,7 @@ def _markdown_label(line: Line) -> str:
 
 
 def _head(table: Table, column: Column, separator: str, background: str | None = None) -> str:
-    metrics = " / ".join(
-        METRIC_LABELS[name] + (" ↓" if name == "order_tau" else "") for name in column.metrics
-    )
+    metrics = " / ".join(METRIC_LABELS[name] + (" ↓" if name == "order_tau" else "") for name in column.metrics)
     parts = [column.block.protocol, f"{column.block.background} {background}"] if background else []
     if len(table.datasets) > 1:
         parts.append(table.datasets[column.dataset].label)

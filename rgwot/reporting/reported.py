@@ -26,21 +26,15 @@ def read_reported(path: str | os.PathLike[str]) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (OSError, ValueError) as error:
-        raise RgwotError(
-            f"{path}: cannot be read as reported numbers: {' '.join(str(error).split())}"
-        ) from None
+        raise RgwotError(f"{path}: cannot be read as reported numbers: {' '.join(str(error).split())}") from None
     missing = [column for column in REPORTED_COLUMNS if column not in frame.columns]
     if missing:
-        raise RgwotError(
-            f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}"
-        )
+        raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")
     values = pd.to_numeric(frame["value"], errors="coerce")
     scores = frame["metric"].isin(METRIC_NAMES.values())
     bad = frame[scores & (frame["value"] != "") & ~values.between(0, 100)]
     if len(bad):
-        raise RgwotError(
-            f"{path}: row {int(bad.index[0]) + 2}: found {bad['value'].iloc[0]!r}, expected a percentage"
-        )
+        raise RgwotError(f"{path}: row {int(bad.index[0]) + 2}: found {bad['value'].iloc[0]!r}, expected a percentage")
     frame["value"] = values
     return frame
 
@@ -81,8 +75,6 @@ def reported_rows(table: Table) -> list[dict[str, Any]]:
                         f"{dataset.reported} {METRIC_NAMES[metric]}, expected one"
                     )
                 # Divided as a decimal would be: 54.4 becomes 0.544, not 0.5439999999999999.
-                row[f"{name}_{metric}"] = (
-                    round(float(cell["value"].iloc[0]) / 100, 6) if len(cell) else float("nan")
-                )
+                row[f"{name}_{metric}"] = round(float(cell["value"].iloc[0]) / 100, 6) if len(cell) else float("nan")
         rows.append(row)
     return rows

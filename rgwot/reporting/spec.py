@@ -115,9 +115,7 @@ class Table(_Part):
         for row in self.rows:
             if row.id == row_id:
                 return row
-        raise RgwotError(
-            f"table {self.id!r}: no row {row_id!r}; {nearest(row_id, [row.id for row in self.rows])}"
-        )
+        raise RgwotError(f"table {self.id!r}: no row {row_id!r}; {nearest(row_id, [row.id for row in self.rows])}")
 
 
 def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None) -> dict[str, Table]:
@@ -147,9 +145,7 @@ def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None
         raise RgwotError(f"{source}: found {found}, expected the two keys datasets and tables")
     for key in ("datasets", "tables"):
         if not isinstance(content[key], dict):
-            raise RgwotError(
-                f"{source}: {key}: found {type(content[key]).__name__}, expected names with their entries"
-            )
+            raise RgwotError(f"{source}: {key}: found {type(content[key]).__name__}, expected names with their entries")
     names = {
         str(name): _valid(DatasetName, entry, f"{source}: dataset {str(name)!r}")
         for name, entry in content["datasets"].items()
@@ -203,8 +199,7 @@ def _table(
         unnamed = [name for name, dataset in table.datasets.items() if dataset.reported is None]
         if unnamed:
             raise RgwotError(
-                f"{where}: dataset {unnamed[0]!r} has no name in the reported numbers; "
-                "expected a key `reported`"
+                f"{where}: dataset {unnamed[0]!r} has no name in the reported numbers; expected a key `reported`"
             )
     return table.model_copy(update=changes)
 
@@ -217,9 +212,7 @@ def _valid(model: type[BaseModel], content: Any, where: str) -> Any:
         place = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
             known = _keys(model, first["loc"][:-1])
-            raise RgwotError(
-                f"{where}: unknown key {place!r}; {nearest(str(first['loc'][-1]), known)}"
-            ) from None
+            raise RgwotError(f"{where}: unknown key {place!r}; {nearest(str(first['loc'][-1]), known)}") from None
         message = first["msg"].removeprefix("Value error, ")
         message = message[0].lower() + message[1:]
         found = "" if first["type"] == "missing" or not place else f", found {first['input']!r}"

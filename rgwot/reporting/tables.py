@@ -47,9 +47,7 @@ def read_scores(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
             raise RgwotError(f"{path}: cannot be read as scores: {' '.join(str(error).split())}") from None
         missing = [column for column in COLUMNS if column not in frame.columns]
         if missing:
-            raise RgwotError(
-                f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}"
-            )
+            raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")
         frames.append(frame[list(COLUMNS)])
     if not frames:
         raise RgwotError("scores: found no file, expected at least one; run `rgwot evaluate` first")
@@ -175,9 +173,7 @@ def make_row(
     return frame
 
 
-def join_rows(
-    table: Table, rows: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str]
-) -> pd.DataFrame:
+def join_rows(table: Table, rows: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str]) -> pd.DataFrame:
     """Write a table from its rows: the reported ones first, then the measured ones in the order of the table.
 
     Raises
@@ -196,16 +192,12 @@ def join_rows(
         parts[ids[0]] = frame
     missing = [row.id for row in table.rows if row.id not in parts]
     if missing:
-        raise RgwotError(
-            f"table {table.id!r}: found no row {', '.join(missing)}; make it first with `rgwot table`"
-        )
+        raise RgwotError(f"table {table.id!r}: found no row {', '.join(missing)}; make it first with `rgwot table`")
     measured = pd.concat([parts[row.id] for row in table.rows], ignore_index=True)
     return _write(table, measured, output)
 
 
-def make_table(
-    table: Table, scores: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str]
-) -> pd.DataFrame:
+def make_table(table: Table, scores: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str]) -> pd.DataFrame:
     """Write a whole table straight from scores; the same as its rows put together by `join_rows`."""
     read = read_scores(scores)
     measured = _frame(table, [line for row in table.rows for line in measured_rows(table, row, read)])

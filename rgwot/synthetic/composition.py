@@ -143,8 +143,7 @@ def _position(sequence: list[Piece], index: int, gapless: bool, rng: np.random.G
     behind = [
         place
         for place in range(index + 2, len(sequence) + 1)
-        if sequence[place - 1].key_step != step
-        and (place == len(sequence) or sequence[place].key_step != step)
+        if sequence[place - 1].key_step != step and (place == len(sequence) or sequence[place].key_step != step)
     ]
     if behind and (gapless or rng.random() >= RESUME):
         return int(rng.choice(behind))
@@ -178,9 +177,7 @@ def _piece_lengths(
     return lengths()
 
 
-def _place(
-    sequence: list[Piece], piece_s: NDArray[np.float64], duration: float, rng: np.random.Generator
-) -> Timeline:
+def _place(sequence: list[Piece], piece_s: NDArray[np.float64], duration: float, rng: np.random.Generator) -> Timeline:
     """Lay the pieces out in the clip: lead-in, tail, and uneven gaps, some of them empty."""
     background = max(0.0, duration - float(piece_s.sum()))
     lead = min(rng.exponential(LEAD_MEAN), LEAD_CAP) * duration

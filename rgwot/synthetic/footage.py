@@ -59,9 +59,7 @@ class Bout:
     away: tuple[float, float] = (0.0, 0.0)
 
 
-def bouts_of(
-    timeline: Timeline, n_steps: int, n_shared: int, n_own: int, rng: np.random.Generator
-) -> list[Bout]:
+def bouts_of(timeline: Timeline, n_steps: int, n_shared: int, n_own: int, rng: np.random.Generator) -> list[Bout]:
     """Fill the background with bouts of activities; key steps are bouts of their own.
 
     Parameters

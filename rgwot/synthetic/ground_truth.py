@@ -92,9 +92,7 @@ def statistics(tables: Sequence[Sequence[Segment]], durations: Sequence[float], 
         If the numbers of tables and durations differ, or no video has a segment.
     """
     if len(tables) != len(durations):
-        raise ValueError(
-            f"found {len(tables)} segment tables and {len(durations)} durations; expected one each"
-        )
+        raise ValueError(f"found {len(tables)} segment tables and {len(durations)} durations; expected one each")
     ordered = [sorted(Segment(*row) for row in table) for table in tables]
     total = sum(len(table) for table in ordered)
     if total == 0:

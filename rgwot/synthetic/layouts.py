@@ -54,9 +54,7 @@ def task_places(settings: SynthSettings) -> list[TaskPlaces]:
     """
     if settings.layout == "folder":
         return [_folder_task(task, settings) for task in settings.tasks or (DEFAULT_TASK,)]
-    known = {
-        f"{dataset}/{facts.task}": facts for dataset in datasets("egoprocel") for facts in tasks_of(dataset)
-    }
+    known = {f"{dataset}/{facts.task}": facts for dataset in datasets("egoprocel") for facts in tasks_of(dataset)}
     chosen = []
     for task in settings.tasks or tuple(known):
         if task not in known:
@@ -100,9 +98,7 @@ def _egtea(task: str) -> list[Place]:
 
 def _meccano(task: str) -> list[Place]:
     stems = [f"{number:04d}" for number in (3, 4, *range(6, 21))]
-    return [
-        Place(task, stem, f"videos/MECCANO/{stem}.mp4", f"annotations/MECCANO/{stem}.csv") for stem in stems
-    ]
+    return [Place(task, stem, f"videos/MECCANO/{stem}.mp4", f"annotations/MECCANO/{stem}.csv") for stem in stems]
 
 
 def _tents(task: str) -> list[Place]:
@@ -116,9 +112,7 @@ def _tents(task: str) -> list[Place]:
 
 def _pc(task: str) -> list[Place]:
     stems = [f"Head_{number}" for number in _numbers(_PC_NUMBERS[task])]
-    return [
-        Place(task, stem, f"videos/{task}/{stem}.mp4", f"annotations/{task}/{stem}.csv") for stem in stems
-    ]
+    return [Place(task, stem, f"videos/{task}/{stem}.mp4", f"annotations/{task}/{stem}.csv") for stem in stems]
 
 
 def _numbers(text: str) -> list[int]:

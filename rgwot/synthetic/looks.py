@@ -133,10 +133,7 @@ def task_look(K: int, seed: int) -> Look:
 def step_names(look: Look) -> list[str]:
     """Return a name for every key step of a task: what is done to which object."""
     hues = [COLOURS[round(step.hue * len(COLOURS)) % len(COLOURS)] for step in look.steps]
-    return [
-        f"{step.motion} the {hue} {SHAPE_NAMES[step.shape]}"
-        for step, hue in zip(look.steps, hues, strict=True)
-    ]
+    return [f"{step.motion} the {hue} {SHAPE_NAMES[step.shape]}" for step, hue in zip(look.steps, hues, strict=True)]
 
 
 def _dealt(kinds: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -43,9 +43,7 @@ class Scene:
         Frame size in pixels.
     """
 
-    def __init__(
-        self, look: Look, timeline: Timeline, seed: int, width: int = 320, height: int = 240
-    ) -> None:
+    def __init__(self, look: Look, timeline: Timeline, seed: int, width: int = 320, height: int = 240) -> None:
         self.timeline = timeline
         self.width, self.height = width, height
         rng = np.random.default_rng([_STREAM, seed])
@@ -120,9 +118,7 @@ class Scene:
             first = colour(activity.hue, 0.85, 0.95)
             second = colour(activity.hue + 0.04, 0.8, activity.contrast)
             phase = float(self._pattern_phases[number])
-            thing = sprites.draw_object(
-                activity.shape, activity.texture, first, second, activity.periods, phase
-            )
+            thing = sprites.draw_object(activity.shape, activity.texture, first, second, activity.periods, phase)
             head = colour(activity.tool_hue, 0.3, 0.75)
             tool = sprites.draw_tool(activity.tool, colour(activity.tool_hue + 0.3, 0.6, 0.4), head)
             self._sprites[number] = (
@@ -139,9 +135,7 @@ class Scene:
         scale = self.height * TABLE_SCALE
         centre_x, centre_y = table.width / 2.0 + pose.x * scale, table.height / 2.0 + pose.y * scale
         data = (c, s, centre_x - c * across - s * down, -s, c, centre_y + s * across - c * down)
-        return table.transform(
-            (self.width, self.height), Image.Transform.AFFINE, data, Image.Resampling.NEAREST
-        )
+        return table.transform((self.width, self.height), Image.Transform.AFFINE, data, Image.Resampling.NEAREST)
 
     def _draw_activity(self, picture: Image.Image, pose: Pose, bout: Bout, time_s: float) -> None:
         number = bout.activity

@@ -23,26 +23,20 @@ class SynthSettings(BaseModel):
     driver: Literal["parametric", "captaincook4d"] = Field(
         "parametric", description="what happens when: drawn from statistics, or real human timelines"
     )
-    K: int = Field(
-        7, ge=2, le=40, description="key steps of a task in layout folder; EgoProceL tasks bring theirs"
-    )
+    K: int = Field(7, ge=2, le=40, description="key steps of a task in layout folder; EgoProceL tasks bring theirs")
     n_videos: int = Field(10, ge=1, description="videos per task")
     min_s: float = Field(40.0, gt=1.0, description="shortest clip, seconds")
     max_s: float = Field(90.0, gt=1.0, description="longest clip, seconds")
     foreground: float = Field(0.38, gt=0.02, le=1.0, description="mean share of a clip that is a key step")
     missing: float = Field(0.12, ge=0.0, le=0.6, description="share of the key steps absent from a video")
-    repeated: float = Field(
-        0.49, ge=0.0, le=0.8, description="1 - distinct steps / step segments, pooled over videos"
-    )
+    repeated: float = Field(0.49, ge=0.0, le=0.8, description="1 - distinct steps / step segments, pooled over videos")
     order_distance: float = Field(
         0.13,
         ge=0.0,
         le=0.5,
         description="mean normalised Kendall distance between the step orders of two videos",
     )
-    min_piece_s: float = Field(
-        0.8, gt=0.0, description="shortest step segment, seconds; shrinks in very short clips"
-    )
+    min_piece_s: float = Field(0.8, gt=0.0, description="shortest step segment, seconds; shrinks in very short clips")
     max_share: float = Field(
         0.25,
         gt=0.0,

@@ -78,9 +78,7 @@ TEXTURES: tuple[Callable[[Field, Field, float, float], NDArray[np.floating[Any]]
 
 def colour(hue: float, saturation: float, value: float) -> Field:
     """RGB in [0, 1] of a hue that wraps around at 1."""
-    rgb: Field = np.array(
-        colorsys.hsv_to_rgb(hue % 1.0, min(max(saturation, 0.0), 1.0), min(max(value, 0.0), 1.0))
-    )
+    rgb: Field = np.array(colorsys.hsv_to_rgb(hue % 1.0, min(max(saturation, 0.0), 1.0), min(max(value, 0.0), 1.0)))
     return rgb
 
 
@@ -179,17 +177,12 @@ def draw_table(width: int, height: int, scale: float, light: Field, rng: np.rand
     if kind == 0:  # wood
         pattern = np.sin(2 * np.pi * (f * u + 0.25 * np.sin(2.5 * v + p) + 0.1 * np.sin(9.0 * v)))
     elif kind == 1:  # tiles
-        pattern = 1.0 - 2.0 * (
-            (np.abs(((f * u + p) % 1.0) - 0.5) > 0.45) | (np.abs(((f * v) % 1.0) - 0.5) > 0.45)
-        )
+        pattern = 1.0 - 2.0 * ((np.abs(((f * u + p) % 1.0) - 0.5) > 0.45) | (np.abs(((f * v) % 1.0) - 0.5) > 0.45))
     elif kind == 2:  # cloth
         pattern = np.sin(2 * np.pi * f * u) * np.sin(2 * np.pi * f * v)
     elif kind == 3:  # stone
         pattern = (
-            sum(
-                np.sin(2 * np.pi * (rng.normal(0, f) * x + rng.normal(0, f) * y + rng.random()))
-                for _ in range(6)
-            )
+            sum(np.sin(2 * np.pi * (rng.normal(0, f) * x + rng.normal(0, f) * y + rng.random())) for _ in range(6))
             / 2.0
         )
     else:  # mat

@@ -77,8 +77,7 @@ def parametric(
     orders = _orders(present, levels.order_distance, rng)
     typical = rng.lognormal(0.0, 0.3, K)
     sequences = [
-        [Piece(step, float(typical[step - 1] * rng.lognormal(0.0, STEP_SIGMA))) for step in order]
-        for order in orders
+        [Piece(step, float(typical[step - 1] * rng.lognormal(0.0, STEP_SIGMA))) for step in order] for order in orders
     ]
     lengths = rng.uniform(min_s, max_s, n_videos)
     return compose(sequences, lengths, K, levels, rng)
@@ -144,9 +143,7 @@ def _scaled(clip: Timeline, length: float) -> Timeline:
     return Timeline(
         duration,
         tuple(
-            Segment(
-                round(s.start_s * factor, 3), min(round(s.end_s * factor, 3), floor_ms(duration)), s.key_step
-            )
+            Segment(round(s.start_s * factor, 3), min(round(s.end_s * factor, 3), floor_ms(duration)), s.key_step)
             for s in clip.segments
         ),
     )

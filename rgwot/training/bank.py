@@ -135,17 +135,12 @@ class FeatureBank:
             (sum of n, c, 1024, h, w) float16 on ``device``; its memory is ordered (n, c, h, w, 1024).
         """
         if self._maps is not None:
-            rows = np.concatenate(
-                [stack + self._starts[video] for video, stack in zip(videos, stacks, strict=True)]
-            )
+            rows = np.concatenate([stack + self._starts[video] for video, stack in zip(videos, stacks, strict=True)])
             index = torch.from_numpy(rows.reshape(-1)).to(self._maps.device)
             maps = self._maps.index_select(0, index)
         else:
             rows = np.concatenate(stacks)
-            read = [
-                self.stores[video].frames(stack.reshape(-1))
-                for video, stack in zip(videos, stacks, strict=True)
-            ]
+            read = [self.stores[video].frames(stack.reshape(-1)) for video, stack in zip(videos, stacks, strict=True)]
             maps = torch.from_numpy(np.concatenate(read)).movedim(1, -1).contiguous()
         return maps.to(self.device).view(*rows.shape, *maps.shape[1:]).movedim(-1, 2)
 
@@ -157,9 +152,7 @@ class FeatureBank:
         """
         means, squares = [], []
         for video, store in enumerate(self.stores):
-            frames = np.unique(
-                np.linspace(0, len(store) - 1, min(len(store), STATISTICS_FRAMES)).astype(np.int64)
-            )
+            frames = np.unique(np.linspace(0, len(store) - 1, min(len(store), STATISTICS_FRAMES)).astype(np.int64))
             total = torch.zeros(2, store.shape[1], dtype=torch.float64)
             for block in np.array_split(frames, -(-len(frames) // BLOCK)):
                 maps = self.clips([video], [block[:, None]]).movedim(2, -1).reshape(-1, store.shape[1])

@@ -17,7 +17,7 @@ from rgwot.config import Settings
 from rgwot.encoder import Encoder, dropout_masks
 from rgwot.errors import RgwotError
 from rgwot.losses import cidm_loss
-from rgwot.methods import ALIGNMENTS, PairBatch
+from rgwot.losses.alignments import ALIGNMENTS, PairBatch
 from rgwot.training.bank import FeatureBank
 from rgwot.training.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
 
@@ -109,15 +109,7 @@ class Trainer:
         if self.bank.device.type != "cpu":
             _, _, height, width = self.bank.stores[0].shape
             encoder = self.settings.encoder
-            pair = (
-                2
-                * train.N
-                * encoder.c
-                * height
-                * width
-                * (encoder.channels + self.bank.stores[0].shape[1])
-                * 4
-            )
+            pair = 2 * train.N * encoder.c * height * width * (encoder.channels + self.bank.stores[0].shape[1]) * 4
             self.pairs_at_once = int(max(1, min(train.accumulation, FORWARD_BYTES // pair)))
 
     def run(self, keep_going: Callable[[Sequence[Record]], bool]) -> None:
@@ -174,9 +166,7 @@ class Trainer:
     def _accumulate(self, iterations: range) -> NDArray[np.float64]:
         """Add the gradients of some iterations in one forward pass; return (iterations, 3) losses."""
         train, encoder = self.settings.train, self.settings.encoder
-        drawn = [
-            draw_pair(self.bank.lengths, train.N, generator(self.seed, Stream.PAIRS, i)) for i in iterations
-        ]
+        drawn = [draw_pair(self.bank.lengths, train.N, generator(self.seed, Stream.PAIRS, i)) for i in iterations]
         masks = None
         if encoder.dropout:
             each = [
@@ -201,9 +191,7 @@ class Trainer:
             raise _not_finite(iterations[int(finite.int().argmin())] + 1, "an embedding is not finite")
         terms = objective(self._batch(embedded, drawn), self.settings)
         torch.autograd.backward(terms.loss.sum() / train.accumulation)
-        values: NDArray[np.float64] = (
-            torch.stack(list(terms), dim=1).detach().to("cpu", torch.float64).numpy()
-        )
+        values: NDArray[np.float64] = torch.stack(list(terms), dim=1).detach().to("cpu", torch.float64).numpy()
         return values
 
     def _batch(self, embedded: Tensor, drawn: Sequence[Pair]) -> PairBatch:
@@ -223,6 +211,4 @@ class Trainer:
 
 
 def _not_finite(iteration: int, found: str) -> RgwotError:
-    return RgwotError(
-        f"iteration {iteration}: {found}, expected numbers; lower train.lr, or look at the features"
-    )
+    return RgwotError(f"iteration {iteration}: {found}, expected numbers; lower train.lr, or look at the features")

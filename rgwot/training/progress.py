@@ -27,9 +27,7 @@ class Progress:
         Name of one step.
     """
 
-    def __init__(
-        self, logger: logging.Logger, title: str, total: int, start: int = 0, unit: str = "it"
-    ) -> None:
+    def __init__(self, logger: logging.Logger, title: str, total: int, start: int = 0, unit: str = "it") -> None:
         self._logger = logger
         self._title = title
         self._total = total
@@ -37,9 +35,7 @@ class Progress:
         self._unit = unit
         self._began = self._told = time.monotonic()
         self._bar = (
-            tqdm(desc=title, total=total, initial=start, unit=unit, leave=False)
-            if sys.stderr.isatty()
-            else None
+            tqdm(desc=title, total=total, initial=start, unit=unit, leave=False) if sys.stderr.isatty() else None
         )
 
     def __enter__(self) -> Progress:

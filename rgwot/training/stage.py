@@ -15,7 +15,7 @@ from rgwot.config import Settings
 from rgwot.encoder import Encoder, initialised
 from rgwot.errors import RgwotError
 from rgwot.files import replacing, write_csv
-from rgwot.methods import inactive_prior
+from rgwot.losses.alignments import inactive_prior
 from rgwot.training.bank import SHARED, FeatureBank, open_stores
 from rgwot.training.loop import Record, Trainer
 from rgwot.training.progress import Progress
@@ -37,7 +37,6 @@ def train(
     seed: int,
     *,
     device: str = "auto",
-    threads: int | None = None,
 ) -> None:
     """Train one encoder on the videos of a task (RGWOT section 3; methods 3.1 to 3.7).
 
@@ -48,7 +47,7 @@ def train(
 
     A run that is stopped (SIGTERM, Ctrl-C) keeps a side checkpoint in ``.resume`` beside ``output_dir`` and
     goes on from there when started again with the same settings, seed and features. On the CPU the result has
-    the same bits as that of an uninterrupted run with the same number of threads; another number of threads,
+    the same bits as that of an uninterrupted run with the same ``train.threads``; another number of threads,
     or another device, changes the rounding of sums but none of the draws.
 
     Parameters
@@ -63,8 +62,6 @@ def train(
         Seed of initial weights, pairs, frames and dropout.
     device
         ``auto``, ``cpu`` or ``cuda``.
-    threads
-        CPU threads of torch; None leaves them.
 
     Raises
     ------
@@ -75,8 +72,7 @@ def train(
         With 128 plus the signal's number, after saving, when the run was told to stop.
     """
     place = resolve_device(device)
-    if threads is not None:
-        torch.set_num_threads(threads)
+    torch.set_num_threads(settings.train.threads)
     stores = open_stores(index_csv, features_dir)
     wanted = settings.data.n_train
     if len(stores) < max(2, wanted or 0):
@@ -139,9 +135,19 @@ def resolve_device(device: str) -> torch.device:
     return torch.device(device)
 
 
-def build_encoder(
-    settings: Settings, seed: int, bank: FeatureBank, weights: str
-) -> tuple[Encoder, dict[str, Any]]:
+def resolve_precision(name: str, device: torch.device) -> str:
+    """Turn ``auto`` into bfloat16 where the processor multiplies it in hardware, else float32."""
+    if name != "auto":
+        return name
+    if device.type == "cuda":
+        fast = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        # Elsewhere bfloat16 is emulated, many times slower than float32.
+        fast = torch.cpu._is_avx512_bf16_supported()  # noqa: SLF001
+    return "bfloat16" if fast else "float32"
+
+
+def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str) -> tuple[Encoder, dict[str, Any]]:
     """Make the encoder to train, on the CPU, and the arguments it was made with.
 
     Features of untrained weights are nearly parallel, so ``encoder.input_norm = auto`` standardises those.
@@ -152,7 +158,7 @@ def build_encoder(
         **block.model_dump(exclude={"input_norm"}),
         "input_norm": standardise,
         "features": bank.stores[0].shape[1],
-        "precision": settings.train.precision,
+        "precision": resolve_precision(settings.train.precision, bank.device),
     }
     encoder = initialised(int(generator(seed, Stream.WEIGHTS).integers(2**31)), **architecture)
     if standardise:
@@ -173,9 +179,7 @@ def _run(trainer: Trainer, checkpoint: Checkpoint, output_dir: Path) -> None:
 
         def keep_going(records: Sequence[Record]) -> bool:
             nonlocal saved
-            loss, align, cidm = (
-                sum(column) / len(records) for column in list(zip(*records, strict=True))[1:4]
-            )
+            loss, align, cidm = (sum(column) / len(records) for column in list(zip(*records, strict=True))[1:4])
             progress.advance(len(records), f"loss {loss:.4g} (alignment {align:.4g}, C-IDM {cidm:.4g})")
             if time.monotonic() - saved >= SAVE_EVERY_S:
                 checkpoint.save(trainer.state())
@@ -185,7 +189,5 @@ def _run(trainer: Trainer, checkpoint: Checkpoint, output_dir: Path) -> None:
         trainer.run(keep_going)
         if trainer.step < total:
             checkpoint.save(trainer.state())
-            logger.info(
-                "%s: stopped after iteration %d of %d; start again to go on", output_dir, trainer.step, total
-            )
+            logger.info("%s: stopped after iteration %d of %d; start again to go on", output_dir, trainer.step, total)
             raise SystemExit(128 + signalled())

@@ -29,17 +29,13 @@ def cosine_cost(x: Tensor, y: Tensor) -> Tensor:
         If the batch or embedding dimensions disagree.
     """
     if x.ndim != 3 or y.ndim != 3 or x.shape[0] != y.shape[0] or x.shape[2] != y.shape[2]:
-        raise ValueError(
-            f"embeddings: found {tuple(x.shape)} and {tuple(y.shape)}, expected (B, N, D) and (B, M, D)"
-        )
+        raise ValueError(f"embeddings: found {tuple(x.shape)} and {tuple(y.shape)}, expected (B, N, D) and (B, M, D)")
     unit_x = torch.nn.functional.normalize(x, dim=2)
     unit_y = torch.nn.functional.normalize(y, dim=2)
     return 1 - unit_x @ unit_y.transpose(1, 2)
 
 
-def relative_positions(
-    n: int, *, dtype: torch.dtype | None = None, device: torch.device | None = None
-) -> Tensor:
+def relative_positions(n: int, *, dtype: torch.dtype | None = None, device: torch.device | None = None) -> Tensor:
     """Positions i/N, i = 0..N-1, of N sampled frames (methods 3.3: the index, not the time stamp).
 
     Returns

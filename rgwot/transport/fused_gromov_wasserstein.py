@@ -297,9 +297,7 @@ def _marginal(name: str, values: Tensor | None, cost: Tensor, dim: int) -> Tenso
     if values is None:
         return torch.full((batch, size), 1 / size, dtype=torch.float64, device=cost.device)
     if values.shape not in {(size,), (batch, size)}:
-        raise ValueError(
-            f"{name}: found shape {tuple(values.shape)}, expected ({size},) or ({batch}, {size})"
-        )
+        raise ValueError(f"{name}: found shape {tuple(values.shape)}, expected ({size},) or ({batch}, {size})")
     values = values.to(device=cost.device, dtype=torch.float64)
     if not bool((values > 0).all() & ((values.sum(-1) - 1).abs() < 1e-5).all()):
         raise ValueError(f"{name}: found {values.tolist()}, expected positive values of sum 1")

@@ -169,9 +169,7 @@ def _decode(container: InputContainer, threads: int, seek_s: float | None = None
         yield from frames
 
 
-def _timed(
-    frames: Iterator[av.VideoFrame], origin: float, interval: float
-) -> Iterator[tuple[float, av.VideoFrame]]:
+def _timed(frames: Iterator[av.VideoFrame], origin: float, interval: float) -> Iterator[tuple[float, av.VideoFrame]]:
     previous = -interval
     for frame in frames:
         previous = previous + interval if frame.pts is None else _seconds(frame) - origin
@@ -207,9 +205,7 @@ class _Scaler:
 
         graph = Graph()
         chain = [
-            graph.add_buffer(
-                width=frame.width, height=frame.height, format=frame.format, time_base=frame.time_base
-            ),
+            graph.add_buffer(width=frame.width, height=frame.height, format=frame.format, time_base=frame.time_base),
             graph.add("scale", f"{self._size}:{self._size}:flags=bilinear"),
             graph.add("format", "rgb24"),
             graph.add("buffersink"),

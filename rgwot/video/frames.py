@@ -161,9 +161,7 @@ class FrameReader:
                 if pipe is not None:
                     pipe.close()
 
-    def _receive(
-        self, child: subprocess.Popen[bytes], request: bytes
-    ) -> Generator[NDArray[np.uint8], None, None]:
+    def _receive(self, child: subprocess.Popen[bytes], request: bytes) -> Generator[NDArray[np.uint8], None, None]:
         if child.stdin is None or child.stdout is None:
             raise _Stopped("no pipe to the decoder")
         try:

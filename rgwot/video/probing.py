@@ -111,9 +111,7 @@ def sample_times(duration_s: float, fps: float | Fraction) -> NDArray[np.float64
     array([0. , 0.5, 1. ])
     """
     if not (math.isfinite(duration_s) and duration_s >= 0 and fps > 0):
-        raise ValueError(
-            f"duration {duration_s} s at {fps} per second, expected a duration >= 0 and a rate > 0"
-        )
+        raise ValueError(f"duration {duration_s} s at {fps} per second, expected a duration >= 0 and a rate > 0")
     count = math.ceil(Fraction(duration_s) * Fraction(fps))
     times = np.arange(count) / float(fps)
     return times[times < duration_s]

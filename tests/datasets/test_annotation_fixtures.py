@@ -49,9 +49,7 @@ def read_case(case: dict[str, str]) -> list[Annotation]:
     if case["kind"] == "ct":
         return [read_step_first(path, ids, clock)]
     names = read_video_names(path / "data.mat")
-    return [
-        read_procel(path / "data.mat", part, len(names), ids, clock, name) for part, name in enumerate(names)
-    ]
+    return [read_procel(path / "data.mat", part, len(names), ids, clock, name) for part, name in enumerate(names)]
 
 
 def outcome_of(case: dict[str, str]) -> tuple[str, list[str]]:
@@ -161,9 +159,5 @@ def test_labels(expected: dict[str, str]) -> None:
 
 
 def test_every_loadable_text_file_has_expected_labels() -> None:
-    loadable = {
-        case["path"] for case in CASES if case["kind"] in ("ego", "ct") and case["outcome"].startswith("ok")
-    }
-    assert {(row["path"], row["mode"]) for row in EXPECTED} == {
-        (path, rule) for path in loadable for rule in RULES
-    }
+    loadable = {case["path"] for case in CASES if case["kind"] in ("ego", "ct") and case["outcome"].startswith("ok")}
+    assert {(row["path"], row["mode"]) for row in EXPECTED} == {(path, rule) for path in loadable for rule in RULES}

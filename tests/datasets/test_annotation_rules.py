@@ -25,11 +25,7 @@ def write(folder: Path, content: str | bytes) -> Path:
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    content=st.one_of(
-        st.binary(max_size=60), st.text("0123456789.,;:\"'\t\r\n abe-", max_size=60).map(str.encode)
-    )
-)
+@given(content=st.one_of(st.binary(max_size=60), st.text("0123456789.,;:\"'\t\r\n abe-", max_size=60).map(str.encode)))
 def test_any_bytes_load_or_end_in_one_line(tmp_path: Path, content: bytes) -> None:
     path = write(tmp_path, content)
     for read in (read_three_columns, read_step_first):
@@ -65,9 +61,7 @@ def test_overlap_is_counted_and_measured(tmp_path: Path) -> None:
 
 def test_blanks_around_a_quoted_label(tmp_path: Path) -> None:
     segments = read_three_columns(write(tmp_path, '1.0, 2.0, "3 add pin, disc"\n'), None).segments
-    assert segments.to_dict("records") == [
-        {"start_s": 1.0, "end_s": 2.0, "step_id": 3, "name": "add pin, disc"}
-    ]
+    assert segments.to_dict("records") == [{"start_s": 1.0, "end_s": 2.0, "step_id": 3, "name": "add pin, disc"}]
 
 
 def test_line_number_counts_blank_lines_and_quoted_line_ends(tmp_path: Path) -> None:
@@ -132,9 +126,7 @@ def test_holes_close_over_the_videos_together() -> None:
 
 
 def test_the_commonest_spelling_wins() -> None:
-    names = step_names(
-        [annotation((1, "Pour"), (1, "pour"), (2, "")), annotation((1, "pour"), (2, "stir"), (3, ""))]
-    )
+    names = step_names([annotation((1, "Pour"), (1, "pour"), (2, "")), annotation((1, "pour"), (2, "stir"), (3, ""))])
     assert names == {1: "pour", 2: "stir", 3: ""}
 
 

@@ -71,9 +71,7 @@ def test_own_datasets_have_no_facts() -> None:
 
 
 def test_unknown_task_lists_the_known_ones() -> None:
-    with pytest.raises(
-        RgwotError, match=r"'Browny'.*'Brownie'.*known: Brownie, Eggs, Sandwich, Salad, Pizza"
-    ):
+    with pytest.raises(RgwotError, match=r"'Browny'.*'Brownie'.*known: Brownie, Eggs, Sandwich, Salad, Pizza"):
         facts("cmu_mmac", "Browny")
 
 

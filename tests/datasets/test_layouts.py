@@ -53,9 +53,7 @@ def test_pc_videos_in_one_flat_folder_follow_their_annotation(tmp_path: Path) ->
     touch(tmp_path, "videos/Head_5.mp4", "videos/Head_6.mp4")
     touch(tmp_path, "annotations/pc_assembly/Head_5.csv", "annotations/pc_disassembly/Head_6.csv")
     assert list(pairs(find("pc_assembly", "egoprocel", tmp_path), "pc_assembly")) == ["videos/Head_5.mp4"]
-    assert list(pairs(find("pc_disassembly", "egoprocel", tmp_path), "pc_disassembly")) == [
-        "videos/Head_6.mp4"
-    ]
+    assert list(pairs(find("pc_disassembly", "egoprocel", tmp_path), "pc_disassembly")) == ["videos/Head_6.mp4"]
 
 
 @pytest.fixture
@@ -86,9 +84,7 @@ def test_cmu_takes_one_camera(cmu: Path, view: str | int | None, camera: str) ->
 
 def test_cmu_unlisted_camera_by_number_only(cmu: Path) -> None:
     found = find("cmu_mmac", "egoprocel", cmu, {"view": "4444444"})
-    assert found.tasks["Eggs"].without_annotation == (
-        "videos/CMU-MMAC/Eggs/S07_Eggs_Video/S07_Eggs_4444444-7.avi",
-    )
+    assert found.tasks["Eggs"].without_annotation == ("videos/CMU-MMAC/Eggs/S07_Eggs_Video/S07_Eggs_4444444-7.avi",)
     with pytest.raises(RgwotError, match="no video has an annotation"):
         found.of("Eggs")
     with pytest.raises(RgwotError, match=r"view of cmu_mmac 'front'.*known: back, ego, left, right, top"):
@@ -212,9 +208,7 @@ def test_every_layout_keeps_the_protocol() -> None:
 
 
 def test_folder_pairs_annotations_anywhere_in_the_task(tmp_path: Path) -> None:
-    touch(
-        tmp_path, "tea/a.mp4", "tea/a.csv", "tea/b.MOV", "tea/annotations/b.csv", "tea/c.mkv", "tea/notes.txt"
-    )
+    touch(tmp_path, "tea/a.mp4", "tea/a.csv", "tea/b.MOV", "tea/annotations/b.csv", "tea/c.mkv", "tea/notes.txt")
     assert pairs(find("mine", "folder", tmp_path), "tea") == {
         "tea/a.mp4": "tea/a.csv",
         "tea/b.MOV": "tea/annotations/b.csv",
@@ -244,9 +238,7 @@ def test_folder_with_a_name_that_cannot_be_a_task(tmp_path: Path) -> None:
         find("mine", "folder", tmp_path).of("make tea")
 
 
-@pytest.mark.parametrize(
-    "name", ["-x.mp4", ".x.mp4", "a b,'\"%41.mp4", "é.mp4", "{x}.mp4", "a;$(b).mp4", "#*?[1].mp4"]
-)
+@pytest.mark.parametrize("name", ["-x.mp4", ".x.mp4", "a b,'\"%41.mp4", "é.mp4", "{x}.mp4", "a;$(b).mp4", "#*?[1].mp4"])
 def test_hostile_names_get_safe_ids(tmp_path: Path, name: str) -> None:
     touch(tmp_path, f"tea/{name}")
     (entry,) = find("mine", "folder", tmp_path).of("tea")
@@ -347,9 +339,7 @@ def test_procel_pairs_by_row_not_by_number(tmp_path: Path) -> None:
 
 
 def test_procel_row_without_annotation_must_be_named(tmp_path: Path) -> None:
-    shutil.copytree(
-        GOOD.parent / "malformed/procel/ProceL_dataset/one_row_too_many", tmp_path / "perform_cpr"
-    )
+    shutil.copytree(GOOD.parent / "malformed/procel/ProceL_dataset/one_row_too_many", tmp_path / "perform_cpr")
     rows = (tmp_path / "perform_cpr/readme.txt").read_text().splitlines()
     extra, *kept = [row.split("\t")[1] for row in reversed(rows)]
     touch(tmp_path, *(f"perform_cpr/{name}.mp4" for name in kept))
@@ -360,9 +350,7 @@ def test_procel_row_without_annotation_must_be_named(tmp_path: Path) -> None:
         module.read_annotation(tmp_path, entry, None, None, plain)
     dropped = {"drop_rows": [extra]}
     (first, _) = find("mini", "procel", tmp_path, dropped).of("perform_cpr")
-    assert not module.read_annotation(
-        tmp_path, first, None, None, read_options("mini", "procel", dropped)
-    ).empty
+    assert not module.read_annotation(tmp_path, first, None, None, read_options("mini", "procel", dropped)).empty
 
 
 def test_procel_names_of_one_task(tmp_path: Path) -> None:
@@ -413,12 +401,7 @@ def test_procel_stepfirst(tmp_path: Path) -> None:
 def test_the_good_egoprocel_tree_pairs_completely(tmp_path: Path) -> None:
     shutil.copytree(GOOD / "egoprocel", tmp_path, dirs_exist_ok=True)
     for path in (tmp_path / "annotations").rglob("*.csv"):
-        name = (
-            path.relative_to(tmp_path / "annotations")
-            .as_posix()
-            .removesuffix(".csv")
-            .removesuffix(".egoprocel.ann")
-        )
+        name = path.relative_to(tmp_path / "annotations").as_posix().removesuffix(".csv").removesuffix(".egoprocel.ann")
         touch(tmp_path, f"videos/{name}.mp4")
     counts = {
         (dataset, task): len(find(dataset, "egoprocel", tmp_path).of(task))

@@ -25,9 +25,7 @@ def video(path: Path, frames: int = 60, fps: Fraction = NTSC) -> Path:
         stream = container.add_stream("libx264", rate=fps, options={"preset": "ultrafast"})
         stream.width, stream.height, stream.pix_fmt = 48, 32, "yuv420p"
         for number in range(frames):
-            picture = av.VideoFrame.from_ndarray(
-                np.full((32, 48, 3), number * 4 % 256, np.uint8), format="rgb24"
-            )
+            picture = av.VideoFrame.from_ndarray(np.full((32, 48, 3), number * 4 % 256, np.uint8), format="rgb24")
             container.mux(stream.encode(picture))
         container.mux(stream.encode())
     return path

@@ -60,9 +60,7 @@ def write_version_73(path: Path) -> None:
                 data = file.create_dataset(name, data=references, dtype=h5py.ref_dtype)
                 kind = b"cell"
             elif isinstance(item, str):
-                data = file.create_dataset(
-                    name, data=np.array([[ord(sign)] for sign in item], dtype=np.uint16)
-                )
+                data = file.create_dataset(name, data=np.array([[ord(sign)] for sign in item], dtype=np.uint16))
                 kind = b"char"
             elif item.size == 0:
                 data = file.create_dataset(name, data=np.array(item.shape, dtype=np.uint64))
@@ -117,9 +115,7 @@ def test_a_damaged_file_ends_in_one_line(tmp_path: Path, write: Any) -> None:
 
 def test_an_untrimmed_video_is_refused() -> None:
     assert not read_procel(DATA, 0, 2, None, VideoClock(14.9, Fraction(30))).empty
-    with pytest.raises(
-        RgwotError, match=r"lasts 15\.5 s, its last superframe ends at 10 s; expected the trimmed"
-    ):
+    with pytest.raises(RgwotError, match=r"lasts 15\.5 s, its last superframe ends at 10 s; expected the trimmed"):
         read_procel(DATA, 0, 2, None, VideoClock(15.5, Fraction(30)))
 
 

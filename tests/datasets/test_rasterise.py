@@ -20,9 +20,7 @@ def test_ten_minutes_at_59_94_stay_within_a_frame() -> None:
     for rule, tolerated in (("exact", 1.0), ("cnc", np.inf)):
         labels = rasterise(starts, starts + 0.5, np.arange(1, len(starts) + 1), NTSC60, n_frames, rule)
         last = np.flatnonzero(labels == len(starts))
-        drift = np.abs(
-            np.array([last[0], last[-1] + 1]) - np.array([starts[-1], starts[-1] + 0.5]) * float(NTSC60)
-        )
+        drift = np.abs(np.array([last[0], last[-1] + 1]) - np.array([starts[-1], starts[-1] + 0.5]) * float(NTSC60))
         assert drift.max() < tolerated
         if rule == "cnc":
             # 0.94 frames are lost per second: the published rule is ten seconds early at the end.

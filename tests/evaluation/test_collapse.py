@@ -37,12 +37,7 @@ def constant_with_noise() -> np.ndarray:
 
 def test_mean_pairwise_cosine_against_all_pairs() -> None:
     x = np.random.default_rng(0).normal(size=(12, 5)) + 0.5
-    pairs = [
-        x[i] @ x[j] / np.linalg.norm(x[i]) / np.linalg.norm(x[j])
-        for i in range(12)
-        for j in range(12)
-        if i != j
-    ]
+    pairs = [x[i] @ x[j] / np.linalg.norm(x[i]) / np.linalg.norm(x[j]) for i in range(12) for j in range(12) if i != j]
     assert mean_pairwise_cosine(x) == pytest.approx(np.mean(pairs), rel=1e-12)
 
 

@@ -125,10 +125,7 @@ def test_scores_are_those_of_labels_at_every_second_native_frame(files):
     for protocol in PROTOCOLS.values():
         for background in ("with", "without"):
             expected = score(protocol, truths, labels[protocol.scope], 2, 7, background)
-            found = [
-                value(table, metric, protocol.name, background)
-                for metric in ("precision", "recall", "f1", "iou")
-            ]
+            found = [value(table, metric, protocol.name, background) for metric in ("precision", "recall", "f1", "iou")]
             assert found == pytest.approx(expected[:4], abs=1e-12)
 
 
@@ -137,11 +134,7 @@ def test_k_counts_empty_clusters(files):
     files.segments = pd.DataFrame(
         [row for v, d in (("0003", 6), ("b", 4)) for s in SCOPES for row in segments_of(v, s, [1], [0, d])]
     )
-    assert (
-        value(files.run(), "recall", "micro_video")
-        < value(files.run(n_clusters=1), "recall", "micro_video")
-        == 1.0
-    )
+    assert value(files.run(), "recall", "micro_video") < value(files.run(n_clusters=1), "recall", "micro_video") == 1.0
 
 
 def test_degenerate_runs_are_marked_and_still_scored(files):

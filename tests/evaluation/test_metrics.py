@@ -30,9 +30,9 @@ ORACLES = [
     (SECOND, 3, macro, (0.4815, 0.5, 0.4906, 0.3148)),
 ]
 
-overlaps = hnp.arrays(
-    np.int64, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=st.integers(0, 6)
-).filter(lambda counts: counts.sum() > 0)
+overlaps = hnp.arrays(np.int64, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=st.integers(0, 6)).filter(
+    lambda counts: counts.sum() > 0
+)
 
 
 @pytest.mark.parametrize(("case", "n_clusters", "score", "expected"), ORACLES)
@@ -56,9 +56,7 @@ def brute_force(overlap):
 def test_matching_is_the_best_of_all_and_prefers_low_classes(overlap):
     found = match(overlap)
     assert len(found.classes) == len(set(found.classes)) == len(set(found.clusters)) == min(overlap.shape)
-    every = [
-        (sum(overlap[g, k] for g, k in pairs), -sum(g for g, _ in pairs)) for pairs in brute_force(overlap)
-    ]
+    every = [(sum(overlap[g, k] for g, k in pairs), -sum(g for g, _ in pairs)) for pairs in brute_force(overlap)]
     assert (overlap[found.classes, found.clusters].sum(), -found.classes.sum()) == max(every)
 
 

@@ -54,9 +54,7 @@ def test_probe_in_the_span_of_the_frames_equals_the_full_fit():
     for train, held in ((0, 1), (1, 0)):
         rows = [m.astype(np.float32).reshape(25, -1) for m in maps]
         scaler = StandardScaler().fit(rows[train])
-        model = LogisticRegression(C=1.0, max_iter=5000, tol=1e-8).fit(
-            scaler.transform(rows[train]), labels[train]
-        )
+        model = LogisticRegression(C=1.0, max_iter=5000, tol=1e-8).fit(scaler.transform(rows[train]), labels[train])
         right += int((model.predict(scaler.transform(rows[held])) == labels[held]).sum())
     assert probe_yardstick(maps, labels)["probe_accuracy"] == pytest.approx(right / 50, abs=0.021)
 

@@ -126,9 +126,7 @@ def test_bfloat16_is_close() -> None:
 
 
 @pytest.mark.parametrize("form", ["plain", "wrapped", "module prefix", "conv4c only"])
-def test_checkpoints_in_any_usual_form(
-    whole: torch.nn.Module, checkpoint: Path, tmp_path: Path, form: str
-) -> None:
+def test_checkpoints_in_any_usual_form(whole: torch.nn.Module, checkpoint: Path, tmp_path: Path, form: str) -> None:
     state = {name: value for name, value in whole.state_dict().items() if "num_batches" not in name}
     if form == "conv4c only":
         state = {name: state[name] for name in load_backbone("random").state_dict() if name in state}

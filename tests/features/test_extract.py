@@ -40,9 +40,7 @@ def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def files(store: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(store)): path.read_bytes() for path in sorted(store.rglob("*")) if path.is_file()
-    }
+    return {str(path.relative_to(store)): path.read_bytes() for path in sorted(store.rglob("*")) if path.is_file()}
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +50,7 @@ def whole(video: Path, backbone: Backbone, tmp_path_factory: pytest.TempPathFact
     return output
 
 
-def test_the_store_holds_the_network_s_answer_to_the_frames(
-    video: Path, whole: Path, backbone: Backbone
-) -> None:
+def test_the_store_holds_the_network_s_answer_to_the_frames(video: Path, whole: Path, backbone: Backbone) -> None:
     store = open_store(whole, identity(SETTINGS, weights_digest(backbone)))
     times = sample_times(FRAMES / 30, 30)
     frames = np.concatenate([batch for _, batch in read_frames(video, times, 32)])

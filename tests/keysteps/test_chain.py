@@ -41,9 +41,7 @@ def test_fast_messages_equal_the_generic_ones(T: int, K: int, seed: int, metric:
     unary, weights = generator.random((T, K)), generator.random(T - 1)
     distance = label_distance(K, metric)
     fast, generic = minimise_chain(unary, weights, metric), minimise_chain(unary, weights, distance)
-    assert energy(fast, unary, weights, distance) == pytest.approx(
-        energy(generic, unary, weights, distance), rel=1e-12
-    )
+    assert energy(fast, unary, weights, distance) == pytest.approx(energy(generic, unary, weights, distance), rel=1e-12)
 
 
 def test_hand_case_a_switch_pays_only_when_it_is_cheap() -> None:
@@ -99,12 +97,8 @@ def test_time_reversal_keeps_the_minimum() -> None:
 def test_energy_by_hand() -> None:
     unary = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9]])
     labels = np.array([0, 2, 1])
-    assert energy(labels, unary, np.array([2.0, 3.0]), label_distance(3, "linear")) == pytest.approx(
-        1.5 + 4 + 3
-    )
-    assert energy(labels, unary, np.array([2.0, 3.0]), label_distance(3, "potts")) == pytest.approx(
-        1.5 + 2 + 3
-    )
+    assert energy(labels, unary, np.array([2.0, 3.0]), label_distance(3, "linear")) == pytest.approx(1.5 + 4 + 3)
+    assert energy(labels, unary, np.array([2.0, 3.0]), label_distance(3, "potts")) == pytest.approx(1.5 + 2 + 3)
 
 
 def test_weights_are_those_of_the_published_energy() -> None:

@@ -141,9 +141,7 @@ def test_short_and_constant_videos_are_covered(tmp_path: Path, decoder: str) -> 
 
 
 @pytest.mark.parametrize("decoder", sorted(DECODERS))
-def test_a_constant_embedding_is_marked_as_such(
-    tmp_path: Path, decoder: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_constant_embedding_is_marked_as_such(tmp_path: Path, decoder: str, caplog: pytest.LogCaptureFixture) -> None:
     source = store(tmp_path / "e.zarr", {"a": np.full((30, 8), 0.35), "b": np.full((20, 8), 0.35)})
     facts = decode(source, tmp_path / "out", decoder, settings(7), 0)
     assert (facts["degenerate"], facts["degenerate_cause"]) == (True, "embedding")

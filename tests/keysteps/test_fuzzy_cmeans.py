@@ -34,18 +34,12 @@ def reference(x: Array, u: Array, m: float, iterations: int) -> tuple[Array, Arr
     T, K = u.shape
     for _ in range(iterations):
         centres = np.array(
-            [
-                sum(u[t, k] ** m * x[t] for t in range(T)) / sum(u[t, k] ** m for t in range(T))
-                for k in range(K)
-            ]
+            [sum(u[t, k] ** m * x[t] for t in range(T)) / sum(u[t, k] ** m for t in range(T)) for k in range(K)]
         )
         distance = [[np.sqrt(((x[t] - centres[k]) ** 2).sum()) for k in range(K)] for t in range(T)]
         u = np.array(
             [
-                [
-                    1 / sum((distance[t][k] / distance[t][j]) ** (2 / (m - 1)) for j in range(K))
-                    for k in range(K)
-                ]
+                [1 / sum((distance[t][k] / distance[t][j]) ** (2 / (m - 1)) for j in range(K)) for k in range(K)]
                 for t in range(T)
             ]
         )

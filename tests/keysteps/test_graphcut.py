@@ -130,9 +130,7 @@ def path_frames() -> Frames:
 
 @pytest.mark.parametrize("solver", ["expansion", "exact"])
 def test_decoder_finds_planted_steps_and_reports_the_gap(solver: str) -> None:
-    settings = Settings(
-        decode=DecodeSettings(K=4), graphcut=GraphcutSettings.model_validate({"solver": solver})
-    )
+    settings = Settings(decode=DecodeSettings(K=4), graphcut=GraphcutSettings.model_validate({"solver": solver}))
     decoded = decode_graphcut(path_frames(), 4, settings, np.random.default_rng(0))
     runs = np.flatnonzero(np.diff(decoded.labels)) + 1
     np.testing.assert_array_equal(runs, [30, 60, 90, 120, 150, 180, 210])

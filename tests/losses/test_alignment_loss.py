@@ -33,9 +33,7 @@ def test_formula_pair_by_pair() -> None:
     loss = alignment_loss(x, y, plan, 0.2)
     for b in range(3):
         p = torch.softmax(x[b] @ y[b].T / 0.2, 1)
-        assert loss[b].item() == pytest.approx(
-            (-(plan[b] * torch.log(p + 1e-11)).sum() / 6).item(), rel=1e-12
-        )
+        assert loss[b].item() == pytest.approx((-(plan[b] * torch.log(p + 1e-11)).sum() / 6).item(), rel=1e-12)
 
 
 def test_symmetric_is_the_mean_of_both_directions() -> None:

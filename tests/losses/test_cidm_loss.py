@@ -18,9 +18,7 @@ READINGS = [RGWOT_CODE, CNC_CODE, PAPER]
 
 def video(seed: int = 0, batch: int = 2, n: int = 6, dim: int = 4) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
-    x = torch.nn.functional.normalize(
-        torch.randn(batch, n, dim, dtype=torch.float64, generator=generator), dim=2
-    )
+    x = torch.nn.functional.normalize(torch.randn(batch, n, dim, dtype=torch.float64, generator=generator), dim=2)
     return x, (1000 * torch.rand(batch, n, dtype=torch.float64, generator=generator)).sort(1)[0]
 
 
@@ -49,9 +47,7 @@ def written_out(x: Tensor, times: Tensor, lambda_: float, sigma: float, **readin
         (PAPER, [0, 1, 2], 2.828427, 5e-7),
     ],
 )
-def test_oracles(
-    reading: dict[str, Any], times: list[int], expected: float, digits: float, dtype: torch.dtype
-) -> None:
+def test_oracles(reading: dict[str, Any], times: list[int], expected: float, digits: float, dtype: torch.dtype) -> None:
     x = torch.tensor([[[1, 0], [0, 1], [1, 0]]], dtype=dtype)
     loss = cidm_loss(x, torch.tensor([times]), lambda_=2, sigma=300, reduction="sum", **reading)
     assert loss.item() == pytest.approx(expected, abs=digits, rel=3e-7 if dtype == torch.float32 else 0)
@@ -77,9 +73,7 @@ def test_reductions_weights_and_masks() -> None:
     total = cidm_loss(x, times, sigma=200, duration=1000, reduction="sum")
     torch.testing.assert_close(cidm_loss(x, times, sigma=200, duration=1000), total / 6)
     plain = cidm_loss(x, times, sigma=200, duration=1e12, reduction="sum")
-    torch.testing.assert_close(
-        cidm_loss(x, times, sigma=200, duration=1000, weight="none", reduction="sum"), plain
-    )
+    torch.testing.assert_close(cidm_loss(x, times, sigma=200, duration=1000, weight="none", reduction="sum"), plain)
     mask = torch.tensor([[True] * 4 + [False] * 2] * 2)
     for reduction in ("sum", "mean"):
         short = cidm_loss(x[:, :4], times[:, :4], sigma=200, duration=1000, reduction=reduction)
@@ -92,9 +86,7 @@ def test_one_window_collapses_and_a_narrow_one_pushes_apart() -> None:
     collapsed = torch.ones_like(x)
     assert (cidm_loss(collapsed, times, sigma=2000, duration=1000) == 0).all()
     assert (cidm_loss(x, times, sigma=2000, duration=1000) > 0).all()
-    assert (
-        cidm_loss(collapsed, times, sigma=1, duration=1000) > cidm_loss(x, times, sigma=1, duration=1000)
-    ).all()
+    assert (cidm_loss(collapsed, times, sigma=1, duration=1000) > cidm_loss(x, times, sigma=1, duration=1000)).all()
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -120,9 +112,7 @@ def test_gradient_is_finite_where_frames_coincide(reading: dict[str, Any], dtype
 
 @given(st.integers(0, 10_000), st.floats(0, 1200), st.sampled_from(READINGS))
 @settings(max_examples=40, deadline=None)
-def test_order_of_frames_and_direction_of_time_do_not_matter(
-    seed: int, sigma: float, reading: dict[str, Any]
-) -> None:
+def test_order_of_frames_and_direction_of_time_do_not_matter(seed: int, sigma: float, reading: dict[str, Any]) -> None:
     x, times = video(seed)
     loss = cidm_loss(x, times, sigma=sigma, **reading)
     assert (loss >= 0).all()

@@ -83,9 +83,7 @@ def write_scores(folder, run, values, **counts):
                     "degenerate": 0,
                 }
                 for metric, value in (metrics | counts).items():
-                    rows.append(
-                        (dataset, task, method, decoder, seed, protocol, background, rule, metric, value)
-                    )
+                    rows.append((dataset, task, method, decoder, seed, protocol, background, rule, metric, value))
     path = folder / f"{method}-{decoder}-{dataset}-{task}-{seed}.csv"
     pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(path, index=False)
     return path

@@ -45,9 +45,7 @@ def test_rows_of_the_repository_are_experiments_in_their_one_spelling():
 def test_any_spelling_becomes_the_canonical_one(tmp_path):
     spec = copy.deepcopy(SPEC)
     spec["tables"]["small"]["rows"][1] |= {"method": "rgwot@beta=0"}
-    table = small_table(
-        tmp_path, spec, lambda method, decoder: (method.replace("rgwot@beta=0", "vaot"), decoder)
-    )
+    table = small_table(tmp_path, spec, lambda method, decoder: (method.replace("rgwot@beta=0", "vaot"), decoder))
     assert table.row("ours").method == "vaot"
 
     def refuse(method, decoder):

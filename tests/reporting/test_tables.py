@@ -179,9 +179,7 @@ def test_reported_egoprocel_cell_by_cell():
     by_print = {dataset.reported: name for name, dataset in table.datasets.items()}
     assert len(printed) == len(rows) * len(by_print) * 2 == 120
     for line in printed.itertuples():
-        assert rows[line.method][f"{by_print[line.dataset]}_{line.metric.lower()}"] == pytest.approx(
-            line.value / 100
-        )
+        assert rows[line.method][f"{by_print[line.dataset]}_{line.metric.lower()}"] == pytest.approx(line.value / 100)
     # Three cells by hand, so that file and table cannot be wrong together.
     assert rows["RGWOT"]["cmu_mmac_f1"] == 0.544
     assert rows["OPEL"]["epic_tents_iou"] == 0.106
@@ -202,16 +200,12 @@ def test_reported_numbers_agree_with_each_other():
         frame = read_reported(folder / f"{name}.csv")
         for metric in ("F1", "IoU"):
             values = frame[frame.metric == metric].value
-            whole = headline[
-                (headline.method == "RGWOT") & (headline.dataset == dataset) & (headline.metric == metric)
-            ]
+            whole = headline[(headline.method == "RGWOT") & (headline.dataset == dataset) & (headline.metric == metric)]
             assert len(values) == tasks
             assert values.mean() == pytest.approx(whole.value.iloc[0], abs=0.11)
 
 
-@pytest.mark.parametrize(
-    "path", sorted((REPOSITORY / "workflow" / "reported").glob("*.csv")), ids=lambda p: p.stem
-)
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "workflow" / "reported").glob("*.csv")), ids=lambda p: p.stem)
 def test_all_reported_files_read(path):
     if path.stem == "hyperparameters":
         frame = pd.read_csv(path)

@@ -11,9 +11,7 @@ from rgwot.synthetic.looks import HUE_JITTER, MOTIONS, moved, step_names, task_l
 from rgwot.synthetic.scenes import Scene
 from rgwot.synthetic.sprites import EXTENT, SHAPES, TEXTURES, colour, draw_object
 
-TIMELINE = Timeline(
-    12.0, (Segment(1.0, 3.0, 1), Segment(3.0, 5.0, 2), Segment(7.0, 8.0, 1), Segment(9.0, 11.0, 3))
-)
+TIMELINE = Timeline(12.0, (Segment(1.0, 3.0, 1), Segment(3.0, 5.0, 2), Segment(7.0, 8.0, 1), Segment(9.0, 11.0, 3)))
 
 
 def test_a_frame_is_a_pure_function():
@@ -66,9 +64,7 @@ def test_bouts_follow_the_timeline_and_background_varies():
     starts = [bout.start_s for bout in bouts]
     assert starts == sorted(starts)
     assert starts[0] == 0.0
-    steps = [
-        (bout.start_s, bout.activity) for bout in bouts if bout.activity is not None and bout.activity < 3
-    ]
+    steps = [(bout.start_s, bout.activity) for bout in bouts if bout.activity is not None and bout.activity < 3]
     assert steps == [(30.0, 1), (40.0, 0), (70.0, 1)]
     others = {bout.activity for bout in bouts} - {0, 1, 2}
     assert None in others

@@ -21,9 +21,7 @@ def measured(timelines: list[Timeline], K: int) -> tuple[float, float, float, fl
 
 def step_seconds(timelines: list[Timeline], K: int) -> np.ndarray:
     rows = [s for t in timelines for s in t.segments]
-    return np.bincount(
-        [s.key_step for s in rows], weights=[s.end_s - s.start_s for s in rows], minlength=K + 1
-    )[1:]
+    return np.bincount([s.key_step for s in rows], weights=[s.end_s - s.start_s for s in rows], minlength=K + 1)[1:]
 
 
 def assert_sound(timelines: list[Timeline], K: int) -> None:
@@ -110,9 +108,7 @@ def test_full_foreground_in_canonical_order():
         assert all(a.end_s == b.start_s for a, b in pairwise(timeline.segments))
 
 
-@given(
-    K=st.integers(4, 17), n_videos=st.integers(1, 3), length=st.floats(4.0, 8.0), seed=st.integers(0, 10_000)
-)
+@given(K=st.integers(4, 17), n_videos=st.integers(1, 3), length=st.floats(4.0, 8.0), seed=st.integers(0, 10_000))
 @settings(max_examples=60, deadline=None)
 def test_clips_of_a_few_seconds_are_sound(K, n_videos, length, seed):
     timelines = parametric(K, n_videos, length, length + 1.0, Levels(), np.random.default_rng(seed))
@@ -125,9 +121,7 @@ def test_clips_of_a_few_seconds_are_sound(K, n_videos, length, seed):
 
 
 def test_timelines_depend_on_the_generator_only():
-    first, again, other = (
-        parametric(7, 4, 40.0, 60.0, Levels(), np.random.default_rng(seed)) for seed in (3, 3, 4)
-    )
+    first, again, other = (parametric(7, 4, 40.0, 60.0, Levels(), np.random.default_rng(seed)) for seed in (3, 3, 4))
     assert first == again
     assert first != other
 
@@ -141,9 +135,7 @@ def test_human_clips_have_the_published_statistics():
     found = []
     for recipe in human.recipes():
         clips = human.read_recipe(recipe)
-        found.append(
-            measured(from_human(clips, 7, len(clips), 40.0, 90.0, None, np.random.default_rng(0)), 7)
-        )
+        found.append(measured(from_human(clips, 7, len(clips), 40.0, 90.0, None, np.random.default_rng(0)), 7))
     assert len(found) == 24
     assert np.mean(found, axis=0) == pytest.approx([0.50, 0.03, 0.03, 0.13], abs=0.006)
 

@@ -31,10 +31,7 @@ def read(text: str) -> list[Segment]:
 
 
 def digests(root: Path, pattern: str) -> dict[str, str]:
-    return {
-        str(p.relative_to(root)): hashlib.sha256(p.read_bytes()).hexdigest()
-        for p in sorted(root.rglob(pattern))
-    }
+    return {str(p.relative_to(root)): hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(root.rglob(pattern))}
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -116,8 +113,7 @@ def test_egoprocel_tree_has_the_true_names():
     cmu = [video.place.video for video in videos if video.task == "cmu_mmac/Eggs"]
     assert cmu[0].startswith("videos/CMU-MMAC/Eggs/S07_Eggs_Video/S07_Eggs_7150991-")
     labels = {
-        video.task: next(csv.reader(annotation(video, ["stir the pot"] * video.K).splitlines()))[2]
-        for video in videos
+        video.task: next(csv.reader(annotation(video, ["stir the pot"] * video.K).splitlines()))[2] for video in videos
     }
     assert labels["egtea_gaze/Pizza"].split(" ")[0].endswith(".")
     assert labels["meccano/meccano"].count(",") == 2

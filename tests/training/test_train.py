@@ -19,7 +19,7 @@ import torch
 from rgwot.config import LossSettings, Settings
 from rgwot.encoder import Encoder
 from rgwot.errors import RgwotError
-from rgwot.methods import ALIGNMENTS, inactive_prior
+from rgwot.losses.alignments import ALIGNMENTS, inactive_prior
 from rgwot.training import loop, stage, train
 from rgwot.training.bank import FeatureBank, open_stores
 from rgwot.training.loop import Record, Trainer
@@ -64,9 +64,7 @@ def test_model_and_history(task: Path, settings: Make, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["seed3"]  # the side checkpoint is gone
 
 
-def test_input_norm_follows_the_weights(
-    make_task: Callable[..., Path], settings: Make, tmp_path: Path
-) -> None:
+def test_input_norm_follows_the_weights(make_task: Callable[..., Path], settings: Make, tmp_path: Path) -> None:
     index = make_task((8, 9), weights="imagenet1k_v1")
     bank = FeatureBank(open_stores(index, index.parent), 1.0)
     for key, weights, expected in [
@@ -85,9 +83,7 @@ def test_loss_goes_down_on_a_planted_problem(task: Path, settings: Make, tmp_pat
 
 
 def test_sum_reduction_divides_by_the_frames(task: Path, settings: Make, tmp_path: Path) -> None:
-    train(
-        task, task.parent, tmp_path / "sum", settings(cidm__reduction="sum", cidm__beta=0.5), 0, device="cpu"
-    )
+    train(task, task.parent, tmp_path / "sum", settings(cidm__reduction="sum", cidm__beta=0.5), 0, device="cpu")
     train(
         task,
         task.parent,
@@ -184,9 +180,7 @@ def test_checkpoints_of_other_settings_are_not_used(tmp_path: Path) -> None:
     assert two.load() == {}
 
 
-def test_periodic_checkpoint(
-    task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_periodic_checkpoint(task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved: list[int] = []
     monkeypatch.setattr(stage, "SAVE_EVERY_S", 0.0)
     monkeypatch.setattr(Checkpoint, "save", lambda self, state: saved.append(len(state["history"])))
@@ -294,9 +288,7 @@ def test_when_the_prior_is_inactive(settings: Make, changes: dict[str, typing.An
         {"train__precision": "bfloat16", "encoder__dropout": 0.0},
     ],
 )  # fmt: skip
-def test_other_settings_train(
-    task: Path, settings: Make, tmp_path: Path, changes: dict[str, typing.Any]
-) -> None:
+def test_other_settings_train(task: Path, settings: Make, tmp_path: Path, changes: dict[str, typing.Any]) -> None:
     train(task, task.parent, tmp_path / "out", settings(train__iterations=4, **changes), 0, device="cpu")
     assert np.isfinite(losses(tmp_path / "out")).all()
 
@@ -319,7 +311,7 @@ def test_sigterm_ends_a_process_with_a_checkpoint(task: Path, tmp_path: Path) ->
         "def told(self, i):\n    i.start == 4 and print('go', flush=True)\n    return accumulate(self, i)\n"
         "loop.Trainer._accumulate = told\n"
         "index = Path(sys.argv[1])\n"
-        "train(index, index.parent, Path(sys.argv[2]), s, 0, device='cpu', threads=1)\n"
+        "train(index, index.parent, Path(sys.argv[2]), s, 0, device='cpu')\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(task), str(tmp_path / "out")], stdout=subprocess.PIPE, text=True

@@ -41,24 +41,16 @@ def test_marginals_objective_and_optimality_conditions(alpha: float, r: float) -
     cost = random_cost(0)
     result = solve(cost, alpha=alpha, epsilon=0.07, r=r, tolerance=1e-8, max_iterations=1000)
     assert result.converged.all()
-    torch.testing.assert_close(
-        result.plan.sum(2), torch.full((4, 12), 1 / 12, dtype=torch.float64), rtol=1e-8, atol=0
-    )
-    torch.testing.assert_close(
-        result.plan.sum(1), torch.full((4, 9), 1 / 9, dtype=torch.float64), rtol=1e-8, atol=0
-    )
+    torch.testing.assert_close(result.plan.sum(2), torch.full((4, 12), 1 / 12, dtype=torch.float64), rtol=1e-8, atol=0)
+    torch.testing.assert_close(result.plan.sum(1), torch.full((4, 9), 1 / 9, dtype=torch.float64), rtol=1e-8, atol=0)
     assert (result.plan > 0).all()
-    torch.testing.assert_close(
-        result.objective, objective(result.plan, cost, alpha, 0.07, r), rtol=1e-9, atol=1e-9
-    )
+    torch.testing.assert_close(result.objective, objective(result.plan, cost, alpha, 0.07, r), rtol=1e-9, atol=1e-9)
     # Stationary on the polytope: the gradient is a row constant plus a column constant.
     slopes = gradient(result.plan, cost, alpha, 0.07, r)
     constants = torch.cat([torch.eye(12).repeat_interleave(9, 0), torch.eye(9).repeat(12, 1)], 1).double()
     for plan, slope in zip(result.plan, slopes, strict=True):
         root = plan.flatten().sqrt()[:, None]
-        fitted = torch.linalg.lstsq(
-            root * constants, root * slope.flatten()[:, None], driver="gelsd"
-        ).solution
+        fitted = torch.linalg.lstsq(root * constants, root * slope.flatten()[:, None], driver="gelsd").solution
         residual = slope.flatten() - (constants @ fitted)[:, 0]
         assert (plan.flatten() * residual.abs()).sum() < 1.01e-4 * 0.07
 
@@ -90,9 +82,7 @@ def test_full_steps_alone_would_oscillate() -> None:
     assert result.objective.item() < min(values)
 
 
-def authors_loop(
-    cost: NDArray[np.float64], r: float, alpha: float, epsilon: float, outer: int
-) -> NDArray[np.float64]:
+def authors_loop(cost: NDArray[np.float64], r: float, alpha: float, epsilon: float, outer: int) -> NDArray[np.float64]:
     """Methods 3.4 written out with dense matrices and plain exponentials."""
     n, m = cost.shape
     x = structure_matrix_x(n, r, dtype=torch.float64).numpy()
@@ -113,9 +103,7 @@ def test_parity_is_the_loop_of_the_public_code(r: float, outer: int) -> None:
     cost = random_cost(3)
     result = solve(cost, **PAPER, r=r, solver="parity", parity_outer=outer)
     for b, plan in enumerate(result.plan):
-        np.testing.assert_allclose(
-            plan.numpy(), authors_loop(cost[b].numpy(), r, 0.3, 0.07, outer), atol=1e-12
-        )
+        np.testing.assert_allclose(plan.numpy(), authors_loop(cost[b].numpy(), r, 0.3, 0.07, outer), atol=1e-12)
     torch.testing.assert_close(result.plan.sum(1), torch.full((4, 9), 1 / 9, dtype=torch.float64))
     assert result.marginal_error.min() > 1e-3
     assert not result.converged.any()
@@ -147,9 +135,7 @@ def test_one_active_side_only_adds_a_constant() -> None:
     torch.testing.assert_close(result.plan, linear.plan, rtol=1e-5, atol=0)
     torch.testing.assert_close(result.objective, objective(result.plan, cost, **PAPER, r=r))
     # p^T C^x p with 2 (30 + 30 - 3) entries of 1/r.
-    torch.testing.assert_close(
-        result.objective - linear.objective, torch.full((4,), 0.3 * 114 * 15 / 900).double()
-    )
+    torch.testing.assert_close(result.objective - linear.objective, torch.full((4,), 0.3 * 114 * 15 / 900).double())
 
 
 @pytest.mark.parametrize("solver", ["converged", "parity"])
@@ -241,9 +227,7 @@ def test_mistakes_are_told() -> None:
 @pytest.mark.parametrize("r", [0.02, 0.1])
 def test_cuda_gives_the_plan_of_the_cpu(solver: str, r: float) -> None:
     cost = random_cost(13, n=33, m=33).float()
-    cpu, cuda = (
-        solve(cost.to(device), **PAPER, r=r, solver=solver, max_iterations=2000) for device in ("cpu", "cuda")
-    )
+    cpu, cuda = (solve(cost.to(device), **PAPER, r=r, solver=solver, max_iterations=2000) for device in ("cpu", "cuda"))
     torch.testing.assert_close(cuda.objective.cpu(), cpu.objective, rtol=1e-6, atol=1e-6)
     torch.testing.assert_close(cuda.plan.cpu(), cpu.plan, rtol=0, atol=1e-6 if r == 0.02 else 1e-3 / 33)
     assert torch.equal(cuda.converged.cpu(), cpu.converged)

@@ -1,11 +1,11 @@
 # Helpers of all rules. Facts and decisions are in the library (rgwot.catalogue); here they meet wildcards.
-import os
 import sys
 from functools import wraps
 from pathlib import Path
 
-from rgwot.catalogue import Catalogue
+from rgwot.catalogue import Catalogue, own_commands_first
 from rgwot.errors import RgwotError
+
 
 report: "../report/workflow.rst"
 
@@ -23,19 +23,14 @@ def plainly(function):
     return told
 
 
-# Rules call the command line of the very environment that Snakemake runs in, activated or not. A conda environment of
-# a rule is put in front of it.
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-
+own_commands_first()
 TABLES = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parent / "tables.yaml"
 CATALOGUE = plainly(Catalogue)(config, TABLES)
 # Checked before any job runs: paths on the command line that name an unknown dataset, task, method or decoder.
 plainly(CATALOGUE.check_targets)(sys.argv[1:])
 
-# A network of this size gains nothing from more threads; independent trainings side by side do.
-TRAIN_THREADS = 1
 DEVICE = CATALOGUE.config.device
-GPUS = 0 if DEVICE == "cpu" or (DEVICE == "auto" and not Path("/dev/nvidia0").exists()) else 1
+GPUS = CATALOGUE.gpus()
 
 
 @plainly
@@ -61,6 +56,12 @@ def feature_stores(wildcards):
 def manifest_options(wildcards):
     """What the manifest stage has to know of the dataset, as JSON."""
     return CATALOGUE.manifest_options(wildcards.dataset)
+
+
+@plainly
+def train_threads(wildcards):
+    """The CPU threads of one training; the same on every machine, because they change rounding."""
+    return CATALOGUE.experiments.settings(wildcards.method, None, wildcards.dataset).train.threads
 
 
 @plainly

@@ -8,13 +8,13 @@ rule segment_bars:
         rgwot="results/keysteps/rgwot/graphcut/{dataset}/{task}/seed{seed}/segments.csv",
         raw="results/keysteps/raw/kmeans/{dataset}/{task}/seed{seed}/segments.csv",
     output:
-        report(
+        vector=report(
             "results/figures/segments/{dataset}/{task}/seed{seed}.pdf",
             caption="../report/segments.rst",
             category="Key steps over time",
             labels={"dataset": "{dataset}", "task": "{task}", "seed": "{seed}"},
         ),
-        "results/figures/segments/{dataset}/{task}/seed{seed}.png",
+        picture="results/figures/segments/{dataset}/{task}/seed{seed}.png",
     log:
         "results/logs/segment_bars/{dataset}/{task}/seed{seed}.log",
     localrule: True
@@ -30,4 +30,4 @@ rule segment_bars:
         "rgwot plot --manifest {input.manifest:q} --annotations {input.annotations:q}"
         " --segments RGWOT={input.rgwot:q} --segments 'raw + k-means='{input.raw:q}"
         " --title {wildcards.dataset}/{wildcards.task:q}', seed {wildcards.seed}'"
-        " {output[0]:q} 2> {log:q}"
+        " {output.vector:q} 2> {log:q}"

@@ -5,8 +5,9 @@ rule table_row:
     input:
         row_scores,
     output:
-        "results/tables/{table}/{row}.csv",
-        multiext("results/tables/{table}/{row}", ".md", ".tex"),
+        csv="results/tables/{table}/{row}.csv",
+        markdown="results/tables/{table}/{row}.md",
+        latex="results/tables/{table}/{row}.tex",
     log:
         "results/logs/table_row/{table}/{row}.log",
     localrule: True
@@ -21,20 +22,21 @@ rule table_row:
     message:
         "table: row {wildcards.row} of {wildcards.table}"
     shell:
-        "rgwot table --tables {params.tables:q} --row {wildcards.row} {output[0]:q} {input:q} 2> {log:q}"
+        "rgwot table --tables {params.tables:q} --row {wildcards.row} {output.csv:q} {input:q} 2> {log:q}"
 
 
 rule table:
     input:
         table_rows,
     output:
-        report(
+        csv=report(
             "results/tables/{table}.csv",
             caption="../report/table.rst",
             category="Tables",
             labels={"table": "{table}"},
         ),
-        multiext("results/tables/{table}", ".md", ".tex"),
+        markdown="results/tables/{table}.md",
+        latex="results/tables/{table}.tex",
     log:
         "results/logs/table/{table}.log",
     localrule: True
@@ -49,4 +51,4 @@ rule table:
     message:
         "table: {wildcards.table}"
     shell:
-        "rgwot table --tables {params.tables:q} {output[0]:q} {input:q} 2> {log:q}"
+        "rgwot table --tables {params.tables:q} {output.csv:q} {input:q} 2> {log:q}"

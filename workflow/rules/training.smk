@@ -15,7 +15,7 @@ rule train:
         method="(?!(raw|none)/)[^/]+",
     conda:
         "../../envs/train.yaml"
-    threads: TRAIN_THREADS
+    threads: train_threads
     resources:
         mem_mb=by_attempt(12000),
         runtime="12h",
@@ -25,7 +25,7 @@ rule train:
     message:
         "train: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot train --index {input:q} --settings {params.settings:q} --seed {wildcards.seed} --threads {threads}"
+        "rgwot train --index {input:q} --settings {params.settings:q} --seed {wildcards.seed}"
         f" --device {DEVICE}"
         " {output.model:q} 2> {log:q}"
 
@@ -52,7 +52,7 @@ rule embed:
     message:
         "embed: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot embed --index {input.index:q} --model {input.model:q} --seed {wildcards.seed} --threads {threads}"
+        "rgwot embed --index {input.index:q} --model {input.model:q} --method {wildcards.method:q} --seed {wildcards.seed} --threads {threads}"
         f" --device {DEVICE}"
         " {output:q} 2> {log:q}"
 
