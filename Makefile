@@ -29,7 +29,7 @@ demo: $(READY)
 	@rgwot show results/tables/demo.csv --yardsticks results/yardsticks/demo/assembly.json --procedures results/keysteps/rgwot/graphcut/demo/assembly/seed0/procedures.csv
 
 test: $(READY)
-	pytest -n $(CORES) --dist loadfile
+	OMP_NUM_THREADS=1 pytest -n $(CORES) --dist loadfile
 
 lint: $(READY)
 	ruff check .
