@@ -3,6 +3,8 @@ PYTHON ?= python3
 CORES ?= 2
 VENV := .venv
 READY := $(VENV)/.ready
+DEVELOPER := $(VENV)/.ready-developer
+PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # A failed job must fail the target that pipes or chains it.
 SHELL := /bin/bash -o pipefail
@@ -10,6 +12,7 @@ SHELL := /bin/bash -o pipefail
 .PHONY: help env demo test lint schema clean
 
 help:
+	@echo "make env    the environment in .venv"
 	@echo "make demo   environment, then the whole pipeline on synthetic clips; prints the table"
 	@echo "make test   environment, then every test"
 	@echo "make lint   ruff, snakefmt, snakemake --lint and mypy"
@@ -19,19 +22,25 @@ help:
 env: $(READY)
 
 $(READY): pyproject.toml
-	@echo "[1/8] environment: $(VENV) (once; a few minutes, most of it PyTorch)"
+	@echo "environment: making $(VENV), once; a few minutes, most of it PyTorch"
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) --editable .
+	@touch $@
+
+$(DEVELOPER): $(READY)
+	@echo "environment: adding what tests and linters need"
+	$(PIP) --editable '.[dev]'
 	@touch $@
 
 demo: $(READY)
+	@echo "demo: synthetic clips, features, training, key steps, scores, table; about 8 minutes on 2 cores"
 	snakemake --cores $(CORES) --quiet host reason -- demo
 	@rgwot show results/tables/demo.csv --yardsticks results/yardsticks/demo/assembly.json --procedures results/keysteps/rgwot/graphcut/demo/assembly/seed0/procedures.csv
 
-test: $(READY)
+test: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -n $(CORES) --dist loadfile
 
-lint: $(READY)
+lint: $(DEVELOPER)
 	ruff check .
 	ruff format --check .
 	snakefmt --check Snakefile workflow

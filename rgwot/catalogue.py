@@ -22,6 +22,7 @@ from rgwot.datasets import registry
 from rgwot.datasets.base import Found, VideoEntry, too_few_videos
 from rgwot.datasets.finding import find
 from rgwot.datasets.names import video_id
+from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.errors import RgwotError, nearest
 from rgwot.experiments import Experiments, split_id
 from rgwot.methods import FAMILIES
@@ -167,6 +168,24 @@ class Catalogue:
         if len(videos) < MIN_VIDEOS:
             raise RgwotError(too_few_videos(dataset, task, len(videos), MIN_VIDEOS, str(self.root(dataset))))
 
+    def held_out(self, dataset: str, task: str, method: str) -> tuple[str, ...]:
+        """Return the videos of a task that a method must not see before they are scored; none where all train.
+
+        Raises
+        ------
+        RgwotError
+            When the task has too few videos to hold some out.
+        """
+        data = self.experiments.settings(method, None, dataset).data
+        if data.split == "all":
+            return ()
+        known = registry.facts(self.config.dataset(dataset).subset or dataset, task) if data.split_by == "subject" else None
+        subjects = subjects_of(self.videos(dataset, task), known.pattern if known else None)
+        try:
+            return split_videos(subjects, data.holdout, data.split_seed).test
+        except RgwotError as error:
+            raise RgwotError(f"{dataset}/{task}: {error}") from None
+
     def files(self, dataset: str, task: str) -> list[str]:
         """Return every file a task's manifest rests on."""
         root = self.root(dataset)
@@ -234,6 +253,7 @@ class Catalogue:
                 for task in self.tasks(dataset):
                     if FAMILIES[split_id(one.method)[0]].trained:
                         self.enough_videos(dataset, task)
+                    self.held_out(dataset, task, one.method)
                     for seed in self.config.seeds:
                         files[f"results/scores/{one.method}/{one.decoder}/{dataset}/{task}/seed{seed}.csv"] = None
         return list(files)
@@ -264,6 +284,8 @@ class Catalogue:
             self.videos(part["d"], part["t"])
             if method is not None and FAMILIES[split_id(method)[0]].trained:
                 self.enough_videos(part["d"], part["t"])
+            if method is not None:
+                self.held_out(part["d"], part["t"], method)
 
     @staticmethod
     def _check_spelling(target: str, written: str, canonical: str) -> None:

@@ -134,8 +134,23 @@ class DataSettings(Block):
 
     context_s: Positive = Field(0.5, description="seconds between context frames; 15 frames at 30 fps")
     context_side: Literal["after", "before", "both"] = Field("after", description="side of the context frames")
-    split: Literal["all"] = Field("all", description="all: every video trains and is scored, as prior work does")
-    n_train: Annotated[int, Field(ge=2)] | None = Field(None, description="train on n videos drawn from the seed")
+    split: Literal["all", "holdout"] = Field(
+        "all",
+        description="all: every video trains and is scored, as prior work does; holdout: only videos that neither "
+        "encoder nor clustering saw are scored",
+    )
+    holdout: Annotated[float, Field(gt=0, lt=1)] = Field(
+        0.35, description="share of videos held out under `split: holdout`; GTCC trains on 65 %"
+    )
+    split_by: Literal["subject", "video"] = Field(
+        "subject", description="a subject's videos stay on one side; a video is its own subject where names tell none"
+    )
+    split_seed: Annotated[int, Field(ge=0)] = Field(
+        0, description="seed of the split, apart from `seeds`: every training seed is scored on the same videos"
+    )
+    n_train: Annotated[int, Field(ge=2)] | None = Field(
+        None, description="train on n videos drawn from the seed, of the training part under `split: holdout`"
+    )
 
 
 class DecodeSettings(Block):

@@ -237,7 +237,9 @@ class Encoder(nn.Module):
         """Units in front of the two hidden layers, the widths that ``dropout_masks`` needs."""
         return self.fc1.in_features, self.fc2.in_features
 
-    def forward(self, x: Tensor, pairs: int = 1, masks: Sequence[Tensor] | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, pairs: int = 1, masks: Sequence[Tensor] | None = None, *, prepared: bool = False
+    ) -> Tensor:
         """Embed clips.
 
         Parameters
@@ -250,6 +252,8 @@ class Encoder(nn.Module):
             mode.
         masks
             Two dropout masks, (n, channels) and (n, hidden); None drops nothing. Eval mode takes no masks.
+        prepared
+            Whether ``x`` went through `prepare` already.
 
         Returns
         -------
@@ -260,11 +264,11 @@ class Encoder(nn.Module):
             raise ValueError(f"x has shape {tuple(x.shape)}; expected (n, {self.c}, {self.input_mean.numel()}, h, w)")
         if masks is not None and not self.training:
             raise ValueError("masks given in eval mode; expected None")
-        dtype = torch.bfloat16 if self.precision == "bfloat16" else self.conv1.weight.dtype
+        dtype = self._dtype
         per_video = self.batch_norm == "per_video"
         groups = 2 * pairs if per_video else pairs
         tracked = range(0, groups, 2) if per_video else range(groups)
-        y = self._standardised(x)
+        y = x.movedim(2, -1) if prepared else self._standardised(x)
         for conv, norm in ((self.conv1, self.bn1), (self.conv2, self.bn2)):
             bias = cast(Tensor, conv.bias)
             y = F.relu(batch_norm(convolve(y, conv.weight, bias, dtype), norm, groups, tracked))
@@ -274,6 +278,26 @@ class Encoder(nn.Module):
                 y = y * masks[index]
             y = F.relu(layer(y))
         return F.normalize(self.projection(y), dim=1)
+
+    def prepare(self, maps: Tensor) -> Tensor:
+        """Do once what `forward` would do to its input at every step: standardise, and round to the precision.
+
+        Parameters
+        ----------
+        maps
+            (T, h, w, 1024) float16.
+
+        Returns
+        -------
+        Tensor
+            (T, h, w, 1024) in the arithmetic of the convolutions; the values `forward` would have computed.
+        """
+        with torch.no_grad():
+            return self._standardised(maps.movedim(-1, 1).unsqueeze(1)).squeeze(1).to(self._dtype)
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return torch.bfloat16 if self.precision == "bfloat16" else self.conv1.weight.dtype
 
     def _standardised(self, x: Tensor) -> Tensor:
         """Return (n, c, h, w, C) in the weights' precision, its memory ordered (n, h, w, c, C)."""

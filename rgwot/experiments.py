@@ -33,6 +33,9 @@ SYMBOLS: Mapping[str, str] = {
 }
 METHOD_BLOCKS = ("ot", "cidm", "loss", "encoder", "train", "data")
 DECODER_BLOCKS = ("decode", "graphcut")
+# Keys of methods that train nothing: what is scored, and what a clustering may see.
+SPLIT = "data.split"
+SPLIT_KEYS = (SPLIT, "data.holdout", "data.split_by", "data.split_seed")
 ID = re.compile(r"(?P<base>[a-z][a-z0-9_-]*)(@(?P<keys>[^/]+))?")
 VALUE = re.compile(r"[A-Za-z0-9.+-]+")
 
@@ -93,16 +96,21 @@ class Experiments:
         if base not in FAMILIES:
             raise RgwotError(f"method {text!r}: unknown base {base!r}; {nearest(base, FAMILIES)}")
         family = FAMILIES[base]
-        if written and not family.trained:
-            raise RgwotError(f"method {text!r}: {base} takes no keys, nothing is trained; expected {base!r}")
-        allowed = [key for key in defaults() if key.split(".")[0] in METHOD_BLOCKS]
+        if family.trained:
+            allowed = [key for key in defaults() if key.split(".")[0] in METHOD_BLOCKS]
+        else:
+            allowed = list(SPLIT_KEYS)
+            if set(written) - set(allowed):
+                raise RgwotError(f"method {text!r}: nothing is trained; {base} takes no keys but {', '.join(allowed)}")
         values = self._values(text, written, allowed, family)
         # Equalities between families follow from their data: of all spellings of the same settings the one with the
         # fewest keys is used (rgwot@beta=0 is vaot, vaot@beta=1 is rgwot), and on a tie the family listed first.
         meant = {**self._base_values(family), **values}
+        self._refuse_unused_split(text, values, self._base_values(family))
         spellings = []
         for candidate in FAMILIES.values():
-            if candidate.trained and _beyond_training(candidate) == _beyond_training(family):
+            alike = candidate.trained and family.trained and _beyond_training(candidate) == _beyond_training(family)
+            if alike or candidate is family:
                 own = self._base_values(candidate)
                 spellings.append(
                     (
@@ -110,8 +118,6 @@ class Experiments:
                         {key: meant[key] for key in allowed if self._told(key, meant, own, values)},
                     )
                 )
-            elif candidate is family:
-                return family.name
         name, keys = min(spellings, key=lambda spelling: len(spelling[1]))
         return join_id(name, _spelt(keys))
 
@@ -162,6 +168,14 @@ class Experiments:
             build({**self._base_values(family), **values}, f"experiment {text!r}").model_dump(by_alias=True)
         )
         return {key: checked[key] for key in values}
+
+    def _refuse_unused_split(self, text: str, written: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+        """Raise when an id says how to split and nothing is split: one experiment would have two paths."""
+        if written.get(SPLIT, own[SPLIT]) != "all" or (SPLIT not in written and SPLIT in self._overridden):
+            return
+        for key in SPLIT_KEYS:
+            if key in written and written[key] != own[key]:
+                raise RgwotError(f"experiment {text!r}: {key} has no effect where all videos train; add {SPLIT}=holdout")
 
     def _told(self, key: str, meant: Mapping[str, Any], own: Mapping[str, Any], written: Mapping[str, Any]) -> bool:
         """Whether a key has to stand in an id: it differs, or a dataset overrides it and the id decides."""

@@ -188,3 +188,15 @@ def test_wrong_arguments_are_told() -> None:
         batch_norm(torch.zeros(3, 1, 1, 1, 2), nn.BatchNorm3d(2), 2, [0])
     with pytest.raises(ValueError, match="channels"):
         convolve(torch.zeros(1, 1, 3, 3, 4), torch.zeros(2, 5, 3, 3, 3), torch.zeros(2))
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+def test_input_prepared_once_gives_the_same_bits_as_at_every_step(standardise):
+    rng = torch.Generator().manual_seed(3)
+    maps = torch.rand(12, 3, 3, 1024, generator=rng).half()
+    encoder = initialised(0, c=2, D=8, channels=8, hidden=8, input_norm=standardise, precision="bfloat16")
+    encoder.input_mean.copy_(maps.float().mean((0, 1, 2)))
+    encoder.input_std.copy_(maps.float().std((0, 1, 2)))
+    plain = encoder(maps.movedim(-1, 1).unflatten(0, (6, 2)))
+    prepared = encoder(encoder.prepare(maps).movedim(-1, 1).unflatten(0, (6, 2)), prepared=True)
+    assert torch.equal(plain, prepared)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from videos import number, remux, rotate_metadata, truncate, write_audio, write_video
 
 from rgwot.video import FrameReader, VideoError, VideoInfo, frames, probe, read_frames, sample_times
-from rgwot.video.decode import earliest, shown
+from rgwot.video.decode import earliest, refuse_absurd, shown
 
 NTSC = Fraction(30000, 1001)
 SIZE = 64
@@ -359,3 +359,39 @@ def test_facts_are_frozen() -> None:
     info = VideoInfo(1.0, Fraction(30), 4, 3, None, 0, "h264")
     with pytest.raises(AttributeError):
         info.fps = Fraction(25)  # type: ignore[misc]
+
+
+# --- AVI, which stores no presentation times ---
+
+
+@pytest.mark.parametrize("out_of_order", [0, 2])
+@pytest.mark.parametrize("reader", ["auto", "pyav"])
+@pytest.mark.parametrize("first", [0, 137])
+def test_h264_in_avi_serves_every_frame_at_its_time(tmp_path: Path, out_of_order: int, reader: str, first: int) -> None:
+    path = write_video(tmp_path / "a.avi", 200, 10, out_of_order=out_of_order)
+    frames_read = read_frames(path, np.arange(first, 200) / 10, SIZE, reader=reader)
+    assert numbers(frames_read) == list(range(first, 200))
+    assert frames_read.reader == "pyav"
+    if reader == "auto":
+        assert "expected increasing times" in frames_read.failures[0]
+
+
+@pytest.mark.parametrize(
+    "stamps",
+    [
+        [-3.07e17, -3.07e17, -3.07e17],
+        [-3.07e17, 0.0, 0.1],
+        [0.0, 0.1, 0.1],
+        [0.0, 0.2, 0.1],
+        [0.0, math.nan, 0.1],
+        [0.0, 0.1, math.inf],
+    ],
+)
+def test_absurd_stamps_are_refused(stamps: list[float]) -> None:
+    with pytest.raises(ValueError, match="expected increasing times"):
+        refuse_absurd(np.array(stamps))
+
+
+def test_stamps_may_start_anywhere_and_vary() -> None:
+    refuse_absurd(np.array([-0.04, 0.0, 0.5]))
+    refuse_absurd(np.array([1e5]))

@@ -53,6 +53,7 @@ def write_video(
     gop: int = 12,
     pix_fmt: str = "yuv420p",
     first: int = 0,
+    out_of_order: int = 2,
 ) -> Path:
     """Write an H.264 video.
 
@@ -70,10 +71,12 @@ def write_video(
         Frames between key frames; pixel format.
     first
         Time stamp of the first frame, in frames.
+    out_of_order
+        Neighbouring frames that may be stored behind a later one (B-frames).
     """
     rate = Fraction(fps)
     with av.open(str(path), "w") as container:
-        stream = container.add_stream("libx264", rate=rate, options={"preset": "ultrafast", "bf": "2"})
+        stream = container.add_stream("libx264", rate=rate, options={"preset": "ultrafast", "bf": str(out_of_order)})
         stream.width, stream.height = size
         stream.pix_fmt = pix_fmt
         stream.gop_size = gop

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from rgwot.datasets.faults import DataFault, judged, refuse, remark
 from rgwot.datasets.text import excerpt
-from rgwot.errors import RgwotError
 
 TOLERATED_S = 1.0
 """Seconds a segment may end after its video before the pair is taken for a wrong one."""
@@ -74,8 +74,9 @@ class Notes:
         self._path = path
         self._places: dict[str, list[str]] = {}
 
-    def add(self, where: str, message: str) -> None:
-        """Note that ``message`` holds at ``where``."""
+    def add(self, rule: str, where: str, message: str) -> None:
+        """Note that ``message``, about a rule, holds at ``where``."""
+        remark(rule, self._path, where, message)
         self._places.setdefault(message, []).append(where)
 
     def lines(self) -> tuple[str, ...]:
@@ -93,7 +94,7 @@ def seconds(text: str, path: Path, where: str, line: str) -> float:
 
     Raises
     ------
-    RgwotError
+    DataFault
         If the text is empty, no number, not finite, negative, or in clock or comma notation.
     """
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
@@ -109,9 +110,11 @@ def seconds(text: str, path: Path, where: str, line: str) -> float:
         found = f"the decimal comma {excerpt(text)}"
     else:
         found = f"{excerpt(text)} as a time"
-    raise RgwotError(
-        f"{path}: {where}: {found} in {excerpt(line)}; expected finite seconds from 0 with a decimal point, "
-        "like 12.5; correct it"
+    raise DataFault(
+        "time",
+        path,
+        where,
+        f"{found} in {excerpt(line)}; expected finite seconds from 0 with a decimal point, like 12.5; correct it",
     )
 
 
@@ -129,19 +132,25 @@ def step_number(digits: str, path: Path, where: str, line: str, step_ids: Collec
 
     Raises
     ------
-    RgwotError
+    DataFault
         If the id is below 1 (0 means background and is never stored) or not in the list.
     """
     step = int(digits)
     if step < 1:
-        raise RgwotError(
-            f"{path}: {where}: step id {step} in {excerpt(line)}; expected ids from 1; "
-            "background is what no row covers, so delete such rows (are these the labels of another release?)"
+        raise DataFault(
+            "step",
+            path,
+            where,
+            f"step id {step} in {excerpt(line)}; expected ids from 1; "
+            "background is what no row covers, so delete such rows (are these the labels of another release?)",
         )
     if step_ids is not None and step not in step_ids:
-        raise RgwotError(
-            f"{path}: {where}: step id {step} in {excerpt(line)}; expected one of {id_ranges(step_ids)}; "
-            "check that the file belongs to this task"
+        raise DataFault(
+            "step",
+            path,
+            where,
+            f"step id {step} in {excerpt(line)}; expected one of {id_ranges(step_ids)}; "
+            "check that the file belongs to this task",
         )
     return step
 
@@ -164,14 +173,17 @@ def id_ranges(ids: Iterable[int]) -> str:
 def _clipped(segment: Segment, path: Path, clock: VideoClock, notes: Notes) -> Segment:
     beyond = segment.end_s - clock.duration_s
     if beyond > TOLERATED_S or segment.start_s > clock.duration_s:
-        raise RgwotError(
-            f"{path}: {segment.where}: segment {segment.start_s:g}-{segment.end_s:g} s of a video of "
-            f"{clock.duration_s:g} s; expected it to end with the video; wrong video, rate or unit?"
+        raise DataFault(
+            "past_end",
+            path,
+            segment.where,
+            f"segment {segment.start_s:g}-{segment.end_s:g} s of a video of {clock.duration_s:g} s; "
+            "expected it to end with the video; wrong video, rate or unit?",
         )
     if beyond <= 0:
         return segment
     if beyond > _ROUNDING_S:
-        notes.add(segment.where, f"ends after the video ({clock.duration_s:g} s); clipped")
+        notes.add("past_end", segment.where, f"ends after the video ({clock.duration_s:g} s); clipped")
     return replace(segment, end_s=clock.duration_s)
 
 
@@ -210,29 +222,35 @@ def checked(
 
     Raises
     ------
-    RgwotError
+    DataFault
         If a segment ends before it starts, starts after the video or ends more than a second after it.
     """
     kept: dict[tuple[float, float, int, str], Segment] = {}
     for segment in segments:
         if segment.end_s < segment.start_s:
-            raise RgwotError(
-                f"{path}: {segment.where}: end {segment.end_s:g} before start {segment.start_s:g}; "
-                "expected start <= end; swap the two times"
+            found = f"end {segment.end_s:g} before start {segment.start_s:g}"
+            refuse(
+                DataFault("time_order", path, segment.where, f"{found}; expected start <= end; swap the two times")
             )
+            continue
         if clock is not None:
-            segment = _clipped(segment, path, clock, notes)
+            clipped = None
+            with judged():
+                clipped = _clipped(segment, path, clock, notes)
+            if clipped is None:
+                continue
+            segment = clipped
         key = (segment.start_s, segment.end_s, segment.step_id, segment.name)
         if key in kept:
-            notes.add(segment.where, "repeats an earlier row; dropped")
+            notes.add("duplicate", segment.where, "repeats an earlier row; dropped")
             continue
         length = segment.end_s - segment.start_s
         if length == 0 or (clock is not None and length * clock.fps < 1):
-            notes.add(segment.where, "shorter than a frame; kept, but it labels one frame or none")
+            notes.add("short", segment.where, "shorter than a frame; kept, but it labels one frame or none")
         kept[key] = segment
     overlaps, overlap_s = _overlap(list(kept.values()))
     if overlaps and not overlap_is_normal:
-        notes.add("overlap", f"{overlaps} segments overlap for {overlap_s:g} s; the later row of the file wins")
+        notes.add("overlap", "overlap", f"{overlaps} segments overlap for {overlap_s:g} s; the later row of the file wins")
     frame = pd.DataFrame(
         {
             "start_s": pd.Series([key[0] for key in kept], dtype="float64"),

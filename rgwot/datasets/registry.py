@@ -34,7 +34,8 @@ class TaskFacts:
     code
         Second name of the task in file or folder names (CMU-MMAC number, EGTEA session code, ProceL prefix).
     pattern
-        Regular expression of a whole video stem; a group ``camera`` where a take was filmed by several.
+        Regular expression of a whole video stem; a group ``camera`` where a take was filmed by several, a group
+        ``subject`` where the name tells who is seen.
     views
         Camera numbers by name, the default one first.
     n_videos

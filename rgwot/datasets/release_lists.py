@@ -79,7 +79,7 @@ def read_videos(path: Path) -> VideoList:
         if not all(pair):
             raise RgwotError(f"{path}: line {row.line}: {excerpt(row.text)}; expected task,video,url; fill the row in")
         if pair in pairs:
-            notes.add(f"line {row.line}", "repeats an earlier row; dropped")
+            notes.add("duplicate", f"line {row.line}", "repeats an earlier row; dropped")
         pairs[pair] = None
     return VideoList(tuple(pairs), notes.lines())
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked, seconds, step_number
+from rgwot.datasets.faults import DataFault, judged
 from rgwot.datasets.text import excerpt, read_text, rows
-from rgwot.errors import RgwotError
 
 COLUMNS = "step,start,end in seconds, without a header"
 
@@ -38,25 +38,30 @@ def read_step_first(
 
     Raises
     ------
-    RgwotError
+    DataFault
         Names the file, the line, the offending text and what was expected.
     """
     notes, named = Notes(path), names or {}
     segments: list[Segment] = []
     for row in rows(read_text(path), COLUMNS):
-        where = f"line {row.line}"
-        if not segments and all(re.fullmatch(r"[A-Za-z_ ]+", field) for field in row.fields):
-            raise RgwotError(f"{path}: {where}: header {excerpt(row.text)}; expected {COLUMNS}; delete that line")
-        match = _STEP.fullmatch(row.fields[0])
-        if len(row.fields) != 3 or match is None:
-            found = f"{len(row.fields)} fields" if match else f"step {excerpt(row.fields[0])}"
-            raise RgwotError(
-                f"{path}: {where}: {found} in {excerpt(row.text)}; expected {COLUMNS}; "
-                "a file with start,end,label has another layout"
-            )
-        if match["zeros"]:
-            notes.add(where, "a step number with decimals; read as a whole number")
-        start, end = (seconds(field, path, where, row.text) for field in row.fields[1:])
-        step = step_number(match["step"], path, where, row.text, step_ids)
-        segments.append(Segment(where, start, end, step, named.get(step, "")))
+        with judged():
+            where = f"line {row.line}"
+            if not segments and all(re.fullmatch(r"[A-Za-z_ ]+", field) for field in row.fields):
+                found = f"header {excerpt(row.text)}; expected {COLUMNS}; delete that line"
+                raise DataFault("columns", path, where, found)
+            match = _STEP.fullmatch(row.fields[0])
+            if len(row.fields) != 3 or match is None:
+                found = f"{len(row.fields)} fields" if match else f"step {excerpt(row.fields[0])}"
+                raise DataFault(
+                    "columns",
+                    path,
+                    where,
+                    f"{found} in {excerpt(row.text)}; expected {COLUMNS}; "
+                    "a file with start,end,label has another layout",
+                )
+            if match["zeros"]:
+                notes.add("columns", where, "a step number with decimals; read as a whole number")
+            start, end = (seconds(field, path, where, row.text) for field in row.fields[1:])
+            step = step_number(match["step"], path, where, row.text, step_ids)
+            segments.append(Segment(where, start, end, step, named.get(step, "")))
     return checked(path, segments, notes, clock, overlap_is_normal=True)

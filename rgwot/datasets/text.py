@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rgwot.errors import RgwotError
+from rgwot.datasets.faults import DataFault, refuse
 
 LARGEST = 64 * 2**20
 """Bytes; an annotation is a few kilobytes, so anything larger is another file under its name."""
@@ -44,20 +44,22 @@ def read_text(path: Path) -> Text:
 
     Raises
     ------
-    RgwotError
+    DataFault
         If the file cannot be read, is far too large, or is UTF-16 or binary.
     """
     try:
         size = path.stat().st_size
         if size > LARGEST:
-            raise RgwotError(f"{path}: {size} bytes; expected a text file of at most {LARGEST}; is it another file?")
+            raise DataFault(
+                "file", path, "", f"{size} bytes; expected a text file of at most {LARGEST}; is it another file?"
+            )
         data = path.read_bytes()
     except OSError as error:
-        raise RgwotError(f"{path}: cannot be read ({error.strerror}); expected a text file") from error
+        raise DataFault("file", path, "", f"cannot be read ({error.strerror}); expected a text file") from error
     encoding = _BYTE_ORDER_MARKS.get(data[:2])
     if encoding or b"\0" in data:
         found = f"{encoding} text" if encoding else "NUL bytes (UTF-16 without a mark, or a binary file)"
-        raise RgwotError(f"{path}: {found}; expected UTF-8 text; save the file as UTF-8")
+        raise DataFault("encoding", path, "", f"{found}; expected UTF-8 text; save the file as UTF-8")
     data = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     lines, undecodable = [], []
     for number, line in enumerate(data.split(b"\n"), start=1):
@@ -90,7 +92,7 @@ def rows(text: Text, columns: str) -> Iterator[Fields]:
 
     Raises
     ------
-    RgwotError
+    DataFault
         If quotes are not closed or a row has fewer than three fields.
     """
     reader = csv.reader((line + "\n" for line in text.lines), strict=True, skipinitialspace=True)
@@ -99,9 +101,12 @@ def rows(text: Text, columns: str) -> Iterator[Fields]:
         try:
             fields = next(reader, None)
         except csv.Error as error:
-            raise RgwotError(
-                f"{text.path}: line {first}: {excerpt(text.lines[first - 1])} is not comma-separated text "
-                f"({error}); expected {columns}; check the quotes"
+            raise DataFault(
+                "columns",
+                text.path,
+                f"line {first}",
+                f"{excerpt(text.lines[first - 1])} is not comma-separated text ({error}); expected {columns}; "
+                "check the quotes",
             ) from error
         if fields is None:
             return
@@ -111,7 +116,7 @@ def rows(text: Text, columns: str) -> Iterator[Fields]:
         if len(fields) < 3:
             wrong = next((name for sign, name in ((";", "semicolons"), ("\t", "tabs")) if line.count(sign) >= 2), "")
             remedy = f"the delimiter seems to be {wrong}; use commas" if wrong else "add what is missing"
-            raise RgwotError(
-                f"{text.path}: line {first}: {len(fields)} fields in {excerpt(line)}; expected {columns}; {remedy}"
-            )
+            found = f"{len(fields)} fields in {excerpt(line)}; expected {columns}; {remedy}"
+            refuse(DataFault("columns", text.path, f"line {first}", found))
+            continue
         yield Fields(first, tuple(field.strip() for field in fields), line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -118,6 +118,29 @@ class FeatureBank:
     def in_memory(self) -> bool:
         """Whether all maps are held in memory."""
         return self._maps is not None
+
+    def transform(self, function: Callable[[Tensor], Tensor]) -> None:
+        """Apply a function to all maps held in memory, block by block and in place.
+
+        Parameters
+        ----------
+        function
+            Maps (T, h, w, 1024) float16 to the same shape in bfloat16, which takes the same memory.
+
+        Raises
+        ------
+        ValueError
+            When the maps are not in memory, or the function changes their shape or size.
+        """
+        if self._maps is None:
+            raise ValueError("the maps are read from disk; expected them in memory")
+        target = self._maps.view(torch.bfloat16)
+        for start in range(0, len(target), BLOCK):
+            block = function(self._maps[start : start + BLOCK])
+            if block.dtype != torch.bfloat16 or block.shape != target[start : start + BLOCK].shape:
+                raise ValueError(f"found {tuple(block.shape)} {block.dtype}; expected the shape of the maps in bfloat16")
+            target[start : start + BLOCK] = block
+        self._maps = target
 
     def clips(self, videos: Sequence[int], stacks: Sequence[NDArray[np.int64]]) -> Tensor:
         """Gather stacks of maps.

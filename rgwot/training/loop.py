@@ -105,6 +105,10 @@ class Trainer:
         self.optimiser = torch.optim.Adam(
             self.encoder.parameters(), lr=train.lr, weight_decay=train.weight_decay, fused=True
         )
+        # In half precision the prepared input takes the memory of the features themselves, so it is made once.
+        self.prepared = self.encoder.precision == "bfloat16" and self.bank.in_memory
+        if self.prepared:
+            self.bank.transform(self.encoder.prepare)
         self.pairs_at_once = 1
         if self.bank.device.type != "cpu":
             _, _, height, width = self.bank.stores[0].shape
@@ -185,7 +189,7 @@ class Trainer:
             with_context(chosen, self.offsets, int(self.bank.lengths[video]))
             for video, chosen in zip(videos, frames, strict=True)
         ]
-        embedded = self.encoder(self.bank.clips(videos, stacks), pairs=len(drawn), masks=masks)
+        embedded = self.encoder(self.bank.clips(videos, stacks), pairs=len(drawn), masks=masks, prepared=self.prepared)
         finite = embedded.detach().view(len(drawn), -1).isfinite().all(1)
         if not bool(finite.all()):
             raise _not_finite(iterations[int(finite.int().argmin())] + 1, "an embedding is not finite")

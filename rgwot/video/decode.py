@@ -19,6 +19,7 @@ import struct
 import sys
 import threading
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -32,6 +33,8 @@ Pixels = NDArray[np.uint8]
 Stamps = NDArray[np.float64]
 
 HEADER = struct.Struct(">cI")
+#: Name of the frames in an HDF5 file.
+IMAGES = "images"
 
 # Containers may round time stamps to milliseconds; decord keeps them in single precision.
 _ROUNDING_S = 0.00083
@@ -39,6 +42,10 @@ _SINGLE = 1.2e-7
 _ARITHMETIC_S = 1e-6
 # Seeking pays only when it skips more than the few key frames it may have to fall back to.
 _SEEK_FROM_S = 10.0
+# Chunks of compressed frames are unpacked whole; a smaller cache would unpack one again for each of its frames.
+_HDF5_CACHE_BYTES = 64 * 2**20
+# Ten years: no film is longer, but a stream may count from an arbitrary origin.
+_LONGEST_S = 3.2e8
 
 
 def earliest(stamps: Stamps, interval: float) -> Stamps:
@@ -79,6 +86,28 @@ def shown(begin: Stamps, end_s: float, times: Stamps) -> NDArray[np.int64]:
     return np.clip(np.searchsorted(begin, times[times < end_s], side="right") - 1, 0, len(begin) - 1)
 
 
+def refuse_absurd(stamps: Stamps) -> None:
+    """Raise when the frames of a file cannot have been stamped like this.
+
+    decord reads about -3e17 s for frames of a container without presentation times, such as H.264 in AVI.
+
+    Parameters
+    ----------
+    stamps
+        ``(F,)`` in the order of the frames, seconds.
+
+    Raises
+    ------
+    ValueError
+        If a stamp is not finite or absurdly far from 0, or the stamps do not increase.
+    """
+    wrong = ~np.isfinite(stamps) | (np.abs(stamps) > _LONGEST_S)
+    wrong[1:] |= ~(np.diff(stamps) > 0)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise ValueError(f"frame {first} is stamped {stamps[first]:g} s; expected increasing times")
+
+
 def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -> Iterator[Pixels]:
     """Yield the frame shown at each time, ``(size, size, 3)`` RGB, upright, read by decord."""
     import decord
@@ -86,6 +115,7 @@ def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int)
     reader = decord.VideoReader(path, width=size, height=size, num_threads=threads)
     stamps = np.asarray(reader.get_frame_timestamp(range(len(reader))), dtype=np.float64)
     interval = 1 / reader.get_avg_fps()
+    refuse_absurd(stamps[:, 0])
     begin = earliest(stamps[:, 0] - stamps[0, 0], interval)
     end_s = begin[-1] + max(stamps[-1, 1] - stamps[-1, 0], interval)
     picks = shown(begin, end_s, times)
@@ -100,19 +130,40 @@ def pyav_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -
     import av
 
     with av.open(path, metadata_errors="ignore") as container:
-        origin = _seconds(next(_decode(container, threads)))
+        origin = _seconds(next(_decode(container, threads)), _stamp_of(container)) or 0.0
     seek_s = origin + times[0] if times[0] > _SEEK_FROM_S else None
     with av.open(path, metadata_errors="ignore") as container:
         stream = container.streams.video[0]
         interval = 1 / float(stream.average_rate or stream.guessed_rate or 25)
-        frames = _timed(_decode(container, threads, seek_s), origin, interval)
+        stamp = _stamp_of(container)
+        frames = _timed(_decode(container, threads, seek_s), origin, interval, stamp)
         first = next(frames)
         if seek_s is not None and first[0] > times[0]:
             # Some containers seek to a later key frame than asked for.
             container.seek(0)
-            frames = _timed(_decode(container, threads), origin, interval)
+            frames = _timed(_decode(container, threads), origin, interval, stamp)
             first = next(frames)
         yield from _shown_of(frames, first, times, size, interval)
+
+
+def stored_frames(path: str, times: Stamps, size: int, fps: Fraction) -> Iterator[Pixels]:
+    """Yield the same from frames stored in an HDF5 file, blue first, one every ``1 / fps`` seconds."""
+    import av
+    import h5py
+
+    interval = float(1 / fps)
+    # Every plane by itself: the filter goes by way of a colour space with fewer colours when it is given all three.
+    scaler = _Scaler(size, "gray")
+    with h5py.File(path, "r", rdcc_nbytes=_HDF5_CACHE_BYTES) as file:
+        images = file[IMAGES]
+        begin = earliest(np.arange(len(images)) * fps.denominator / fps.numerator, interval)
+        picked, squashed = -1, np.empty(0, dtype=np.uint8)
+        for pick in shown(begin, len(images) * interval, times).tolist():
+            if pick != picked:
+                planes = np.ascontiguousarray(images[pick].transpose(2, 0, 1)[::-1])
+                squashed = np.stack([scaler.upright(av.VideoFrame.from_ndarray(p, "gray")) for p in planes], axis=-1)
+                picked = pick
+            yield squashed
 
 
 def _shown_of(
@@ -169,15 +220,28 @@ def _decode(container: InputContainer, threads: int, seek_s: float | None = None
         yield from frames
 
 
-def _timed(frames: Iterator[av.VideoFrame], origin: float, interval: float) -> Iterator[tuple[float, av.VideoFrame]]:
+def _timed(
+    frames: Iterator[av.VideoFrame], origin: float, interval: float, stamp: str
+) -> Iterator[tuple[float, av.VideoFrame]]:
     previous = -interval
     for frame in frames:
-        previous = previous + interval if frame.pts is None else _seconds(frame) - origin
+        seconds = _seconds(frame, stamp)
+        previous = previous + interval if seconds is None else seconds - origin
         yield float(earliest(np.asarray(previous), interval)), frame
 
 
-def _seconds(frame: av.VideoFrame) -> float:
-    return float(frame.pts * frame.time_base) if frame.pts is not None and frame.time_base else 0.0
+def _stamp_of(container: InputContainer) -> str:
+    """Return which stamp of a frame to trust.
+
+    AVI stores no presentation times and those made up for it jump back and forth where frames are stored out
+    of order. Frames leave the decoder in the order they are shown, at the pace of the decoding times.
+    """
+    return "dts" if container.format.name == "avi" else "pts"
+
+
+def _seconds(frame: av.VideoFrame, stamp: str) -> float | None:
+    ticks: int | None = getattr(frame, stamp)
+    return None if ticks is None or not frame.time_base else float(ticks * frame.time_base)
 
 
 def _length(frame: av.VideoFrame) -> float:
@@ -187,13 +251,14 @@ def _length(frame: av.VideoFrame) -> float:
 class _Scaler:
     """Turns frames upright and squashes them to a square by the filter that decord uses."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, form: str = "rgb24") -> None:
         self._size = size
+        self._form = form
         self._made_for: tuple[int, int, str] | None = None
         self._graph: Any = None
 
     def upright(self, frame: av.VideoFrame) -> Pixels:
-        """Return ``(size, size, 3)`` RGB."""
+        """Return ``(size, size, 3)`` RGB, or ``(size, size)`` in the form ``gray``."""
         kind = (frame.width, frame.height, frame.format.name)
         if kind != self._made_for:
             self._graph, self._made_for = self._filter(frame), kind
@@ -207,7 +272,7 @@ class _Scaler:
         chain = [
             graph.add_buffer(width=frame.width, height=frame.height, format=frame.format, time_base=frame.time_base),
             graph.add("scale", f"{self._size}:{self._size}:flags=bilinear"),
-            graph.add("format", "rgb24"),
+            graph.add("format", self._form),
             graph.add("buffersink"),
         ]
         for before, after in itertools.pairwise(chain):
@@ -231,9 +296,12 @@ def main() -> None:
     os.dup2(silence, 1)
     os.dup2(silence, 2)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
-    read = {"decord": decord_frames, "pyav": pyav_frames}[request["reader"]]
     times = np.asarray(request["times"], dtype=np.float64)
-    frames = read(request["path"], times, request["size"], request["batch"], request["threads"])
+    if request["reader"] == "h5":
+        frames = stored_frames(request["path"], times, request["size"], Fraction(request["fps"]))
+    else:
+        read = {"decord": decord_frames, "pyav": pyav_frames}[request["reader"]]
+        frames = read(request["path"], times, request["size"], request["batch"], request["threads"])
     try:
         _send(output, frames, request["batch"])
         kind, text = b"D", ""

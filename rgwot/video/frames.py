@@ -11,19 +11,22 @@ import sys
 import threading
 import time
 from collections.abc import Generator
+from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.video import decode
-from rgwot.video.probing import VideoError
+from rgwot.video.probing import VideoError, probe
+from rgwot.video.stored import is_stored
 
-#: Readers in the order they are tried, with the distribution whose version is recorded.
-READERS = {"decord": "decord", "pyav": "av"}
+#: Readers with the distribution whose version is recorded: two for videos, in the order they are tried, and the one
+#: for stored frames.
+READERS = {"decord": "decord", "pyav": "av", "h5": "h5py"}
 
 # decord never returns from the end of an MPEG transport stream.
 _TRANSPORT_STREAMS = {".ts", ".mts", ".m2ts"}
@@ -60,6 +63,7 @@ class FrameReader:
         timeout_s: float = 600.0,
         batch: int = 8,
         threads: int = 2,
+        frames_fps: Fraction | None = None,
     ) -> None:
         if reader != "auto" and reader not in READERS:
             raise ValueError(f"reader {reader!r}, expected auto, {' or '.join(READERS)}")
@@ -68,7 +72,8 @@ class FrameReader:
         if self._times.ndim != 1 or (np.diff(self._times) <= 0).any():
             raise ValueError(f"times {self._times.shape}, expected one increasing axis")
         self._size = size
-        self._order = _order(self._path) if reader == "auto" else [reader]
+        self._order = _order(self._path, reader)
+        self._frames_fps = frames_fps
         self._timeout_s = timeout_s
         self._batch = batch
         self._threads = threads
@@ -136,7 +141,7 @@ class FrameReader:
             raise VideoError(self._path, f"no frame decodes ({'; '.join(self.failures)})")
 
     def _read_with(self, name: str) -> Generator[NDArray[np.uint8], None, None]:
-        request = {
+        request: dict[str, Any] = {
             "path": str(self._path.absolute()),
             "times": self._times[self.served :].tolist(),
             "size": self._size,
@@ -144,6 +149,8 @@ class FrameReader:
             "batch": self._batch,
             "threads": self._threads,
         }
+        if name == "h5":
+            request["fps"] = str(probe(self._path, self._frames_fps).fps)
         child = subprocess.Popen(
             # -P keeps the worker's folder off its module path.
             [sys.executable, "-P", str(_WORKER)],
@@ -208,6 +215,7 @@ def read_frames(
     timeout_s: float = 600.0,
     batch: int = 8,
     threads: int = 2,
+    frames_fps: Fraction | None = None,
 ) -> FrameReader:
     """Stream the frames shown at given times; memory does not grow with the length of the video.
 
@@ -224,13 +232,15 @@ def read_frames(
         Side of the square every frame is squashed to, pixels (bilinear, over the area covered).
     reader
         ``decord``, ``pyav`` or ``auto``: decord, and PyAV from the first frame that decord did not serve,
-        because it failed, hung or came to an early end.
+        because it failed, hung or came to an early end. Stored frames are read by ``h5`` in any case.
     timeout_s
         Seconds without a new batch after which a reader is killed.
     batch
         Frames per batch.
     threads
         Threads of the decoder.
+    frames_fps
+        Frames per second of stored frames whose file states none, see `probe`.
 
     Returns
     -------
@@ -242,8 +252,12 @@ def read_frames(
     VideoError
         While iterating, when no reader serves a single frame.
     """
-    return FrameReader(path, times, size, reader, timeout_s, batch, threads)
+    return FrameReader(path, times, size, reader, timeout_s, batch, threads, frames_fps)
 
 
-def _order(path: Path) -> list[str]:
-    return ["pyav"] if path.suffix.lower() in _TRANSPORT_STREAMS else list(READERS)
+def _order(path: Path, reader: str) -> list[str]:
+    if is_stored(path):
+        return ["h5"]
+    if reader != "auto":
+        return [reader]
+    return ["pyav"] if path.suffix.lower() in _TRANSPORT_STREAMS else ["decord", "pyav"]

@@ -68,8 +68,15 @@ class VideoInfo:
     codec: str
 
 
-def probe(path: str | os.PathLike[str]) -> VideoInfo:
+def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> VideoInfo:
     """Read the facts of a video file and decode its first frame.
+
+    Parameters
+    ----------
+    path
+        A video, or frames stored in an HDF5 file, see `rgwot.video.stored`.
+    frames_fps
+        Frames per second of stored frames whose file states none; a video states its own.
 
     Raises
     ------
@@ -81,6 +88,11 @@ def probe(path: str | os.PathLike[str]) -> VideoInfo:
         raise VideoError(path, "no such file")
     if path.stat().st_size == 0:
         raise VideoError(path, "empty file (0 bytes); copy or download it again")
+    # Not above: that module needs this one.
+    from rgwot.video.stored import is_stored, probe_stored
+
+    if is_stored(path):
+        return probe_stored(path, frames_fps)
     try:
         with av.open(str(path), metadata_errors="ignore") as container:
             if not container.streams.video:

@@ -1,0 +1,87 @@
+"""Faults of data files, with the rule they break: raised one by one, or all of a file collected in one reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rgwot.errors import RgwotError
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """What is wrong at one place of a file.
+
+    Attributes
+    ----------
+    severity
+        ``error``: the stages refuse the file; ``warning``: they use it and say so.
+    rule
+        A key of `rgwot.doctor.findings.RULES`.
+    path
+        The file.
+    where
+        Place in it, such as ``line 3``; empty for the file as a whole.
+    message
+        What was found, expected and to be done, without file and place.
+    """
+
+    severity: Literal["error", "warning"]
+    rule: str
+    path: Path
+    where: str
+    message: str
+
+
+class DataFault(RgwotError):
+    """A data file that breaks a rule; the text names the file and the place."""
+
+    def __init__(self, rule: str, path: Path, where: str, message: str) -> None:
+        super().__init__(f"{path}: {where}: {message}" if where else f"{path}: {message}")
+        self.complaint = Complaint("error", rule, path, where, message)
+
+
+_COLLECTED: ContextVar[list[Complaint] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def collecting() -> Iterator[list[Complaint]]:
+    """Let the readers go on after a fault; what they find, warnings too, gathers in the list.
+
+    A fault of the file as a whole, such as its encoding, still ends the reading with a `DataFault`.
+    """
+    found: list[Complaint] = []
+    token = _COLLECTED.set(found)
+    try:
+        yield found
+    finally:
+        _COLLECTED.reset(token)
+
+
+@contextmanager
+def judged() -> Iterator[None]:
+    """Guard the reading of one place: its fault ends the reading, or is collected and the place left out."""
+    try:
+        yield
+    except DataFault as fault:
+        found = _COLLECTED.get()
+        if found is None:
+            raise
+        found.append(fault.complaint)
+
+
+def refuse(fault: DataFault) -> None:
+    """Raise a fault, or collect it."""
+    with judged():
+        raise fault
+
+
+def remark(rule: str, path: Path, where: str, message: str) -> None:
+    """Collect a warning, if somebody collects."""
+    found = _COLLECTED.get()
+    if found is not None:
+        found.append(Complaint("warning", rule, path, where, message))

@@ -1,0 +1,121 @@
+"""Which videos of a task are kept from training and clustering, so that scores tell how a method does on new ones.
+
+``data.split = all`` is what prior work does: every video trains and is scored. ``holdout`` draws videos that only the
+scoring sees. The draw has a seed of its own, so that every training seed and every method is scored on the same
+videos, and a spread over training seeds says something about training alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+
+from rgwot.datasets.names import stem_of
+from rgwot.errors import RgwotError, nearest
+
+#: A pair of videos is the least that can be aligned, one video the least that can be scored.
+MIN_TRAIN, MIN_TEST = 2, 1
+
+
+class Split(NamedTuple):
+    """Video ids of both parts, each sorted; together all videos, none in both."""
+
+    train: tuple[str, ...]
+    test: tuple[str, ...]
+
+
+def subjects_of(videos: Iterable[str], pattern: str | None = None) -> dict[str, str]:
+    """Return who is seen in each video, as far as its name tells.
+
+    Parameters
+    ----------
+    videos
+        Video ids.
+    pattern
+        Regular expression of a whole file stem (`rgwot.datasets.registry.TaskFacts.pattern`). Its group ``subject``
+        names the person; without such a group, and for a name that does not match, the video stands for itself.
+
+    Examples
+    --------
+    >>> subjects_of(["P16-R03-BaconAndEggs"], r"(?P<subject>P\\d+)-R03-.+")
+    {'P16-R03-BaconAndEggs': 'p16'}
+    """
+    found = {video: re.fullmatch(pattern or "", stem_of(video), re.IGNORECASE) for video in videos}
+    subjects = {video: match.groupdict().get("subject") if match else None for video, match in found.items()}
+    return {video: subject.casefold() if subject else video for video, subject in subjects.items()}
+
+
+def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> Split:
+    """Divide videos into a training part and a held-out part, all videos of a subject on one side.
+
+    Subjects are ranked by a hash of seed and name, and the first of them are held out: as many as bring the number
+    of held-out videos nearest to ``fraction`` of all (on a tie the fewer). The order of the videos has no influence,
+    a larger fraction holds out the same videos and more, and a video added to a task, or another task with the same
+    people, disturbs few of the others.
+
+    Parameters
+    ----------
+    subjects
+        Subject of each video id; the id itself to split by video.
+    fraction
+        Share of the videos to hold out, in (0, 1).
+    seed
+        At least 0; not the seed of training.
+
+    Returns
+    -------
+    Split
+        At least two training videos and one held-out video.
+
+    Raises
+    ------
+    RgwotError
+        When the videos cannot be divided so.
+    """
+    if not 0 < fraction < 1:
+        raise ValueError(f"fraction: found {fraction}, expected a value between 0 and 1")
+    sizes: dict[str, int] = {}
+    for subject in subjects.values():
+        sizes[subject] = sizes.get(subject, 0) + 1
+    most = len(subjects) - MIN_TRAIN
+    # A subject that would leave too few videos to train on can only be trained on.
+    ranked = [subject for subject in sorted(sizes, key=lambda name: _rank(name, seed)) if sizes[subject] <= most]
+    held = np.array([count for count in accumulate(sizes[subject] for subject in ranked) if count <= most])
+    if len(held) == 0:
+        raise RgwotError(
+            f"found {_counted(len(subjects), 'video')} of {_counted(len(sizes), 'subject')}, expected at least "
+            f"{MIN_TRAIN} to train on and {MIN_TEST} to hold out; add videos, or use data.split=all"
+            + ("" if len(subjects) <= MIN_TRAIN else " or data.split_by=video")
+        )
+    out = set(ranked[: int(np.abs(held - fraction * len(subjects)).argmin()) + 1])
+    return Split(
+        tuple(sorted(video for video, subject in subjects.items() if subject not in out)),
+        tuple(sorted(video for video, subject in subjects.items() if subject in out)),
+    )
+
+
+def check_held_out(held_out: Collection[str], known: Collection[str], where: str) -> None:
+    """Refuse to hold out a video that is not there: a misspelt one would be trained on.
+
+    Raises
+    ------
+    RgwotError
+        Naming the video, ``where`` it was looked for and the nearest name.
+    """
+    for video in held_out:
+        if video not in known:
+            raise RgwotError(f"held-out video {video!r}: not in {where}; {nearest(video, sorted(known))}")
+
+
+def _rank(subject: str, seed: int) -> bytes:
+    return hashlib.sha256(b"%d " % seed + os.fsencode(subject)).digest()
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
