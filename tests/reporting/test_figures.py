@@ -1,0 +1,64 @@
+"""Bars lie where the segments are, and a cluster has the colour of the step it is matched to."""
+
+from fractions import Fraction
+
+import matplotlib.colors
+import pandas as pd
+import pytest
+
+from rgwot.reporting.figures import BACKGROUND, STEP_COLOURS, save, segment_bars
+
+MANIFEST = pd.DataFrame(
+    {
+        "video": ["a", "b", "c"],
+        "name": ["a", "b", "c"],
+        "duration_s": [10.0, 8.0, 5.0],
+        "fps": [Fraction(30), Fraction(30), Fraction(30)],
+        "status": ["ok", "ok", "skipped"],
+    }
+)
+TRUTH = pd.DataFrame(
+    {"video": ["a", "a", "b"], "start_s": [2.0, 5.0, 1.0], "end_s": [4.0, 9.0, 6.0], "key_step": [1, 2, 2]}
+)
+
+
+def prediction():
+    # Clusters 5, 6 and 7 stand for step 2, background and step 1; cluster 4 is a little of everything.
+    rows = [("a", 0, 2, 6), ("a", 2, 4, 7), ("a", 4, 5, 6), ("a", 5, 9, 5), ("a", 9, 10, 4)]
+    rows += [("b", 0, 1, 6), ("b", 1, 6, 5), ("b", 6, 8, 6)]
+    table = pd.DataFrame(rows, columns=["video", "start_s", "end_s", "key_step"]).assign(scope="task")
+    return pd.concat([table, table.assign(scope="video", key_step=1)])
+
+
+def bars(axis):
+    found = {}
+    for patches in axis.collections:
+        for path in patches.get_paths():
+            (left, bottom), (right, top) = path.get_extents().get_points()
+            colour = matplotlib.colors.to_hex(patches.get_facecolor()[0]).upper()
+            found[round((bottom + top) / 2), round(left, 6), round(right, 6)] = colour
+    return found
+
+
+def test_bars_lie_where_the_segments_are_in_the_colour_of_their_step():
+    figure = segment_bars(MANIFEST, TRUTH, {"ours": prediction()}, "title")
+    assert len(figure.axes) == 2
+    first = bars(figure.axes[0])
+    one, two = STEP_COLOURS[0].upper(), STEP_COLOURS[1].upper()
+    assert first[0, 2.0, 4.0] == first[1, 2.0, 4.0] == one
+    assert first[0, 5.0, 9.0] == first[1, 5.0, 9.0] == two
+    assert first[1, 0.0, 2.0] == BACKGROUND
+    assert first[1, 9.0, 10.0] not in (one, two, BACKGROUND)
+
+
+def test_both_forms_are_written_and_repeat(tmp_path):
+    for name in ("one", "two"):
+        save(segment_bars(MANIFEST, TRUTH, {"ours": prediction()}, "title"), tmp_path / f"{name}.pdf")
+    for suffix in (".pdf", ".png"):
+        assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()
+    assert (tmp_path / "one.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_only_so_many_videos_are_drawn(limit):
+    assert len(segment_bars(MANIFEST, TRUTH, {"ours": prediction()}, "", limit).axes) == limit

@@ -1,0 +1,33 @@
+"""What a terminal is told about yardsticks and procedures."""
+
+import json
+
+from rgwot.reporting.show import procedure_lines, yardstick_lines
+
+
+def test_the_first_procedure_is_named_with_its_share(tmp_path):
+    path = tmp_path / "procedures.csv"
+    path.write_text("rank,order,n_videos,share\n1,3>1>2,2,0.6666666666666666\n2,1>2,1,0.3333333333333333\n")
+    text = "\n".join(procedure_lines(path))
+    assert "3 > 1 > 2" in text
+    assert "2 of 3 videos" in text
+
+
+def test_a_single_key_step_is_not_read_as_a_number(tmp_path):
+    path = tmp_path / "procedures.csv"
+    path.write_text("rank,order,n_videos,share\n1,3,4,1.0\n")
+    assert procedure_lines(path)[-1].split() == ["key", "steps", "3"]
+
+
+def test_no_procedure(tmp_path):
+    path = tmp_path / "procedures.csv"
+    path.write_text("rank,order,n_videos,share\n")
+    assert len(procedure_lines(path)) == 1
+
+
+def test_yardsticks(tmp_path):
+    path = tmp_path / "yardsticks.json"
+    path.write_text(json.dumps({"kmeans_f1": 0.256, "probe_accuracy": 0.96, "K": 7}))
+    text = "\n".join(yardstick_lines(path))
+    assert "kmeans f1: 0.26" in text
+    assert "K:" not in text

@@ -1,0 +1,72 @@
+"""The command line is light, says one line on a mistake, and every verb has help."""
+
+import json
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from rgwot.cli import cli, main
+
+HEAVY = ("torch", "torchvision", "zarr", "decord", "av", "sklearn", "matplotlib", "pandas", "scipy", "numpy")
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, "-m", "rgwot.cli", *arguments], capture_output=True, text=True, check=False)
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom click.testing import CliRunner\nfrom rgwot.cli import cli\n"
+        "assert CliRunner().invoke(cli, ['--help']).exit_code == 0\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("verb", sorted(cli.commands))
+def test_every_verb_explains_itself(verb):
+    result = CliRunner().invoke(cli, [verb, "--help"])
+    assert result.exit_code == 0
+    for option in cli.commands[verb].params:
+        if isinstance(option, click.Option):
+            assert option.help, f"{verb}: {option.name} has no help"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train", "x/model.pt", "--index", "i.csv", "--settings", "{"], "expected a JSON object"),
+        (["train", "x/model.pt", "--index", "i.csv", "--settings", '{"ott": {}}'], "did you mean 'ot'"),
+        (["train", "x/model.pt", "--index", "i.csv", "--settings", '{"ot": {"alhpa": 1}}'], "did you mean 'ot.alpha'"),
+        (["train", "x/model.pt", "--index", "missing.csv"], "missing.csv"),
+        (["decode", "x/segments.csv", "--decoder", "graphcut"], "expected one of them"),
+        (["decode", "x/segments.csv", "--decoder", "uniform", "--embeddings", "e"], "expected one of"),
+        (["show", "missing.csv"], "workflow/tables.yaml"),
+        (["synth", "x", "--settings", '{"K": 1}'], "K"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments)
+    assert result.returncode != 0
+    lines = [line for line in result.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("rgwot: ")
+    assert words in lines[0]
+
+
+def test_settings_reach_the_stage(tmp_path, monkeypatch):
+    seen = {}
+    monkeypatch.setattr("rgwot.training.train", lambda *args, **kwargs: seen.update(settings=args[3], seed=args[4]))
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["rgwot", "train", str(tmp_path / "model.pt"), "--index", "i", "--seed", "7", "--settings"]
+        + [json.dumps({"cidm": {"lambda": 3.0}})],
+    )
+    main()
+    assert (seen["settings"].cidm.lambda_, seen["seed"]) == (3.0, 7)
