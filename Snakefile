@@ -16,7 +16,8 @@ resource_scopes:
 include: "workflow/rules/common.smk"
 
 
-validate(config, "workflow/schemas/config.schema.json", set_default=False)
+# The typed configuration has refused what is wrong, in one line; the schema guards against drift between the two.
+validate(CATALOGUE.config.model_dump(by_alias=True, mode="json"), "workflow/schemas/config.schema.json", set_default=False)
 
 
 wildcard_constraints:
@@ -25,7 +26,7 @@ wildcard_constraints:
     video="[^/]+",
     method="[^/]+",
     decoder="[^/]+",
-    seed="[0-9]+",
+    seed="0|[1-9][0-9]*",
     table="[a-z0-9_]+",
     row="[a-z0-9_-]+",
     figure="[a-z0-9_]+",

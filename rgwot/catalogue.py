@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
@@ -25,9 +26,11 @@ from rgwot.datasets.names import video_id
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.errors import RgwotError, nearest
 from rgwot.experiments import Experiments, split_id
+from rgwot.features.import_settings import ImportedFeatures
+from rgwot.features.sources import feature_file
 from rgwot.methods import FAMILIES
 from rgwot.reporting.spec import Table, find_table, load_tables
-from rgwot.synthetic.layouts import Place, task_places
+from rgwot.synthetic.layouts import TaskPlaces, task_places
 from rgwot.synthetic.settings import SynthSettings
 
 #: A pair of distinct videos is the least that can be aligned.
@@ -45,14 +48,18 @@ _TARGET = re.compile(
 )
 
 
-def synth_settings(text: str, told: Mapping[str, Any]) -> SynthSettings:
-    """Make the settings of ``rgwot synth`` from a JSON object and from options, which win."""
+def synth_settings(told: Mapping[str, Any]) -> SynthSettings:
+    """Make the settings of ``rgwot synth``.
+
+    Raises
+    ------
+    RgwotError
+        One line naming the first wrong key.
+    """
     try:
-        return SynthSettings.model_validate({**json.loads(text), **told})
-    except json.JSONDecodeError as error:
-        raise RgwotError(f"--settings: found {text!r}, expected a JSON object ({error})") from None
+        return SynthSettings.model_validate(dict(told))
     except ValidationError as error:
-        raise RgwotError(f"synth: {describe(error)}") from None
+        raise RgwotError(f"synth: {describe(error, SynthSettings)}") from None
 
 
 def own_commands_first() -> None:
@@ -113,8 +120,8 @@ class Catalogue:
         entry = self.config.dataset(dataset)
         return find(dataset, entry.layout, self.root(dataset), entry.options())
 
-    def _written(self, dataset: str) -> dict[str, tuple[Place, ...]] | None:
-        """Return the places of a dataset that the workflow itself writes, by task; None for one found on disk."""
+    def _written(self, dataset: str) -> dict[str, TaskPlaces] | None:
+        """Return the tasks of a dataset that the workflow itself writes, by id; None for one found on disk."""
         entry = self.config.dataset(dataset)
         if entry.synth is None:
             return None
@@ -128,7 +135,7 @@ class Catalogue:
                 f"datasets.{dataset}.root: found {str(self.root(dataset))!r}; "
                 f"expected {str(expected)!r} beside a synth block"
             )
-        return {places.task.removeprefix(f"{dataset}/"): places.places for places in task_places(entry.synth)}
+        return {places.task.removeprefix(f"{dataset}/"): places for places in task_places(entry.synth)}
 
     def tasks(self, dataset: str) -> tuple[str, ...]:
         """Return the task ids of a dataset: those asked for, else all that are registered or found."""
@@ -159,7 +166,10 @@ class Catalogue:
             raise RgwotError(f"{dataset}/{task}: unknown task; {nearest(task, tasks)}")
         written = self._written(dataset)
         if written is not None:
-            return dict.fromkeys(video_id(place.stem) for place in written[task])
+            entry = self.config.dataset(dataset)
+            view = registry.camera(entry.subset or dataset, entry.view)
+            places = written[task].places
+            return dict.fromkeys(video_id(place.stem) for place in places if place.camera in (None, view))
         return {entry.video: entry for entry in self.found(dataset).of(task)}
 
     def enough_videos(self, dataset: str, task: str) -> None:
@@ -179,7 +189,9 @@ class Catalogue:
         data = self.experiments.settings(method, None, dataset).data
         if data.split == "all":
             return ()
-        known = registry.facts(self.config.dataset(dataset).subset or dataset, task) if data.split_by == "subject" else None
+        known = (
+            registry.facts(self.config.dataset(dataset).subset or dataset, task) if data.split_by == "subject" else None
+        )
         subjects = subjects_of(self.videos(dataset, task), known.pattern if known else None)
         try:
             return split_videos(subjects, data.holdout, data.split_seed).test
@@ -203,6 +215,26 @@ class Catalogue:
         entry = videos[video]
         return str(self.root(dataset) if entry is None else self.root(dataset) / entry.path)
 
+    def datasets_imported(self) -> list[str]:
+        """Return the datasets whose features are made elsewhere."""
+        return sorted(name for name, entry in self.config.datasets.items() if entry.imported is not None)
+
+    def _imported(self, dataset: str) -> ImportedFeatures:
+        imported = self.config.dataset(dataset).imported
+        if imported is None:
+            raise RgwotError(f"datasets.{dataset}: has no block `imported`, so its features are extracted")
+        return imported
+
+    def feature_file(self, dataset: str, task: str, video: str) -> str:
+        """Return the file with the features of one video that were made elsewhere."""
+        self.video_file(dataset, task, video)
+        return str(feature_file(self.config.folder(self._imported(dataset).folder), task, video))
+
+    def import_options(self, dataset: str) -> str:
+        """Return the options of ``rgwot import-features`` for a dataset, quoted for a shell."""
+        told = self._imported(dataset).model_dump(exclude={"folder"}, exclude_defaults=True)
+        return shlex.join(f"--{key.replace('_', '-')}={value}" for key, value in told.items())
+
     def manifest_options(self, dataset: str) -> str:
         """Return what the manifest stage has to know of a dataset, as JSON."""
         entry = self.config.dataset(dataset)
@@ -221,13 +253,14 @@ class Catalogue:
         synth = self.config.dataset(dataset).synth
         if synth is None:
             raise RgwotError(f"datasets.{dataset}: has no synth block, so nothing writes {self.root(dataset)}")
-        return synth.model_dump_json()
+        # Without defaults: a key added in a later version does not write the clips anew.
+        return synth.model_dump_json(exclude_defaults=True)
 
     def key_steps(self, dataset: str, task: str) -> int | None:
         """Return the number of annotated key steps, None where it is not known before the annotations are read."""
-        synth = self.config.dataset(dataset).synth
-        if synth is not None:
-            return synth.K
+        written = self._written(dataset)
+        if written is not None and task in written:
+            return len(written[task].step_ids)
         return registry.key_steps(self.config.dataset(dataset).subset or dataset, task)
 
     def _settings_json(self, blocks: tuple[str, ...], dataset: str, task: str, method: str, decoder: str | None) -> str:

@@ -38,7 +38,10 @@ def main() -> None:
         sys.exit(error.exit_code)
     except OSError as error:
         # A full disk or a forbidden folder is the user's to mend, not a bug to trace.
-        click.echo(f"rgwot: {error.filename or 'file'}: {error.strerror}", err=True)
+        told = (
+            f"{error.filename}: {error.strerror}" if error.filename and error.strerror else " ".join(str(error).split())
+        )
+        click.echo(f"rgwot: {told}", err=True)
         sys.exit(1)
 
 
@@ -85,16 +88,40 @@ def device_option(function: F) -> F:
     )(function)
 
 
+def hold_out_option(function: F) -> F:
+    """Add ``--hold-out``."""
+    return click.option(
+        "--hold-out",
+        "held_out",
+        default="",
+        metavar="VIDEO,...",
+        help="Videos that only the scoring may see (data.split: holdout), by id.",
+    )(function)
+
+
+def video_ids(text: str) -> tuple[str, ...]:
+    """Parse ``--hold-out``; an id has no comma."""
+    return tuple(video for video in text.split(",") if video)
+
+
+def read_object(text: str, option: str) -> dict[str, Any]:
+    """Parse an option that holds a JSON object."""
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise RgwotError(f"{option}: found {text!r}, expected a JSON object ({error})") from None
+    if not isinstance(content, dict):
+        raise RgwotError(f"{option}: found {text!r}, expected a JSON object")
+    return content
+
+
 def read_settings(text: str) -> Any:
     """Parse ``--settings`` into validated blocks."""
     from rgwot.config import BLOCKS, build, flatten
     from rgwot.errors import nearest
 
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise RgwotError(f"--settings: found {text!r}, expected a JSON object of blocks ({error})") from None
-    if not isinstance(content, dict) or not all(isinstance(block, dict) for block in content.values()):
+    content = read_object(text, "--settings")
+    if not all(isinstance(block, dict) for block in content.values()):
         raise RgwotError(f'--settings: found {text!r}, expected a JSON object of blocks such as {{"ot": {{}}}}')
     for block in content:
         if block not in BLOCKS:
@@ -131,7 +158,11 @@ def cli(verbose: bool) -> None:
 
 @cli.command()
 @click.argument("root", type=Folder)
-@click.option("--layout", type=click.Choice(["folder", "egoprocel"]), help="Layout of the tree. Default: folder.")
+@click.option(
+    "--layout",
+    type=click.Choice(["folder", "egoprocel", "procel", "procel_csv", "procel_stepfirst", "crosstask"]),
+    help="Layout of the tree. Default: folder.",
+)
 @click.option("--videos", type=click.IntRange(1), help="Videos per task. Default: 10.")
 @click.option("--seconds", type=float, nargs=2, metavar="MIN MAX", help="Length of a clip, seconds. Default: 40 90.")
 @click.option("--recipe", type=int, help="Real human timelines of this CaptainCook4D recipe (1 to 29) drive the clips.")
@@ -157,7 +188,56 @@ def synth(
         told |= {"min_s": seconds[0], "max_s": seconds[1]}
     if recipe is not None:
         told |= {"driver": "captaincook4d", "recipe": recipe}
-    write_dataset(synth_settings(settings, {k: v for k, v in told.items() if v is not None}), root, jobs=jobs)
+    told = {key: value for key, value in told.items() if value is not None}
+    write_dataset(synth_settings(read_object(settings, "--settings") | told), root, jobs=jobs)
+
+
+@cli.command()
+@click.argument("dataset")
+@click.option(
+    "--config",
+    "configs",
+    multiple=True,
+    type=Folder,
+    default=["config.yaml"],
+    show_default=True,
+    help="Configuration; several are merged in order.",
+)
+@click.option("--task", "tasks", multiple=True, help="Only this task; may be repeated. Default: all of the dataset.")
+@click.option("--json", "json_to", metavar="FILE|-", help="Also write the whole report as JSON; - prints it instead.")
+@click.option("--quick", is_flag=True, help="Open no video: names, sizes and annotations alone.")
+@click.option("--strict", is_flag=True, help="Warnings give exit code 1, too.")
+@click.option("--jobs", default=os.cpu_count() or 1, show_default=True, type=click.IntRange(1), help="Videos at once.")
+def doctor(
+    dataset: str,
+    configs: tuple[Path, ...],
+    tasks: tuple[str, ...],
+    json_to: str | None,
+    quick: bool,
+    strict: bool,
+    jobs: int,
+) -> None:
+    """Say what is wrong with DATASET on disk before anything is computed.
+
+    Exit code 0: fit for use; 1: errors were found; 2: the request itself cannot be met.
+    """
+    from rgwot.config import read_files
+    from rgwot.doctor import as_json, as_text, escaped, examine
+    from rgwot.files import write_json
+
+    try:
+        where = " + ".join(map(str, configs))
+        report = examine(read_files(configs), dataset, tasks, where=where, quick=quick, jobs=jobs)
+        if json_to not in (None, "-"):
+            write_json(as_json(report, strict), str(json_to))
+    except RgwotError as error:
+        click.echo(f"rgwot: {escaped(str(error))}", err=True)
+        sys.exit(2)
+    text = json.dumps(as_json(report, strict), indent=2) if json_to == "-" else as_text(report)
+    # A terminal may lack letters of file names.
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.exit(report.exit_code(strict))
 
 
 @cli.command()
@@ -170,7 +250,11 @@ def manifest(output: Path, dataset: str, task: str, options: str, annotations: P
     """Probe the videos of a task and read their annotations into OUTPUT, the manifest."""
     from rgwot.datasets.manifest import write_manifest
 
-    write_manifest(dataset, task, output_csv=output, annotations_csv=annotations, **json.loads(options))
+    told = read_object(options, "--options")
+    expected = {"layout", "root", "options", "on_bad_video"}
+    if set(told) != expected:
+        raise RgwotError(f"--options: found the keys {sorted(told)}, expected {sorted(expected)}")
+    write_manifest(dataset, task, output_csv=output, annotations_csv=annotations, **told)
 
 
 @cli.command()
@@ -206,6 +290,79 @@ def extract(
     )  # fmt: skip
 
 
+@cli.command("import-features")
+@click.argument("output", type=Folder)
+@click.option("--source", required=True, type=Folder, help="Features of one video: .npy, .npz, .h5, .hdf5 or .pt.")
+@click.option(
+    "--axes",
+    required=True,
+    type=click.Choice(["TCHW", "THWC", "TC", "CT"]),
+    help="Order of the axes: T time, C the 1024 channels, H and W space. Never guessed.",
+)
+@click.option("--fps", required=True, metavar="RATE", help="Features per second, like 30 or 30000/1001.")
+@click.option("--key", help="Array inside the file, where it holds several.")
+@click.option("--start-s", default=0.0, show_default=True, help="Time of the first feature, seconds.")
+@click.option("--duration", type=float, help="Length of the video, seconds. Or --manifest and --video.")
+@click.option("--native-fps", metavar="RATE", help="Frame rate of the video, beside --duration. Default: as --fps.")
+@click.option("--manifest", type=Folder, help="Manifest that knows the video.")
+@click.option("--video", help="Video id of the manifest.")
+@click.option(
+    "--on-mismatch",
+    default="error",
+    show_default=True,
+    type=click.Choice(["error", "trim"]),
+    help="Where number, rate and duration disagree by a sample or more: trim drops surplus features and marks a video "
+    "with too few as partial.",
+)
+@click.option("--backbone", default="imported", show_default=True, help="Name of the network, to record.")
+@click.option("--weights", default="imported", show_default=True, help="Name of its weights, to record.")
+def import_features(
+    output: Path,
+    source: Path,
+    duration: float | None,
+    native_fps: str | None,
+    manifest: Path | None,
+    video: str | None,
+    **told: Any,
+) -> None:
+    r"""Turn features made elsewhere into OUTPUT (Zarr), as `extract` writes it.
+
+    For a whole dataset, let the workflow do it: an entry of config.yaml with a block `imported`, such as
+
+    \b
+      datasets:
+        mine:
+          layout: folder
+          root: videos
+          imported: {folder: features, axes: TCHW, fps: 2}
+
+    takes features/TASK/VIDEO.npy (or features/VIDEO.npy) instead of running a network. By hand, the workflow expects
+    a store at results/features/DATASET/TASK/VIDEO.zarr.
+    """
+    from pydantic import ValidationError
+
+    from rgwot.config import describe
+    from rgwot.features.import_settings import ImportSettings
+    from rgwot.features.importing import Footage, import_video
+    from rgwot.features.importing import import_features as run
+    from rgwot.rates import parse_rate
+
+    try:
+        settings = ImportSettings.model_validate(told)
+    except ValidationError as error:
+        raise RgwotError(f"import-features: {describe(error)}") from None
+    if manifest is not None and video is not None and duration is None and native_fps is None:
+        import_video(manifest, video, source, output, settings)
+    elif duration is not None and manifest is None and video is None:
+        try:
+            rate = parse_rate(native_fps or settings.fps)
+        except ValueError as error:
+            raise RgwotError(f"--native-fps: {error}") from None
+        run(source, output, settings, Footage(duration, rate))
+    else:
+        raise RgwotError("import-features: expected either --duration, or --manifest and --video; give one of them")
+
+
 @cli.command()
 @click.argument("output", type=Folder)
 @click.argument("stores", type=Folder, nargs=-1, required=True)
@@ -219,14 +376,16 @@ def index(output: Path, stores: tuple[Path, ...]) -> None:
 @cli.command()
 @click.argument("output", type=Folder)
 @click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
+@hold_out_option
 @settings_option
 @seed_option
 @device_option
-def train(output: Path, index: Path, settings: str, seed: int, device: str) -> None:
+def train(output: Path, index: Path, held_out: str, settings: str, seed: int, device: str) -> None:
     """Train one encoder on the features of a task; writes OUTPUT (model.pt) and history.csv beside it."""
     from rgwot.training import train as run
 
-    run(index, index.parent, output.parent, read_settings(settings), seed, device=device)
+    kept = video_ids(held_out)
+    run(index, index.parent, output.parent, read_settings(settings), seed, device=device, held_out=kept)
 
 
 @cli.command()
@@ -234,14 +393,27 @@ def train(output: Path, index: Path, settings: str, seed: int, device: str) -> N
 @click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
 @click.option("--model", type=Folder, help="Trained model. Left out: raw features, averaged over space.")
 @click.option("--method", default="raw", show_default=True, help="Method id to record beside the embeddings.")
+@hold_out_option
 @seed_option
 @threads_option
 @device_option
-def embed(output: Path, index: Path, model: Path | None, method: str, seed: int, threads: int, device: str) -> None:
-    """Embed every video of a task into OUTPUT (Zarr)."""
+def embed(
+    output: Path,
+    index: Path,
+    model: Path | None,
+    method: str,
+    held_out: str,
+    seed: int,
+    threads: int,
+    device: str,
+) -> None:
+    """Embed every video of a task into OUTPUT (Zarr); a model knows by itself which videos were held out."""
     from rgwot.embedding import embed as run
 
-    run(index, index.parent, model, output, method=method, seed=seed, device=device, threads=threads)
+    run(
+        index, index.parent, model, output,
+        method=method, seed=seed, device=device, threads=threads, held_out=video_ids(held_out),
+    )  # fmt: skip
 
 
 @cli.command()
@@ -249,10 +421,17 @@ def embed(output: Path, index: Path, model: Path | None, method: str, seed: int,
 @click.option("--embeddings", type=Folder, help="Embeddings of the task.")
 @click.option("--manifest", type=Folder, help="Manifest of the task, for the trivial decoders, which see no embedding.")
 @click.option("--decoder", required=True, help="graphcut, kmeans, or trivial: one_label, uniform, random.")
+@hold_out_option
 @settings_option
 @seed_option
 def decode(
-    output: Path, embeddings: Path | None, manifest: Path | None, decoder: str, settings: str, seed: int
+    output: Path,
+    embeddings: Path | None,
+    manifest: Path | None,
+    decoder: str,
+    held_out: str,
+    settings: str,
+    seed: int,
 ) -> None:
     """Find key steps and their order; writes OUTPUT (segments.csv) and its companions beside it."""
     from rgwot.experiments import split_id
@@ -268,8 +447,13 @@ def decode(
         from rgwot.keysteps.trivial import decode_trivial
 
         resolved = read_settings(settings)
-        decode_trivial(manifest, output.parent, name, key_steps(resolved), seed, stride=resolved.evaluation.stride)
+        stride, kept = resolved.evaluation.stride, video_ids(held_out)
+        decode_trivial(manifest, output.parent, name, key_steps(resolved), seed, stride=stride, held_out=kept)
     elif embeddings is not None:
+        if held_out:
+            raise RgwotError(
+                "--hold-out: found it beside --embeddings, which say which videos were held out; remove it"
+            )
         from rgwot.keysteps.decode import decode as run
 
         run(embeddings, output.parent, name, read_settings(settings), seed)

@@ -8,14 +8,16 @@ our reading where the paper is silent (methods 7).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from rgwot.errors import RgwotError, nearest
+from rgwot.features.import_settings import ImportedFeatures
 from rgwot.files import write_json
+from rgwot.rates import rate_text
 from rgwot.synthetic.settings import SynthSettings
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -209,16 +211,27 @@ class DatasetSettings(Block):
         None, description="published datasets: videos without annotation are left out, or kept for training"
     )
     drop_rows: tuple[str, ...] = Field((), description="ProceL: names whose rows of readme.txt are deleted first")
+    frames_fps: float | str | None = Field(
+        None,
+        description="the videos are frames stored in .h5 files (dataset images, uint8, blue first): their rate, like "
+        "30000/1001, or file: each has it as attribute fps",
+    )
+    imported: ImportedFeatures | None = Field(None, description="features made elsewhere take the place of extraction")
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
     synth: SynthSettings | None = Field(None, description="the dataset is written by `rgwot synth` from these settings")
     settings: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="blocks of this file that differ for this dataset"
     )
 
+    @field_validator("frames_fps")
+    @classmethod
+    def _exact(cls, rate: float | str | None) -> str | None:
+        return rate if rate is None or rate == "file" else rate_text(rate)
+
     def options(self) -> dict[str, Any]:
         """Return what the entry says to its layout, as plain values."""
         return self.model_dump(
-            include={"view", "subset", "strict", "unannotated", "drop_rows"},
+            include={"view", "subset", "strict", "unannotated", "drop_rows", "frames_fps"},
             exclude_defaults=True,
             mode="json",
         )
@@ -253,8 +266,11 @@ class Config(Settings):
 
     def root_of(self, dataset: str) -> Path:
         """Return the folder of a dataset, with a key of ``roots`` resolved."""
-        root = self.dataset(dataset).root
-        return Path(self.roots.get(root, root)).expanduser()
+        return self.folder(self.dataset(dataset).root)
+
+    def folder(self, named: str) -> Path:
+        """Return a folder given as a key of ``roots`` or as a path."""
+        return Path(self.roots.get(named, named)).expanduser()
 
     def dataset(self, dataset: str) -> DatasetSettings:
         """Return the entry of a dataset, or say which are known."""
@@ -301,21 +317,25 @@ def build(values: Mapping[str, Any], where: str) -> Settings:
         raise RgwotError(f"{where}: {describe(error)}") from None
 
 
-def describe(error: ValidationError) -> str:
-    """Put a validation error into one line: the first key, what was found, what was expected."""
+def describe(error: ValidationError, model: type[BaseModel] | None = None) -> str:
+    """Put a validation error of a model (default `Config`) into one line: key, what was found, what was expected."""
     first = error.errors()[0]
     # Union members add their own names to the location; only keys help the reader.
     key = ".".join(str(part) for part in first["loc"] if not str(part).startswith(("constrained", "literal[")))
     if first["type"] == "extra_forbidden":
         *parents, name = first["loc"]
-        return f"unknown key {key!r}; {nearest(str(name), _keys_at(parents))}"
+        return f"unknown key {key!r}; {nearest(str(name), _keys_at(parents, model or Config))}"
     message = first["msg"].removeprefix("Value error, ")
+    if not key:
+        return message
     found = "" if first["type"] == "missing" else f", found {first['input']!r}"
     return f"{key}: {message}{found}"
 
 
-def _keys_at(parents: list[Any]) -> list[str]:
-    model: Any = Config
+_OPTIONAL_BLOCKS: Mapping[Any, type[BaseModel]] = {"synth": SynthSettings, "imported": ImportedFeatures}
+
+
+def _keys_at(parents: list[Any], model: Any) -> list[str]:
     for part in parents:
         field = model.model_fields.get(part) if isinstance(model, type) and issubclass(model, BaseModel) else None
         annotation = field.annotation if field else None
@@ -323,8 +343,8 @@ def _keys_at(parents: list[Any]) -> list[str]:
             model = annotation
         elif part == "datasets" or model is None:
             model = DatasetSettings
-        elif part == "synth":
-            model = SynthSettings
+        elif part in _OPTIONAL_BLOCKS:
+            model = _OPTIONAL_BLOCKS[part]
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
@@ -348,6 +368,37 @@ def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Confi
                 )
         build(flatten(dataset.settings), f"{where}: datasets.{name}.settings")
     return config
+
+
+def read_files(paths: Iterable[Path]) -> dict[str, Any]:
+    """Read configuration files as Snakemake does: a later file changes single keys of the earlier ones.
+
+    Raises
+    ------
+    RgwotError
+        If a file is missing, is no YAML, or holds something else than keys and values.
+    """
+    import yaml
+
+    merged: dict[str, Any] = {}
+    for path in paths:
+        try:
+            content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise RgwotError(f"{path}: cannot be read ({error.strerror}); expected a configuration file") from None
+        except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
+            raise RgwotError(f"{path}: no YAML ({' '.join(str(error).split())}); correct it") from None
+        if not isinstance(content, Mapping):
+            raise RgwotError(f"{path}: holds {type(content).__name__}; expected keys and values as in config.yaml")
+        merged = _merged(merged, content)
+    return merged
+
+
+def _merged(old: Any, new: Mapping[Any, Any]) -> dict[Any, Any]:
+    result = dict(old) if isinstance(old, Mapping) else {}
+    for key, value in new.items():
+        result[key] = _merged(result.get(key), value) if isinstance(value, Mapping) else value
+    return result
 
 
 def json_schema() -> dict[str, Any]:

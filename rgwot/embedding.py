@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from rgwot.datasets.split import check_held_out
 from rgwot.encoder import Encoder
 from rgwot.errors import RgwotError
 from rgwot.features.store import FeatureStore
 from rgwot.files import replacing
-from rgwot.training.bank import open_stores
-from rgwot.training.progress import Progress
+from rgwot.progress import Progress
+from rgwot.training.bank import indexed_videos, open_stores
 from rgwot.training.sampler import context_offsets, with_context
 from rgwot.training.stage import resolve_device
 
@@ -39,13 +40,15 @@ def embed(
     seed: int | None = None,
     device: str = "auto",
     threads: int | None = None,
+    held_out: Sequence[str] = (),
 ) -> None:
     """Embed every frame of every video of a task that has frames.
 
     Writes a Zarr (version 3) group per video with the arrays ``embedding`` (T, D) float32 and ``time_s`` (T,)
     float64 and the attributes ``duration_s`` and ``native_fps``; the root has ``method``, ``seed``,
-    ``features_fps`` and, last, ``complete``. Context frames are chosen as in training (methods 3.8, the
-    consistent reading).
+    ``features_fps`` and, last, ``complete``. Where videos were held out, the group of every video also has
+    ``split`` (``train`` or ``test``) and the root ``held_out``, which names those without frames too. Context
+    frames are chosen as in training (methods 3.8, the consistent reading).
 
     Parameters
     ----------
@@ -64,6 +67,8 @@ def embed(
         ``auto``, ``cpu`` or ``cuda``.
     threads
         CPU threads of torch; None leaves them.
+    held_out
+        Videos that a clustering of raw features must not see; a model knows its own.
 
     Raises
     ------
@@ -81,8 +86,12 @@ def embed(
         offsets = np.zeros(1, dtype=np.int64)
         function: Callable[[Tensor], Tensor] = raw_embedding
         name, number = method or "raw", seed or 0
+        check_held_out(held_out, indexed_videos(index_csv), str(index_csv))
     else:
         model = load_model(model_path)
+        if held_out:
+            raise RgwotError(f"{model_path}: the model says which videos were held out; leave out --hold-out")
+        held_out = model.get("held_out", ())
         for key, value in model["features"].items():
             found = stores[0].attributes.get(key)
             if found != value:
@@ -104,13 +113,16 @@ def embed(
         root = zarr.open_group(temporary, mode="w", zarr_format=3)
         for store in stores:
             embedding = embed_video(store, offsets, function, place)
-            group = root.create_group(
-                store.video, attributes={"duration_s": store.duration_s, "native_fps": str(store.native_fps)}
-            )
+            attributes: dict[str, Any] = {"duration_s": store.duration_s, "native_fps": str(store.native_fps)}
+            if held_out:
+                attributes["split"] = "test" if store.video in held_out else "train"
+            group = root.create_group(store.video, attributes=attributes)
             group.create_array("embedding", data=embedding, chunks=embedding.shape)
             group.create_array("time_s", data=store.time_s, chunks=store.time_s.shape)
             progress.advance(len(store))
         root.attrs.update({"method": name, "seed": number, "features_fps": fps})
+        if held_out:
+            root.attrs["held_out"] = sorted(held_out)
         root.attrs["complete"] = True
 
 

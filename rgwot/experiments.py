@@ -68,9 +68,9 @@ def join_id(base: str, keys: Mapping[str, str]) -> str:
 class Experiments:
     """The experiments of one configuration: canonical ids and resolved settings.
 
-    Precedence: family < ``config.yaml`` < ``datasets.<name>.settings`` < keys of the id. A value of ``config.yaml``
-    counts where it differs from the shipped default: it is then meant for every method, while a constant left as
-    shipped does not undo what makes a family a family.
+    Precedence: defaults < ``config.yaml`` < ``datasets.<name>.settings`` < family < keys of the id. What makes a family
+    a family stands above the configuration: with another beta in ``config.yaml``, ``vaot`` still has none, and a window
+    given in seconds for some dataset does not become the 300 frames of ``rgwot-parity``. Only an id can undo it.
     """
 
     def __init__(self, config: Config) -> None:
@@ -139,8 +139,7 @@ class Experiments:
     def _settings(self, method: str, decoder: str | None, dataset: str) -> Settings:
         """Return everything the experiment is made with on a dataset."""
         base, written = split_id(self.method(method))
-        values = dict(self._base_values(FAMILIES[base]))
-        values |= self._per_dataset.get(dataset, {})
+        values = {**defaults(), **self._changed, **self._per_dataset.get(dataset, {}), **FAMILIES[base].overrides}
         where = method
         for part in (written, split_id(decoder)[1] if decoder else {}):
             values |= {SYMBOLS.get(key, key): _parse(value) for key, value in part.items()}
@@ -149,7 +148,7 @@ class Experiments:
         return build(values, where)
 
     def _base_values(self, family: Family) -> dict[str, Any]:
-        return {**defaults(), **family.overrides, **self._changed}
+        return {**defaults(), **self._changed, **family.overrides}
 
     def _values(
         self, text: str, written: Mapping[str, str], allowed: tuple[str, ...] | list[str], family: Family
@@ -173,9 +172,11 @@ class Experiments:
         """Raise when an id says how to split and nothing is split: one experiment would have two paths."""
         if written.get(SPLIT, own[SPLIT]) != "all" or (SPLIT not in written and SPLIT in self._overridden):
             return
-        for key in SPLIT_KEYS:
+        for key in SPLIT_KEYS[1:]:
             if key in written and written[key] != own[key]:
-                raise RgwotError(f"experiment {text!r}: {key} has no effect where all videos train; add {SPLIT}=holdout")
+                raise RgwotError(
+                    f"experiment {text!r}: {key} has no effect where all videos train; add {SPLIT}=holdout"
+                )
 
     def _told(self, key: str, meant: Mapping[str, Any], own: Mapping[str, Any], written: Mapping[str, Any]) -> bool:
         """Whether a key has to stand in an id: it differs, or a dataset overrides it and the id decides."""

@@ -34,6 +34,13 @@ DEMO = Experiments(
         ("rgwot@train.lr=0.0001", "rgwot"),
         ("rgwot@train.lr=1e-3", "rgwot@train.lr=0.001"),
         ("raw", "raw"),
+        ("rgwot@data.split=all", "rgwot"),
+        ("raw@data.split=all", "raw"),
+        ("rgwot@data.split=holdout", "rgwot@data.split=holdout"),
+        ("vaot@beta=1,data.split=holdout", "rgwot@data.split=holdout"),
+        ("none@data.split_seed=0,data.split=holdout,data.holdout=0.35", "none@data.split=holdout"),
+        ("raw@data.split=holdout,data.holdout=0.50", "raw@data.holdout=0.5,data.split=holdout"),
+        ("rgwot@data.holdout=0.35", "rgwot"),
     ],
 )
 def test_canonical_spelling(written, canonical):
@@ -75,7 +82,12 @@ def test_canonical_decoder(written, method, canonical):
         ("rgwot@alpha=5", "less than 1"),
         ("rgwot@features.fps=1", "unknown key"),
         ("rgwot@K=3", "unknown key"),
-        ("raw@alpha=0.5", "no keys"),
+        ("raw@alpha=0.5", "no keys but data.split"),
+        ("none@data.n_train=3", "no keys but data.split"),
+        ("rgwot@data.split=held", "data.split"),
+        ("rgwot@data.holdout=0,data.split=holdout", "data.holdout: .*greater than 0"),
+        ("rgwot@data.holdout=0.5", "data.holdout has no effect .*add data.split=holdout"),
+        ("raw@data.split=all,data.split_seed=1", "data.split_seed has no effect"),
         ("RGWOT", "expected base"),
     ],
 )
@@ -102,9 +114,33 @@ def test_precedence():
     assert experiments.settings("rgwot-plus", None, "other").ot.rho == 0.5
     assert experiments.settings("rgwot-plus", None, "d").ot.rho == 0.6
     assert experiments.settings("rgwot-plus@rho=0.7", None, "d").ot.rho == 0.7
-    assert experiments.settings("rgwot-parity", None, "d").cidm.sigma == 2
-    # What makes a family a family survives a constant of config.yaml that was left as shipped.
-    assert experiments.settings("rgwot-plus", None, "other").ot.r == 0.1
+    # What makes a family a family stands above the configuration; an id can undo it.
+    assert experiments.settings("rgwot-parity", None, "d").cidm.sigma == 300
+    assert experiments.settings("rgwot-parity@sigma=200", None, "d").cidm.sigma == 200
+
+
+def test_a_family_stays_what_it_is():
+    experiments = Experiments(load_config({"cidm": {"beta": 0.5}, "ot": {"r": 0.05}}))
+    assert experiments.method("vaot") == "vaot"
+    assert experiments.settings("vaot", None, "d").cidm.beta == 0
+    assert experiments.settings("rgwot", None, "d").cidm.beta == 0.5
+    assert experiments.settings("rgwot-plus", None, "d").ot.r == 0.1
+    assert experiments.method("rgwot@beta=0") == "vaot"
+
+
+def test_a_split_of_the_configuration_holds_for_every_method():
+    everywhere = Experiments(load_config({"data": {"split": "holdout"}}))
+    for base in ("rgwot", "raw", "none"):
+        assert everywhere.method(base) == base
+        assert everywhere.settings(base, None, "d").data.split == "holdout"
+        assert everywhere.method(f"{base}@data.split=all") == f"{base}@data.split=all"
+        assert everywhere.method(f"{base}@data.split_seed=3") == f"{base}@data.split_seed=3"
+    entry = {"layout": "folder", "root": "x", "settings": {"data": {"split": "holdout"}}}
+    of_one = Experiments(load_config({"datasets": {"d": entry}}))
+    assert of_one.method("raw@data.split=all") == "raw@data.split=all"
+    assert of_one.settings("raw", None, "d").data.split == "holdout"
+    # What a dataset splits is not known from the id, so the share may be given alone.
+    assert of_one.method("raw@data.holdout=0.5") == "raw@data.holdout=0.5"
 
 
 @given(st.dictionaries(st.sampled_from(["alpha", "rho", "beta"]), st.sampled_from(["0", "0.1", "0.35", "1"])))

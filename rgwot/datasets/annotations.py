@@ -229,9 +229,7 @@ def checked(
     for segment in segments:
         if segment.end_s < segment.start_s:
             found = f"end {segment.end_s:g} before start {segment.start_s:g}"
-            refuse(
-                DataFault("time_order", path, segment.where, f"{found}; expected start <= end; swap the two times")
-            )
+            refuse(DataFault("time_order", path, segment.where, f"{found}; expected start <= end; swap the two times"))
             continue
         if clock is not None:
             clipped = None
@@ -250,7 +248,9 @@ def checked(
         kept[key] = segment
     overlaps, overlap_s = _overlap(list(kept.values()))
     if overlaps and not overlap_is_normal:
-        notes.add("overlap", "overlap", f"{overlaps} segments overlap for {overlap_s:g} s; the later row of the file wins")
+        notes.add(
+            "overlap", "overlap", f"{overlaps} segments overlap for {overlap_s:g} s; the later row of the file wins"
+        )
     frame = pd.DataFrame(
         {
             "start_s": pd.Series([key[0] for key in kept], dtype="float64"),

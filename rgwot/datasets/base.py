@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.registry import TaskFacts
 from rgwot.errors import RgwotError, nearest
+from rgwot.rates import parse_rate
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,16 @@ class VideoEntry:
 
 @dataclass(frozen=True)
 class FoundTask:
-    """The videos of one task, what could not be paired, and why the task cannot be used (None: it can)."""
+    """The videos of one task, what could not be paired, and why the task cannot be used (None: it can).
+
+    ``unusable`` holds path and reason of every file whose name is the problem; they are not among the rest.
+    """
 
     videos: tuple[VideoEntry, ...] = ()
     without_annotation: tuple[str, ...] = ()
     without_video: tuple[str, ...] = ()
     problem: str | None = None
+    unusable: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,8 @@ class Options:
         What becomes of videos without annotation: left out, as published work does, or kept for training.
     drop_rows
         Video names whose rows in ``readme.txt`` are deleted before pairing (ProceL).
+    frames_fps
+        The videos are frames stored in HDF5 files: how many per second, or ``file``, where each file says so itself.
     """
 
     view: str | None = None
@@ -131,6 +139,12 @@ class Options:
     strict: bool = False
     unannotated: Literal["leave_out", "keep"] = "leave_out"
     drop_rows: tuple[str, ...] = ()
+    frames_fps: Fraction | Literal["file"] | None = None
+
+    @property
+    def told_fps(self) -> Fraction | None:
+        """Frames per second of stored frames whose file states none."""
+        return None if self.frames_fps == "file" else self.frames_fps
 
     @classmethod
     def of(cls, values: Mapping[str, Any], allowed: Collection[str], where: str) -> Options:
@@ -155,6 +169,13 @@ class Options:
             given["view"] = str(given["view"])
         if "drop_rows" in given:
             given["drop_rows"] = tuple(map(str, given["drop_rows"]))
+        if given.get("frames_fps", "file") != "file":
+            try:
+                given["frames_fps"] = parse_rate(given["frames_fps"])
+            except ValueError:
+                raise RgwotError(
+                    f"{where}: frames_fps is {given['frames_fps']!r}; expected file, or a rate like 30 or 30000/1001"
+                ) from None
         return cls(**given)
 
 

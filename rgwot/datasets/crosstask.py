@@ -7,13 +7,13 @@ from pathlib import Path
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import Found, FoundTask, Options, VideoEntry
-from rgwot.datasets.pairing import VIDEO_SUFFIXES, pair, parents, stem, walk
+from rgwot.datasets.pairing import pair, parents, stem, walk_videos
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.release_lists import read_tasks
 from rgwot.datasets.step_first import read_step_first
 from rgwot.errors import RgwotError
 
-OPTIONS = frozenset({"strict", "subset", "unannotated"})
+OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "crosstask_release/ as downloaded and videos/<task>/<video>.mp4 or videos/<video>.mp4"
 
 _TASKS = "tasks_primary.txt"
@@ -49,7 +49,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     """
     release = _release(root, dataset)
     primary = read_tasks(release / _TASKS)
-    files = walk(root, root, VIDEO_SUFFIXES | {".csv"})
+    files = walk_videos(root, root, options, {".csv"})
     annotated = (release / "annotations").relative_to(root).as_posix() + "/"
     annotations: dict[str, list[str]] = defaultdict(list)
     tasks_of_video: dict[str, list[str]] = defaultdict(list)

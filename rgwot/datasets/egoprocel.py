@@ -6,17 +6,18 @@ Which files belong to which dataset and task follows from folders and name patte
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import Found, FoundTask, Options, VideoEntry
 from rgwot.datasets.names import folded
-from rgwot.datasets.pairing import VIDEO_SUFFIXES, pair, parents, stem, subfolder, walk
-from rgwot.datasets.registry import TaskFacts, datasets, match, tasks_of
+from rgwot.datasets.pairing import pair, parents, stem, subfolder, walk, walk_videos
+from rgwot.datasets.registry import TaskFacts, camera, datasets, tasks_of
 from rgwot.datasets.three_columns import read_three_columns
 from rgwot.errors import RgwotError
 
-OPTIONS = frozenset({"view", "subset", "strict", "unannotated"})
+OPTIONS = frozenset({"view", "subset", "strict", "unannotated", "frames_fps"})
 EXPECTED = "the folders annotations/ and videos/ of EgoProceL"
 
 _SUFFIX = ".egoprocel.ann"
@@ -44,9 +45,9 @@ def find(root: Path, dataset: str, options: Options) -> Found:
             "`layout: folder` (root/<task>/*.mp4), or name one of these as `subset`"
         )
     rows = tasks_of(wanted)
-    view = _view(rows, options.view, dataset)
-    videos = _sorted_out(root, "videos", VIDEO_SUFFIXES, rows, view, dataset)
-    annotations = _sorted_out(root, "annotations", {".csv"}, rows, view, dataset)
+    view = camera(wanted, options.view)
+    videos = _sorted_out(root, "videos", lambda top: walk_videos(root, top, options), rows, view, dataset)
+    annotations = _sorted_out(root, "annotations", lambda top: walk(root, top, {".csv"}), rows, view, dataset)
     unassigned = tuple(videos.pop("", ()))
     annotations.pop("", None)
     tasks: dict[str, FoundTask] = {
@@ -64,23 +65,10 @@ def read_annotation(
     return read_three_columns(root / str(entry.annotation), None if facts is None else facts.step_ids, clock)
 
 
-def _view(rows: tuple[TaskFacts, ...], wanted: str | None, dataset: str) -> str | None:
-    views = rows[0].views
-    if not views:
-        if wanted is not None:
-            raise RgwotError(
-                f"dataset {dataset!r}: view {wanted!r}; expected none, its takes have one camera; remove it"
-            )
-        return None
-    if wanted is None:
-        return next(iter(views.values()))
-    return wanted if wanted.isdecimal() else views[match(wanted, views, f"view of {dataset}")]
-
-
 def _sorted_out(
     root: Path,
     kind: str,
-    suffixes: set[str] | frozenset[str],
+    listed: Callable[[Path], list[str]],
     rows: tuple[TaskFacts, ...],
     view: str | None,
     dataset: str,
@@ -90,7 +78,7 @@ def _sorted_out(
     if top is None:
         raise RgwotError(f"dataset {dataset!r}: no folder {root / kind}; expected {EXPECTED}; add it or set `roots`")
     own = subfolder(top, rows[0].folder)
-    paths = walk(root, own or top, suffixes)
+    paths = listed(own or top)
     if own is None:
         paths = _only_own(paths, rows)
     by_task: dict[str, list[str]] = {}

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import Found, FoundTask, Options, VideoEntry
-from rgwot.datasets.pairing import VIDEO_SUFFIXES, pair, parents, walk
+from rgwot.datasets.pairing import pair, parents, walk_videos
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.three_columns import read_three_columns
 
-OPTIONS = frozenset({"strict", "subset"})
+OPTIONS = frozenset({"strict", "subset", "frames_fps"})
 EXPECTED = "a folder of videos per task: <task>/*.mp4"
 
 _TASK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -25,7 +25,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     Annotations may lie anywhere below the task's folder. Videos without one are kept, for all but scoring.
     """
     files: dict[str, list[str]] = defaultdict(list)
-    for path in walk(root, root, VIDEO_SUFFIXES | {".csv"}):
+    for path in walk_videos(root, root, options, {".csv"}):
         files[next(iter(parents(path)), "")].append(path)
     unassigned = tuple(path for path in files.pop("", ()) if not path.lower().endswith(".csv"))
     tasks = {}

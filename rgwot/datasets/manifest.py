@@ -65,7 +65,7 @@ def write_manifest(
     rows: list[dict[str, Any]] = []
     annotations: dict[str, Annotation] = {}
     for entry in entries:
-        row, clock = _probed(folder, entry, on_bad_video)
+        row, clock = _probed(folder, entry, on_bad_video, chosen.told_fps)
         rows.append(row)
         if clock is None or entry.annotation is None:
             continue
@@ -81,7 +81,9 @@ def write_manifest(
     write_csv(pd.DataFrame(rows, columns=list(COLUMNS)), output_csv)
 
 
-def _probed(root: Path, entry: VideoEntry, on_bad_video: str) -> tuple[dict[str, Any], VideoClock | None]:
+def _probed(
+    root: Path, entry: VideoEntry, on_bad_video: str, frames_fps: Fraction | None
+) -> tuple[dict[str, Any], VideoClock | None]:
     """Return the manifest row of a video, and its clock unless it cannot be used."""
     from rgwot.video import VideoError, probe
 
@@ -92,7 +94,7 @@ def _probed(root: Path, entry: VideoEntry, on_bad_video: str) -> tuple[dict[str,
         "annotation": entry.annotation or "",
     }
     try:
-        info = probe(root / entry.path)
+        info = probe(root / entry.path, frames_fps)
     except VideoError as error:
         if on_bad_video == "fail":
             raise

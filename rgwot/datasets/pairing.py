@@ -54,6 +54,22 @@ def walk(root: Path, folder: Path, suffixes: Collection[str]) -> list[str]:
     return sorted(found)
 
 
+def walk_videos(root: Path, folder: Path, options: Options, also: Collection[str] = ()) -> list[str]:
+    """Return the videos below ``folder``, and files with one of the suffixes ``also``, as `walk` does.
+
+    Where the options say that videos are stored frames, these are the HDF5 files that hold frames; one that cannot
+    be read is returned as well, for its probe to say why.
+    """
+    if options.frames_fps is None:
+        return walk(root, folder, {*VIDEO_SUFFIXES, *also})
+    from rgwot.video.stored import SUFFIXES, may_hold_frames
+
+    paths = walk(root, folder, {*SUFFIXES, *also})
+    return [
+        path for path in paths if PurePosixPath(path).suffix.lower() not in SUFFIXES or may_hold_frames(root / path)
+    ]
+
+
 def stem(path: str) -> str:
     """Return the file name without its last extension; names may hold more dots."""
     return PurePosixPath(path).stem
@@ -64,15 +80,17 @@ def parents(path: str) -> tuple[str, ...]:
     return PurePosixPath(path).parts[:-1]
 
 
-def _unique(paths: Iterable[str], key: Callable[[str], str], what: str) -> tuple[dict[str, str], str | None]:
+def _unique(paths: Iterable[str], key: Callable[[str], str], what: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
     by_key: dict[str, str] = {}
+    repeated: list[tuple[str, str]] = []
     for path in paths:
         earlier = by_key.setdefault(pairing_key(key(path)), path)
         if earlier != path:
-            return by_key, (
+            reason = (
                 f"two {what} named {stem(path)!r}: {earlier} and {path}; expected one; remove or rename one of them"
             )
-    return by_key, None
+            repeated.append((path, reason))
+    return by_key, repeated
 
 
 def _unusable(path: str) -> str | None:
@@ -105,11 +123,11 @@ def pair(
     annotation_key
         The stem of the video that an annotation's path stands for.
     """
-    by_video, twice = _unique(videos, stem, "videos")
+    badly_named = [(path, reason) for path in videos if (reason := _unusable(path))]
+    bad = {path for path, _ in badly_named}
+    by_video, twice = _unique([path for path in videos if path not in bad], stem, "videos")
     by_annotation, twice_annotated = _unique(annotations, annotation_key, "annotations")
-    problem = next(filter(None, map(_unusable, videos)), None) or twice or twice_annotated
-    if problem:
-        return FoundTask(problem=problem)
+    unusable = (*badly_named, *twice, *twice_annotated)
     kept = by_video if options.unannotated == "keep" else by_video.keys() & by_annotation.keys()
     entries = (
         VideoEntry(video_id(stem(by_video[key])), stem(by_video[key]), by_video[key], by_annotation.get(key))
@@ -121,7 +139,10 @@ def pair(
         videos=tuple(sorted(entries, key=lambda entry: entry.video)),
         without_annotation=lonely,
         without_video=unused,
-        problem=_join_problem(lonely, unused, n_pairs=len(by_video.keys() & by_annotation.keys()), options=options),
+        problem=unusable[0][1]
+        if unusable
+        else _join_problem(lonely, unused, n_pairs=len(by_video.keys() & by_annotation.keys()), options=options),
+        unusable=unusable,
     )
 
 

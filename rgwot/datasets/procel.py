@@ -15,14 +15,15 @@ import numpy as np
 
 from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked
 from rgwot.datasets.base import Found, FoundTask, Options, VideoEntry
+from rgwot.datasets.faults import DataFault, judged
 from rgwot.datasets.matlab import Cell, read_cells
 from rgwot.datasets.names import folded
-from rgwot.datasets.pairing import VIDEO_SUFFIXES, pair, parents, stem, walk
+from rgwot.datasets.pairing import pair, parents, stem, walk_videos
 from rgwot.datasets.registry import TaskFacts, tasks_of
 from rgwot.datasets.text import excerpt, read_text
 from rgwot.errors import RgwotError
 
-OPTIONS = frozenset({"strict", "subset", "unannotated", "drop_rows"})
+OPTIONS = frozenset({"strict", "subset", "unannotated", "drop_rows", "frames_fps"})
 EXPECTED = "ProceL_dataset/<task>/data.mat with readme.txt beside it, and the videos in folders named like the tasks"
 
 UNTRIMMED_S = 5.0
@@ -31,7 +32,7 @@ UNTRIMMED_S = 5.0
 
 def find(root: Path, dataset: str, options: Options) -> Found:
     """Find the tasks by their ``data.mat`` and the videos below the root by the names in ``readme.txt``."""
-    files = walk(root, root, VIDEO_SUFFIXES | {".mat"})
+    files = walk_videos(root, root, options, {".mat"})
     lists = {parents(path)[-1]: path for path in files if path.endswith("/data.mat")}
     by_task: dict[str, list[str]] = defaultdict(list)
     for path in files:
@@ -79,6 +80,7 @@ def _paired(root: Path, data: str, videos: Sequence[str], options: Options) -> F
         found.without_annotation,
         found.without_video,
         found.problem,
+        found.unusable,
     )
 
 
@@ -144,27 +146,39 @@ def read_procel(
     content = _cells(data, os.stat(data).st_mtime_ns if data.exists() else 0)
     steps, videos = _listed(content, "grammar", data), _listed(content, "key_steps_time", data)
     if len(videos) != n_listed:
-        raise RgwotError(
-            f"{data}: {len(videos)} videos, but readme.txt lists {n_listed}; expected equal numbers; name "
-            "the row without annotation in `drop_rows` (perform_cpr of the release: cpr_0041)"
+        raise DataFault(
+            "release",
+            data,
+            "",
+            f"{len(videos)} videos, but readme.txt lists {n_listed}; expected equal numbers; name "
+            "the row without annotation in `drop_rows` (perform_cpr of the release: cpr_0041)",
         )
     where = f"video {name or part + 1}"
     cells = _unwrapped(videos[part], data, where)
     if len(cells) != len(steps):
-        raise RgwotError(
-            f"{data}: {where}: {len(cells)} steps, but `grammar` names {len(steps)}; expected equal numbers; "
-            "use the file of the release"
+        raise DataFault(
+            "release",
+            data,
+            where,
+            f"{len(cells)} steps, but `grammar` names {len(steps)}; expected equal numbers; "
+            "use the file of the release",
         )
     if step_ids is not None and len(steps) != len(step_ids):
-        raise RgwotError(
-            f"{data}: `grammar` names {len(steps)} steps; expected {len(step_ids)}; does the file belong to the task?"
+        raise DataFault(
+            "step",
+            data,
+            "",
+            f"`grammar` names {len(steps)} steps; expected {len(step_ids)}; does the file belong to the task?",
         )
     _check_trimmed(content, part, clock, data, where)
-    segments = [
-        Segment(f"{where}, step {number}", start, end, number, str(step).strip())
-        for number, (step, intervals) in enumerate(zip(steps, cells, strict=True), start=1)
-        for start, end in _intervals(intervals, data, f"{where}, step {number}")
-    ]
+    segments: list[Segment] = []
+    for number, (step, intervals) in enumerate(zip(steps, cells, strict=True), start=1):
+        with judged():
+            place = f"{where}, step {number}"
+            segments += [
+                Segment(place, start, end, number, str(step).strip())
+                for start, end in _intervals(intervals, data, place)
+            ]
     return checked(data, segments, Notes(data), clock, overlap_is_normal=True)
 
 
@@ -182,13 +196,20 @@ def read_annotation(
 def _listed(content: dict[str, Cell], variable: str, data: Path) -> list[Cell]:
     value = content.get(variable)
     if not isinstance(value, list):
-        raise RgwotError(f"{data}: no cell array `{variable}`; expected ProceL's data.mat; use the file of the release")
+        raise DataFault(
+            "release",
+            data,
+            "",
+            f"no cell array `{variable}`; expected ProceL's data.mat; use the file of the release",
+        )
     return value
 
 
 def _unwrapped(value: Cell, data: Path, where: str) -> list[Cell]:
     if not isinstance(value, list):
-        raise RgwotError(f"{data}: {where}: no cell per step; expected ProceL's data.mat; use the file of the release")
+        raise DataFault(
+            "release", data, where, "no cell per step; expected ProceL's data.mat; use the file of the release"
+        )
     return value
 
 
@@ -201,9 +222,11 @@ def _intervals(value: Cell, data: Path, where: str) -> list[tuple[float, float]]
             return [(float(start), float(end)) for start, end in times]
     elif value == [] or value == "":
         return []
-    raise RgwotError(
-        f"{data}: {where}: {excerpt(str(value))}; expected n x 2 finite seconds from 0 (start, end); "
-        "use the file of the release"
+    raise DataFault(
+        "time",
+        data,
+        where,
+        f"{excerpt(str(value))}; expected n x 2 finite seconds from 0 (start, end); use the file of the release",
     )
 
 
@@ -213,7 +236,10 @@ def _check_trimmed(content: dict[str, Cell], part: int, clock: VideoClock | None
         return
     times = superframes[part]
     if isinstance(times, np.ndarray) and times.size and clock.duration_s > float(times.max()) + UNTRIMMED_S:
-        raise RgwotError(
-            f"{data}: {where}: the video lasts {clock.duration_s:g} s, its last superframe ends at "
-            f"{float(times.max()):g} s; expected the trimmed video; cut it as readme.txt says"
+        raise DataFault(
+            "past_end",
+            data,
+            where,
+            f"the video lasts {clock.duration_s:g} s, its last superframe ends at "
+            f"{float(times.max()):g} s; expected the trimmed video; cut it as readme.txt says",
         )

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import Found, Options, VideoEntry
-from rgwot.datasets.pairing import VIDEO_SUFFIXES, pair, parents, stem, subfolder, walk
+from rgwot.datasets.pairing import pair, parents, stem, subfolder, walk, walk_videos
 from rgwot.datasets.procel import canonical
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.three_columns import read_three_columns
 from rgwot.errors import RgwotError
 
-OPTIONS = frozenset({"strict", "subset", "unannotated"})
+OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "annotations/<task>/<video>.csv and videos/"
 
 
@@ -37,7 +37,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
         annotations[canonical(parents(path)[-1], registered)].append(path)
     task_of = {stem(path): task for task, paths in annotations.items() for path in paths}
     videos: dict[str, list[str]] = defaultdict(list)
-    for path in walk(root, tops["videos"] or root, VIDEO_SUFFIXES):
+    for path in walk_videos(root, tops["videos"] or root, options):
         folders = [canonical(part, registered) for part in reversed(parents(path))]
         videos[next((name for name in folders if name in annotations), task_of.get(stem(path), ""))].append(path)
     unassigned = tuple(videos.pop("", ()))

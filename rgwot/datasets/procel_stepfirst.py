@@ -7,20 +7,20 @@ from pathlib import Path, PurePosixPath
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import Found, Options, VideoEntry
-from rgwot.datasets.pairing import VIDEO_SUFFIXES, pair, parents, walk
+from rgwot.datasets.pairing import pair, parents, walk_videos
 from rgwot.datasets.procel import canonical
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.release_lists import read_mapping
 from rgwot.datasets.step_first import read_step_first
 
-OPTIONS = frozenset({"strict", "subset", "unannotated"})
+OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "<task>/mapping.txt, <task>/annotations/<video>.csv and <task>/videos/"
 
 
 def find(root: Path, dataset: str, options: Options) -> Found:
     """Find the tasks by their folders; the folder above ``annotations`` or ``videos`` is the task."""
     files: dict[str, list[str]] = defaultdict(list)
-    for path in walk(root, root, VIDEO_SUFFIXES | {".csv"}):
+    for path in walk_videos(root, root, options, {".csv"}):
         above = [upper for upper, kind in zip(parents(path), parents(path)[1:], strict=False) if _kind(kind)]
         files[canonical(above[0], options.subset or dataset) if above else ""].append(path)
     unassigned = tuple(path for path in files.pop("", ()) if not path.lower().endswith(".csv"))

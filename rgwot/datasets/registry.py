@@ -160,3 +160,28 @@ def key_steps(dataset: str, task: str) -> int | None:
     """Return K as reported for a task, None when the dataset is a user's own."""
     row = facts(dataset, task)
     return None if row is None else row.K
+
+
+def camera(dataset: str, view: str | None) -> str | None:
+    """Return the number of the camera behind a view: a name of the registry, a number, or None for the default.
+
+    Returns
+    -------
+    str or None
+        None where takes have one camera.
+
+    Raises
+    ------
+    RgwotError
+        If the view has no such name, or takes have one camera and a view was asked for.
+    """
+    views = next((row.views for row in tasks_of(dataset)), {})
+    if not views:
+        if view is not None:
+            raise RgwotError(
+                f"dataset {dataset!r}: view {view!r}; expected none, its takes have one camera; remove it"
+            )
+        return None
+    if view is None:
+        return next(iter(views.values()))
+    return view if view.isdecimal() else views[match(view, views, f"view of {dataset}")]

@@ -31,7 +31,7 @@ class Split(NamedTuple):
 
 
 def subjects_of(videos: Iterable[str], pattern: str | None = None) -> dict[str, str]:
-    """Return who is seen in each video, as far as its name tells.
+    r"""Return who is seen in each video, as far as its name tells.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def subjects_of(videos: Iterable[str], pattern: str | None = None) -> dict[str, 
 
     Examples
     --------
-    >>> subjects_of(["P16-R03-BaconAndEggs"], r"(?P<subject>P\\d+)-R03-.+")
+    >>> subjects_of(["P16-R03-BaconAndEggs"], r"(?P<subject>P\d+)-R03-.+")
     {'P16-R03-BaconAndEggs': 'p16'}
     """
     found = {video: re.fullmatch(pattern or "", stem_of(video), re.IGNORECASE) for video in videos}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from rgwot.datasets.manifest import read_manifest, read_segments
 from rgwot.evaluation.labels import truth_labels
 from rgwot.evaluation.yardsticks import kmeans_yardstick, largest_step_share, probe_yardstick
 from rgwot.files import write_json
+from rgwot.rates import parse_rate
 
 
 def measure(
@@ -43,11 +43,11 @@ def measure(
         if len(store) == 0:
             continue
         own = segments[segments.video == video]
-        # Sample i was taken at i / fps, so the sampling rate plays the part of the native one.
-        rate = Fraction(str(store.attributes["fps"]))
+        # Sample i was taken i / fps after the first, so the sampling rate plays the part of the native one.
+        rate, first_s = parse_rate(store.attributes["fps"]), store.time_s[0]
         frames = np.arange(len(store), dtype=np.int64)
         maps.append(store.read())
-        labels.append(truth_labels(own.start_s, own.end_s, own.key_step, frames, rate, "exact"))
+        labels.append(truth_labels(own.start_s - first_s, own.end_s - first_s, own.key_step, frames, rate, "exact"))
     pooled = [video.astype(np.float32).mean(axis=(2, 3)) for video in maps]
     found: dict[str, float | int] = {
         **kmeans_yardstick(pooled, labels, K),

@@ -17,7 +17,6 @@ from rgwot.errors import RgwotError
 from rgwot.evaluation.labels import (
     STRIDE,
     frame_times,
-    parse_rate,
     predicted_labels,
     scoring_frames,
     truth_labels,
@@ -26,6 +25,7 @@ from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.order import order_tau
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS, score
 from rgwot.files import write_csv
+from rgwot.rates import parse_rate
 
 IDENTITY = ("dataset", "task", "method", "decoder", "seed")
 COLUMNS = (*IDENTITY, "protocol", "background", "label_rule", "metric", "value")
@@ -206,14 +206,15 @@ def evaluate(
     Parameters
     ----------
     manifest_csv
-        The videos of the task; only rows with status ``ok`` are scored.
+        The videos of the task; only rows with status ``ok`` are scored, and where the diagnostics tell of a
+        split only those held out. Videos that are not up for scoring count nowhere.
     annotations_csv
         True segments ``video,start_s,end_s,key_step``; steps numbered 1..K_gt.
     segments_csv
         Decoded segments in both scopes.
     diagnostics_json
         What the decoder says about itself: ``K``, and ``degenerate`` for the whole and in ``task`` and
-        ``video``. When None, an answer of one label is degenerate.
+        ``video``; ``split`` with the videos held out (``test``). When None, an answer of one label is degenerate.
     output_csv
         Where the scores go.
     identity
@@ -250,6 +251,8 @@ def evaluate(
         raise RgwotError(
             f"{diagnostics_json or segments_csv}: found K {clusters!r}, expected the number of clusters; decode again"
         )
+    if "split" in diagnostics:
+        manifest = manifest[manifest["video"].isin(diagnostics["split"]["test"])]
     videos, skipped, unscored = label_videos(manifest, annotations, segments, stride)
     if skipped:
         log.warning(
@@ -262,6 +265,7 @@ def evaluate(
     if not videos:
         raise RgwotError(
             f"task {identity['dataset']}/{identity['task']}: found no video to score among {len(manifest)} "
+            f"{'held out ' if 'split' in diagnostics else ''}"
             f"({len(skipped)} skipped, {len(unscored)} without annotation); "
             "expected one with annotation and decoded key steps"
         )

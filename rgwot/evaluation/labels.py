@@ -15,32 +15,6 @@ STRIDE = 2
 FloatArray = npt.NDArray[np.float64]
 
 
-def parse_rate(text: str | float | Fraction) -> Fraction:
-    """Return a frame rate as an exact fraction.
-
-    A rate written as a fraction is taken as it stands. A decimal one becomes the fraction with a denominator
-    up to 1001 that it stands for, where there is one: 29.97002997 is 30000/1001, not a long decimal.
-
-    Raises
-    ------
-    ValueError
-        When the text is not a positive rate.
-
-    Examples
-    --------
-    >>> parse_rate("30000/1001"), parse_rate(29.97002997002997), parse_rate("25.0")
-    (Fraction(30000, 1001), Fraction(30000, 1001), Fraction(25, 1))
-    """
-    try:
-        rate = Fraction(str(text).strip())
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"fps: got {text!r}, expected a rate like 30 or 30000/1001") from None
-    if rate <= 0:
-        raise ValueError(f"fps: got {text!r}, expected a positive rate")
-    simple = rate.limit_denominator(1001)
-    return simple if abs(simple - rate) <= rate / 10**8 else rate
-
-
 def scoring_frames(duration_s: float, fps: Fraction, stride: int = STRIDE) -> IntArray:
     """Return the native frames that are scored: k = 0, stride, 2 stride, ... with k / fps below the duration.
 

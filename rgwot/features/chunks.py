@@ -121,6 +121,7 @@ class Extraction:
                 self._settings.reader,
                 self._settings.timeout_s,
                 self._settings.batch,
+                frames_fps=self._info.fps,
             ) as reader,
             _progress(self._video.name, len(self._times), len(self._times) - len(wanted)) as progress,
         ):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import shutil
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +19,7 @@ from rgwot.errors import RgwotError, nearest
 from rgwot.features import backbone as network
 from rgwot.features.backbone import Backbone, load_backbone, map_size, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
-from rgwot.features.store import StoreWriter
+from rgwot.features.store import StoreWriter, source_facts
 from rgwot.files import replacing
 from rgwot.video import VideoError, probe
 
@@ -58,7 +58,7 @@ def extract_video(
     Parameters
     ----------
     manifest
-        CSV with the columns ``video,path,status,reason`` and more. One marked ``skipped`` is not opened.
+        CSV with the columns ``video,path,fps,status,reason`` and more. One marked ``skipped`` is not opened.
     root
         The folder that ``path`` is relative to.
     video
@@ -83,6 +83,7 @@ def extract_video(
         on_bad_video=on_bad_video,
         threads=threads,
         device=device,
+        frames_fps=Fraction(row["fps"]) if row["fps"] else None,
         skip_reason=row["reason"] if row["status"] == "skipped" else None,
     )
 
@@ -95,6 +96,7 @@ def extract(
     on_bad_video: Literal["fail", "skip"] = "fail",
     threads: int = 1,
     device: str = "auto",
+    frames_fps: Fraction | None = None,
     skip_reason: str | None = None,
     backbone: Backbone | None = None,
 ) -> None:
@@ -115,6 +117,8 @@ def extract(
         CPU threads of the network.
     device
         ``cpu``, ``cuda`` or ``auto``: a GPU when there is one.
+    frames_fps
+        Frames per second of stored frames whose file states none.
     skip_reason
         When given, the video is not opened and a skipped store with this reason is written.
     backbone
@@ -137,8 +141,8 @@ def extract(
         _write_skipped(video, output, settings, attributes, skip_reason)
         return
     try:
-        info = probe(video)
-        facts = {**attributes, **_source(video)}
+        info = probe(video, frames_fps)
+        facts = {**attributes, **source_facts(video)}
         job = Extraction(video, output, info, settings, facts, backbone.to(target))
         job.run()
         job.finish(on_bad_video)
@@ -160,19 +164,13 @@ def _described(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]
     }
 
 
-def _source(video: Path) -> dict[str, Any]:
-    with video.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"source": video.name, "source_bytes": video.stat().st_size, "source_sha256": digest}
-
-
 def _write_skipped(
     video: Path, output: Path, settings: FeatureSettings, attributes: Mapping[str, Any], reason: str
 ) -> None:
     nothing = {"source": video.name, "source_bytes": 0, "source_sha256": ""}
     recorded = {
         **attributes,
-        **(_source(video) if video.is_file() else nothing),
+        **(source_facts(video) if video.is_file() else nothing),
         "decoder": "",
         "decoder_version": "",
         "duration_s": 0.0,

@@ -10,6 +10,7 @@ Open stores in the process that reads them: Zarr's event loop does not survive `
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -155,6 +156,13 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
     return FeatureStore(path, attributes, np.asarray(times[:], dtype=np.float64), conv4c)
 
 
+def source_facts(path: Path) -> dict[str, Any]:
+    """Return the attributes that say which file a store was made from: its name, bytes and SHA-256."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"source": path.name, "source_bytes": path.stat().st_size, "source_sha256": digest}
+
+
 class StoreWriter:
     """A store being written, one shard at a time, in any order and over several runs.
 
@@ -165,20 +173,21 @@ class StoreWriter:
     time_s
         ``(T,)`` times of the frames expected, seconds.
     side
-        Side of the maps, ``h = w``.
+        Side of the maps where ``h = w``, else ``(h, w)``.
     """
 
-    def __init__(self, path: str | os.PathLike[str], time_s: NDArray[np.float64], side: int) -> None:
+    def __init__(self, path: str | os.PathLike[str], time_s: NDArray[np.float64], side: int | tuple[int, int]) -> None:
         frames = len(time_s)
+        height, width = (side, side) if isinstance(side, int) else side
         self._group = zarr.open_group(Path(path), mode="a", zarr_format=3)
         # An array that exists is kept with its shards; creating it is atomic (its metadata is one file).
         if _FEATURES not in self._group:
             self._group.create_array(
                 _FEATURES,
-                shape=(frames, CHANNELS, side, side),
+                shape=(frames, CHANNELS, height, width),
                 dtype="float16",
-                chunks=(1, CHANNELS, side, side),
-                shards=(SHARD, CHANNELS, side, side),
+                chunks=(1, CHANNELS, height, width),
+                shards=(SHARD, CHANNELS, height, width),
                 compressors=[ZstdCodec(level=1)],
                 dimension_names=("frame", "channel", "y", "x"),
             )
@@ -189,8 +198,8 @@ class StoreWriter:
             )
         self._conv4c = self._array(_FEATURES)
         self._times = self._array(_TIMES)
-        if self._conv4c.shape[1:] != (CHANNELS, side, side):
-            raise ValueError(f"store {self._conv4c.shape}, expected {(frames, CHANNELS, side, side)}")
+        if self._conv4c.shape[1:] != (CHANNELS, height, width):
+            raise ValueError(f"store {self._conv4c.shape}, expected {(frames, CHANNELS, height, width)}")
         self._resize(frames)
         if frames:
             self._times[:] = time_s

@@ -36,12 +36,16 @@ class EmbeddedVideo:
 
 @dataclass(frozen=True)
 class EmbeddedTask:
-    """Every video of a task by id, in the order of the ids; those without a frame are listed in ``empty``."""
+    """Every video of a task by id, in the order of the ids; those without a frame are listed in ``empty``.
+
+    ``held_out`` names the videos the clustering must not see, also those without a frame.
+    """
 
     videos: Mapping[str, EmbeddedVideo]
     empty: tuple[str, ...]
     features_fps: float
     method: str
+    held_out: tuple[str, ...] = ()
 
 
 def decode(
@@ -51,7 +55,8 @@ def decode(
 
     Every video is labelled twice: with the clusters of all videos of the task (scope ``task``) and with
     clusters of its own (scope ``video``). Cluster k is key step k + 1. Orders and procedures are those of
-    scope ``task``.
+    scope ``task``. Where the embeddings name videos held out, the clusters of the task are those of the other
+    videos alone, and the ones held out are labelled by them.
 
     Parameters
     ----------
@@ -74,7 +79,8 @@ def decode(
     Raises
     ------
     RgwotError
-        For an unknown decoder, a K that is not a number, or a store that cannot be used.
+        For an unknown decoder, one that cannot label videos held out, a K that is not a number, or a store
+        that cannot be used.
     """
     if decoder not in DECODERS:
         raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, DECODERS)}")
@@ -87,14 +93,13 @@ def decode(
 
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
-        joint = _run(list(task.videos.values()), task.features_fps, decoder, K, settings, generator_for(seed))
+        joint = _cluster_task(task, decoder, K, settings, generator_for(seed))
         single = {
             name: _run([video], task.features_fps, decoder, K, settings, generator_for(seed, name))
             for name, video in task.videos.items()
         }
-    borders = np.cumsum([len(video.time_s) for video in task.videos.values()])[:-1]
     key_steps = {
-        "task": dict(zip(task.videos, np.split(joint.decoded.labels + 1, borders), strict=True)),
+        "task": {name: joint.labels[name] + 1 for name in task.videos},
         "video": {name: result.decoded.labels + 1 for name, result in single.items()},
     }
     segments = {
@@ -108,9 +113,10 @@ def decode(
         name: video_order(key_steps["task"][name], video.time_s / video.duration_s)
         for name, video in task.videos.items()
     }
-    videos = collapse.combine([result.diagnosis for result in single.values()])
+    scored = [name for name in single if not task.held_out or name in task.held_out]
+    videos = collapse.combine([single[name].diagnosis for name in scored])
     whole = collapse.combine([joint.diagnosis, videos])
-    diagnostics = {
+    diagnostics: dict[str, Any] = {
         "method": task.method,
         "decoder": decoder,
         "K": K,
@@ -121,7 +127,7 @@ def decode(
         "degenerate": whole.degenerate,
         "degenerate_cause": whole.cause,
         "task": {
-            **joint.facts(),
+            **joint.facts,
             "distinct_labels_per_video": {
                 name: collapse.distinct_labels(labels) for name, labels in key_steps["task"].items()
             },
@@ -136,6 +142,9 @@ def decode(
             },
         },
     }
+    if task.held_out:
+        training = [name for name in task.videos if name not in task.held_out]
+        diagnostics["split"] = {"train": training, "test": list(task.held_out)}
     write_keysteps(output_dir, segments, orders, diagnostics)
     if whole.degenerate:
         log.warning("%s: degenerate, the %s collapsed (see diagnostics.json)", output_dir, whole.cause)
@@ -176,7 +185,14 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
         videos[name] = EmbeddedVideo(x, time_s, float(attrs["duration_s"]))
     if not videos:
         raise RgwotError(f"embeddings {store}: no video with a frame; expected at least one, see the feature index")
-    return EmbeddedTask(videos, tuple(empty), float(about["features_fps"]), str(about.get("method", "")))
+    held_out = tuple(about.get("held_out", ()))
+    present = len(set(held_out).intersection(videos))
+    if held_out and not 0 < present < len(videos):
+        raise RgwotError(
+            f"embeddings {store}: {present} of {len(videos)} videos with a frame are held out, expected some and not "
+            "all; see the feature index for videos without one, or take another data.split_seed"
+        )
+    return EmbeddedTask(videos, tuple(empty), float(about["features_fps"]), str(about.get("method", "")), held_out)
 
 
 @dataclass(frozen=True)
@@ -213,7 +229,48 @@ def _run(
     settings: Settings,
     generator: np.random.Generator,
 ) -> _Result:
+    frames = _frames(videos, features_fps)
+    return _diagnosed(frames, DECODERS[decoder](frames, K, settings, generator), K)
+
+
+def _frames(videos: list[EmbeddedVideo], features_fps: float) -> Frames:
     x = np.concatenate([video.embedding for video in videos])
-    frames = Frames(x, tuple(len(video.time_s) for video in videos), features_fps)
-    decoded = DECODERS[decoder](frames, K, settings, generator)
-    return _Result(x, decoded, collapse.diagnose(x, decoded.labels, K, decoded.memberships))
+    return Frames(x, tuple(len(video.time_s) for video in videos), features_fps)
+
+
+def _diagnosed(frames: Frames, decoded: Decoded, K: int) -> _Result:
+    return _Result(frames.x, decoded, collapse.diagnose(frames.x, decoded.labels, K, decoded.memberships))
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """One clustering for a whole task: labels from 0 of every video, and what is recorded about it."""
+
+    labels: Mapping[str, NDArray[np.int64]]
+    diagnosis: collapse.Diagnosis
+    facts: Mapping[str, Any]
+
+
+def _cluster_task(
+    task: EmbeddedTask, decoder: str, K: int, settings: Settings, generator: np.random.Generator
+) -> _Joint:
+    """Cluster the training part; the decoder is given nothing else until its clusters are made."""
+    seen = {name: video for name, video in task.videos.items() if name not in task.held_out}
+    made = _run(list(seen.values()), task.features_fps, decoder, K, settings, generator)
+    labels = _apart(seen, made.decoded.labels)
+    if not task.held_out:
+        return _Joint(labels, made.diagnosis, made.facts())
+    if made.decoded.unseen is None:
+        raise RgwotError(f"decoder {decoder!r}: cannot label videos held out; use graphcut, kmeans or data.split=all")
+    new = {name: video for name, video in task.videos.items() if name in task.held_out}
+    frames = _frames(list(new.values()), task.features_fps)
+    applied = _diagnosed(frames, made.decoded.unseen(frames), K)
+    whole = collapse.combine([made.diagnosis, applied.diagnosis])
+    told = {"degenerate": whole.degenerate, "degenerate_cause": whole.cause, "held_out": applied.facts()}
+    return _Joint({**labels, **_apart(new, applied.decoded.labels)}, whole, {**made.facts(), **told})
+
+
+def _apart(videos: Mapping[str, EmbeddedVideo], labels: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    """Divide the labels of videos one after the other into those of each."""
+    borders = np.cumsum([len(video.time_s) for video in videos.values()])[:-1]
+    return dict(zip(videos, np.split(labels, borders), strict=True))

@@ -110,9 +110,7 @@ def fuzzy_cmeans(
         raise ValueError(f"initial memberships: found shape {np.shape(initial)}, expected ({len(offsets)}, {K})")
     if not offsets.any():
         return _identical(offsets, mean, K)
-    power = float(np.mean(np.einsum("td,td->t", offsets, offsets)))
-    # Rounding of |x|^2 - 2 x.c + |c|^2: smaller distances are indistinguishable from none.
-    floor = float(np.finfo(offsets.dtype).eps) * power
+    floor = _rounding(offsets)
     if initial is not None:
         starts = iter([np.asarray(initial, dtype=offsets.dtype)])
     else:
@@ -139,7 +137,30 @@ def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float =
         Squared distances below it count as it. A sample on a centre gets membership 1 there, and equal shares
         when several centres coincide.
     """
-    return _softmax(_squared_distances(x, centres, floor), m)
+    return _softmax(squared_distances(x, centres, floor), m)
+
+
+def unseen_memberships(x: NDArray[Any], seen: NDArray[Any], clusters: FuzzyCMeans, m: float) -> NDArray[Any]:
+    """Return the memberships u (T, K) of samples that the centres were not made from.
+
+    Parameters
+    ----------
+    x
+        New samples (T, D).
+    seen
+        Samples (T', D) of which ``clusters`` is the partition; where new ones are the same, so are memberships.
+    clusters, m
+        Result and fuzzifier of `fuzzy_cmeans`.
+    """
+    offsets, mean = centred(seen)
+    floor = _rounding(offsets)
+    return memberships(np.asarray(x, dtype=offsets.dtype) - mean, clusters.centres - mean, m, floor)
+
+
+def _rounding(offsets: NDArray[Any]) -> float:
+    """Return the rounding of |x|^2 - 2 x.c + |c|^2: smaller distances are indistinguishable from none."""
+    power = float(np.mean(np.einsum("td,td->t", offsets, offsets)))
+    return float(np.finfo(offsets.dtype).eps) * power
 
 
 def _run(
@@ -155,7 +176,7 @@ def _run(
         # A centre so far from everything that its weights vanish has no mean to move to and stays.
         filled = totals > np.finfo(x.dtype).tiny / np.finfo(x.dtype).eps
         centres[filled] = (weights.T @ x)[filled] / totals[filled, None]
-        squared = _squared_distances(x, centres, floor)
+        squared = squared_distances(x, centres, floor)
         updated = _softmax(squared, m)
         converged = bool(np.linalg.norm(updated - u) <= tolerance)
         u = updated
@@ -184,7 +205,8 @@ def _identical(offsets: NDArray[Any], mean: NDArray[Any], K: int) -> FuzzyCMeans
     )
 
 
-def _squared_distances(x: NDArray[Any], centres: NDArray[Any], floor: float) -> NDArray[Any]:
+def squared_distances(x: NDArray[Any], centres: NDArray[Any], floor: float = 0.0) -> NDArray[Any]:
+    """Return |x_t - c_k|^2 (T, K), at least ``floor`` and above 0; x (T, D) and c (K, D) best near the origin."""
     squared = np.einsum("td,td->t", x, x)[:, None] - 2 * (x @ centres.T)
     squared += np.einsum("kd,kd->k", centres, centres)
     smallest = max(floor, float(np.finfo(squared.dtype).tiny))
@@ -204,7 +226,7 @@ def _far_apart(x: NDArray[Any], K: int, generator: np.random.Generator, floor: f
     chosen = [int(generator.integers(len(x)))]
     nearest = np.full(len(x), np.inf)
     while len(chosen) < K:
-        squared = _squared_distances(x, x[chosen[-1:]], floor)[:, 0].astype(np.float64)
+        squared = squared_distances(x, x[chosen[-1:]], floor)[:, 0].astype(np.float64)
         nearest = np.minimum(nearest, np.where(squared > 4 * floor, squared, 0.0))
         total = nearest.sum()
         # With fewer different samples than centres some sample has to serve twice.

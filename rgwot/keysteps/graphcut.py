@@ -20,7 +20,7 @@ from rgwot.keysteps.energy import (
     unary_weight,
 )
 from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
-from rgwot.keysteps.fuzzy_cmeans import fuzzy_cmeans
+from rgwot.keysteps.fuzzy_cmeans import fuzzy_cmeans, unseen_memberships
 from rgwot.keysteps.interface import Decoded, Frames
 
 # The library aborts the process above 1e7 in any single term; a tenth leaves room for its sums in 32 bits.
@@ -91,16 +91,17 @@ def decode_graphcut(frames: Frames, K: int, settings: Settings, generator: np.ra
     The exact minimum is always computed as well, in O(T K); the relative gap of the chosen solver goes to the
     facts.
     """
-    block, cut = settings.decode, settings.graphcut
+    block = settings.decode
     lambda_1 = direction_eigenvalue(frames.x)
     m = auto_fuzzifier(lambda_1) if block.m == "auto" else float(block.m)
     clusters = fuzzy_cmeans(frames.x, K, m, generator, block.max_iterations, block.tolerance)
-    unary = unary_costs(clusters.memberships, unary_weight(cut.unary, cut.unary_per, frames.features_fps))
-    weights = edge_weights(frames.lengths, cut.pairwise / K)
-    distance = label_distance(K, cut.metric)
-    exact = minimise_chain(unary, weights, cut.metric)
-    labels = exact if cut.solver == "exact" else expand(unary, weights, cut.metric)
-    minimum, reached = (energy(found, unary, weights, distance) for found in (exact, labels))
+
+    def unseen(others: Frames) -> Decoded:
+        u = unseen_memberships(others.x, frames.x, clusters, m)
+        labels, facts = _cut(others, u, settings)
+        return Decoded(labels, u, {"graph_cut": facts})
+
+    labels, facts = _cut(frames, clusters.memberships, settings)
     return Decoded(
         labels=labels,
         memberships=clusters.memberships,
@@ -113,16 +114,31 @@ def decode_graphcut(frames: Frames, K: int, settings: Settings, generator: np.ra
                 "collapsed": clusters.collapsed,
                 "distinct_centres": clusters.distinct_centres,
             },
-            "graph_cut": {
-                "solver": cut.solver,
-                "metric": cut.metric,
-                "energy": reached,
-                "exact_energy": minimum,
-                # A minimum of 0 is a labelling without any cost, which both solvers find.
-                "relative_gap": (reached - minimum) / minimum if minimum > 0 else 0.0,
-            },
+            "graph_cut": facts,
         },
+        unseen=unseen,
     )
+
+
+def _cut(
+    frames: Frames, memberships: NDArray[np.float64], settings: Settings
+) -> tuple[NDArray[np.int64], dict[str, Any]]:
+    """Return the labels (T,) of memberships (T, K) after smoothing, and what is worth knowing about the cut."""
+    cut, K = settings.graphcut, memberships.shape[1]
+    unary = unary_costs(memberships, unary_weight(cut.unary, cut.unary_per, frames.features_fps))
+    weights = edge_weights(frames.lengths, cut.pairwise / K)
+    distance = label_distance(K, cut.metric)
+    exact = minimise_chain(unary, weights, cut.metric)
+    labels = exact if cut.solver == "exact" else expand(unary, weights, cut.metric)
+    minimum, reached = (energy(found, unary, weights, distance) for found in (exact, labels))
+    return labels, {
+        "solver": cut.solver,
+        "metric": cut.metric,
+        "energy": reached,
+        "exact_energy": minimum,
+        # A minimum of 0 is a labelling without any cost, which both solvers find.
+        "relative_gap": (reached - minimum) / minimum if minimum > 0 else 0.0,
+    }
 
 
 def _gco() -> Any:

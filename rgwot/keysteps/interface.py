@@ -31,6 +31,10 @@ class Frames:
     features_fps: float
 
 
+Unseen = Callable[[Frames], "Decoded"]
+"""Samples of other videos -> their labels by a clustering that is not touched by them."""
+
+
 @dataclass(frozen=True)
 class Decoded:
     """Labels of `Frames`, and what is worth knowing about how they came about.
@@ -43,11 +47,15 @@ class Decoded:
         (T, K) before any smoothing, for decoders that have them.
     facts
         Goes to ``diagnostics.json``: plain numbers, strings and dictionaries.
+    unseen
+        How this clustering labels videos it was not made from; None for a decoder that cannot, and which is
+        then refused where videos are held out.
     """
 
     labels: NDArray[np.int64]
     memberships: NDArray[np.float64] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    unseen: Unseen | None = None
 
 
 Decoder = Callable[[Frames, int, Settings, np.random.Generator], Decoded]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rgwot.config import Settings
 from rgwot.keysteps.fuzzifier import centred
+from rgwot.keysteps.fuzzy_cmeans import squared_distances
 from rgwot.keysteps.interface import Decoded, Frames
 
 # Up to here all samples fit one pass in a fraction of a second, and batches would only add noise.
@@ -79,7 +80,15 @@ def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, full_batch_l
 def decode_kmeans(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
     """Label every sample by its nearest of K means: the decoder ``kmeans``, which has no settings but K."""
     clusters = kmeans(frames.x, K, generator)
+    # Sums of squares cancel when all embeddings point almost the same way, so distances are taken from the mean.
+    mean = frames.x.mean(axis=0)
+
+    def unseen(others: Frames) -> Decoded:
+        squared = squared_distances(others.x - mean, clusters.centres - mean)
+        return Decoded(labels=squared.argmin(axis=1).astype(np.int64))
+
     return Decoded(
         labels=clusters.labels,
         facts={"k_means": {"inertia": clusters.inertia, "iterations": clusters.iterations}},
+        unseen=unseen,
     )

@@ -6,7 +6,7 @@ They read the manifest and nothing else, neither features nor a model.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rgwot.datasets.split import check_held_out
 from rgwot.errors import RgwotError, nearest
 from rgwot.evaluation import collapse
-from rgwot.evaluation.labels import frame_times, parse_rate, scoring_frames
+from rgwot.evaluation.labels import frame_times, scoring_frames
 from rgwot.keysteps.ordering import video_order
 from rgwot.keysteps.outputs import SCOPES, generator_for, write_keysteps
 from rgwot.keysteps.segments import label_segments
+from rgwot.rates import parse_rate
 
 Trivial = Callable[[float, Fraction, int, int, np.random.Generator], pd.DataFrame]
 """duration in seconds, native rate, stride, K, generator -> segments of one video."""
@@ -46,7 +48,13 @@ TRIVIAL: Mapping[str, Trivial] = {"one_label": one_label, "uniform": uniform, "r
 
 
 def decode_trivial(
-    manifest_csv: str | Path, output_dir: str | Path, decoder: str, K: int | str, seed: int, stride: int = 2
+    manifest_csv: str | Path,
+    output_dir: str | Path,
+    decoder: str,
+    K: int | str,
+    seed: int,
+    stride: int = 2,
+    held_out: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Write a trivial answer for every video of a manifest, in the files every decoder writes.
 
@@ -67,6 +75,8 @@ def decode_trivial(
         Used by ``random``.
     stride
         Every stride-th native frame is scored.
+    held_out
+        The only videos to be scored, as for the methods this answer is compared with; none means all.
 
     Returns
     -------
@@ -84,7 +94,9 @@ def decode_trivial(
     if not isinstance(K, int) or K < 1 or stride < 1:
         raise RgwotError(f"decoder {decoder!r}: found K = {K!r} and stride {stride}, expected whole numbers from 1")
     segments, skipped = {}, []
-    for row in _manifest_rows(Path(manifest_csv)):
+    rows = _manifest_rows(Path(manifest_csv))
+    check_held_out(held_out, [row["video"] for row in rows], f"manifest {manifest_csv}")
+    for row in rows:
         if row["status"] == "skipped":
             skipped.append(row["video"])
             continue
@@ -113,6 +125,9 @@ def decode_trivial(
         "degenerate_cause": None,
         **dict.fromkeys(SCOPES, facts),
     }
+    if held_out:
+        training = [video for video in segments if video not in held_out]
+        diagnostics["split"] = {"train": training, "test": sorted(held_out)}
     write_keysteps(output_dir, dict.fromkeys(SCOPES, segments), orders, diagnostics)
     return diagnostics
 

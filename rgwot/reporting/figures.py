@@ -18,9 +18,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from rgwot.evaluation.labels import frame_times, parse_rate, predicted_labels, scoring_frames, truth_labels
+from rgwot.evaluation.labels import frame_times, predicted_labels, scoring_frames, truth_labels
 from rgwot.evaluation.metrics import contingency, match
 from rgwot.files import replacing
+from rgwot.rates import parse_rate
 
 #: Okabe and Ito's colours, told apart by readers with any colour vision; further steps repeat them, hatched.
 STEP_COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#000000")

@@ -8,18 +8,33 @@ from pathlib import Path
 
 import pandas as pd
 
+from rgwot.errors import RgwotError
+
+
+YARDSTICKS = {
+    "kmeans_f1": "k-means on average-pooled features, not normalised: strict F1 without background",
+    "probe_accuracy": "supervised probe, leave one video out: accuracy on key-step frames",
+    "largest_step_share": "largest share of the key-step frames that one step holds",
+}
+
 
 def yardstick_lines(path: str | os.PathLike[str]) -> list[str]:
     """Say what ``rgwot yardsticks`` measured."""
-    found = json.loads(Path(path).read_text(encoding="utf-8"))
-    return ["How hard the clips are, on the raw features before any method:"] + [
-        f"  {name.replace('_', ' ')}: {value:.2f}" for name, value in found.items() if isinstance(value, float)
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        values = [(what, float(found[key])) for key, what in YARDSTICKS.items()]
+    except (ValueError, KeyError, TypeError) as error:
+        raise RgwotError(f"{path}: not what `rgwot yardsticks` writes ({error!r}); make it again") from None
+    return ["How hard the clips are, fixed before any method runs, in percent:"] + [
+        f"  {100 * value:5.1f}  {what}" for what, value in values
     ]
 
 
 def procedure_lines(path: str | os.PathLike[str]) -> list[str]:
     """Say which order of key steps was found most often, from ``procedures.csv``."""
     procedures = pd.read_csv(path, dtype={"order": str})
+    if not {"order", "n_videos"} <= set(procedures.columns):
+        raise RgwotError(f"{path}: columns {', '.join(procedures.columns)}; expected a procedures.csv; name that file")
     if procedures.empty:
         return ["No procedure: no video has a key step."]
     first = procedures.iloc[0]

@@ -1,51 +1,22 @@
-"""The plan of a synthetic dataset: which videos there are, what happens when, and where the files go."""
+"""The plan of a synthetic dataset: which videos there are, what happens when, and what the other files say."""
 
 from __future__ import annotations
 
-import csv
-import io
 import zlib
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from rgwot.errors import RgwotError
 from rgwot.synthetic import human
-from rgwot.synthetic.layouts import Place, TaskPlaces, task_places
+from rgwot.synthetic.ground_truth import FPS, Segment
+from rgwot.synthetic.layouts import LAYOUTS, TaskPlaces, VideoPlan, task_places
+from rgwot.synthetic.layouts.base import Content
+from rgwot.synthetic.looks import step_names, task_look
 from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.timelines import Levels, Timeline, from_human, parametric
 
 _TIMELINES, _LOOK, _FIRST_VIDEO = 0, 1, 2
-
-
-@dataclass(frozen=True)
-class VideoPlan:
-    """Everything one video is made of.
-
-    Attributes
-    ----------
-    task
-        As in `rgwot.synthetic.layouts.TaskPlaces`.
-    place
-        Where its files go.
-    timeline
-        Its ground truth.
-    K
-        Key steps of the task.
-    step_ids, label
-        How the annotation spells key steps 1 to K.
-    look_seed, seed
-        Seeds of the task's look and of this video's pictures.
-    """
-
-    task: str
-    place: Place
-    timeline: Timeline
-    K: int
-    step_ids: tuple[int, ...]
-    label: str
-    look_seed: int
-    seed: int
 
 
 def names(settings: SynthSettings) -> list[str]:
@@ -64,43 +35,47 @@ def plan(settings: SynthSettings) -> list[VideoPlan]:
     videos = []
     for task in task_places(settings):
         timelines = _timelines(task, settings)
-        for number, (place, timeline) in enumerate(zip(task.places, timelines, strict=True)):
+        look_seed = _seed(settings.seed, task.task, _LOOK)
+        K = len(task.step_ids)
+        called = tuple(step_names(task_look(K, look_seed)))
+        for place in task.places:
+            # Every camera of a take has its own pictures; the first one those of a dataset with one camera.
+            pictures = task.task if place.lead_frames == 0 else f"{task.task} {place.camera}"
             videos.append(
                 VideoPlan(
                     task=task.task,
                     place=place,
-                    timeline=timeline,
-                    K=len(task.step_ids),
+                    timeline=_led_in(timelines[place.take], place.lead_frames),
+                    K=K,
                     step_ids=task.step_ids,
                     label=task.label,
-                    look_seed=_seed(settings.seed, task.task, _LOOK),
-                    seed=_seed(settings.seed, task.task, _FIRST_VIDEO + number),
+                    names=called,
+                    look_seed=look_seed,
+                    seed=_seed(settings.seed, pictures, _FIRST_VIDEO + place.take),
                 )
             )
     return videos
 
 
-def annotation(video: VideoPlan, step_names: list[str]) -> str:
-    """Spell the ground truth of a video in EgoProceL's three columns: ``start,end,<int> <name>``, seconds.
+def side_files(settings: SynthSettings, videos: Sequence[VideoPlan]) -> dict[str, Content]:
+    """Return every file besides the videos by its path below the root: annotations and lists."""
+    return LAYOUTS[settings.layout].files(videos)
 
-    Parameters
-    ----------
-    video
-        The planned video.
-    step_names
-        Names of key steps 1 to K.
 
-    Returns
-    -------
-    str
-        One line per segment in order of time; the same plan gives the same text.
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for start, end, step in video.timeline.segments:
-        label = video.label.format(id=video.step_ids[step - 1], name=step_names[step - 1])
-        writer.writerow([round(start, 3), round(end, 3), label])
-    return text.getvalue()
+def _led_in(timeline: Timeline, frames: int) -> Timeline:
+    """Return the timeline as a camera sees it that started some frames earlier."""
+    lead_s = frames / FPS
+    return (
+        Timeline(
+            timeline.duration_s + lead_s,
+            tuple(
+                Segment(round(start + lead_s, 3), round(end + lead_s, 3), step)
+                for start, end, step in timeline.segments
+            ),
+        )
+        if frames
+        else timeline
+    )
 
 
 def _timelines(task: TaskPlaces, settings: SynthSettings) -> list[Timeline]:
@@ -114,7 +89,7 @@ def _timelines(task: TaskPlaces, settings: SynthSettings) -> list[Timeline]:
         max_share=settings.max_share,
     )
     if settings.driver == "parametric":
-        return parametric(len(task.step_ids), len(task.places), settings.min_s, settings.max_s, levels, rng)
+        return parametric(len(task.step_ids), settings.n_videos, settings.min_s, settings.max_s, levels, rng)
     try:
         clips = human.read_recipe(settings.recipe)
     except ValueError as error:

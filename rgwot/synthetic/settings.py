@@ -12,19 +12,22 @@ class SynthSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    layout: Literal["folder", "egoprocel"] = Field(
-        "folder", description="folder: one folder per task; egoprocel: the whole EgoProceL tree, 16 tasks"
+    layout: Literal["folder", "egoprocel", "procel", "procel_csv", "procel_stepfirst", "crosstask"] = Field(
+        "folder",
+        description="folder: one folder per task; egoprocel: the whole EgoProceL tree, 16 tasks; procel, procel_csv, "
+        "procel_stepfirst: ProceL as released and in two conversions, 12 tasks; crosstask: the release, 18 tasks",
     )
     tasks: tuple[str, ...] = Field(
         (),
-        description="tasks to write; empty: 'assembly' in layout folder, all 16 tasks in layout egoprocel "
-        "(there spelt dataset/task, like cmu_mmac/Brownie)",
+        description="tasks to write; empty: 'assembly' in layout folder, all tasks in the others "
+        "(in layout egoprocel spelt dataset/task, like cmu_mmac/Brownie)",
     )
     driver: Literal["parametric", "captaincook4d"] = Field(
         "parametric", description="what happens when: drawn from statistics, or real human timelines"
     )
-    K: int = Field(7, ge=2, le=40, description="key steps of a task in layout folder; EgoProceL tasks bring theirs")
+    K: int = Field(7, ge=2, le=40, description="key steps of a task in layout folder; published tasks bring theirs")
     n_videos: int = Field(10, ge=1, description="videos per task")
+    cameras: int = Field(1, ge=1, le=5, description="cameras that film a take of CMU-MMAC, the ego view first")
     min_s: float = Field(40.0, gt=1.0, description="shortest clip, seconds")
     max_s: float = Field(90.0, gt=1.0, description="longest clip, seconds")
     foreground: float = Field(0.38, gt=0.02, le=1.0, description="mean share of a clip that is a key step")

@@ -13,10 +13,11 @@ from typing import cast
 import av
 from tqdm import tqdm
 
-from rgwot.files import replacing, write_text
+from rgwot.files import replacing
 from rgwot.synthetic.ground_truth import FPS
-from rgwot.synthetic.looks import step_names, task_look
-from rgwot.synthetic.plan import VideoPlan, annotation, names, plan
+from rgwot.synthetic.layouts import VideoPlan
+from rgwot.synthetic.looks import task_look
+from rgwot.synthetic.plan import names, plan, side_files
 from rgwot.synthetic.scenes import Scene
 from rgwot.synthetic.settings import SynthSettings
 
@@ -24,7 +25,7 @@ __all__ = ["names", "write_dataset", "write_video"]
 
 # Container, codec and its options per suffix. A key frame a second makes seeking cheap. One thread and
 # no mbtree, because x264 decides differently from run to run otherwise. AVI stores no presentation
-# times: readers then give wrong times for H.264, but right ones for MPEG-4.
+# times, which decord then makes up for H.264, but not for MPEG-4.
 _CODECS = {
     ".mp4": (
         "mp4",
@@ -90,6 +91,9 @@ def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: i
         If the settings ask for what does not exist.
     """
     videos = plan(settings)
+    for path, content in side_files(settings, videos).items():
+        with replacing(Path(root) / path) as temporary:
+            temporary.write_bytes(content.encode() if isinstance(content, str) else content)
     written = _written(videos, Path(root), settings, jobs)
     # Quiet where there is no terminal: a log wants lines, not a bar.
     for _ in tqdm(written, total=len(videos), desc="synth", unit="video", disable=None):
@@ -112,6 +116,5 @@ def _written(videos: list[VideoPlan], root: Path, settings: SynthSettings, jobs:
 
 def _write_one(video: VideoPlan, root: Path, size: tuple[int, int]) -> str:
     look = task_look(video.K, video.look_seed)
-    write_text(annotation(video, step_names(look)), root / video.place.annotation)
     write_video(root / video.place.video, Scene(look, video.timeline, video.seed, *size))
     return video.place.stem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rgwot.datasets.split import check_held_out
 from rgwot.errors import RgwotError
 from rgwot.features.store import FeatureStore, open_store
 
@@ -25,8 +26,8 @@ BLOCK = 256
 GIGABYTE = 1e9
 
 
-def indexed_videos(index_csv: str | Path) -> list[str]:
-    """Return the videos of a feature index that have frames, in the order of the index.
+def indexed_videos(index_csv: str | Path) -> dict[str, int]:
+    """Return the frames of every video of a feature index, in the order of the index; 0 for a skipped one.
 
     Raises
     ------
@@ -36,7 +37,7 @@ def indexed_videos(index_csv: str | Path) -> list[str]:
     try:
         with Path(index_csv).open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-            return [row["video"] for row in rows if int(row["frames"]) > 0]
+            return {row["video"]: int(row["frames"]) for row in rows}
     except FileNotFoundError:
         raise RgwotError(f"{index_csv}: no such feature index; expected one written by rgwot index") from None
     except (KeyError, TypeError, ValueError) as error:
@@ -46,16 +47,21 @@ def indexed_videos(index_csv: str | Path) -> list[str]:
         ) from None
 
 
-def open_stores(index_csv: str | Path, features_dir: str | Path) -> list[FeatureStore]:
+def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Collection[str] = ()) -> list[FeatureStore]:
     """Open the stores of all indexed videos that have frames, and check that one network made them.
+
+    The stores of videos held out are not touched.
 
     Raises
     ------
     RgwotError
-        When a store is missing, incomplete, empty or made differently from the first one.
+        When a store is missing, incomplete, empty or made differently from the first one, or a video held out is
+        not in the index.
     """
     stores: list[FeatureStore] = []
-    for video in indexed_videos(index_csv):
+    indexed = indexed_videos(index_csv)
+    check_held_out(held_out, indexed, str(index_csv))
+    for video in (video for video, frames in indexed.items() if frames > 0 and video not in held_out):
         path = Path(features_dir) / f"{video}.zarr"
         first = stores[0].attributes if stores else {}
         expect = {key: first[key] for key in SHARED if key in first}

@@ -16,9 +16,9 @@ from rgwot.encoder import Encoder, initialised
 from rgwot.errors import RgwotError
 from rgwot.files import replacing, write_csv
 from rgwot.losses.alignments import inactive_prior
+from rgwot.progress import Progress
 from rgwot.training.bank import SHARED, FeatureBank, open_stores
 from rgwot.training.loop import Record, Trainer
-from rgwot.training.progress import Progress
 from rgwot.training.resume import Checkpoint, stop_requested
 from rgwot.training.sampler import Stream, draw_videos, generator
 
@@ -37,13 +37,15 @@ def train(
     seed: int,
     *,
     device: str = "auto",
+    held_out: Sequence[str] = (),
 ) -> None:
     """Train one encoder on the videos of a task (RGWOT section 3; methods 3.1 to 3.7).
 
     Writes ``model.pt``, a dictionary of tensors and plain values that loads with ``weights_only=True``:
     ``encoder`` (state dict), ``architecture`` (arguments of `rgwot.encoder.Encoder`), ``settings``, ``seed``,
-    ``features`` (what made the features), ``videos`` (trained on); and ``history.csv`` with one row per
-    iteration: ``step``, ``loss``, ``align``, ``cidm`` (I(X) + I(Y), before the weight beta) and ``seconds``.
+    ``features`` (what made the features), ``videos`` (trained on), ``held_out`` (kept for scoring); and
+    ``history.csv`` with one row per iteration: ``step``, ``loss``, ``align``, ``cidm`` (I(X) + I(Y), before the
+    weight beta) and ``seconds``.
 
     A run that is stopped (SIGTERM, Ctrl-C) keeps a side checkpoint in ``.resume`` beside ``output_dir`` and
     goes on from there when started again with the same settings, seed and features. On the CPU the result has
@@ -62,23 +64,31 @@ def train(
         Seed of initial weights, pairs, frames and dropout.
     device
         ``auto``, ``cpu`` or ``cuda``.
+    held_out
+        Videos that nothing of this run reads; given exactly when ``data.split`` is ``holdout``.
 
     Raises
     ------
     RgwotError
-        When fewer than two videos have features, a store is unusable, there is no such device or a loss is
-        not finite.
+        When fewer than two videos to train on have features, a store is unusable, there is no such device or a
+        loss is not finite.
     SystemExit
         With 128 plus the signal's number, after saving, when the run was told to stop.
     """
     place = resolve_device(device)
     torch.set_num_threads(settings.train.threads)
-    stores = open_stores(index_csv, features_dir)
+    if (settings.data.split == "holdout") != bool(held_out):
+        raise RgwotError(
+            f"data.split: found {settings.data.split} and {len(held_out)} videos held out, expected some with holdout "
+            "and none with all; name them (--hold-out), as the workflow does"
+        )
+    stores = open_stores(index_csv, features_dir, held_out)
     wanted = settings.data.n_train
     if len(stores) < max(2, wanted or 0):
         need = "at least 2" if wanted is None else f"data.n_train = {wanted}"
         raise RgwotError(
-            f"{index_csv}: {len(stores)} video{'' if len(stores) == 1 else 's'} with features, "
+            f"{index_csv}: {len(stores)} video{'' if len(stores) == 1 else 's'} with features"
+            f"{' that are not held out' if held_out else ''}, "
             f"expected {need}; add videos to the task or leave it out"
         )
     if wanted is not None:
@@ -114,6 +124,7 @@ def train(
         "seed": seed,
         "features": features,
         "videos": [store.video for store in stores],
+        "held_out": sorted(held_out),
     }
     with replacing(Path(output_dir) / "model.pt") as temporary:
         torch.save(content, temporary)

@@ -12,7 +12,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from rgwot.evaluation.labels import parse_rate
+from rgwot.rates import parse_rate
 from rgwot.video.decode import IMAGES
 from rgwot.video.probing import VideoError, VideoInfo
 
@@ -82,8 +82,8 @@ def _rate(path: Path, file: h5py.File, images: h5py.Dataset, told: Fraction | No
         if told is None:
             raise VideoError(
                 path,
-                f"no frame rate in it (attribute {_RATE!r}); set frames_fps of the dataset in config.yaml to the frames "
-                "per second that were stored, like 30000/1001",
+                f"no frame rate in it (attribute {_RATE!r}); set frames_fps of the dataset in config.yaml to the "
+                "frames per second that were stored, like 30000/1001",
             )
         return told
     try:

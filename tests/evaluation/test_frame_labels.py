@@ -7,11 +7,11 @@ import pytest
 
 from rgwot.evaluation.labels import (
     frame_times,
-    parse_rate,
     predicted_labels,
     scoring_frames,
     truth_labels,
 )
+from rgwot.rates import parse_rate
 
 NTSC = Fraction(30000, 1001)
 

@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+
+from rgwot.errors import RgwotError
 from rgwot.reporting.show import procedure_lines, yardstick_lines
 
 
@@ -27,7 +30,17 @@ def test_no_procedure(tmp_path):
 
 def test_yardsticks(tmp_path):
     path = tmp_path / "yardsticks.json"
-    path.write_text(json.dumps({"kmeans_f1": 0.256, "probe_accuracy": 0.96, "K": 7}))
+    path.write_text(json.dumps({"kmeans_f1": 0.256, "probe_accuracy": 0.96, "largest_step_share": 0.2, "K": 7}))
     text = "\n".join(yardstick_lines(path))
-    assert "kmeans f1: 0.26" in text
-    assert "K:" not in text
+    assert "25.6  k-means" in text
+    assert "96.0  supervised probe" in text
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"kmeans_f1": null}'])
+def test_another_file_is_refused_in_one_line(tmp_path, content):
+    path = tmp_path / "yardsticks.json"
+    path.write_text(content)
+    with pytest.raises(RgwotError, match="yardsticks"):
+        yardstick_lines(path)
+    with pytest.raises(RgwotError, match="procedures"):
+        procedure_lines(path)

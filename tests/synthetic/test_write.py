@@ -14,8 +14,9 @@ from pydantic import ValidationError
 from rgwot.datasets.registry import facts
 from rgwot.errors import RgwotError
 from rgwot.synthetic.ground_truth import Segment, Timeline, statistics
-from rgwot.synthetic.looks import step_names, task_look
-from rgwot.synthetic.plan import annotation, names, plan
+from rgwot.synthetic.layouts.spelling import three_columns
+from rgwot.synthetic.looks import task_look
+from rgwot.synthetic.plan import names, plan
 from rgwot.synthetic.scenes import Scene
 from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.write import write_dataset, write_video
@@ -38,7 +39,7 @@ def digests(root: Path, pattern: str) -> dict[str, str]:
 def test_levels_hold_in_the_annotation_texts(seed):
     settings = SynthSettings(n_videos=20, seed=seed)
     videos = plan(settings)
-    tables = [read(annotation(video, step_names(task_look(video.K, video.look_seed)))) for video in videos]
+    tables = [read(three_columns(video)) for video in videos]
     found = statistics(tables, [video.timeline.duration_s for video in videos], 7)
     assert found.foreground == pytest.approx(0.38, abs=0.03)
     assert found.missing == pytest.approx(0.12, abs=0.03)
@@ -61,8 +62,8 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path):
     assert digests(tmp_path / "one", "*.mp4") == digests(tmp_path / "two", "*.mp4")
     left = {p.suffix for p in tmp_path.rglob("*") if p.is_file()}
     assert left == {".csv", ".mp4"}
-    other = [annotation(v, ["a"] * 4) for v in plan(SMALL.model_copy(update={"seed": 4}))]
-    assert other != [annotation(v, ["a"] * 4) for v in plan(SMALL)]
+    other = [video.timeline for video in plan(SMALL.model_copy(update={"seed": 4}))]
+    assert other != [video.timeline for video in plan(SMALL)]
 
 
 @pytest.mark.parametrize(("suffix", "codec"), [(".mp4", "h264"), (".MP4", "h264"), (".avi", "mpeg4")])
@@ -112,12 +113,10 @@ def test_egoprocel_tree_has_the_true_names():
         assert placed[expected].place.annotation == described
     cmu = [video.place.video for video in videos if video.task == "cmu_mmac/Eggs"]
     assert cmu[0].startswith("videos/CMU-MMAC/Eggs/S07_Eggs_Video/S07_Eggs_7150991-")
-    labels = {
-        video.task: next(csv.reader(annotation(video, ["stir the pot"] * video.K).splitlines()))[2] for video in videos
-    }
+    labels = {video.task: next(csv.reader(three_columns(video).splitlines()))[2] for video in videos}
     assert labels["egtea_gaze/Pizza"].split(" ")[0].endswith(".")
     assert labels["meccano/meccano"].count(",") == 2
-    eggs = {s.key_step for v in videos if v.task == "cmu_mmac/Eggs" for s in read(annotation(v, ["x"] * 8))}
+    eggs = {s.key_step for v in videos if v.task == "cmu_mmac/Eggs" for s in read(three_columns(v))}
     assert eggs == {1, 2, 3, 4, 5, 6, 7, 9}
 
 

@@ -29,8 +29,8 @@ CATALOGUE = plainly(Catalogue)(config, TABLES)
 # Checked before any job runs: paths on the command line that name an unknown dataset, task, method or decoder.
 plainly(CATALOGUE.check_targets)(sys.argv[1:])
 
-DEVICE = CATALOGUE.config.device
 GPUS = CATALOGUE.gpus()
+IMPORTED = "|".join(CATALOGUE.datasets_imported())
 
 
 @plainly
@@ -43,6 +43,18 @@ def dataset_files(wildcards):
 def video_file(wildcards):
     """The file of one video, or the synthetic dataset that holds it."""
     return CATALOGUE.video_file(wildcards.dataset, wildcards.task, wildcards.video)
+
+
+@plainly
+def feature_file(wildcards):
+    """The file with features of one video that were made elsewhere."""
+    return CATALOGUE.feature_file(wildcards.dataset, wildcards.task, wildcards.video)
+
+
+@plainly
+def import_options(wildcards):
+    """What has to be told about features made elsewhere."""
+    return CATALOGUE.import_options(wildcards.dataset)
 
 
 @plainly
@@ -72,6 +84,13 @@ def annotated_key_steps(wildcards):
 
 
 @plainly
+def hold_out(wildcards):
+    """The option that names the videos kept from training and clustering, where the method holds some out."""
+    videos = CATALOGUE.held_out(wildcards.dataset, wildcards.task, wildcards.method)
+    return f"--hold-out {','.join(videos)}" if videos else ""
+
+
+@plainly
 def row_scores(wildcards):
     """The score files behind one row of a table."""
     return CATALOGUE.score_files(wildcards.table, wildcards.row)
@@ -97,6 +116,14 @@ def settings_of(*blocks):
         )
 
     return settings
+
+
+def untracked(value):
+    """A params function for how a job runs, not what it makes: a change of it makes no result outdated.
+
+    Snakemake holds a param that asks for `resources` to be derived, and keeps no record of it.
+    """
+    return lambda wildcards, resources: value
 
 
 def by_attempt(megabytes):

@@ -35,6 +35,8 @@ rule extract:
         "results/logs/extract/{dataset}/{task}/{video}.log",
     benchmark:
         "results/benchmarks/extract/{dataset}/{task}/{video}.tsv"
+    wildcard_constraints:
+        dataset=f"(?!(?:{IMPORTED})/)[a-z][a-z0-9_]*",
     group:
         "extract"
     conda:
@@ -47,14 +49,42 @@ rule extract:
     params:
         root=lambda wildcards: str(CATALOGUE.root(wildcards.dataset)),
         settings=settings_of("features"),
-        on_bad_video=CATALOGUE.config.on_bad_video,
+        on_bad_video=untracked(CATALOGUE.config.on_bad_video),
+        device=untracked(CATALOGUE.config.device),
     message:
         "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
     shell:
         "rgwot extract --manifest {input.manifest:q} --root {params.root:q} --video {wildcards.video:q}"
         " --settings {params.settings:q} --on-bad-video {params.on_bad_video} --threads {threads}"
-        f" --device {DEVICE}"
-        " {output:q} 2> {log:q}"
+        " --device {params.device} {output:q} 2> {log:q}"
+
+
+rule import_features:
+    input:
+        features=feature_file,
+        manifest=ancient("results/manifest/{dataset}/{task}.csv"),
+    output:
+        directory("results/features/{dataset}/{task}/{video}.zarr"),
+    log:
+        "results/logs/import_features/{dataset}/{task}/{video}.log",
+    wildcard_constraints:
+        # No name at all where no dataset brings its features.
+        dataset=IMPORTED or "(?!)",
+    group:
+        "extract"
+    conda:
+        "../../envs/train.yaml"
+    threads: 1
+    resources:
+        mem_mb=by_attempt(1000),
+        runtime="1h",
+    params:
+        options=import_options,
+    message:
+        "import: features of {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
+    shell:
+        "rgwot import-features --source {input.features:q} --manifest {input.manifest:q} --video {wildcards.video:q}"
+        " {params.options} {output:q} 2> {log:q}"
 
 
 rule index:

@@ -12,7 +12,7 @@ rule decode:
     log:
         "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
-        method="(?!none/)[^/]+",
+        method="(?!none[@/])[^/]+",
     group:
         "after_training"
     conda:
@@ -34,12 +34,14 @@ rule decode_trivial:
     input:
         "results/manifest/{dataset}/{task}.csv",
     output:
-        segments="results/keysteps/none/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
-        order="results/keysteps/none/{decoder}/{dataset}/{task}/seed{seed}/order.csv",
-        procedures="results/keysteps/none/{decoder}/{dataset}/{task}/seed{seed}/procedures.csv",
-        diagnostics="results/keysteps/none/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        order="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/order.csv",
+        procedures="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedures.csv",
+        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
     log:
-        "results/logs/decode/none/{decoder}/{dataset}/{task}/seed{seed}.log",
+        "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
+    wildcard_constraints:
+        method="none(@[^/]+)?",
     group:
         "after_training"
     conda:
@@ -50,8 +52,10 @@ rule decode_trivial:
         runtime="30m",
     params:
         settings=settings_of("decode", "evaluation"),
+        hold_out=hold_out,
     message:
         "decode: trivial answer {wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot decode --manifest {input:q} --decoder {wildcards.decoder:q} --settings {params.settings:q}"
+        "rgwot decode --manifest {input:q} --decoder {wildcards.decoder:q} {params.hold_out}"
+        " --settings {params.settings:q}"
         " --seed {wildcards.seed} {output.segments:q} 2> {log:q}"

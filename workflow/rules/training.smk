@@ -12,7 +12,7 @@ rule train:
     benchmark:
         "results/benchmarks/train/{method}/{dataset}/{task}/seed{seed}.tsv"
     wildcard_constraints:
-        method="(?!(raw|none)/)[^/]+",
+        method="(?!(raw|none)[@/])[^/]+",
     conda:
         "../../envs/train.yaml"
     threads: train_threads
@@ -22,12 +22,13 @@ rule train:
         gpu=GPUS,
     params:
         settings=settings_of("ot", "cidm", "loss", "encoder", "train", "data"),
+        hold_out=hold_out,
+        device=untracked(CATALOGUE.config.device),
     message:
         "train: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot train --index {input:q} --settings {params.settings:q} --seed {wildcards.seed}"
-        f" --device {DEVICE}"
-        " {output.model:q} 2> {log:q}"
+        "rgwot train --index {input:q} {params.hold_out} --settings {params.settings:q} --seed {wildcards.seed}"
+        " --device {params.device} {output.model:q} 2> {log:q}"
 
 
 rule embed:
@@ -39,7 +40,7 @@ rule embed:
     log:
         "results/logs/embed/{method}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
-        method="(?!(raw|none)/)[^/]+",
+        method="(?!(raw|none)[@/])[^/]+",
     group:
         "after_training"
     conda:
@@ -49,21 +50,24 @@ rule embed:
         mem_mb=by_attempt(4000),
         runtime="2h",
         gpu=GPUS,
+    params:
+        device=untracked(CATALOGUE.config.device),
     message:
         "embed: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot embed --index {input.index:q} --model {input.model:q} --method {wildcards.method:q} --seed {wildcards.seed} --threads {threads}"
-        f" --device {DEVICE}"
-        " {output:q} 2> {log:q}"
+        "rgwot embed --index {input.index:q} --model {input.model:q} --method {wildcards.method:q} --seed {wildcards.seed}"
+        " --threads {threads} --device {params.device} {output:q} 2> {log:q}"
 
 
 rule embed_raw:
     input:
         index="results/features/{dataset}/{task}/index.csv",
     output:
-        directory("results/embeddings/raw/{dataset}/{task}/seed{seed}.zarr"),
+        directory("results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr"),
     log:
-        "results/logs/embed/raw/{dataset}/{task}/seed{seed}.log",
+        "results/logs/embed/{method}/{dataset}/{task}/seed{seed}.log",
+    wildcard_constraints:
+        method="raw(@[^/]+)?",
     group:
         "after_training"
     conda:
@@ -72,7 +76,10 @@ rule embed_raw:
     resources:
         mem_mb=by_attempt(4000),
         runtime="1h",
+    params:
+        hold_out=hold_out,
     message:
-        "embed: raw features of {wildcards.dataset}/{wildcards.task}"
+        "embed: {wildcards.method}, raw features of {wildcards.dataset}/{wildcards.task}"
     shell:
-        "rgwot embed --index {input.index:q} --seed {wildcards.seed} --threads {threads} {output:q} 2> {log:q}"
+        "rgwot embed --index {input.index:q} --method {wildcards.method:q} {params.hold_out}"
+        " --seed {wildcards.seed} --threads {threads} {output:q} 2> {log:q}"

@@ -1,0 +1,197 @@
+"""Arrays in files of other people's making, opened so that a slice is read without the rest."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.datasets.names import stem_of
+from rgwot.errors import RgwotError, nearest
+
+Slices = tuple[slice, ...]
+DAMAGE = (
+    OSError, RuntimeError, ValueError, LookupError, EOFError, pickle.UnpicklingError, zipfile.BadZipFile, zlib.error
+)  # fmt: skip
+"""What readers raise on a file that is damaged or of another kind."""
+
+
+@dataclass(frozen=True)
+class ArraySource:
+    """One array of floating-point numbers, open for reading.
+
+    Attributes
+    ----------
+    key
+        Its name in the file, empty where a file holds one array without a name.
+    shape
+        Its shape as stored.
+    dtype
+        Its precision, such as ``float32``.
+    read
+        Returns a slice, one per axis, as a numpy array of floating-point numbers.
+    """
+
+    key: str
+    shape: tuple[int, ...]
+    dtype: str
+    read: Callable[[Slices], NDArray[np.floating[Any]]]
+
+
+def feature_file(folder: Path, task: str, video: str) -> Path:
+    """Return the file with the features of a video, ``folder/<task>/<stem>.npy`` or ``folder/<stem>.npy`` or the like.
+
+    Parameters
+    ----------
+    folder
+        Where features made elsewhere are.
+    task, video
+        Ids; the file is named like the video, which an id encodes.
+
+    Raises
+    ------
+    RgwotError
+        When there is none, or more than one.
+    """
+    name = stem_of(video)
+    found = [
+        path
+        for path in (place / f"{name}{suffix}" for place in (folder / task, folder) for suffix in OPENERS)
+        if path.is_file()
+    ]
+    if len(found) != 1:
+        raise RgwotError(
+            f"{task}/{video}: {f'features in {found[0]} and {found[1]}' if found else 'no features'}; expected "
+            f"one file {folder / task / name} or {folder / name} with a suffix of {', '.join(OPENERS)}"
+        )
+    return found[0]
+
+
+@contextmanager
+def open_array(path: Path, key: str | None, scratch: Path) -> Iterator[ArraySource]:
+    """Open an array; memory does not grow with its size.
+
+    Parameters
+    ----------
+    path
+        ``.npy``, ``.npz``, ``.h5``, ``.hdf5`` or ``.pt``. Nothing in it is executed.
+    key
+        Name of the array in the file; None where there is only one.
+    scratch
+        Folder where an array of an ``.npz`` is unpacked for as long as it is open.
+
+    Raises
+    ------
+    RgwotError
+        When the file is missing, damaged or of another kind, or has no such array of floating-point numbers.
+    """
+    if path.suffix.lower() not in OPENERS:
+        raise RgwotError(f"{path}: found the suffix {path.suffix!r}; expected one of {', '.join(OPENERS)}")
+    if not path.is_file():
+        raise RgwotError(f"{path}: no such file; expected features, one file per video")
+    opened = OPENERS[path.suffix.lower()](path, key, scratch)
+    try:
+        source = next(opened)
+    except DAMAGE as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:150]
+        raise RgwotError(f"{path}: cannot be read ({reason}); expected a plain array of numbers") from error
+    try:
+        if not source.dtype.removeprefix("b").startswith("float"):
+            raise RgwotError(
+                f"{path}: array of {source.dtype}; expected features in floating point (frames are no features: "
+                "make them the dataset's videos)"
+            )
+        yield source
+    finally:
+        opened.close()
+
+
+def _npy(path: Path, key: str | None, _scratch: Path) -> Iterator[ArraySource]:
+    if key is not None:
+        raise RgwotError(f"{path}: an .npy file holds one array without a name; leave the key {key!r} out")
+    yield _mapped(path, "")
+
+
+def _npz(path: Path, key: str | None, scratch: Path) -> Iterator[ArraySource]:
+    if not zipfile.is_zipfile(path):
+        raise ValueError("no zip archive")
+    scratch.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path) as archive, TemporaryDirectory(dir=scratch, prefix=".unpacked.") as folder:
+        name = _chosen(path, key, [member.removesuffix(".npy") for member in archive.namelist()])
+        unpacked = Path(folder) / "array.npy"
+        with archive.open(f"{name}.npy") as member, unpacked.open("wb") as file:
+            shutil.copyfileobj(member, file, 2**20)
+        yield _mapped(unpacked, name)
+
+
+def _mapped(path: Path, key: str) -> ArraySource:
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    return ArraySource(key, array.shape, array.dtype.name, lambda slices: np.asarray(array[slices]))
+
+
+def _hdf5(path: Path, key: str | None, _scratch: Path) -> Iterator[ArraySource]:
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        names: list[str] = []
+        file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+        dataset = file[_chosen(path, key if key is None else key.strip("/"), names)]
+        yield ArraySource(
+            dataset.name.strip("/"), dataset.shape or (), dataset.dtype.name, lambda slices: np.asarray(dataset[slices])
+        )
+
+
+def _torch(path: Path, key: str | None, _scratch: Path) -> Iterator[ArraySource]:
+    import torch
+
+    # Files of torch before 1.6 are no archives and cannot be mapped.
+    content = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+    name = ""
+    if isinstance(content, dict):
+        tensors = {str(label): value for label, value in content.items() if isinstance(value, torch.Tensor)}
+        name = _chosen(path, key, tensors)
+        content = tensors[name]
+    elif key is not None:
+        raise RgwotError(f"{path}: holds no dictionary; leave the key {key!r} out")
+    if not isinstance(content, torch.Tensor) or content.layout is not torch.strided:
+        kind = getattr(content, "layout", type(content).__name__)
+        raise RgwotError(f"{path}: holds a {kind}; expected a dense tensor, or a dictionary of them")
+    tensor = content.detach()
+
+    def read(slices: Slices) -> NDArray[np.floating[Any]]:
+        part = tensor[slices]
+        return np.asarray((part.float() if part.dtype is torch.bfloat16 else part).numpy())
+
+    yield ArraySource(name, tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."), read)
+
+
+OPENERS: dict[str, Callable[[Path, str | None, Path], Any]] = {
+    ".npy": _npy,
+    ".npz": _npz,
+    ".h5": _hdf5,
+    ".hdf5": _hdf5,
+    ".pt": _torch,
+}
+"""Generators of one open array, by suffix."""
+
+
+def _chosen(path: Path, key: str | None, names: Collection[str]) -> str:
+    if key is None and len(names) == 1:
+        return next(iter(names))
+    if key is None:
+        raise RgwotError(
+            f"{path}: holds {len(names)} arrays ({', '.join(sorted(names)[:16])}); name one of them as key"
+        )
+    if key not in names:
+        raise RgwotError(f"{path}: no array {key!r}; {nearest(key, names)}")
+    return key

@@ -1,0 +1,134 @@
+"""What every layout takes and gives: where the files of a synthetic dataset go, and what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from rgwot.datasets.registry import TaskFacts
+from rgwot.errors import RgwotError, nearest
+from rgwot.synthetic.ground_truth import Timeline
+from rgwot.synthetic.settings import SynthSettings
+
+Content: TypeAlias = "str | bytes"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one video and its annotation lie below the root, with forward slashes.
+
+    Attributes
+    ----------
+    task, stem
+        Task as it is called on disk, and name of the video.
+    video, annotation
+        Paths; several videos may share one annotation file.
+    take
+        Which performance of the task is filmed, from 0.
+    camera
+        Number of the camera, None where a take has one.
+    lead_frames
+        Frames this camera started before the others.
+    """
+
+    task: str
+    stem: str
+    video: str
+    annotation: str
+    take: int
+    camera: str | None = None
+    lead_frames: int = 0
+
+
+@dataclass(frozen=True)
+class TaskPlaces:
+    """One task of a layout.
+
+    Attributes
+    ----------
+    task
+        ``assembly`` in layout folder, ``cmu_mmac/Brownie`` in layout egoprocel, ``40567`` in layout crosstask.
+    step_ids
+        What the annotations call key steps 1 to K.
+    label
+        How annotations with a text column spell a key step, with ``id`` and ``name``.
+    places
+        The videos, ordered by take.
+    """
+
+    task: str
+    step_ids: tuple[int, ...]
+    label: str
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True)
+class VideoPlan:
+    """Everything one video is made of.
+
+    Attributes
+    ----------
+    task
+        As in `TaskPlaces`.
+    place
+        Where its files go.
+    timeline
+        Its ground truth.
+    K
+        Key steps of the task.
+    step_ids, label
+        How the annotation spells key steps 1 to K.
+    names
+        What key steps 1 to K are called.
+    look_seed, seed
+        Seeds of the task's look and of this video's pictures.
+    """
+
+    task: str
+    place: Place
+    timeline: Timeline
+    K: int
+    step_ids: tuple[int, ...]
+    label: str
+    names: tuple[str, ...]
+    look_seed: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One way to lay a dataset out on disk.
+
+    Attributes
+    ----------
+    tasks
+        From settings to the tasks and the places of their videos.
+    files
+        From the videos to every other file: path below the root and content.
+    """
+
+    tasks: Callable[[SynthSettings], list[TaskPlaces]]
+    files: Callable[[Sequence[VideoPlan]], dict[str, Content]]
+
+
+def by_task(videos: Iterable[VideoPlan]) -> dict[str, list[VideoPlan]]:
+    """Return the videos of every task, in the order of the plan."""
+    tasks: dict[str, list[VideoPlan]] = {}
+    for video in videos:
+        tasks.setdefault(video.task, []).append(video)
+    return tasks
+
+
+def chosen(settings: SynthSettings, known: Mapping[str, TaskFacts], what: str) -> dict[str, TaskFacts]:
+    """Return the tasks that the settings ask for, all known ones when they name none.
+
+    Raises
+    ------
+    RgwotError
+        If a task is not one of ``what``, the published dataset that the layout belongs to.
+    """
+    for task in settings.tasks:
+        if task not in known:
+            raise RgwotError(f"synth.tasks: {task!r} is not a task of {what}; {nearest(task, known)}")
+    return {task: known[task] for task in settings.tasks or known}

@@ -1,0 +1,101 @@
+"""CrossTask: the release with its lists, and videos beside it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+
+from rgwot.datasets.registry import tasks_of
+from rgwot.synthetic.ground_truth import Segment
+from rgwot.synthetic.layouts.base import Content, Layout, Place, TaskPlaces, VideoPlan, by_task, chosen
+from rgwot.synthetic.layouts.spelling import step_first
+from rgwot.synthetic.settings import SynthSettings
+
+_RELEASE = "crosstask_release"
+# The order of the release, which is neither that of numbers nor that of any paper.
+_ORDER = (
+    "23521 59684 71781 113766 105222 94276 53193 105253 44047 76400 16815 95603 109972 44789 40567 77721 87706 91515"
+)
+_RELATED = {"900001": ("Fold a Paper Boat", "fold half,press crease"), "900002": ("Polish a Spoon", "rub,rinse,dry")}
+_README = "Synthetic clips laid out like the CrossTask release.\n"
+_OVERLAP_S = 0.2
+# Every fourth file has rows that overlap and are out of order, as 744 and 49 of the 2750 released ones.
+_EVERY, _ODD_ONE = 4, 1
+
+
+def _tasks(settings: SynthSettings) -> list[TaskPlaces]:
+    facts = {row.task: row for row in tasks_of("crosstask")}
+    known = {task: facts[task] for task in _ORDER.split()}
+    listed = []
+    for task in chosen(settings, known, "CrossTask"):
+        # Videos lie in a folder per task or all in one; task by task both ways are used.
+        folder = f"{task}/" if list(known).index(task) % 2 else ""
+        ids = [_video_id(task, take) for take in range(settings.n_videos)]
+        places = (
+            Place(task, video, f"videos/{folder}{video}.mp4", f"{_RELEASE}/annotations/{task}_{video}.csv", take)
+            for take, video in enumerate(ids)
+        )
+        listed.append(TaskPlaces(task, known[task].step_ids, "{id} {name}", tuple(places)))
+    return listed
+
+
+def _video_id(task: str, take: int) -> str:
+    """Return 11 characters like a YouTube id; the first of a task begins with ``-``, the second has a ``_``."""
+    digest = hashlib.sha256(f"{task}/{take}".encode()).digest()
+    video = base64.urlsafe_b64encode(digest).decode()[:11]
+    return {0: f"-{video[1:]}", 1: f"{video[:4]}_{video[5:]}"}.get(take, video)
+
+
+def _files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+    titles = {row.task: row.name for row in tasks_of("crosstask")}
+    tasks = by_task(videos)
+    # Two videos of each related task are listed between those of the primary ones; nothing else is known of them.
+    related = [_listed(task, _video_id(task, take)) for task in _RELATED for take in range(2)]
+    listed = [_listed(video.task, video.place.stem) for video in videos]
+    held_out = [_listed(task, video.place.stem) for task, own in tasks.items() for video in own[::5]]
+    files: dict[str, Content] = {
+        f"{_RELEASE}/readme.txt": _README,
+        f"{_RELEASE}/tasks_primary.txt": "".join(
+            _block(task, titles[task], ",".join(own[0].names)) for task, own in tasks.items()
+        ),
+        f"{_RELEASE}/tasks_related.txt": "".join(_block(task, *facts) for task, facts in _RELATED.items()),
+        f"{_RELEASE}/videos.csv": "".join(related[:2] + listed + related[2:]),
+        f"{_RELEASE}/videos_val.csv": "".join(held_out),
+    }
+    return files | {video.place.annotation: step_first(video, annotated_rows(video)) for video in videos}
+
+
+def _block(task: str, title: str, steps: str) -> str:
+    address = f"http://www.wikihow.com/{title.replace(' ', '-')}"
+    return f"{task}\n{title}\n{address}\n{steps.count(',') + 1}\n{steps}\n\n"
+
+
+def _listed(task: str, video: str) -> str:
+    return f"{task},{video},https://www.youtube.com/watch?v={video}\n"
+
+
+def annotated_rows(video: VideoPlan) -> list[Segment]:
+    """Return the rows of a video's file, in the order of the file.
+
+    In every fourth file some rows overlap and one is out of order, such that painting them in the order of
+    the file gives the planned labels, and painting them in any other order does not.
+    """
+    segments = list(video.timeline.segments)
+    if video.place.take % _EVERY != _ODD_ONE or len(segments) < 2:
+        return segments
+    place = max(range(len(segments)), key=lambda index: segments[index].end_s - segments[index].start_s)
+    longest = segments[place]
+    length = longest.end_s - longest.start_s
+    middle, overlap = longest.start_s + length / 2, min(_OVERLAP_S, length / 4)
+    halves = [
+        Segment(longest.start_s, middle + overlap, longest.key_step),
+        Segment(middle - overlap, longest.end_s, longest.key_step),
+    ]
+    other = next((segment.key_step for segment in segments if segment.key_step != longest.key_step), None)
+    # A row inside the longest segment, but of another step; the later rows win, and would not if rows were sorted.
+    hidden = [] if other is None else [Segment(middle - overlap / 2, middle + overlap, other)]
+    return [*segments[:place], *hidden, *halves, *segments[place + 1 :]]
+
+
+LAYOUT = Layout(_tasks, _files)

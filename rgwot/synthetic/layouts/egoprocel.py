@@ -1,0 +1,145 @@
+"""EgoProceL's tree: six datasets side by side, with the true names of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from rgwot.datasets.registry import datasets, tasks_of
+from rgwot.errors import RgwotError
+from rgwot.synthetic.layouts.base import Content, Layout, Place, TaskPlaces, VideoPlan, chosen
+from rgwot.synthetic.layouts.spelling import three_column_files, three_columns
+from rgwot.synthetic.settings import SynthSettings
+
+# Cameras of a take start at different times: each this many frames before the one listed before it.
+_LEAD_FRAMES = 3
+# Annotated for about half of the takes; which camera it is, nobody knows.
+UNLISTED_CAMERA = "9999999"
+
+
+def _tasks(settings: SynthSettings) -> list[TaskPlaces]:
+    known = {f"{dataset}/{facts.task}": facts for dataset in datasets("egoprocel") for facts in tasks_of(dataset)}
+    listed = []
+    for task, facts in chosen(settings, known, "EgoProceL").items():
+        cameras = tuple(facts.views.values())[: settings.cameras]
+        places = _PLACES[facts.dataset](facts.task, cameras)
+        n_takes = len({place.take for place in places})
+        if n_takes < settings.n_videos:
+            raise RgwotError(f"synth.n_videos: found {settings.n_videos}, but {task} has {n_takes} videos; lower it")
+        label = _LABELS.get(task, "{id} {name}")
+        kept = tuple(place for place in places if place.take < settings.n_videos)
+        listed.append(TaskPlaces(task, facts.step_ids, label, kept))
+    return listed
+
+
+def _files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+    files = three_column_files(videos)
+    for video in videos:
+        place = video.place
+        if place.camera is None:
+            continue
+        folder = place.video.rpartition("/")[0]
+        files[f"{folder}/STime{place.camera}-time-synch.txt"] = "0.0\n33.3\n66.7\n"
+        if place.lead_frames and place.take % 2 == 0:
+            unlisted = place.annotation.replace(place.camera, UNLISTED_CAMERA)
+            files[f"{unlisted.rpartition('-')[0]}-7.csv"] = three_columns(video)
+    return files
+
+
+def _cmu(task: str, cameras: Sequence[str]) -> list[Place]:
+    places = []
+    for take, subject in enumerate(_numbers(_CMU_SUBJECTS[task])):
+        for number, camera in enumerate(cameras):
+            lead = number * _LEAD_FRAMES
+            # The number behind the dash differs between takes and cameras: probably frames cut at the start.
+            stem = f"S{subject:02d}_{task}_{camera}-{1000 + 37 * subject % 900 - lead}"
+            below = f"CMU-MMAC/{task}/S{subject:02d}_{task}_Video/{stem}"
+            places.append(Place(task, stem, f"videos/{below}.avi", f"annotations/{below}.csv", take, camera, lead))
+    return places
+
+
+def _egtea(task: str, cameras: Sequence[str]) -> list[Place]:
+    session, people = _EGTEA_SESSIONS[task]
+    stems = [f"{person}-{session}-{task}" for person in people.split()]
+    return [
+        Place(task, stem, f"videos/EGTEA_Gaze+/{stem}.mp4", f"annotations/EGTEA_Gaze+/{task}/{stem}.csv", take)
+        for take, stem in enumerate(stems)
+    ]
+
+
+def _meccano(task: str, cameras: Sequence[str]) -> list[Place]:
+    stems = [f"{number:04d}" for number in (3, 4, *range(6, 21))]
+    return [
+        Place(task, stem, f"videos/MECCANO/{stem}.mp4", f"annotations/MECCANO/{stem}.csv", take)
+        for take, stem in enumerate(stems)
+    ]
+
+
+def _tents(task: str, cameras: Sequence[str]) -> list[Place]:
+    places = []
+    for number, date in enumerate(_TENT_DATES.split(), start=1):
+        stem = f"{number:02d}.tent.{date}.gopro"
+        annotation = f"annotations/EPIC-Tents/{stem}.egoprocel.ann.csv"
+        places.append(Place(task, stem, f"videos/EPIC-Tents/{number:02d}/{stem}.MP4", annotation, number - 1))
+    return places
+
+
+def _pc(task: str, cameras: Sequence[str]) -> list[Place]:
+    stems = [f"Head_{number}" for number in _numbers(_PC_NUMBERS[task])]
+    return [
+        Place(task, stem, f"videos/{task}/{stem}.mp4", f"annotations/{task}/{stem}.csv", take)
+        for take, stem in enumerate(stems)
+    ]
+
+
+def _numbers(text: str) -> list[int]:
+    """Read ``7-9 12`` as 7, 8, 9 and 12."""
+    numbers: list[int] = []
+    for part in text.split():
+        first, _, last = part.partition("-")
+        numbers.extend(range(int(first), int(last or first) + 1))
+    return numbers
+
+
+_CMU_SUBJECTS = {
+    "Brownie": "7-9 12-20 22 24 25 28-37 40 41 47-50 53-55",
+    "Eggs": "7-9 11-18 20 25 28-37 40 41 47-51 53-55",
+    "Pizza": "7-9 11 14-20 22 25 28-37 40 41 47 49-51 53-55",
+    "Salad": "7-9 11-20 22 25 28 29 31-37 40 41 47-51 53-55",
+    "Sandwich": "7 8 12 13 15-20 22 25 28-37 40 41 47-50 53-55",
+}
+_EGTEA_SESSIONS = {
+    "BaconAndEggs": ("R03", "OP01 OP02 OP03 OP04 OP05 OP06 P02 P16 P17 P18 P19 P20 P21 P22 P23 P24"),
+    "Cheeseburger": ("R05", "OP01 OP02 OP03 OP04 OP06 P02 P04 P10 P21 P26"),
+    "ContinentalBreakfast": ("R04", "OP01 OP02 OP03 OP04 OP05 OP06 P02 P17 P18 P19 P20 P21"),
+    "GreekSalad": ("R06", "OP01 OP02 OP03 OP04 OP06 P02 P04 P10 P21 P25"),
+    "PastaSalad": (
+        "R01",
+        "OP01 OP02 OP03 OP04 P01 P02 P03 P04 P05 P06 P07 P08 P09 P10 P11 P12 P13 P14 P15",
+    ),
+    "Pizza": ("R07", "OP01 OP02 OP03 OP04 OP05 OP06"),
+    "TurkeySandwich": ("R02", "OP01 OP02 OP03 OP04 OP06 P01 P05 P06 P09 P10 P11 P12 P14"),
+}
+_TENT_DATES = (
+    "090617 120617 061317 061417 061417 150617 160617 140717 170717 170717 190717 190717 200717 081119 "
+    "150817 160817 140917 150917 150917 190917 200917 200917 200917 200917 061119 071119 071119 081119 081119"
+)
+_PC_NUMBERS = {
+    "pc_assembly": "5 7 9 11 13 14 16 18 21 24 26 28 32 35",
+    "pc_disassembly": "6 8 10 12 15 17 19 20 22 25 27 29-31 33",
+}
+_PLACES: Mapping[str, Callable[[str, Sequence[str]], list[Place]]] = {
+    "cmu_mmac": _cmu,
+    "egtea_gaze": _egtea,
+    "meccano": _meccano,
+    "epic_tents": _tents,
+    "pc_assembly": _pc,
+    "pc_disassembly": _pc,
+}
+# EGTEA's labels have a dot behind the number, Pizza's a slash; MECCANO's names are long and contain commas.
+_LABELS = {
+    **{f"egtea_gaze/{task}": "{id}. {name}" for task in _EGTEA_SESSIONS},
+    "egtea_gaze/Pizza": "{id}. {name}/do it again",
+    "meccano/meccano": "{id} {name}, then check it, put it aside",
+}
+
+LAYOUT = Layout(_tasks, _files)

@@ -1,0 +1,158 @@
+"""ProceL: as released (one MATLAB file per task), and the two conversions of it that are in use."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count, islice
+from typing import Any, cast
+
+import numpy as np
+
+from rgwot.datasets.registry import TaskFacts, tasks_of
+from rgwot.synthetic.ground_truth import FPS
+from rgwot.synthetic.layouts.base import Content, Layout, Place, TaskPlaces, VideoPlan, by_task, chosen
+from rgwot.synthetic.layouts.spelling import step_first, three_column_files
+from rgwot.synthetic.settings import SynthSettings
+
+# The release lists a video that its data file does not hold; the rows behind it slip by one.
+LISTED_ONLY = {"perform_cpr": 41}
+
+_CUT_FROM_S = 5
+_SUPERFRAME_S, _SEGMENT_S = 1.0, 2.0
+# SciPy begins a file with the time of writing, which would make every file different.
+_HEADER = b"MATLAB 5.0 MAT-file, synthetic".ljust(116)
+
+
+def _numbers(task: str, n_videos: int) -> list[int]:
+    """Return the numbers in the names of a task's videos: they skip some, as in the release."""
+    listed_only = LISTED_ONLY.get(task)
+    if listed_only is None:
+        return list(islice((number for number in count(1) if number % 4 != 2), n_videos))
+    first = max(1, listed_only - (n_videos + 1) // 2)
+    return list(islice((number for number in count(first) if number != listed_only), n_videos))
+
+
+def _name(facts: TaskFacts, number: int) -> str:
+    return f"{facts.code}_{number:04d}"
+
+
+def _tasks_with(paths: Callable[[int, TaskFacts, str], tuple[str, str]]) -> Callable[[SynthSettings], list[TaskPlaces]]:
+    """Return how a layout lists its tasks, from the video and annotation paths of a name in the n-th task."""
+
+    def tasks(settings: SynthSettings) -> list[TaskPlaces]:
+        known = {facts.task: facts for facts in tasks_of("procel")}
+        rank = {task: number for number, task in enumerate(known)}
+        listed = []
+        for task, facts in chosen(settings, known, "ProceL").items():
+            names = [_name(facts, number) for number in _numbers(task, settings.n_videos)]
+            places = (Place(task, name, *paths(rank[task], facts, name), take) for take, name in enumerate(names))
+            listed.append(TaskPlaces(task, facts.step_ids, "{id} {name}", tuple(places)))
+        return listed
+
+    return tasks
+
+
+def _released(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
+    # The release holds no videos: users put them into folders of either name of the task, or into one.
+    folder = (f"{facts.task}/", f"{facts.code}/", "")[rank % 3]
+    return f"videos/{folder}{name}.mp4", f"ProceL_dataset/{facts.task}/data.mat"
+
+
+def _released_files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+    facts = {row.task: row for row in tasks_of("procel")}
+    files: dict[str, Content] = {}
+    for task, own in by_task(videos).items():
+        files[f"ProceL_dataset/{task}/readme.txt"] = _readme(facts[task], own)
+        files[f"ProceL_dataset/{task}/data.mat"] = _data(own)
+    return files
+
+
+def _readme(facts: TaskFacts, videos: Sequence[VideoPlan]) -> str:
+    lengths = {video.place.stem: video.timeline.duration_s for video in videos}
+    if facts.task in LISTED_ONLY:
+        lengths[_name(facts, LISTED_ONLY[facts.task])] = 10.0
+    lines = (
+        f"https://www.youtube.com/watch?v={name}\t{name}\t{_clock(_CUT_FROM_S)}\t{_clock(_CUT_FROM_S + length)}\n"
+        for name, length in sorted(lengths.items())
+    )
+    return "".join(lines)
+
+
+def _clock(seconds: float) -> str:
+    return f"{math.ceil(seconds) // 60}:{math.ceil(seconds) % 60:02d}"
+
+
+def _data(videos: Sequence[VideoPlan]) -> bytes:
+    """Return ``data.mat``: nested cells, a row per video and in it a row per key step."""
+    import scipy.io
+
+    times = [_times_of_steps(video) for video in videos]
+    superframes = [_pieces(video, _SUPERFRAME_S) for video in videos]
+    segments = [_pieces(video, _SEGMENT_S) for video in videos]
+    content = {
+        "grammar": _cell(videos[0].names),
+        "key_steps_time": _cell(_cell(steps) for steps in times),
+        "key_steps_frame": _cell(_cell(_frames(step) for step in steps) for steps in times),
+        "segment_time": _cell(segments),
+        "segment_frame": _cell(map(_frames, segments)),
+        "superframe_time": _cell(superframes),
+        "superframe_frame": _cell(map(_frames, superframes)),
+        "caption": _cell(_cell(["words"]) for _ in videos),
+        "caption_time": _cell(_cell([np.array([[0.0, 1.0]])]) for _ in videos),
+    }
+    stream = io.BytesIO()
+    scipy.io.savemat(cast(Any, stream), content)
+    return _HEADER + stream.getvalue()[len(_HEADER) :]
+
+
+def _cell(items: Iterable[Any]) -> Any:
+    rows = list(items)
+    column = np.empty((len(rows), 1), dtype=object)
+    for row, item in enumerate(rows):
+        column[row, 0] = item
+    return column
+
+
+def _times_of_steps(video: VideoPlan) -> list[Any]:
+    """Return per key step its ``(n, 2)`` starts and ends in seconds, ``(0, 0)`` where it is absent."""
+    steps: list[list[tuple[float, float]]] = [[] for _ in range(video.K)]
+    for start, end, step in video.timeline.segments:
+        steps[step - 1].append((round(start, 3), round(end, 3)))
+    return [np.array(times) if times else np.zeros((0, 0)) for times in steps]
+
+
+def _pieces(video: VideoPlan, length_s: float) -> Any:
+    cuts = np.append(np.arange(0.0, video.timeline.duration_s, length_s), video.timeline.duration_s)
+    return np.stack([cuts[:-1], cuts[1:]], axis=1)
+
+
+def _frames(times: Any) -> Any:
+    """Return the frames that intervals of seconds cover, counted from 1, both ends included."""
+    if times.size == 0:
+        return np.zeros((0, 0))
+    covered = np.ceil(times * FPS - 1e-6).astype(np.int32) + (1, 0)
+    return np.maximum(covered, covered[:, :1])
+
+
+def _csv(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
+    return f"videos/{facts.task}/{name}.mp4", f"annotations/{facts.task}/{name}.csv"
+
+
+def _stepfirst(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
+    return f"{facts.task}/videos/{name}.mp4", f"{facts.task}/annotations/{name}.csv"
+
+
+def _stepfirst_files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+    files: dict[str, Content] = {}
+    for task, own in by_task(videos).items():
+        steps = zip(own[0].step_ids, own[0].names, strict=True)
+        files[f"{task}/mapping.txt"] = "".join(f"{number} {name.replace(' ', '_')}\n" for number, name in steps)
+        files |= {video.place.annotation: step_first(video) for video in own}
+    return files
+
+
+RELEASED = Layout(_tasks_with(_released), _released_files)
+THREE_COLUMNS = Layout(_tasks_with(_csv), three_column_files)
+STEP_FIRST = Layout(_tasks_with(_stepfirst), _stepfirst_files)

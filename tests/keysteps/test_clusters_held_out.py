@@ -1,0 +1,203 @@
+"""Videos held out do not reach the clustering, and are labelled and scored by it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import zarr
+
+from rgwot.config import DecodeSettings, Settings
+from rgwot.errors import RgwotError
+from rgwot.evaluation.evaluate import evaluate
+from rgwot.keysteps import decode as stage
+from rgwot.keysteps.decode import decode
+from rgwot.keysteps.fuzzy_cmeans import fuzzy_cmeans, unseen_memberships
+from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.kmeans import decode_kmeans
+from rgwot.keysteps.registry import DECODERS
+from rgwot.keysteps.trivial import decode_trivial
+
+FPS = 2.0
+CLUSTERING = ["graphcut", "kmeans"]
+
+
+def walk(places: list[int], seed: int, noise: float = 0.3) -> np.ndarray:
+    """Samples near unit vectors, 8 in a row at each place."""
+    labels = np.repeat(places, 8)
+    x = np.eye(6)[labels] + noise * np.random.default_rng(seed).normal(size=(len(labels), 6))
+    return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
+
+
+def videos(noise: float = 0.3) -> dict[str, np.ndarray]:
+    walks = {"a": [0, 1, 2], "b": [0, 2, 1], "c": [1, 0, 2], "d": [2, 1, 0]}
+    return {name: walk(places, seed, noise) for seed, (name, places) in enumerate(walks.items())}
+
+
+def store(path: Path, content: Mapping[str, np.ndarray], held_out: list[str] | None = None) -> Path:
+    root = zarr.open_group(str(path), mode="w")
+    root.attrs.update({"method": "rgwot", "seed": 0, "features_fps": FPS, "complete": True})
+    if held_out:
+        root.attrs["held_out"] = held_out
+    for name, x in content.items():
+        group = root.create_group(name)
+        group.create_array("embedding", data=np.asarray(x, dtype=np.float32))
+        group.create_array("time_s", data=np.arange(len(x)) / FPS)
+        group.attrs.update({"duration_s": len(x) / FPS, "native_fps": "30"})
+    return path
+
+
+def read(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+    return pd.read_csv(folder / "segments.csv"), json.loads((folder / "diagnostics.json").read_text())
+
+
+def run(path: Path, content: Mapping[str, np.ndarray], decoder: str, held_out: list[str] | None = None) -> Path:
+    out = path.with_suffix(".out")
+    decode(store(path, content, held_out), out, decoder, Settings(decode=DecodeSettings(K=3)), 0)
+    return out
+
+
+@pytest.mark.parametrize("decoder", CLUSTERING)
+def test_a_video_held_out_changes_nothing_but_its_own_labels(tmp_path: Path, decoder: str) -> None:
+    one, two = videos(), {**videos(), "d": walk([3, 4, 5, 3], 9)}
+    outs = [run(tmp_path / f"{i}.zarr", content, decoder, ["d"]) for i, content in enumerate((one, two))]
+    (first, facts), (second, changed) = map(read, outs)
+    others = [table[table.video != "d"].reset_index(drop=True) for table in (first, second)]
+    pd.testing.assert_frame_equal(*others)
+    for key in ("samples", "lambda_1", "m", "fuzzy_c_means", "k_means", "graph_cut", "membership_entropy"):
+        assert facts["task"].get(key) == changed["task"].get(key)
+    assert facts["task"]["held_out"] != changed["task"]["held_out"]
+    # The test itself: without the split the same change does reach the clusters.
+    leaky = [read(run(tmp_path / f"all{i}.zarr", content, decoder)) for i, content in enumerate((one, two))]
+    key = "fuzzy_c_means" if decoder == "graphcut" else "k_means"
+    assert leaky[0][1]["task"][key] != leaky[1][1]["task"][key]
+    assert "split" not in leaky[0][1]
+
+
+@pytest.mark.parametrize("decoder", CLUSTERING)
+def test_the_clusters_are_those_of_the_training_part_alone(tmp_path: Path, decoder: str) -> None:
+    content = videos(noise=0.1)
+    whole, facts = read(run(tmp_path / "h.zarr", content, decoder, ["d", "skipped"]))
+    part, alone = read(run(tmp_path / "p.zarr", {name: content[name] for name in "abc"}, decoder))
+    pd.testing.assert_frame_equal(whole[whole.video != "d"].reset_index(drop=True), part)
+    assert facts["task"]["samples"] == alone["task"]["samples"] == 72
+    assert facts["task"]["held_out"]["samples"] == 24
+    assert facts["split"] == {"train": ["a", "b", "c"], "test": ["d", "skipped"]}
+    assert facts["n_videos"] == 4
+    # Tight clusters: the walk of the video held out is read off in the key steps of the others.
+    names = dict(zip([0, 1, 2], part[(part.scope == "task") & (part.video == "a")].key_step, strict=True))
+    found = whole[(whole.scope == "task") & (whole.video == "d")].key_step.tolist()
+    assert found == [names[place] for place in (2, 1, 0)]
+
+
+@pytest.mark.parametrize("m", [1.3, 2.0])
+def test_memberships_of_new_samples_by_the_formula_and_of_old_ones_as_fitted(m: float) -> None:
+    x = walk([0, 1, 2, 3], 5, noise=0.5) + 100.0
+    clusters = fuzzy_cmeans(x, 3, m, np.random.default_rng(0))
+    np.testing.assert_allclose(unseen_memberships(x, x, clusters, m), clusters.memberships, atol=1e-9)
+    new = walk([4, 0], 6) + 100.0
+    power = np.array([[np.linalg.norm(t - c) ** (-2 / (m - 1)) for c in clusters.centres] for t in new])
+    expected = power / power.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(unseen_memberships(new, x, clusters, m), expected, atol=1e-9)
+
+
+def test_without_any_difference_in_training_new_samples_belong_to_all_clusters_alike() -> None:
+    x = np.full((9, 4), 0.5)
+    clusters = fuzzy_cmeans(x, 3, 2.0, np.random.default_rng(0))
+    np.testing.assert_allclose(unseen_memberships(np.eye(4), x, clusters, 2.0), 1 / 3)
+
+
+@pytest.mark.parametrize("decoder", CLUSTERING)
+def test_each_old_sample_is_labelled_as_it_was(decoder: str) -> None:
+    x = walk([0, 1, 2, 3], 5, noise=0.5)
+    frames = Frames(x, (16, 16), FPS)
+    made = DECODERS[decoder](frames, 4, Settings(), np.random.default_rng(1))
+    assert made.unseen is not None
+    np.testing.assert_array_equal(made.unseen(frames).labels, made.labels)
+
+
+def test_k_means_takes_the_nearest_mean() -> None:
+    x = np.array([[0.0], [0.2], [10.0], [10.4]])
+    made = decode_kmeans(Frames(x, (4,), FPS), 2, Settings(), np.random.default_rng(0))
+    assert made.unseen is not None
+    # Means 0.1 and 10.2: the border lies at 5.15.
+    labels = made.unseen(Frames(np.array([[-50.0], [5.1], [5.2], [99.0]]), (4,), FPS)).labels
+    assert labels.tolist() == made.labels[[0, 0, 3, 3]].tolist()
+
+
+def test_a_collapse_on_the_videos_held_out_is_told(tmp_path: Path) -> None:
+    content = {**videos(), "c": np.tile(np.eye(6)[0], (30, 1)), "d": np.tile(np.eye(6)[1], (30, 1))}
+    _, facts = read(run(tmp_path / "e.zarr", content, "kmeans", ["d"]))
+    assert facts["task"]["held_out"]["degenerate"]
+    assert (facts["task"]["degenerate"], facts["degenerate"]) == (True, True)
+    # By itself c is constant too, but it is not scored.
+    _, facts = read(run(tmp_path / "f.zarr", {**videos(), "c": content["c"]}, "kmeans", ["d"]))
+    assert facts["video"]["degenerate_videos"] == ["c"]
+    assert not facts["video"]["degenerate"]
+
+
+def test_a_decoder_that_cannot_label_new_videos_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = []
+
+    def blind(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+        shown.append(frames.lengths)
+        return Decoded(np.arange(len(frames.x)) % K)
+
+    monkeypatch.setattr(stage, "DECODERS", {"blind": blind})
+    with pytest.raises(RgwotError, match="'blind': cannot label videos held out"):
+        run(tmp_path / "e.zarr", videos(), "blind", ["d"])
+    assert shown == [(24, 24, 24)]
+    assert not (tmp_path / "e.out").exists()
+
+
+@pytest.mark.parametrize("held_out", [["x"], ["a", "b", "c", "d"]])
+def test_both_parts_need_a_video_with_frames(tmp_path: Path, held_out: list[str]) -> None:
+    with pytest.raises(RgwotError, match="of 4 videos with a frame are held out, expected some and not all"):
+        run(tmp_path / "e.zarr", videos(), "kmeans", held_out)
+
+
+def test_only_videos_held_out_are_scored_and_the_same_for_trivial_answers(tmp_path: Path) -> None:
+    content, held_out = videos(), ["b", "d", "skipped"]
+    manifest, annotations = tmp_path / "manifest.csv", tmp_path / "annotations.csv"
+    rows = [f"{name},{len(x) / FPS},30,ok" for name, x in content.items()]
+    manifest.write_text("\n".join(["video,duration_s,fps,status", *rows, "skipped,,,skipped", "gone,,,skipped", ""]))
+    truth = [f"{name},{4 * i}.0,{4 * i + 4}.0,{i + 1}" for name in content for i in range(3)]
+    annotations.write_text("\n".join(["video,start_s,end_s,key_step", *truth, ""]))
+
+    def scores(folder: Path) -> pd.DataFrame:
+        identity = {"dataset": "demo", "task": "t", "method": "m", "decoder": "d", "seed": 0}
+        paths = (folder / "segments.csv", folder / "diagnostics.json", folder / "scores.csv")
+        return evaluate(manifest, annotations, *paths, identity, n_key_steps=3)
+
+    def values(table: pd.DataFrame, metric: str) -> set[float]:
+        return set(table[table.metric == metric].value)
+
+    held = scores(run(tmp_path / "h.zarr", content, "graphcut", held_out))
+    every = scores(run(tmp_path / "a.zarr", content, "graphcut"))
+    decode_trivial(manifest, tmp_path / "u", "uniform", 3, 0, held_out=held_out)
+    decode_trivial(manifest, tmp_path / "v", "uniform", 3, 0)
+    trivial, trivial_all = scores(tmp_path / "u"), scores(tmp_path / "v")
+    assert values(held, "n_videos") == values(trivial, "n_videos") == {2}
+    assert values(held, "n_skipped") == values(trivial, "n_skipped") == {1}
+    assert values(every, "n_videos") == values(trivial_all, "n_videos") == {4}
+    assert values(every, "n_skipped") == values(trivial_all, "n_skipped") == {2}
+    _, facts = read(tmp_path / "u")
+    assert facts["split"] == {"train": ["a", "c"], "test": held_out}
+    with pytest.raises(RgwotError, match="'e': not in manifest"):
+        decode_trivial(manifest, tmp_path / "w", "uniform", 3, 0, held_out=["e"])
+    # Scores are those of the two videos: b walks 0 2 1 and d 2 1 0, both through three steps in equal parts.
+    task = held[(held.protocol == "strict_task") & (held.background == "with") & (held.metric == "f1")]
+    pooled = {"b": [0, 2, 1], "d": [2, 1, 0]}
+    # Best one-to-one matching of true steps (position) to clusters (place): a Latin square gives 1 of 2 per step.
+    hits = np.zeros((3, 3))
+    for places in pooled.values():
+        for step, place in enumerate(places):
+            hits[step, place] += 1
+    best = max(hits[range(3), order].sum() for order in itertools.permutations(range(3)))
+    assert task.value.to_numpy() == pytest.approx(best / 6, abs=0.02)

@@ -1,0 +1,116 @@
+"""The names in EgoProceL's tree that have misled loaders before, as the synthetic tree carries them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from rgwot.datasets.finding import find, layout_module, read_options
+from rgwot.datasets.registry import facts
+from rgwot.synthetic.layouts import VideoPlan
+from rgwot.synthetic.layouts.egoprocel import UNLISTED_CAMERA
+from rgwot.synthetic.plan import plan, side_files
+from rgwot.synthetic.settings import SynthSettings
+
+SHORT = {"layout": "egoprocel", "min_s": 4.0, "max_s": 6.0, "seed": 5}
+CAMERAS = {"ego": "7150991", "back": "6510211", "top": "7151020", "right": "7151062", "left": "8421130"}
+
+
+def lay_out(root: Path, settings: SynthSettings) -> list[VideoPlan]:
+    videos = plan(settings)
+    for path in [video.place.video for video in videos]:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).touch()
+    for path, content in side_files(settings, videos).items():
+        assert isinstance(content, str)
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(content)
+    return videos
+
+
+@pytest.fixture(scope="module")
+def cmu(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[VideoPlan]]:
+    root = tmp_path_factory.mktemp("cmu")
+    settings = SynthSettings(tasks=("cmu_mmac/Eggs", "cmu_mmac/Salad"), n_videos=3, cameras=5, **SHORT)
+    return root, lay_out(root, settings)
+
+
+@pytest.mark.parametrize("view", sorted(CAMERAS))
+def test_each_view_of_cmu_finds_its_own_camera(cmu: tuple[Path, list[VideoPlan]], view: str) -> None:
+    root, videos = cmu
+    found = find("cmu_mmac", "egoprocel", root, {"view": view})
+    options = read_options("cmu_mmac", "egoprocel", {"view": view})
+    for task in ("Eggs", "Salad"):
+        planned = {
+            video.place.stem: video
+            for video in videos
+            if f"_{task}_" in video.place.stem
+            if CAMERAS[view] in video.place.stem
+        }
+        entries = found.of(task)
+        assert {entry.name for entry in entries} == set(planned)
+        assert len(planned) == 3
+        assert found.tasks[task].without_annotation == found.tasks[task].without_video == ()
+        for entry in entries:
+            annotation = layout_module("egoprocel").read_annotation(root, entry, facts("cmu_mmac", task), None, options)
+            rows = annotation.segments[["start_s", "end_s", "step_id"]].itertuples(index=False, name=None)
+            video = planned[entry.name]
+            assert list(rows) == [(s.start_s, s.end_s, video.step_ids[s.key_step - 1]) for s in video.timeline.segments]
+
+
+def test_cameras_of_a_take_show_the_same_at_different_times(cmu: tuple[Path, list[VideoPlan]]) -> None:
+    takes = defaultdict(list)
+    for video in cmu[1]:
+        takes[video.task, video.place.take].append(video)
+    for videos in takes.values():
+        assert [video.place.camera for video in videos] == list(CAMERAS.values())
+        ego = videos[0]
+        for number, video in enumerate(videos):
+            lead_s = number * 0.1
+            assert video.timeline.duration_s == pytest.approx(ego.timeline.duration_s + lead_s)
+            for own, first in zip(video.timeline.segments, ego.timeline.segments, strict=True):
+                assert own == pytest.approx((first.start_s + lead_s, first.end_s + lead_s, first.key_step))
+        assert len({video.seed for video in videos}) == 5
+        assert len({video.place.stem.rpartition("-")[2] for video in videos}) == 5
+
+
+def test_one_camera_is_what_five_begin_with(cmu: tuple[Path, list[VideoPlan]]) -> None:
+    tasks = ("cmu_mmac/Eggs", "cmu_mmac/Salad")
+    alone = plan(SynthSettings(tasks=tasks, n_videos=3, **SHORT))
+    assert alone == [video for video in cmu[1] if video.place.camera == CAMERAS["ego"]]
+
+
+def test_a_sixth_camera_is_annotated_for_some_takes_and_not_filmed(cmu: tuple[Path, list[VideoPlan]]) -> None:
+    root, _ = cmu
+    annotations = [path.name for path in root.rglob(f"*{UNLISTED_CAMERA}*")]
+    assert sorted(annotations) == [
+        f"S{subject:02d}_{task}_{UNLISTED_CAMERA}-7.csv" for subject in (7, 9) for task in ("Eggs", "Salad")
+    ]
+    assert len(list(root.rglob("STime*-time-synch.txt"))) == 2 * 3 * 5
+
+
+def test_epic_tents_names_contain_each_other(tmp_path: Path) -> None:
+    videos = lay_out(tmp_path, SynthSettings(tasks=("epic_tents/tent",), n_videos=29, **SHORT))
+    stems = [video.place.stem for video in videos]
+    short = [stem.split(".")[0] for stem in stems]
+    inside = {name: sum(name in stem for stem in stems) for name in short}
+    # As counted in the release: 13 of the 29 short names occur in other files as well, 17 in 23 of them.
+    assert sum(count > 1 for count in inside.values()) == 13
+    assert inside["17"] == 23
+    annotations = sorted(video.place.annotation for video in videos)
+    by_substring = {
+        stem: next(path for path in annotations if name in path) for stem, name in zip(stems, short, strict=True)
+    }
+    planned = {video.place.stem: video.place.annotation for video in videos}
+    assert by_substring != planned
+    found = find("epic_tents", "egoprocel", tmp_path).of("tent")
+    assert {entry.name: entry.annotation for entry in found} == planned
+
+
+def test_egtea_folder_with_a_plus_sign_and_a_slash_in_a_name(tmp_path: Path) -> None:
+    videos = lay_out(tmp_path, SynthSettings(tasks=("egtea_gaze/Pizza",), n_videos=2, **SHORT))
+    assert all("/EGTEA_Gaze+/" in video.place.video for video in videos)
+    assert all("/" in line for video in videos for line in (tmp_path / video.place.annotation).read_text().splitlines())
+    assert len(find("egtea_gaze", "egoprocel", tmp_path).of("Pizza")) == 2

@@ -1,0 +1,109 @@
+"""Running the project's own Snakefile from a copy of the checkout, and reading what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rgwot.synthetic.layouts import task_places
+from rgwot.synthetic.settings import SynthSettings
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SMALL = "tests/small.yaml"
+# Everything that `snakemake` in a clone reads, besides the installed package.
+PARTS = ("Snakefile", "config.yaml", "workflow", "profiles", "envs", SMALL)
+
+
+@dataclass(frozen=True)
+class Said:
+    """How a command ended and everything it printed."""
+
+    returncode: int
+    text: str
+
+    @property
+    def mistake(self) -> str:
+        """The one line that tells the user's mistake, checked for being just that."""
+        lines = [line for line in self.text.splitlines() if line.startswith("rgwot: ")]
+        assert self.returncode != 0, self.text
+        assert len(lines) == 1, self.text
+        assert "Traceback" not in self.text, self.text
+        return lines[0]
+
+    @property
+    def jobs(self) -> Counter[str]:
+        """How many jobs of each rule a dry run lists; empty when there is nothing to be done."""
+        assert self.returncode == 0, self.text
+        if "Nothing to be done" in self.text:
+            return Counter()
+        table = re.search(r"^-{3,}\s+-{3,}\n(.*?)^total\s", self.text, re.DOTALL | re.MULTILINE)
+        assert table is not None, self.text
+        return Counter({rule: int(count) for rule, count in (line.split() for line in table[1].splitlines())})
+
+
+def run(command: list[str], folder: Path, timeout_s: float) -> Said:
+    """Run a command to its end, both streams in one text."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        timeout=timeout_s,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return Said(done.returncode, done.stdout)
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A copy of the parts of the repository that `snakemake` reads."""
+
+    path: Path
+
+    @classmethod
+    def copied_to(cls, path: Path) -> Checkout:
+        """Copy the workflow into a new folder."""
+        for part in PARTS:
+            source, target = REPOSITORY / part, path / part
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+        return cls(path)
+
+    def snakemake(
+        self, *targets: str, options: Sequence[str] = ("--cores", "2"), more: Sequence[str] = (), timeout_s: float = 120
+    ) -> Said:
+        """Run `snakemake` here with the small settings; configuration files in ``more`` are laid on top of them."""
+        command = [sys.executable, "-m", "snakemake", *options, "--configfile", SMALL, *more, "--", *targets]
+        return run(command, self.path, timeout_s)
+
+    def plan(self, *targets: str, more: Sequence[str] = ()) -> Said:
+        """Say which jobs would run for these targets."""
+        return self.snakemake(*targets, options=("--dry-run", "--cores", "2", "--quiet", "rules"), more=more)
+
+
+def synthesise(root: Path, *options: str, videos: int, seconds: tuple[float, float]) -> None:
+    """Write small synthetic clips through the command line."""
+    shortest, longest = map(str, seconds)
+    command = [sys.executable, "-m", "rgwot.cli", "synth", str(root), *options, "--videos", str(videos)]
+    command += ["--seconds", shortest, longest, "--settings", '{"width": 160, "height": 120}', "--jobs", "2"]
+    said = run(command, root.parent, 300)
+    assert said.returncode == 0, said.text
+
+
+def touch_egoprocel(root: Path, videos: int) -> None:
+    """Create the EgoProceL tree as empty files."""
+    for task in task_places(SynthSettings(layout="egoprocel", n_videos=videos)):
+        for place in task.places:
+            for name in (place.video, place.annotation):
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).touch()

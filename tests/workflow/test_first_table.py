@@ -1,0 +1,231 @@
+"""The paper's first table from a tree in EgoProceL's layout, and what reruns when something changes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from checkouts import REPOSITORY, Checkout
+
+from rgwot.datasets.registry import tasks_of
+from rgwot.reporting.spec import load_tables
+
+pytestmark = pytest.mark.slow
+
+TABLE = "results/tables/egoprocel.csv"
+DATASETS = ("cmu_mmac", "egtea_gaze", "meccano", "epic_tents", "pc_assembly", "pc_disassembly")
+N_TASKS = (5, 7, 1, 1, 1, 1)
+ROWS = {
+    "none": ("one_label", "uniform", "random"),
+    "raw": ("kmeans", "graphcut"),
+    "vaot": ("graphcut",),
+    "rgwot": ("graphcut",),
+}
+PROTOCOLS = ("micro_video", "macro_video", "macro_task", "strict_task")
+CELLS = list(itertools.product(PROTOCOLS, ("with", "without"), ("exact", "cnc")))
+CELL = ["protocol", "background", "label_rule"]
+# What planning may list after a change of the number of key steps: decoding and what follows.
+AFTER_DECODING = {"decode", "decode_trivial", "evaluate", "table_row", "table"}
+AFTER_FEATURES = AFTER_DECODING - {"decode_trivial"} | {"train", "embed"}
+
+
+def read(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype={"video": str, "task": str}, keep_default_na=False, na_values={"value": [""]})
+
+
+@pytest.fixture(scope="module")
+def table(egoprocel: Checkout) -> pd.DataFrame:
+    return pd.read_csv(egoprocel.path / TABLE)
+
+
+@pytest.fixture(scope="module")
+def scores(egoprocel: Checkout) -> pd.DataFrame:
+    """All score files, read without the project's own reader."""
+    return pd.concat([read(path) for path in (egoprocel.path / "results/scores").rglob("seed*.csv")])
+
+
+def test_scores_of_16_tasks_by_seven_rows(scores: pd.DataFrame) -> None:
+    runs = scores.groupby(["method", "decoder"])[["dataset", "task"]]
+    assert set(runs.groups) == {(method, decoder) for method, decoders in ROWS.items() for decoder in decoders}
+    for _, run in runs:
+        tasks = run.drop_duplicates().groupby("dataset")["task"].count()
+        assert dict(tasks) == dict(zip(DATASETS, N_TASKS, strict=True))
+    metrics = {"precision", "recall", "f1", "iou", "n_videos", "order_tau"}
+    for _, run in scores.groupby(["method", "decoder", "dataset", "task"]):
+        assert set(zip(*(run[column] for column in CELL), strict=True)) == set(CELLS)
+        assert not run.duplicated([*CELL, "metric"]).any()
+        assert metrics <= set(run["metric"])
+        shares = run.loc[run["metric"].isin(["precision", "recall", "f1", "iou"]), "value"]
+        assert shares.between(0, 1).all()
+
+
+def test_columns(table: pd.DataFrame) -> None:
+    leading = ["method", "kind", "protocol", "background", "label_rule", "n_runs", "n_videos", "degenerate", "note"]
+    cells = [f"{dataset}_{metric}{part}" for dataset in DATASETS for metric in ("f1", "iou") for part in ("", "_sd")]
+    assert list(table.columns) == [*leading, *cells]
+
+
+def test_a_dataset_is_the_mean_over_its_tasks(table: pd.DataFrame, scores: pd.DataFrame) -> None:
+    measured = table[table["kind"] == "measured"].set_index(["method", *CELL])
+    names = {
+        (row.method, row.decoder): row.label
+        for row in load_tables(REPOSITORY / "workflow/tables.yaml")["egoprocel"].rows
+    }
+    assert len(measured) == len(names) * len(CELLS)
+    expected = (
+        scores[scores["metric"].isin(["f1", "iou"])]
+        .groupby(["method", "decoder", *CELL, "dataset", "metric"])["value"]
+        .agg(["mean", "count"])
+    )
+    assert len(expected) == len(names) * len(CELLS) * len(DATASETS) * 2
+    for (method, decoder, *cell, dataset, metric), (mean, count) in expected.iterrows():
+        assert count == dict(zip(DATASETS, N_TASKS, strict=True))[dataset]
+        found = measured.loc[(names[method, decoder], *cell), f"{dataset}_{metric}"]
+        assert found == pytest.approx(mean, abs=1e-12), (method, decoder, cell, dataset, metric)
+    # One seed has no deviation.
+    assert measured[[column for column in table if column.endswith("_sd")]].isna().all(axis=None)
+    assert set(measured["n_runs"]) == {1}
+    assert set(measured["n_videos"]) == {32}
+
+
+def test_reported_rows_stand_beside_the_measured(table: pd.DataFrame) -> None:
+    reported = table[table["kind"] == "reported"].set_index("method")
+    assert reported.loc["RGWOT", "protocol"] == "micro_video"
+    assert reported.loc["OPEL", "protocol"] == "macro_video"
+    assert reported.loc["CnC", "protocol"] == "macro_task"
+    # RGWOT on CMU-MMAC as printed in the paper, here as a share.
+    assert 0 < reported.loc["RGWOT", "cmu_mmac_f1"] < 1
+    assert (
+        reported.loc["RGWOT", [f"{dataset}_{metric}" for dataset in DATASETS for metric in ("f1", "iou")]].notna().all()
+    )
+
+
+def test_printed_forms(egoprocel: Checkout) -> None:
+    for suffix in (".md", ".tex"):
+        text = (egoprocel.path / TABLE).with_suffix(suffix).read_text(encoding="utf-8")
+        assert "RGWOT" in text
+        assert "CMU-MMAC" in text
+
+
+def test_files_keep_their_contracts(egoprocel: Checkout) -> None:
+    """Every task of one dataset, from the manifest down: columns, ids, coverage in time."""
+    results = egoprocel.path / "results"
+    for facts in tasks_of("cmu_mmac"):
+        below = f"cmu_mmac/{facts.task}"
+        manifest = read(results / f"manifest/{below}.csv")
+        assert list(manifest) == [
+            "video",
+            "name",
+            "path",
+            "annotation",
+            "duration_s",
+            "fps",
+            "width",
+            "height",
+            "status",
+            "reason",
+        ]
+        assert list(manifest["status"]) == ["ok", "ok"]
+        assert (egoprocel.path / "egoprocel" / manifest["path"][0]).is_file()
+        index = read(results / f"features/{below}/index.csv")
+        assert list(index) == ["video", "status", "reason", "frames"]
+        # Sampled at 2 per second, below the duration.
+        assert list(index["frames"]) == [int(np.ceil(d * 2 - 1e-9)) for d in manifest["duration_s"]]
+        history = read(results / f"models/rgwot/{below}/seed0/history.csv")
+        assert history["step"].iloc[-1] == 6
+        for method, decoders in ROWS.items():
+            for decoder in decoders:
+                check_key_steps(results / f"keysteps/{method}/{decoder}/{below}/seed0", manifest)
+
+
+def check_key_steps(folder: Path, manifest: pd.DataFrame) -> None:
+    segments, order = read(folder / "segments.csv"), read(folder / "order.csv")
+    procedures = read(folder / "procedures.csv")
+    assert list(segments) == ["video", "scope", "start_s", "end_s", "key_step"]
+    assert list(order) == ["video", "order"]
+    assert list(procedures) == ["rank", "order", "n_videos", "share"]
+    assert json.loads((folder / "diagnostics.json").read_text(encoding="utf-8"))["K"] == 7
+    durations = dict(zip(manifest["video"], manifest["duration_s"], strict=True))
+    assert set(segments.groupby(["video", "scope"]).groups) == set(itertools.product(durations, ("task", "video")))
+    for (video, _), own in segments.groupby(["video", "scope"]):
+        assert own["start_s"].iloc[0] == 0
+        assert own["end_s"].iloc[-1] == pytest.approx(durations[video])
+        np.testing.assert_array_equal(own["end_s"].iloc[:-1], own["start_s"].iloc[1:])
+    assert segments["key_step"].between(0, 7).all()
+    assert list(procedures["rank"]) == list(range(1, len(procedures) + 1))
+    assert procedures["share"].sum() == pytest.approx(1)
+
+
+def test_the_same_again_runs_nothing(egoprocel: Checkout) -> None:
+    before = (egoprocel.path / TABLE).stat().st_mtime_ns
+    again = egoprocel.snakemake(TABLE)
+    assert again.returncode == 0
+    assert "Nothing to be done" in again.text
+    assert (egoprocel.path / TABLE).stat().st_mtime_ns == before
+
+
+def test_number_of_key_steps_reruns_decoding_and_what_follows(
+    egoprocel: Checkout, configured: Callable[[str], str]
+) -> None:
+    jobs = egoprocel.plan(TABLE, more=[configured("decode: {K: 5}")]).jobs
+    assert set(jobs) == AFTER_DECODING
+    assert jobs["decode"] + jobs["decode_trivial"] == jobs["evaluate"] == 7 * 16
+
+
+def test_learning_rate_reruns_training_and_what_follows(egoprocel: Checkout, configured: Callable[[str], str]) -> None:
+    jobs = egoprocel.plan(TABLE, more=[configured("train: {lr: 0.5}")]).jobs
+    assert set(jobs) == AFTER_FEATURES
+    # The two trained rows; raw features and trivial answers stay.
+    assert jobs["train"] == jobs["embed"] == jobs["decode"] == jobs["evaluate"] == 2 * 16
+    assert jobs["table_row"] == 2
+
+
+def test_one_dataset_alone(egoprocel: Checkout, configured: Callable[[str], str]) -> None:
+    change = configured("datasets: {meccano: {settings: {train: {lr: 0.5}}}}")
+    assert egoprocel.plan(TABLE, more=[change]).jobs["train"] == 2
+
+
+def test_how_a_job_runs_makes_no_result_outdated(egoprocel: Checkout, configured: Callable[[str], str]) -> None:
+    assert not egoprocel.plan(TABLE, more=[configured("device: auto")]).jobs
+    # The manifest is made again, because it says which videos are left out, but no feature.
+    again = egoprocel.plan(TABLE, more=[configured("on_bad_video: skip")]).jobs
+    assert set(again) <= {"manifest", "decode_trivial", "evaluate", "table_row", "table"}
+
+
+def test_caption_reruns_nothing(egoprocel: Checkout) -> None:
+    for caption in (egoprocel.path / "workflow/report").iterdir():
+        caption.write_text(caption.read_text(encoding="utf-8") + "\nMore words.\n", encoding="utf-8")
+    assert not egoprocel.plan(TABLE).jobs
+
+
+def test_drawing_option_reruns_the_figure_only(egoprocel: Checkout) -> None:
+    figure = "results/figures/segments/meccano/meccano/seed0.pdf"
+    assert egoprocel.snakemake(figure).returncode == 0
+    assert (egoprocel.path / figure).with_suffix(".png").stat().st_size > 0
+    assert not egoprocel.plan(figure).jobs
+    rules = egoprocel.path / "workflow/rules/figures.smk"
+    text = rules.read_text(encoding="utf-8")
+    assert "rgwot plot" in text
+    rules.write_text(text.replace("rgwot plot", "rgwot plot --videos 1"), encoding="utf-8")
+    assert egoprocel.plan(figure, TABLE).jobs == {"segment_bars": 1}
+    rules.write_text(text, encoding="utf-8")
+
+
+def test_label_of_a_row_reruns_tables_only(egoprocel: Checkout) -> None:
+    tables = egoprocel.path / "workflow/tables.yaml"
+    text = tables.read_text(encoding="utf-8")
+    tables.write_text(text.replace("label: One label everywhere", "label: One label"), encoding="utf-8")
+    assert set(egoprocel.plan(TABLE).jobs) <= {"table_row", "table"}
+    tables.write_text(text, encoding="utf-8")
+
+
+def test_annotation_reruns_scoring_only(egoprocel: Checkout) -> None:
+    annotation = next((egoprocel.path / "egoprocel/annotations/MECCANO").glob("*.csv"))
+    annotation.touch()
+    jobs = egoprocel.plan("results/scores/rgwot/graphcut/meccano/meccano/seed0.csv").jobs
+    assert set(jobs) == {"manifest", "evaluate"}

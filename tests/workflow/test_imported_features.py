@@ -1,0 +1,59 @@
+"""Features made elsewhere and stored frames through the real Snakefile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+from checkouts import Checkout
+from videos import write_video
+
+from rgwot.features.store import open_store
+
+CONFIGURATION = """
+datasets:
+  mine: {layout: folder, root: videos, imported: {folder: features, axes: CT, fps: 2, weights: other}}
+  stored: {layout: folder, root: stored, frames_fps: 15, settings: {features: {size: 32, weights: random}}}
+"""
+
+
+def write(root: Path) -> None:
+    rng = np.random.default_rng(0)
+    for folder in ("videos/tea", "features/tea", "stored/tea"):
+        (root / folder).mkdir(parents=True)
+    for name in ("a b", "c"):
+        write_video(root / f"videos/tea/{name}.mp4", 90)
+        np.save(root / f"features/tea/{name}.npy", rng.normal(size=(1024, 6)).astype(np.float32))
+        with h5py.File(root / f"stored/tea/{name}.h5", "w") as file:
+            file["images"] = rng.integers(0, 256, (30, 32, 32, 3), dtype=np.uint8)
+
+
+@pytest.mark.slow
+def test_both_end_in_the_feature_index(fresh: Checkout, configured: Callable[[str], str]) -> None:
+    write(fresh.path)
+    more = configured(CONFIGURATION)
+    targets = [f"results/features/{dataset}/tea/index.csv" for dataset in ("mine", "stored")]
+    # A network runs only for the frames, and an entry without the block is extracted as ever.
+    assert fresh.plan(*targets, more=[more]).jobs == {"manifest": 2, "import_features": 2, "extract": 2, "index": 2}
+    made = fresh.snakemake(*targets, more=[more])
+    assert made.returncode == 0, made.text
+    for target, frames in zip(targets, (6, 4), strict=True):
+        index = pd.read_csv(fresh.path / target)
+        assert (index.video.tolist(), index.frames.tolist()) == (["a%20b", "c"], [frames, frames])
+    attributes = open_store(fresh.path / "results/features/mine/tea/a%20b.zarr").attributes
+    assert (attributes["source"], attributes["weights"], attributes["width"]) == ("a b.npy", "other", 96)
+    assert open_store(fresh.path / "results/features/stored/tea/c.zarr").attributes["decoder"] == "h5"
+    # Other options make the stores again, and nothing else.
+    again = configured(CONFIGURATION.replace("weights: other", "weights: third"))
+    assert fresh.plan(*targets, more=[again]).jobs == {"import_features": 2, "index": 1}
+
+
+def test_a_missing_file_is_named_before_any_job_runs(fresh: Checkout, configured: Callable[[str], str]) -> None:
+    write(fresh.path)
+    (fresh.path / "features/tea/c.npy").unlink()
+    said = fresh.plan("results/features/mine/tea/index.csv", more=[configured(CONFIGURATION)])
+    assert said.mistake.startswith("rgwot: tea/c: no features; expected one file features/tea/c or features/c")

@@ -1,0 +1,108 @@
+"""A user's mistake is told in one line before any job runs; planning opens no video, so empty files do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from checkouts import Checkout
+
+TABLE = "results/tables/egoprocel.csv"
+MECCANO = "results/scores/{}/graphcut/meccano/meccano/seed0.csv"
+MISTAKES = {
+    "misspelt method key": (MECCANO.format("rgwot@alhpa=0.5"), "'alhpa'", "did you mean 'alpha'?"),
+    "misspelt dotted key": (MECCANO.format("rgwot@train.iteratons=5"), "did you mean 'train.iterations'?"),
+    "misspelt decoder key": ("results/scores/rgwot/graphcut@k=5/meccano/meccano/seed0.csv", "did you mean 'K'?"),
+    "value out of range": (MECCANO.format("rgwot@alpha=1.5"), "alpha", "1.5"),
+    "not a number": (MECCANO.format("rgwot@alpha=nan"), "alpha", "nan"),
+    "unknown method": (MECCANO.format("rgwott"), "unknown base 'rgwott'", "did you mean 'rgwot'?"),
+    "unknown decoder": ("results/scores/rgwot/graphcat/meccano/meccano/seed0.csv", "did you mean 'graphcut'?"),
+    "decoder of another method": ("results/scores/rgwot/one_label/meccano/meccano/seed0.csv", "does not go with"),
+    "key equal to the default": (
+        MECCANO.format("rgwot@alpha=0.3"),
+        f"ask for {MECCANO.format('rgwot')}",
+    ),
+    "number spelt otherwise": (MECCANO.format("rgwot@alpha=0.50"), f"ask for {MECCANO.format('rgwot@alpha=0.5')}"),
+    "known by another name": (MECCANO.format("rgwot@beta=0"), f"ask for {MECCANO.format('vaot')}"),
+    "keys out of order": (
+        "results/models/rgwot@rho=0.1,alpha=0.5/meccano/meccano/seed0/model.pt",
+        "ask for results/models/rgwot@alpha=0.5,rho=0.1/meccano/meccano/seed0/model.pt",
+    ),
+    "unknown dataset": ("results/manifest/mecano/meccano.csv", "dataset 'mecano'", "did you mean 'meccano'?"),
+    "unknown task": ("results/features/cmu_mmac/Browny/index.csv", "cmu_mmac/Browny", "did you mean 'Brownie'?"),
+    "unknown video": ("results/features/meccano/meccano/003.zarr", "003", "did you mean '0003'?"),
+    "unknown table": ("results/tables/egoprocell.csv", "did you mean 'egoprocel'?"),
+    "unknown row": ("results/tables/egoprocel/rgwt.csv", "did you mean 'rgwot'?"),
+}
+CONFIGURATIONS = {
+    "not a number": ("ot: {alpha: .nan}", "ot.alpha", "nan"),
+    "infinite": ("graphcut: {unary: .inf}", "graphcut.unary"),
+    "out of range": ("ot: {alpha: 2}", "ot.alpha", "found 2"),
+    "of another kind": ("train: {iterations: many}", "train.iterations", "'many'"),
+    "unknown key": ("trian: {lr: 1}", "'trian'", "did you mean 'train'?"),
+    "unknown key of a block": ("ot: {alhpa: 0.5}", "ot.alhpa", "did you mean 'alpha'?"),
+    "unknown key of a dataset": ("datasets: {meccano: {lay: x}}", "lay", "did you mean 'layout'?"),
+    "unknown setting of a dataset": ("datasets: {meccano: {settings: {ot: {x: 1}}}}", "datasets.meccano", "ot.x"),
+    "unknown layout": ("datasets: {meccano: {layout: egoprocell}}", "did you mean 'egoprocel'?"),
+    "a seed twice": ("seeds: [1, 1]", "seed"),
+    "no seed": ("seeds: []", "seeds"),
+}
+
+
+def test_the_tree_itself_can_be_planned(planned: Checkout) -> None:
+    jobs = planned.plan(TABLE).jobs
+    # 16 tasks of 2 videos; 7 rows, of which 2 train.
+    assert jobs["manifest"] == jobs["index"] == 16
+    assert jobs["extract"] == 32
+    assert jobs["train"] == jobs["embed"] == 2 * 16
+    assert jobs["evaluate"] == 7 * 16
+
+
+@pytest.mark.parametrize(("target", "words"), [(case[0], case[1:]) for case in MISTAKES.values()], ids=list(MISTAKES))
+def test_mistake_in_a_target(planned: Checkout, target: str, words: tuple[str, ...]) -> None:
+    told = planned.snakemake(target).mistake
+    assert all(word in told for word in words), told
+    assert not (planned.path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [(case[0], case[1:]) for case in CONFIGURATIONS.values()], ids=list(CONFIGURATIONS)
+)
+def test_mistake_in_the_configuration(
+    planned: Checkout, configured: Callable[[str], str], text: str, words: tuple[str, ...]
+) -> None:
+    told = planned.snakemake(TABLE, more=[configured(text)]).mistake
+    assert all(word in told for word in words), told
+    assert not (planned.path / "results").exists()
+
+
+def test_dataset_that_is_not_on_disk(fresh: Checkout) -> None:
+    told = fresh.snakemake(TABLE).mistake
+    assert "no folder egoprocel" in told
+    assert "expected" in told
+    assert "config.yaml" in told
+    assert not (fresh.path / "results").exists()
+
+
+def test_task_with_one_video(fresh: Checkout) -> None:
+    folder = fresh.path / "videos" / "tea"
+    folder.mkdir(parents=True)
+    (folder / "first.mp4").touch()
+    (fresh.path / "mine.yaml").write_text("datasets: {mine: {layout: folder, root: videos}}\n", encoding="utf-8")
+    target = "results/keysteps/rgwot/graphcut/mine/tea/seed0/segments.csv"
+    told = fresh.snakemake(target, more=["mine.yaml"]).mistake
+    assert "mine/tea: 1 usable video in videos; expected at least 2" in told
+
+
+def test_number_of_key_steps_of_a_dataset_nobody_registered(
+    planned: Checkout, configured: Callable[[str], str]
+) -> None:
+    for name in ("one", "two"):
+        video = planned.path / "videos" / "tea" / f"{name}.mp4"
+        video.parent.mkdir(parents=True, exist_ok=True)
+        video.touch()
+    mine = configured("datasets: {mine: {layout: folder, root: videos}}")
+    target = "results/keysteps/rgwot/graphcut@K=gt/mine/tea/seed0/segments.csv"
+    told = planned.snakemake(target, more=[mine]).mistake
+    assert "mine/tea: K=gt" in told
+    assert "give K as a number" in told

@@ -1,0 +1,94 @@
+"""Three videos of one's own without any annotation, and a broken file among them."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from checkouts import Checkout, run, synthesise
+
+pytestmark = pytest.mark.slow
+
+ROOT = "results/keysteps/rgwot/graphcut/mine/tea/seed0"
+SEGMENTS = f"{ROOT}/segments.csv"
+SCORES = "results/scores/rgwot/graphcut/mine/tea/seed0.csv"
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    checkout = Checkout.copied_to(tmp_path_factory.mktemp("own") / "checkout")
+    synthesise(checkout.path / "videos", "--settings", '{"tasks": ["tea"]}', videos=3, seconds=(4, 6))
+    for annotation in (checkout.path / "videos").rglob("*.csv"):
+        annotation.unlink()
+    for name in ("fail", "skip"):
+        text = f"on_bad_video: {name}\ndatasets: {{mine: {{layout: folder, root: videos}}}}\n"
+        (checkout.path / f"{name}.yaml").write_text(text, encoding="utf-8")
+    made = checkout.snakemake(SEGMENTS, more=["fail.yaml"], timeout_s=600)
+    assert made.returncode == 0, made.text[-4000:]
+    return checkout
+
+
+def test_key_steps_without_any_annotation(own: Checkout) -> None:
+    manifest = read(own.path / "results/manifest/mine/tea.csv")
+    assert [(row["status"], row["annotation"]) for row in manifest] == [("unscored", "")] * 3
+    segments = read(own.path / SEGMENTS)
+    for scope in ("task", "video"):
+        for row in manifest:
+            mine = [s for s in segments if (s["scope"], s["video"]) == (scope, row["video"])]
+            assert float(mine[0]["start_s"]) == 0.0
+            assert [s["end_s"] for s in mine[:-1]] == [s["start_s"] for s in mine[1:]]
+            assert float(mine[-1]["end_s"]) == pytest.approx(float(row["duration_s"]))
+    orders = read(own.path / ROOT / "order.csv")
+    assert {row["video"] for row in orders} == {row["video"] for row in manifest}
+    procedures = read(own.path / ROOT / "procedures.csv")
+    assert [int(row["rank"]) for row in procedures] == list(range(1, len(procedures) + 1))
+    assert sum(int(row["n_videos"]) for row in procedures) == 3
+    assert {row["order"] for row in procedures} == {row["order"] for row in orders}
+
+
+def test_scoring_is_refused_in_one_line(own: Checkout) -> None:
+    refused = own.snakemake(SCORES, more=["fail.yaml"])
+    assert "annot" in refused.mistake
+    assert not (own.path / SCORES).exists()
+
+
+def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (own.path / "results/features").rglob("zarr.json")}
+    broken = own.path / "videos" / "tea" / "broken.mp4"
+    broken.write_bytes(b"no video at all" * 100)
+
+    failed = own.snakemake(SEGMENTS, more=["fail.yaml"])
+    assert "broken.mp4" in failed.mistake
+
+    made = own.snakemake(SEGMENTS, more=["skip.yaml"], timeout_s=600)
+    assert made.returncode == 0, made.text[-4000:]
+    rows = {row["video"]: row for row in read(own.path / "results/manifest/mine/tea.csv")}
+    assert rows.pop("broken")["status"] == "skipped"
+    assert [row["status"] for row in rows.values()] == ["unscored"] * 3
+    skipped = [row for row in read(own.path / "results/manifest/mine/tea.csv") if row["status"] == "skipped"]
+    assert skipped[0]["reason"]
+    index = {row["video"]: row for row in read(own.path / "results/features/mine/tea/index.csv")}
+    assert index["broken"]["status"] == "skipped"
+    assert index["broken"]["reason"]
+    assert {row["video"] for row in read(own.path / SEGMENTS)} == set(rows)
+    # How a bad video is met is no property of the features of the good ones.
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_a_job_is_replayed_by_copying_its_line(own: Checkout) -> None:
+    again = own.snakemake(ROOT + "/order.csv", options=("-n", "-p", "--forcerun", "decode"), more=["fail.yaml"])
+    lines = [line for line in again.text.splitlines() if "rgwot decode" in line]
+    assert len(lines) == 1, again.text
+    command = lines[0].removeprefix("Shell command: ").strip()
+    segments = own.path / SEGMENTS
+    before = segments.read_bytes()
+    segments.unlink()
+    replayed = run(["bash", "-c", command], own.path, 120)
+    assert replayed.returncode == 0, replayed.text
+    assert segments.read_bytes() == before

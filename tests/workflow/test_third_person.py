@@ -1,0 +1,114 @@
+"""The third-person table through the real Snakefile: ProceL as released (12 tasks) and CrossTask (18 tasks)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from checkouts import Checkout, synthesise
+
+from rgwot.datasets.manifest import read_manifest, read_segments
+from rgwot.datasets.names import video_id
+from rgwot.datasets.registry import tasks_of
+from rgwot.reporting.reported import reported_rows
+from rgwot.reporting.spec import find_table, load_tables
+from rgwot.synthetic.layouts.crosstask import annotated_rows
+from rgwot.synthetic.plan import plan
+from rgwot.synthetic.settings import SynthSettings
+
+TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
+LAYOUTS = ("procel", "crosstask")
+SECONDS = 4.0
+# Two tasks of each dataset: the extra row of the list and a third naming scheme, the fewest and the most key steps.
+TRAINED = {"procel": ["perform_cpr", "change_tire"], "crosstask": ["16815", "113766"]}
+
+
+def planned(layout: str) -> SynthSettings:
+    return SynthSettings(layout=layout, n_videos=2, min_s=SECONDS, max_s=SECONDS, width=160, height=120)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A checkout beside both trees, and configurations that lead there."""
+    checkout = Checkout.copied_to(tmp_path_factory.mktemp("third_person") / "checkout")
+    for layout in LAYOUTS:
+        synthesise(checkout.path / layout, "--layout", layout, videos=2, seconds=(SECONDS, SECONDS))
+    (checkout.path / "roots.yaml").write_text("roots: {procel: procel, crosstask: crosstask}\n")
+    chosen = (f"{dataset}: {{tasks: {tasks}}}" for dataset, tasks in TRAINED.items())
+    (checkout.path / "two.yaml").write_text(f"datasets: {{{', '.join(chosen)}}}\n")
+    return checkout
+
+
+def test_the_table_holds_what_the_paper_prints() -> None:
+    table = find_table(load_tables(TABLES), "third_person")
+    assert list(table.datasets) == ["procel", "crosstask"]
+    assert table.metrics == ("precision", "recall", "f1", "iou")
+    rows = {row["method"]: row for row in reported_rows(table)}
+    assert len(rows) == 14
+    assert [rows["RGWOT"][f"procel_{metric}"] for metric in ("precision", "recall", "f1")] == [0.422, 0.467, 0.443]
+    assert [rows["OPEL"][f"crosstask_{metric}"] for metric in ("precision", "recall", "f1")] == [0.356, 0.348, 0.351]
+    assert pd.isna(rows["VAOT"]["procel_f1"])
+    assert pd.isna(rows["RGWOT"]["procel_iou"])
+    known = {method: row["protocol"] for method, row in rows.items() if row["protocol"] != "unknown"}
+    assert known == {"RGWOT": "micro_video", "VAOT": "micro_video", "OPEL": "macro_video", "CnC": "macro_task"}
+
+
+@pytest.mark.slow
+def test_the_whole_table_is_planned(checkout: Checkout) -> None:
+    jobs = checkout.plan("results/tables/third_person.csv", more=["roots.yaml"]).jobs
+    rows = len(find_table(load_tables(TABLES), "third_person").rows)
+    assert jobs["manifest"] == jobs["index"] == 12 + 18
+    assert jobs["extract"] == 2 * 30
+    assert jobs["evaluate"] == rows * 30
+
+
+@pytest.mark.slow
+def test_every_task_of_both_datasets_is_read_and_scored(checkout: Checkout) -> None:
+    row = "results/tables/third_person/one_label.csv"
+    made = checkout.snakemake(row, more=["roots.yaml"], timeout_s=600)
+    assert made.returncode == 0, made.text[-4000:]
+    for dataset in LAYOUTS:
+        videos = {(video.task, video.place.stem): video for video in plan(planned(dataset))}
+        assert {task for task, _ in videos} == {facts.task for facts in tasks_of(dataset)}
+        seen = 0
+        for task in {task for task, _ in videos}:
+            manifest = read_manifest(checkout.path / f"results/manifest/{dataset}/{task}.csv")
+            segments = read_segments(checkout.path / f"results/annotations/{dataset}/{task}.csv")
+            assert set(manifest["status"]) == {"ok"}
+            assert list(manifest["video"]) == [video_id(name) for name in manifest["name"]]
+            occurring = sorted(
+                {s.key_step for (t, _), video in videos.items() if t == task for s in video.timeline.segments}
+            )
+            for name, own in zip(manifest["name"], manifest["video"], strict=True):
+                video = videos[task, name]
+                rows = annotated_rows(video) if dataset == "crosstask" else video.timeline.segments
+                # Key steps are numbered by those that occur in the task.
+                expected = [(round(s, 3), round(e, 3), occurring.index(step) + 1) for s, e, step in rows]
+                read = segments[segments["video"] == own][["start_s", "end_s", "key_step"]]
+                found = list(read.itertuples(index=False, name=None))
+                assert sorted(found) == sorted(expected)
+                assert found == expected or dataset == "procel"
+                seen += 1
+        assert seen == len(videos)
+    table = pd.read_csv(checkout.path / row)
+    assert set(table["protocol"]) == {"micro_video", "macro_video", "macro_task", "strict_task"}
+    assert (table["n_runs"] == 30).all()
+    assert (table["n_videos"] == 60).all()
+    assert table[[f"{dataset}_{metric}" for dataset in LAYOUTS for metric in ("f1", "iou")]].notna().all(axis=None)
+
+
+@pytest.mark.slow
+def test_rgwot_is_trained_and_scored_on_two_tasks_of_each(checkout: Checkout) -> None:
+    row = "results/tables/third_person/rgwot.csv"
+    made = checkout.snakemake(row, more=["roots.yaml", "two.yaml"], timeout_s=600)
+    assert made.returncode == 0, made.text[-4000:]
+    scored = {
+        path.relative_to(checkout.path).parts[4:6] for path in checkout.path.glob("results/scores/rgwot/**/seed0.csv")
+    }
+    assert scored == {(dataset, task) for dataset, tasks in TRAINED.items() for task in tasks}
+    index = pd.read_csv(checkout.path / "results/features/procel/perform_cpr/index.csv")
+    assert list(index["video"]) == ["cpr_0040", "cpr_0042"]
+    assert set(index["status"]) == {"ok"}
+    table = pd.read_csv(checkout.path / row)
+    assert table[[f"{dataset}_f1" for dataset in LAYOUTS]].notna().all(axis=None)
