@@ -17,7 +17,9 @@ include: "workflow/rules/common.smk"
 
 
 # The typed configuration has refused what is wrong, in one line; the schema guards against drift between the two.
-validate(CATALOGUE.config.model_dump(by_alias=True, mode="json"), "workflow/schemas/config.schema.json", set_default=False)
+validate(
+    CATALOGUE.config.model_dump(by_alias=True, mode="json"), "workflow/schemas/config.schema.json", set_default=False
+)
 
 
 wildcard_constraints:

@@ -276,6 +276,19 @@ class Catalogue:
             settings["decode"]["K"] = annotated + (K == "gt+1")
         return json.dumps({block: settings[block] for block in blocks}, sort_keys=True)
 
+    def table_content(self, table: str, row: str | None = None) -> str:
+        """Return what a table or one of its rows is made from, as JSON: a change of it makes the file outdated."""
+        spec = self.table(table)
+        if row is None:
+            return spec.model_dump_json(exclude={"reported": {"file"}})
+        one = spec.row(row)
+        return json.dumps({"datasets": list(spec.datasets), "metrics": spec.metrics, "row": [one.method, one.decoder]})
+
+    def reported_files(self, table: str) -> list[str]:
+        """Return the file with the reported numbers of a table, where it has one."""
+        reported = self.table(table).reported
+        return [str(reported.file)] if reported else []
+
     def score_files(self, table: str, row: str | None = None) -> list[str]:
         """Return the score files behind a table, or behind one of its rows."""
         spec = self.table(table)

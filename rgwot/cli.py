@@ -507,7 +507,11 @@ def yardsticks(output: Path, index: Path, manifest: Path, annotations: Path, set
 @click.argument("inputs", type=Folder, nargs=-1, required=True)
 @click.option("--tables", required=True, type=Folder, help="The file that defines all tables (workflow/tables.yaml).")
 @click.option("--row", help="Make this row alone, from score files. Left out: join rows into the table.")
-def table(output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None) -> None:
+@click.option("--method", help="With --row: method id as the score files spell it. Default: as the table does.")
+@click.option("--decoder", help="With --row: decoder id as the score files spell it. Default: as the table does.")
+def table(
+    output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None, method: str | None, decoder: str | None
+) -> None:
     """Make OUTPUT (CSV) from score files (--row) or from rows, and the Markdown and LaTeX forms beside it."""
     from rgwot.reporting.render import render_table
     from rgwot.reporting.spec import find_table, load_tables
@@ -516,6 +520,8 @@ def table(output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None)
     loaded = load_tables(tables)
     spec = find_table(loaded, output.parent.name if row else output.stem)
     if row:
+        spelling = {key: value for key, value in {"method": method, "decoder": decoder}.items() if value}
+        spec = spec.model_copy(update={"rows": (spec.row(row).model_copy(update=spelling),)})
         make_row(spec, row, inputs, output)
     else:
         join_rows(spec, inputs, output)

@@ -96,6 +96,9 @@ class CidmSettings(Block):
     weight: Literal["relative_time", "none"] = Field(
         "relative_time", description="weight of far pairs: ((t_i - t_j) / L)^2 + 1, or 1"
     )
+    positives: Literal["plain", "weighted"] = Field(
+        "plain", description="near pairs: d (public code), or d divided by the weight (paper)"
+    )
     reduction: Literal["mean", "sum"] = Field("mean", description="mean over rows, as the alignment loss, or sum")
 
 
@@ -164,6 +167,10 @@ class DecodeSettings(Block):
     m: Annotated[float, Field(gt=1)] | Literal["auto"] = Field(
         "auto", description="fuzzifier; auto: 2 where the leading direction eigenvalue allows it, else less"
     )
+    start: Literal["far_apart", "random"] = Field(
+        "far_apart", description="fuzzy C-means starts from samples far apart, or from random memberships (public code)"
+    )
+    restarts: Count = Field(4, description="starts of fuzzy C-means, of which the best is kept; public code: 1")
     max_iterations: Count = Field(150, description="fuzzy C-means iterations at most; public code")
     tolerance: Positive = Field(1e-5, description="change of the memberships that ends fuzzy C-means; public code")
 

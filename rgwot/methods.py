@@ -46,6 +46,8 @@ FAMILIES: Mapping[str, Family] = {
                 "cidm.reduction": "sum",
                 "encoder.batch_norm": "per_video",
                 "decode.m": 2.0,
+                "decode.start": "random",
+                "decode.restarts": 1,
                 "graphcut.metric": "linear",
                 "graphcut.unary": 0.2,
                 "graphcut.unary_per": "sample",
@@ -61,7 +63,7 @@ FAMILIES: Mapping[str, Family] = {
         Family("none", "no features at all, for the trivial answers", trained=False),
     )
 }
-_CMEANS = ("decode.K", "decode.m", "decode.max_iterations", "decode.tolerance")
+_CMEANS = ("decode.K", "decode.m", "decode.start", "decode.restarts", "decode.max_iterations", "decode.tolerance")
 _GRAPHCUT = (
     "graphcut.unary",
     "graphcut.unary_per",

@@ -178,9 +178,7 @@ def camera(dataset: str, view: str | None) -> str | None:
     views = next((row.views for row in tasks_of(dataset)), {})
     if not views:
         if view is not None:
-            raise RgwotError(
-                f"dataset {dataset!r}: view {view!r}; expected none, its takes have one camera; remove it"
-            )
+            raise RgwotError(f"dataset {dataset!r}: view {view!r}; expected none, its takes have one camera; remove it")
         return None
     if view is None:
         return next(iter(views.values()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,7 @@ def fuzzy_cmeans(
     max_iterations: int = 150,
     tolerance: float = 1e-5,
     restarts: int = 4,
+    start: Literal["far_apart", "random"] = "far_apart",
     initial: NDArray[Any] | None = None,
 ) -> FuzzyCMeans:
     """Minimise J(U, C) = sum_t sum_k u_tk^m |x_t - c_k|^2 subject to sum_k u_tk = 1.
@@ -78,6 +79,9 @@ def fuzzy_cmeans(
     restarts
         Starts; the one with the smallest J is kept. Four, because below m = 2 the objective has the local
         minima of k-means, and a seed should not decide the score; each start costs what one run costs.
+    start
+        ``far_apart``: each start takes K samples far apart (k-means++) as centres. ``random``: random normalised
+        memberships, as in the public code (methods 5.1).
     initial
         Memberships (T, K) to start from, once; replaces the restarts.
 
@@ -92,9 +96,7 @@ def fuzzy_cmeans(
 
     Notes
     -----
-    Each start takes K samples far apart (k-means++) as centres. The public code starts from random normalised
-    memberships instead (methods 5.1); their weighted means all lie within about spread/sqrt(T) of the overall
-    mean, that is, in the collapsed state, which they cannot leave where it attracts (m above 1/(1 - 2
+    The weighted means of random memberships all lie within about spread/sqrt(T) of the overall mean, that is, in the collapsed state, which they cannot leave where it attracts (m above 1/(1 - 2
     lambda_1)) however good another partition may be. Started far apart, seven tight clusters are found even
     at m = 2, where random memberships collapse; loose ones collapse from any start, which is what ``auto`` is
     for.
@@ -113,6 +115,9 @@ def fuzzy_cmeans(
     floor = _rounding(offsets)
     if initial is not None:
         starts = iter([np.asarray(initial, dtype=offsets.dtype)])
+    elif start == "random":
+        drawn = (generator.random((len(offsets), K)).astype(offsets.dtype) for _ in range(restarts))
+        starts = (u / u.sum(axis=1, keepdims=True) for u in drawn)
     else:
         far_apart = (_far_apart(offsets, K, generator, floor) for _ in range(restarts))
         starts = (memberships(offsets, centres, m, floor) for centres in far_apart)

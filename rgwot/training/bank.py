@@ -144,7 +144,9 @@ class FeatureBank:
         for start in range(0, len(target), BLOCK):
             block = function(self._maps[start : start + BLOCK])
             if block.dtype != torch.bfloat16 or block.shape != target[start : start + BLOCK].shape:
-                raise ValueError(f"found {tuple(block.shape)} {block.dtype}; expected the shape of the maps in bfloat16")
+                raise ValueError(
+                    f"found {tuple(block.shape)} {block.dtype}; expected the shape of the maps in bfloat16"
+                )
             target[start : start + BLOCK] = block
         self._maps = target
 

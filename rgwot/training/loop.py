@@ -61,6 +61,7 @@ def objective(batch: PairBatch, settings: Settings) -> Terms:
         duration=torch.cat([batch.x_lengths, batch.y_lengths]),
         distance=cidm.distance,
         weight=cidm.weight,
+        positives=cidm.positives,
         reduction=cidm.reduction,
     )
     contrast = contrast.view(2, -1).sum(0)

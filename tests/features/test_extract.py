@@ -258,7 +258,15 @@ def test_truncated_videos(tmp_path: Path, backbone: Backbone) -> None:
 
 
 def manifest(folder: Path, **row: str) -> Path:
-    columns = {"video": "007", "name": "007", "path": "a.mp4", "annotation": "", "fps": "30", "status": "ok", "reason": ""}
+    columns = {
+        "video": "007",
+        "name": "007",
+        "path": "a.mp4",
+        "annotation": "",
+        "fps": "30",
+        "status": "ok",
+        "reason": "",
+    }
     path = folder / "manifest.csv"
     pd.DataFrame([{**columns, **row}]).to_csv(path, index=False)
     return path

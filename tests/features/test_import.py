@@ -219,7 +219,7 @@ def test_bad_files_are_refused_in_one_line(
     elif name == "objects.npz":
         np.savez(path, feats=objects)
     elif name == "objects.pt":
-        path.write_bytes(pickle.dumps(Bomb()))
+        path.write_bytes(pickle.dumps(Bomb(), protocol=2))
     elif name == "list.pt":
         torch.save([1, 2], path)
     elif name == "frames.npy":

@@ -185,3 +185,13 @@ def test_wrong_arguments_are_refused() -> None:
         fuzzy_cmeans(np.array([[np.nan], [1.0]]), 2, 2.0, generator)
     with pytest.raises(ValueError, match=r"expected \(3, 2\)"):
         fuzzy_cmeans(np.eye(3), 2, 2.0, generator, initial=np.ones((3, 3)))
+
+
+def test_random_memberships_collapse_where_samples_far_apart_do_not() -> None:
+    """Seven tight clusters in random directions at m = 2: methods 5.1, and why the start is a setting."""
+    rng = np.random.default_rng(0)
+    directions = rng.normal(size=(7, 128))
+    x = np.repeat(directions / np.linalg.norm(directions, axis=1, keepdims=True), 40, axis=0)
+    x = x + 0.001 * rng.normal(size=x.shape)
+    assert fuzzy_cmeans(x, 7, 2.0, np.random.default_rng(1), restarts=1, start="random").collapsed
+    assert fuzzy_cmeans(x, 7, 2.0, np.random.default_rng(1), restarts=1, start="far_apart").distinct_centres == 7

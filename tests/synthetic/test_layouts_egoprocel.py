@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rgwot.catalogue import Catalogue
 from rgwot.datasets.finding import find, layout_module, read_options
 from rgwot.datasets.registry import facts
 from rgwot.synthetic.layouts import VideoPlan
@@ -14,6 +15,7 @@ from rgwot.synthetic.layouts.egoprocel import UNLISTED_CAMERA
 from rgwot.synthetic.plan import plan, side_files
 from rgwot.synthetic.settings import SynthSettings
 
+TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
 SHORT = {"layout": "egoprocel", "min_s": 4.0, "max_s": 6.0, "seed": 5}
 CAMERAS = {"ego": "7150991", "back": "6510211", "top": "7151020", "right": "7151062", "left": "8421130"}
 
@@ -114,3 +116,16 @@ def test_egtea_folder_with_a_plus_sign_and_a_slash_in_a_name(tmp_path: Path) -> 
     assert all("/EGTEA_Gaze+/" in video.place.video for video in videos)
     assert all("/" in line for video in videos for line in (tmp_path / video.place.annotation).read_text().splitlines())
     assert len(find("egtea_gaze", "egoprocel", tmp_path).of("Pizza")) == 2
+
+
+def test_a_written_dataset_takes_one_view_and_the_key_steps_of_its_task() -> None:
+    root = "results/synthetic/cmu_mmac"
+    synth = {"layout": "egoprocel", "tasks": ["cmu_mmac/Eggs"], "n_videos": 3, "cameras": 5}
+    for view, camera in CAMERAS.items():
+        entry = {"layout": "egoprocel", "root": root, "view": view, "synth": synth}
+        catalogue = Catalogue({"datasets": {"cmu_mmac": entry}}, TABLES)
+        assert catalogue.tasks("cmu_mmac") == ("Eggs",)
+        videos = list(catalogue.videos("cmu_mmac", "Eggs"))
+        assert len(videos) == 3
+        assert all(f"_{camera}-" in video for video in videos)
+        assert catalogue.key_steps("cmu_mmac", "Eggs") == 8

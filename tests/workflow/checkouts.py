@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rgwot.synthetic.layouts import task_places
 from rgwot.synthetic.settings import SynthSettings
@@ -91,11 +93,10 @@ class Checkout:
         return self.snakemake(*targets, options=("--dry-run", "--cores", "2", "--quiet", "rules"), more=more)
 
 
-def synthesise(root: Path, *options: str, videos: int, seconds: tuple[float, float]) -> None:
-    """Write small synthetic clips through the command line."""
-    shortest, longest = map(str, seconds)
-    command = [sys.executable, "-m", "rgwot.cli", "synth", str(root), *options, "--videos", str(videos)]
-    command += ["--seconds", shortest, longest, "--settings", '{"width": 160, "height": 120}', "--jobs", "2"]
+def synthesise(root: Path, **settings: Any) -> None:
+    """Write small synthetic clips of 4 to 6 s through the command line."""
+    small = {"width": 160, "height": 120, "min_s": 4, "max_s": 6, **settings}
+    command = [sys.executable, "-m", "rgwot.cli", "synth", str(root), "--settings", json.dumps(small), "--jobs", "2"]
     said = run(command, root.parent, 300)
     assert said.returncode == 0, said.text
 

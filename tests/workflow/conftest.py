@@ -13,7 +13,7 @@ from checkouts import Checkout, synthesise, touch_egoprocel
 def egoprocel(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A checkout beside the whole EgoProceL tree in synthetic clips, with its first table made."""
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("egoprocel") / "checkout")
-    synthesise(checkout.path / "egoprocel", "--layout", "egoprocel", videos=2, seconds=(4, 6))
+    synthesise(checkout.path / "egoprocel", layout="egoprocel", n_videos=2)
     made = checkout.snakemake("results/tables/egoprocel.csv", timeout_s=1500)
     assert made.returncode == 0, made.text[-4000:]
     return checkout

@@ -23,7 +23,7 @@ def read(path: Path) -> list[dict[str, str]]:
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("own") / "checkout")
-    synthesise(checkout.path / "videos", "--settings", '{"tasks": ["tea"]}', videos=3, seconds=(4, 6))
+    synthesise(checkout.path / "videos", tasks=["tea"], n_videos=3)
     for annotation in (checkout.path / "videos").rglob("*.csv"):
         annotation.unlink()
     for name in ("fail", "skip"):

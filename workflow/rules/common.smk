@@ -102,6 +102,31 @@ def table_rows(wildcards):
     return [f"results/tables/{wildcards.table}/{row.id}.csv" for row in CATALOGUE.table(wildcards.table).rows]
 
 
+@plainly
+def row_spelling(wildcards):
+    """The options that tell method and decoder of a row as score files spell them."""
+    row = CATALOGUE.table(wildcards.table).row(wildcards.row)
+    return f"--method {row.method} --decoder {row.decoder}"
+
+
+@plainly
+def row_content(wildcards):
+    """What a row is made from; tracked, so that an edited tables.yaml renews what it changes."""
+    return CATALOGUE.table_content(wildcards.table, wildcards.row)
+
+
+@plainly
+def table_content(wildcards):
+    """What a table is made from, labels and notes included."""
+    return CATALOGUE.table_content(wildcards.table)
+
+
+@plainly
+def reported_files(wildcards):
+    """The reported numbers of a table."""
+    return CATALOGUE.reported_files(wildcards.table)
+
+
 def settings_of(*blocks):
     """A params function: the named blocks of the resolved settings as JSON, and nothing a stage does not read."""
 

@@ -18,16 +18,19 @@ rule table_row:
         mem_mb=by_attempt(1000),
         runtime="30m",
     params:
-        tables=str(TABLES),
+        tables=untracked(str(TABLES)),
+        spelling=row_spelling,
+        content=row_content,
     message:
         "table: row {wildcards.row} of {wildcards.table}"
     shell:
-        "rgwot table --tables {params.tables:q} --row {wildcards.row} {output.csv:q} {input:q} 2> {log:q}"
+        "rgwot table --tables {params.tables:q} --row {wildcards.row} {params.spelling} {output.csv:q} {input:q} 2> {log:q}"
 
 
 rule table:
     input:
-        table_rows,
+        rows=table_rows,
+        reported=reported_files,
     output:
         csv=report(
             "results/tables/{table}.csv",
@@ -47,8 +50,9 @@ rule table:
         mem_mb=by_attempt(1000),
         runtime="30m",
     params:
-        tables=str(TABLES),
+        tables=untracked(str(TABLES)),
+        content=table_content,
     message:
         "table: {wildcards.table}"
     shell:
-        "rgwot table --tables {params.tables:q} {output.csv:q} {input:q} 2> {log:q}"
+        "rgwot table --tables {params.tables:q} {output.csv:q} {input.rows:q} 2> {log:q}"
