@@ -215,6 +215,20 @@ class Catalogue:
         entry = videos[video]
         return str(self.root(dataset) if entry is None else self.root(dataset) / entry.path)
 
+    def video_path(self, dataset: str, task: str, video: str) -> str:
+        """Return the path of one video, there already or yet to be written."""
+        written = self._written(dataset)
+        if written is None:
+            return self.video_file(dataset, task, video)
+        self.video_file(dataset, task, video)
+        places = {video_id(place.stem): place.video for place in written[task].places}
+        return str(self.root(dataset) / places[video])
+
+    def frames_fps(self, dataset: str) -> str:
+        """Return the rate of stored frames as far as the configuration tells it, else nothing."""
+        rate = self.config.dataset(dataset).frames_fps
+        return "" if rate in (None, "file") else str(rate)
+
     def datasets_imported(self) -> list[str]:
         """Return the datasets whose features are made elsewhere."""
         return sorted(name for name, entry in self.config.datasets.items() if entry.imported is not None)

@@ -257,36 +257,52 @@ def manifest(output: Path, dataset: str, task: str, options: str, annotations: P
     write_manifest(dataset, task, output_csv=output, annotations_csv=annotations, **told)
 
 
+def bad_video_options(function: F) -> F:
+    """Add ``--on-bad-video`` and ``--frames-fps``."""
+    function = click.option(
+        "--on-bad-video",
+        default="fail",
+        show_default=True,
+        type=click.Choice(["fail", "skip"]),
+        help="fail ends with the reason; skip writes a store without frames, or with those that decode.",
+    )(function)
+    return click.option(
+        "--frames-fps", metavar="RATE", help="Rate of frames stored as .h5 whose file states none, like 30000/1001."
+    )(function)
+
+
+def read_rate(text: str | None, option: str) -> Any:
+    """Parse a rate such as 30000/1001."""
+    from rgwot.rates import parse_rate
+
+    try:
+        return None if text is None else parse_rate(text)
+    except ValueError as error:
+        raise RgwotError(f"{option}: {error}") from None
+
+
 @cli.command()
 @click.argument("output", type=Folder)
-@click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
-@click.option("--root", required=True, type=Folder, help="Root of the dataset; paths of the manifest start there.")
-@click.option("--video", required=True, help="Video id of the manifest.")
-@click.option(
-    "--on-bad-video",
-    default="fail",
-    type=click.Choice(["fail", "skip"]),
-    help="skip writes an empty store instead.",
-)
+@click.option("--source", required=True, type=Folder, help="The video file.")
+@bad_video_options
 @settings_option
 @threads_option
 @device_option
 def extract(
     output: Path,
-    manifest: Path,
-    root: Path,
-    video: str,
+    source: Path,
     on_bad_video: Literal["fail", "skip"],
+    frames_fps: str | None,
     settings: str,
     threads: int,
     device: str,
 ) -> None:
     """Decode a video, run the frozen backbone, write the features into OUTPUT (Zarr)."""
-    from rgwot.features.extract import extract_video
+    from rgwot.features.extract import extract as run
 
-    extract_video(
-        manifest, root, video, output, read_settings(settings).features,
-        on_bad_video=on_bad_video, threads=threads, device=device,
+    run(
+        source, output, read_settings(settings).features,
+        on_bad_video=on_bad_video, threads=threads, device=device, frames_fps=read_rate(frames_fps, "--frames-fps"),
     )  # fmt: skip
 
 
@@ -302,10 +318,10 @@ def extract(
 @click.option("--fps", required=True, metavar="RATE", help="Features per second, like 30 or 30000/1001.")
 @click.option("--key", help="Array inside the file, where it holds several.")
 @click.option("--start-s", default=0.0, show_default=True, help="Time of the first feature, seconds.")
-@click.option("--duration", type=float, help="Length of the video, seconds. Or --manifest and --video.")
+@click.option("--duration", type=float, help="Length of the video, seconds. Or --footage.")
 @click.option("--native-fps", metavar="RATE", help="Frame rate of the video, beside --duration. Default: as --fps.")
-@click.option("--manifest", type=Folder, help="Manifest that knows the video.")
-@click.option("--video", help="Video id of the manifest.")
+@click.option("--footage", type=Folder, help="The video file, which knows its length and rate.")
+@bad_video_options
 @click.option(
     "--on-mismatch",
     default="error",
@@ -321,8 +337,9 @@ def import_features(
     source: Path,
     duration: float | None,
     native_fps: str | None,
-    manifest: Path | None,
-    video: str | None,
+    footage: Path | None,
+    on_bad_video: Literal["fail", "skip"],
+    frames_fps: str | None,
     **told: Any,
 ) -> None:
     r"""Turn features made elsewhere into OUTPUT (Zarr), as `extract` writes it.
@@ -345,22 +362,18 @@ def import_features(
     from rgwot.features.import_settings import ImportSettings
     from rgwot.features.importing import Footage, import_video
     from rgwot.features.importing import import_features as run
-    from rgwot.rates import parse_rate
 
     try:
         settings = ImportSettings.model_validate(told)
     except ValidationError as error:
         raise RgwotError(f"import-features: {describe(error)}") from None
-    if manifest is not None and video is not None and duration is None and native_fps is None:
-        import_video(manifest, video, source, output, settings)
-    elif duration is not None and manifest is None and video is None:
-        try:
-            rate = parse_rate(native_fps or settings.fps)
-        except ValueError as error:
-            raise RgwotError(f"--native-fps: {error}") from None
-        run(source, output, settings, Footage(duration, rate))
+    if footage is not None and duration is None and native_fps is None:
+        rate = read_rate(frames_fps, "--frames-fps")
+        import_video(footage, source, output, settings, on_bad_video=on_bad_video, frames_fps=rate)
+    elif duration is not None and footage is None:
+        run(source, output, settings, Footage(duration, read_rate(native_fps or str(settings.fps), "--native-fps")))
     else:
-        raise RgwotError("import-features: expected either --duration, or --manifest and --video; give one of them")
+        raise RgwotError("import-features: expected either --duration or --footage; give one of them")
 
 
 @cli.command()

@@ -1,8 +1,8 @@
 """What each named method and decoder is, as data.
 
 A method is a family of settings: what it changes against the defaults of `rgwot.config`. Its alignment loss is
-looked up by name in `rgwot.losses.alignments`, a decoder's function in `rgwot.keysteps`; a new one is a file there and a
-line here.
+looked up by name in `rgwot.losses.alignments`, a decoder's function in `rgwot.keysteps`; a new one is a file there and
+a line here.
 """
 
 from __future__ import annotations

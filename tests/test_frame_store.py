@@ -18,7 +18,7 @@ from rgwot.config import FeatureSettings, load_config
 from rgwot.datasets.finding import LAYOUTS, find, layout_module
 from rgwot.datasets.manifest import read_manifest, write_manifest
 from rgwot.errors import RgwotError
-from rgwot.features.extract import extract_video
+from rgwot.features.extract import extract
 from rgwot.features.store import open_store
 from rgwot.video import VideoError, probe, read_frames, sample_times
 
@@ -197,7 +197,7 @@ def test_from_the_configuration_to_features(tmp_path: Path) -> None:
     assert (row.path, row.fps, row.width, row.height, row.status) == ("tea/a.h5", NTSC, 64, 64, "unscored")
     assert row.duration_s == pytest.approx(float(60 / NTSC), abs=1e-12)
     settings = FeatureSettings(fps=2, size=32, weights="random")
-    extract_video(manifest, tmp_path / "root", "a", tmp_path / "a.zarr", settings, device="cpu")
+    extract(tmp_path / "root/tea/a.h5", tmp_path / "a.zarr", settings, device="cpu", frames_fps=row.fps)
     features = open_store(tmp_path / "a.zarr")
     assert (features.attributes["decoder"], features.attributes["decoder_version"]) == ("h5", h5py.__version__)
     assert (features.status, features.native_fps, features.time_s.tolist()) == ("ok", NTSC, [0.0, 0.5, 1.0, 1.5, 2.0])

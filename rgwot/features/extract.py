@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 import torch
 
 from rgwot import __version__
-from rgwot.errors import RgwotError, nearest
+from rgwot.errors import RgwotError
 from rgwot.features import backbone as network
 from rgwot.features.backbone import Backbone, load_backbone, map_size, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
@@ -42,52 +41,6 @@ def identity(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]:
     }
 
 
-def extract_video(
-    manifest: str | os.PathLike[str],
-    root: str | os.PathLike[str],
-    video: str,
-    output: str | os.PathLike[str],
-    settings: FeatureSettings,
-    *,
-    on_bad_video: Literal["fail", "skip"] = "fail",
-    threads: int = 1,
-    device: str = "auto",
-) -> None:
-    """Write the feature store of one row of a manifest; see `extract`.
-
-    Parameters
-    ----------
-    manifest
-        CSV with the columns ``video,path,fps,status,reason`` and more. One marked ``skipped`` is not opened.
-    root
-        The folder that ``path`` is relative to.
-    video
-        Id of the row.
-    output, settings, on_bad_video, threads, device
-        See `extract`.
-
-    Raises
-    ------
-    RgwotError
-        When the manifest has no such video, and whenever `extract` does.
-    """
-    table = pd.read_csv(manifest, dtype=str, keep_default_na=False)
-    rows = table[table["video"] == video]
-    if rows.empty:
-        raise RgwotError(f"{manifest}: no video {video!r}; {nearest(video, table['video'])}")
-    row = rows.iloc[0]
-    extract(
-        Path(root) / row["path"],
-        output,
-        settings,
-        on_bad_video=on_bad_video,
-        threads=threads,
-        device=device,
-        frames_fps=Fraction(row["fps"]) if row["fps"] else None,
-        skip_reason=row["reason"] if row["status"] == "skipped" else None,
-    )
-
-
 def extract(
     video: str | os.PathLike[str],
     output: str | os.PathLike[str],
@@ -97,7 +50,6 @@ def extract(
     threads: int = 1,
     device: str = "auto",
     frames_fps: Fraction | None = None,
-    skip_reason: str | None = None,
     backbone: Backbone | None = None,
 ) -> None:
     """Write the feature store of one video.
@@ -119,8 +71,6 @@ def extract(
         ``cpu``, ``cuda`` or ``auto``: a GPU when there is one.
     frames_fps
         Frames per second of stored frames whose file states none.
-    skip_reason
-        When given, the video is not opened and a skipped store with this reason is written.
     backbone
         A network loaded before, for many videos in one process; default: loaded from the settings.
 
@@ -137,9 +87,6 @@ def extract(
     if backbone is None:
         backbone = load_backbone(settings.weights, settings.seed, settings.precision)
     attributes = _described(settings, weights_digest(backbone))
-    if skip_reason is not None:
-        _write_skipped(video, output, settings, attributes, skip_reason)
-        return
     try:
         info = probe(video, frames_fps)
         facts = {**attributes, **source_facts(video)}

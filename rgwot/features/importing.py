@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
 from rgwot import __version__
-from rgwot.errors import RgwotError, nearest
+from rgwot.errors import RgwotError
 from rgwot.evaluation.labels import frame_times
 from rgwot.features.import_settings import IMPORTED, ImportSettings
 from rgwot.features.sources import DAMAGE, ArraySource, open_array
@@ -51,41 +51,42 @@ class Footage:
 
 
 def import_video(
-    manifest: str | os.PathLike[str],
-    video: str,
+    video: str | os.PathLike[str],
     source: str | os.PathLike[str],
     output: str | os.PathLike[str],
     settings: ImportSettings,
+    *,
+    on_bad_video: Literal["fail", "skip"] = "fail",
+    frames_fps: Fraction | None = None,
 ) -> None:
-    """Write the feature store of one row of a manifest; see `import_features`.
+    """Write the feature store of a video that is at hand; see `import_features`.
 
     Parameters
     ----------
-    manifest
-        Manifest of the task. A video marked ``skipped`` gets a store without frames.
     video
-        Id of the row.
+        The video file, for its length, rate and size; not decoded.
     source, output, settings
         See `import_features`.
+    on_bad_video
+        What to do with a video that cannot be opened: ``fail``, or ``skip``, which writes a store without frames.
+    frames_fps
+        Frames per second of stored frames whose file states none.
 
     Raises
     ------
     RgwotError
-        When the manifest has no such video, and whenever `import_features` does.
+        When the video cannot be opened and is not to be skipped, and whenever `import_features` does.
     """
-    from rgwot.datasets.manifest import read_manifest
+    from rgwot.video import VideoError, probe
 
-    table = read_manifest(Path(manifest))
-    rows = table[table["video"] == video]
-    if rows.empty:
-        raise RgwotError(f"{manifest}: no video {video!r}; {nearest(video, table['video'])}")
-    row = rows.iloc[0]
-    if row["status"] == "skipped":
-        _write(Path(source), Path(output), settings, None, row["reason"])
+    try:
+        info = probe(Path(video), frames_fps)
+    except VideoError as error:
+        if on_bad_video == "fail":
+            raise
+        _write(Path(source), Path(output), settings, None, error.reason)
         return
-    import_features(
-        source, output, settings, Footage(row["duration_s"], row["fps"], int(row["width"]), int(row["height"]))
-    )
+    import_features(source, output, settings, Footage(info.duration_s, info.fps, info.width, info.height))
 
 
 def import_features(

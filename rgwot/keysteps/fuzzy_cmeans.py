@@ -96,10 +96,10 @@ def fuzzy_cmeans(
 
     Notes
     -----
-    The weighted means of random memberships all lie within about spread/sqrt(T) of the overall mean, that is, in the collapsed state, which they cannot leave where it attracts (m above 1/(1 - 2
-    lambda_1)) however good another partition may be. Started far apart, seven tight clusters are found even
-    at m = 2, where random memberships collapse; loose ones collapse from any start, which is what ``auto`` is
-    for.
+    The weighted means of random memberships all lie within about spread/sqrt(T) of the overall mean, that is, in
+    the collapsed state, which they cannot leave where it attracts (m above 1/(1 - 2 lambda_1)) however good another
+    partition may be. Started far apart, seven tight clusters are found even at m = 2, where random memberships
+    collapse; loose ones collapse from any start, which is what ``auto`` is for.
     """
     if K < 1 or restarts < 1 or max_iterations < 1:
         raise ValueError(

@@ -10,7 +10,6 @@ import pandas as pd
 
 from rgwot.errors import RgwotError
 
-
 YARDSTICKS = {
     "kmeans_f1": "k-means on average-pooled features, not normalised: strict F1 without background",
     "probe_accuracy": "supervised probe, leave one video out: accuracy on key-step frames",

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from videos import truncate, write_audio, write_video
@@ -21,7 +20,7 @@ from rgwot.errors import RgwotError
 from rgwot.features import chunks
 from rgwot.features.backbone import Backbone, load_backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
-from rgwot.features.extract import extract, extract_video, identity
+from rgwot.features.extract import extract, identity
 from rgwot.features.store import SHARD, StoreWriter, open_store
 from rgwot.video import VideoError, read_frames, sample_times
 
@@ -255,35 +254,6 @@ def test_truncated_videos(tmp_path: Path, backbone: Backbone) -> None:
     assert store.status == "ok"
     assert 120 <= len(store) < 150
     assert np.array_equal(store.time_s, np.arange(len(store)) / 30)
-
-
-def manifest(folder: Path, **row: str) -> Path:
-    columns = {
-        "video": "007",
-        "name": "007",
-        "path": "a.mp4",
-        "annotation": "",
-        "fps": "30",
-        "status": "ok",
-        "reason": "",
-    }
-    path = folder / "manifest.csv"
-    pd.DataFrame([{**columns, **row}]).to_csv(path, index=False)
-    return path
-
-
-def test_a_row_of_the_manifest(video: Path, whole: Path, tmp_path: Path) -> None:
-    extract_video(manifest(tmp_path), video.parent, "007", tmp_path / "007.zarr", SETTINGS)
-    assert files(tmp_path / "007.zarr") == files(whole)
-    with pytest.raises(RgwotError, match="no video '008'; did you mean '007'"):
-        extract_video(manifest(tmp_path), video.parent, "008", tmp_path / "008.zarr", SETTINGS)
-
-
-def test_a_video_the_manifest_skips_is_not_opened(tmp_path: Path) -> None:
-    table = manifest(tmp_path, path="nowhere.mp4", status="skipped", reason="no such file")
-    extract_video(table, tmp_path, "007", tmp_path / "007.zarr", SETTINGS)
-    store = open_store(tmp_path / "007.zarr")
-    assert (len(store), store.status, store.reason) == (0, "skipped", "no such file")
 
 
 def test_a_missing_device_is_told(video: Path, tmp_path: Path, backbone: Backbone) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import h5py
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 import zarr
+from videos import write_video
 
 from rgwot.catalogue import Catalogue
 from rgwot.config import load_config
@@ -24,6 +24,7 @@ from rgwot.features.import_settings import ImportSettings
 from rgwot.features.importing import Footage, import_features, import_video
 from rgwot.features.index import write_index
 from rgwot.features.store import open_store
+from rgwot.video import probe
 
 ROOT = Path(__file__).parents[2]
 NTSC = Fraction(30000, 1001)
@@ -303,29 +304,28 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, suffix: str) -> None
     assert growth_mib < 60
 
 
-# --- by way of a manifest, the command and the workflow ---
+# --- with the video at hand, the command and the workflow ---
 
 
-def manifest(path: Path, status: str = "ok") -> Path:
-    row = {"video": "a%20b", "name": "a b", "path": "tea/a b.mp4", "annotation": "", "duration_s": 65.0}
-    row |= {"fps": "30000/1001", "width": 640, "height": 360, "status": status, "reason": ""}
-    if status == "skipped":
-        row |= {"duration_s": "", "fps": "", "width": "", "height": "", "reason": "no pictures"}
-    pd.DataFrame([row]).to_csv(path, index=False)
-    return path
-
-
-def test_the_manifest_knows_the_video(tmp_path: Path) -> None:
+def test_the_video_knows_its_length(tmp_path: Path) -> None:
     path, settings = npy(tmp_path, TCHW), ImportSettings(axes="TCHW", fps=2)
-    import_video(manifest(tmp_path / "m.csv"), "a%20b", path, tmp_path / "a%20b.zarr", settings)
+    count = len(np.load(path))
+    footage = write_video(tmp_path / "a b.mp4", frames=round(30 * count / 2))
+    import_video(footage, path, tmp_path / "a%20b.zarr", settings)
     store = open_store(tmp_path / "a%20b.zarr")
-    assert (store.duration_s, store.native_fps) == (65.0, NTSC)
-    assert (store.attributes["width"], store.attributes["height"]) == (640, 360)
-    import_video(manifest(tmp_path / "m.csv", "skipped"), "a%20b", path, tmp_path / "s.zarr", settings)
+    assert (store.duration_s, store.native_fps) == (pytest.approx(count / 2), 30)
+    assert (store.attributes["width"], store.attributes["height"]) == (probe(footage).width, probe(footage).height)
+
+
+def test_a_video_that_cannot_be_opened(tmp_path: Path) -> None:
+    path, settings = npy(tmp_path, TCHW), ImportSettings(axes="TCHW", fps=2)
+    (tmp_path / "bad.mp4").write_bytes(b"")
+    with pytest.raises(RgwotError, match="bad.mp4"):
+        import_video(tmp_path / "bad.mp4", path, tmp_path / "s.zarr", settings)
+    import_video(tmp_path / "bad.mp4", path, tmp_path / "s.zarr", settings, on_bad_video="skip")
     skipped = open_store(tmp_path / "s.zarr")
-    assert (skipped.shape, skipped.status, skipped.reason) == ((0, 1024, 2, 3), "skipped", "no pictures")
-    with pytest.raises(RgwotError, match="no video 'ab'; known: a%20b"):
-        import_video(tmp_path / "m.csv", "ab", path, tmp_path / "s.zarr", settings)
+    assert (skipped.shape, skipped.status) == ((0, 1024, 2, 3), "skipped")
+    assert skipped.reason
 
 
 def test_pooled_features_go_through_the_stages(tmp_path: Path) -> None:
@@ -354,7 +354,8 @@ def test_the_command(tmp_path: Path) -> None:
     store = open_store(tmp_path / "out/a.zarr")
     assert (len(store), store.native_fps) == (FRAMES, 2 * NTSC)
     for wrong, said in (
-        (["--video", "a"], "expected either --duration, or --manifest and --video"),
+        ([], "expected either --duration or --footage"),
+        (["--duration", "3", "--footage", "a.mp4"], "expected either --duration or --footage"),
         (["--duration", "3", "--fps", "fast"], "import-features: fps: expected a positive rate"),
         (["--duration", "3", "--native-fps", "0"], "--native-fps"),
         (["--duration", "3"], "expected about 90"),

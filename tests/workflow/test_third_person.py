@@ -33,7 +33,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A checkout beside both trees, and configurations that lead there."""
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("third_person") / "checkout")
     for layout in LAYOUTS:
-        synthesise(checkout.path / layout, "--layout", layout, videos=2, seconds=(SECONDS, SECONDS))
+        synthesise(checkout.path / layout, layout=layout, n_videos=2, min_s=SECONDS, max_s=SECONDS)
     (checkout.path / "roots.yaml").write_text("roots: {procel: procel, crosstask: crosstask}\n")
     chosen = (f"{dataset}: {{tasks: {tasks}}}" for dataset, tasks in TRAINED.items())
     (checkout.path / "two.yaml").write_text(f"datasets: {{{', '.join(chosen)}}}\n")

@@ -46,6 +46,19 @@ def video_file(wildcards):
 
 
 @plainly
+def video_path(wildcards):
+    """The path of one video, there already or yet to be written."""
+    return CATALOGUE.video_path(wildcards.dataset, wildcards.task, wildcards.video)
+
+
+@plainly
+def frames_rate(wildcards):
+    """The option that tells the rate of stored frames, where the configuration has it."""
+    rate = CATALOGUE.frames_fps(wildcards.dataset)
+    return f"--frames-fps {rate}" if rate else ""
+
+
+@plainly
 def feature_file(wildcards):
     """The file with features of one video that were made elsewhere."""
     return CATALOGUE.feature_file(wildcards.dataset, wildcards.task, wildcards.video)

@@ -26,9 +26,7 @@ rule manifest:
 
 rule extract:
     input:
-        video=video_file,
-        # Another video of the task or an edited annotation renews the manifest; the features of this one stay.
-        manifest=ancient("results/manifest/{dataset}/{task}.csv"),
+        video_file,
     output:
         directory("results/features/{dataset}/{task}/{video}.zarr"),
     log:
@@ -47,22 +45,23 @@ rule extract:
         runtime="4h",
         gpu=GPUS,
     params:
-        root=lambda wildcards: str(CATALOGUE.root(wildcards.dataset)),
+        source=video_path,
+        frames_rate=frames_rate,
         settings=settings_of("features"),
         on_bad_video=untracked(CATALOGUE.config.on_bad_video),
         device=untracked(CATALOGUE.config.device),
     message:
         "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
     shell:
-        "rgwot extract --manifest {input.manifest:q} --root {params.root:q} --video {wildcards.video:q}"
-        " --settings {params.settings:q} --on-bad-video {params.on_bad_video} --threads {threads}"
+        "rgwot extract --source {params.source:q} {params.frames_rate} --settings {params.settings:q}"
+        " --on-bad-video {params.on_bad_video} --threads {threads}"
         " --device {params.device} {output:q} 2> {log:q}"
 
 
 rule import_features:
     input:
         features=feature_file,
-        manifest=ancient("results/manifest/{dataset}/{task}.csv"),
+        video=video_file,
     output:
         directory("results/features/{dataset}/{task}/{video}.zarr"),
     log:
@@ -79,12 +78,15 @@ rule import_features:
         mem_mb=by_attempt(1000),
         runtime="1h",
     params:
+        footage=video_path,
+        frames_rate=frames_rate,
         options=import_options,
+        on_bad_video=untracked(CATALOGUE.config.on_bad_video),
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
     shell:
-        "rgwot import-features --source {input.features:q} --manifest {input.manifest:q} --video {wildcards.video:q}"
-        " {params.options} {output:q} 2> {log:q}"
+        "rgwot import-features --source {input.features:q} --footage {params.footage:q} {params.frames_rate}"
+        " --on-bad-video {params.on_bad_video} {params.options} {output:q} 2> {log:q}"
 
 
 rule index:
