@@ -18,17 +18,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rgwot.config import Config, describe, load_config
+from rgwot.config import EXECUTION, NAMED_WEIGHTS, Config, describe, flatten, load_config
 from rgwot.datasets import registry
 from rgwot.datasets.base import Found, VideoEntry, too_few_videos
 from rgwot.datasets.finding import find
 from rgwot.datasets.names import video_id
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.errors import RgwotError, nearest
-from rgwot.experiments import Experiments, split_id
+from rgwot.experiments import DECODER_BLOCKS, Experiments, split_id
 from rgwot.features.import_settings import ImportedFeatures
 from rgwot.features.sources import feature_file
-from rgwot.methods import FAMILIES
+from rgwot.methods import DECODERS, FAMILIES
 from rgwot.reporting.spec import Table, find_table, load_tables
 from rgwot.synthetic.layouts import TaskPlaces, task_places
 from rgwot.synthetic.settings import SynthSettings
@@ -62,6 +62,13 @@ def synth_settings(told: Mapping[str, Any]) -> SynthSettings:
         raise RgwotError(f"synth: {describe(error, SynthSettings)}") from None
 
 
+def _plain(path: str) -> str:
+    """Return a path the workflow can carry; Snakemake takes braces in any path for wildcards."""
+    if "{" in path or "}" in path:
+        raise RgwotError(f"{path!r}: a brace in a file name; Snakemake takes it for a wildcard; rename the file")
+    return path
+
+
 def own_commands_first() -> None:
     """Let jobs find the ``rgwot`` of the environment that Snakemake runs in, activated or not.
 
@@ -92,6 +99,7 @@ class Catalogue:
         self._tables_path = tables
         self.videos = lru_cache(maxsize=None)(self._videos)
         self.found = lru_cache(maxsize=None)(self._found)
+        self._warned: set[tuple[str, str]] = set()
         self.settings_json = lru_cache(maxsize=None)(self._settings_json)
 
     @cached_property
@@ -213,7 +221,7 @@ class Catalogue:
         if video not in videos:
             raise RgwotError(f"{dataset}/{task}/{video}: no such video; {nearest(video, videos)}")
         entry = videos[video]
-        return str(self.root(dataset) if entry is None else self.root(dataset) / entry.path)
+        return _plain(str(self.root(dataset) if entry is None else self.root(dataset) / entry.path))
 
     def video_path(self, dataset: str, task: str, video: str) -> str:
         """Return the path of one video, there already or yet to be written."""
@@ -223,6 +231,11 @@ class Catalogue:
         self.video_file(dataset, task, video)
         places = {video_id(place.stem): place.video for place in written[task].places}
         return str(self.root(dataset) / places[video])
+
+    def weights_file(self, dataset: str) -> list[str]:
+        """Return the checkpoint of the backbone where the configuration names a file: another file, other features."""
+        weights = self.experiments.settings("none", None, dataset).features.weights
+        return [] if weights in NAMED_WEIGHTS else [_plain(weights)]
 
     def frames_fps(self, dataset: str) -> str:
         """Return the rate of stored frames as far as the configuration tells it, else nothing."""
@@ -277,18 +290,64 @@ class Catalogue:
             return len(written[task].step_ids)
         return registry.key_steps(self.config.dataset(dataset).subset or dataset, task)
 
-    def _settings_json(self, blocks: tuple[str, ...], dataset: str, task: str, method: str, decoder: str | None) -> str:
-        """Return the named blocks of the resolved settings as JSON, ``K: gt`` resolved to a number."""
-        settings = self.experiments.settings(method, decoder, dataset).model_dump(by_alias=True)
-        K = settings["decode"]["K"]
-        if "decode" in blocks and isinstance(K, str):
+    def _settings_json(
+        self,
+        wanted: tuple[str, ...],
+        dataset: str,
+        task: str,
+        method: str,
+        decoder: str | None,
+        execution: bool = False,
+    ) -> str:
+        """Return resolved settings as JSON, ``K: gt`` resolved to a number.
+
+        Parameters
+        ----------
+        wanted
+            Blocks, or single dotted keys. Of the decoder's blocks only the keys that the decoder reads are given.
+        dataset, task, method, decoder
+            Of the job.
+        execution
+            False: what decides the result. True: the other keys (`rgwot.config.EXECUTION`), whose change makes no
+            result outdated.
+        """
+        values = flatten(self.experiments.settings(method, decoder, dataset).model_dump(by_alias=True))
+        chosen = {
+            key: value
+            for key, value in values.items()
+            if (key in wanted or key.split(".")[0] in wanted) and (key in EXECUTION) == execution
+        }
+        if decoder is not None:
+            read = DECODERS[split_id(decoder)[0]].keys
+            chosen = {
+                key: value for key, value in chosen.items() if key in read or key.split(".")[0] not in DECODER_BLOCKS
+            }
+        K = chosen.get("decode.K")
+        if isinstance(K, str):
             annotated = self.key_steps(dataset, task)
             if annotated is None:
                 raise RgwotError(
                     f"{dataset}/{task}: K={K} but its number of key steps is not registered; give K as a number"
                 )
-            settings["decode"]["K"] = annotated + (K == "gt+1")
-        return json.dumps({block: settings[block] for block in blocks}, sort_keys=True)
+            chosen["decode.K"] = annotated + (K == "gt+1")
+        nested: dict[str, dict[str, Any]] = {}
+        for key, value in chosen.items():
+            block, name = key.split(".", 1)
+            nested.setdefault(block, {})[name] = value
+        return json.dumps(nested, sort_keys=True)
+
+    def warn_inactive_prior(self, method: str, dataset: str) -> str | None:
+        """Return, once per method and dataset, the line that the structural prior does nothing at these settings."""
+        settings = self.experiments.settings(method, None, dataset)
+        # The radius counts the virtual frame, as the transport problem does.
+        frames = settings.train.N + (settings.ot.virtual == "cost")
+        if (method, dataset) in self._warned or settings.ot.alpha == 0 or settings.ot.r * frames >= 1:
+            return None
+        self._warned.add((method, dataset))
+        return (
+            f"{method} on {dataset}: the structural prior does nothing, its radius r = {settings.ot.r:g} of {frames} "
+            f"frames is below one frame; the smallest that acts is r = {1 / frames:.4f}"
+        )
 
     def table_content(self, table: str, row: str | None = None) -> str:
         """Return what a table or one of its rows is made from, as JSON: a change of it makes the file outdated."""

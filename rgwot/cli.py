@@ -45,6 +45,13 @@ def main() -> None:
         sys.exit(1)
 
 
+def execution_option(function: F) -> F:
+    """Add ``--execution``."""
+    return click.option(
+        "--execution", default="{}", metavar="JSON", help="As --settings, for keys on which no result depends."
+    )(function)
+
+
 def settings_option(function: F) -> F:
     """Add ``--settings``."""
     return click.option(
@@ -115,12 +122,14 @@ def read_object(text: str, option: str) -> dict[str, Any]:
     return content
 
 
-def read_settings(text: str) -> Any:
-    """Parse ``--settings`` into validated blocks."""
+def read_settings(text: str, execution: str = "{}") -> Any:
+    """Parse ``--settings`` (and ``--execution``) into validated blocks."""
     from rgwot.config import BLOCKS, build, flatten
     from rgwot.errors import nearest
 
     content = read_object(text, "--settings")
+    for block, keys in read_object(execution, "--execution").items():
+        content[block] = {**content.get(block, {}), **keys}
     if not all(isinstance(block, dict) for block in content.values()):
         raise RgwotError(f'--settings: found {text!r}, expected a JSON object of blocks such as {{"ot": {{}}}}')
     for block in content:
@@ -286,6 +295,7 @@ def read_rate(text: str | None, option: str) -> Any:
 @click.option("--source", required=True, type=Folder, help="The video file.")
 @bad_video_options
 @settings_option
+@execution_option
 @threads_option
 @device_option
 def extract(
@@ -294,6 +304,7 @@ def extract(
     on_bad_video: Literal["fail", "skip"],
     frames_fps: str | None,
     settings: str,
+    execution: str,
     threads: int,
     device: str,
 ) -> None:
@@ -301,7 +312,7 @@ def extract(
     from rgwot.features.extract import extract as run
 
     run(
-        source, output, read_settings(settings).features,
+        source, output, read_settings(settings, execution).features,
         on_bad_video=on_bad_video, threads=threads, device=device, frames_fps=read_rate(frames_fps, "--frames-fps"),
     )  # fmt: skip
 
@@ -391,14 +402,15 @@ def index(output: Path, stores: tuple[Path, ...]) -> None:
 @click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
 @hold_out_option
 @settings_option
+@execution_option
 @seed_option
 @device_option
-def train(output: Path, index: Path, held_out: str, settings: str, seed: int, device: str) -> None:
+def train(output: Path, index: Path, held_out: str, settings: str, execution: str, seed: int, device: str) -> None:
     """Train one encoder on the features of a task; writes OUTPUT (model.pt) and history.csv beside it."""
     from rgwot.training import train as run
 
     kept = video_ids(held_out)
-    run(index, index.parent, output.parent, read_settings(settings), seed, device=device, held_out=kept)
+    run(index, index.parent, output.parent, read_settings(settings, execution), seed, device=device, held_out=kept)
 
 
 @cli.command()

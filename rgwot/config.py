@@ -291,6 +291,13 @@ class Config(Settings):
 BLOCKS: tuple[str, ...] = tuple(Settings.model_fields)
 
 
+#: Values of ``features.weights`` that are no path.
+NAMED_WEIGHTS: tuple[str, ...] = ("imagenet1k_v1", "random")
+
+#: Keys that say how a job runs and not what it makes: no result depends on them.
+EXECUTION: tuple[str, ...] = ("features.timeout_s", "train.memory_gb")
+
+
 def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Turn nested blocks into dotted keys: ``{"ot": {"alpha": 0.5}}`` becomes ``{"ot.alpha": 0.5}``."""
     return {f"{block}.{key}": value for block, keys in settings.items() for key, value in keys.items()}

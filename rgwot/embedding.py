@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from rgwot.datasets.split import check_held_out
+from rgwot.device import resolve_device
 from rgwot.encoder import Encoder
 from rgwot.errors import RgwotError
 from rgwot.features.store import FeatureStore
@@ -23,7 +24,6 @@ from rgwot.files import replacing
 from rgwot.progress import Progress
 from rgwot.training.bank import indexed_videos, open_stores
 from rgwot.training.sampler import context_offsets, with_context
-from rgwot.training.stage import resolve_device
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from rgwot.config import Config, Settings, build, defaults, flatten
+from rgwot.config import EXECUTION, Config, Settings, build, defaults, flatten
 from rgwot.errors import RgwotError, nearest
 from rgwot.methods import DECODERS, FAMILIES, Family
 
@@ -97,7 +97,7 @@ class Experiments:
             raise RgwotError(f"method {text!r}: unknown base {base!r}; {nearest(base, FAMILIES)}")
         family = FAMILIES[base]
         if family.trained:
-            allowed = [key for key in defaults() if key.split(".")[0] in METHOD_BLOCKS]
+            allowed = [key for key in defaults() if key.split(".")[0] in METHOD_BLOCKS and key not in EXECUTION]
         else:
             allowed = list(SPLIT_KEYS)
             if set(written) - set(allowed):

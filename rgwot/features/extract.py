@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from rgwot import __version__
-from rgwot.errors import RgwotError
+from rgwot.device import resolve_device
 from rgwot.features import backbone as network
 from rgwot.features.backbone import Backbone, load_backbone, map_size, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
@@ -83,7 +83,7 @@ def extract(
     """
     video, output = Path(video), Path(output)
     torch.set_num_threads(threads)
-    target = _device(device)
+    target = resolve_device(device)
     if backbone is None:
         backbone = load_backbone(settings.weights, settings.seed, settings.precision)
     attributes = _described(settings, weights_digest(backbone))
@@ -131,11 +131,3 @@ def _write_skipped(
         StoreWriter(temporary, np.empty(0), map_size(settings.size)).finish(0, recorded)
     for unfinished in side_folders(output):
         shutil.rmtree(unfinished)
-
-
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise RgwotError("device cuda: no GPU that torch can use; set device to auto or cpu")
-    return torch.device(name)

@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 import torch
 
-from rgwot.config import Settings
+from rgwot.config import EXECUTION, Settings
+from rgwot.device import resolve_device
 from rgwot.encoder import Encoder, initialised
 from rgwot.errors import RgwotError
 from rgwot.files import replacing, write_csv
@@ -94,7 +95,14 @@ def train(
     if wanted is not None:
         stores = [stores[index] for index in draw_videos(len(stores), wanted, seed)]
     features = {key: stores[0].attributes[key] for key in SHARED if key in stores[0].attributes}
-    chosen = {block: getattr(settings, block).model_dump(by_alias=True, mode="json") for block in BLOCKS}
+    chosen = {
+        block: {
+            key: value
+            for key, value in getattr(settings, block).model_dump(by_alias=True, mode="json").items()
+            if f"{block}.{key}" not in EXECUTION
+        }
+        for block in BLOCKS
+    }
     identity = {
         "settings": chosen,
         "seed": seed,
@@ -129,21 +137,6 @@ def train(
     with replacing(Path(output_dir) / "model.pt") as temporary:
         torch.save(content, temporary)
     checkpoint.remove()
-
-
-def resolve_device(device: str) -> torch.device:
-    """Turn ``auto``, ``cpu`` or ``cuda`` into a device that is there.
-
-    Raises
-    ------
-    RgwotError
-        When ``cuda`` is asked for and there is none.
-    """
-    if device == "cuda" and not torch.cuda.is_available():
-        raise RgwotError("device: found no usable GPU, expected one for cuda; use auto or cpu")
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(device)
 
 
 def resolve_precision(name: str, device: torch.device) -> str:

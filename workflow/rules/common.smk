@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rgwot.catalogue import Catalogue, own_commands_first
 from rgwot.errors import RgwotError
+from snakemake.logging import logger
 
 
 report: "../report/workflow.rst"
@@ -43,6 +44,12 @@ def dataset_files(wildcards):
 def video_file(wildcards):
     """The file of one video, or the synthetic dataset that holds it."""
     return CATALOGUE.video_file(wildcards.dataset, wildcards.task, wildcards.video)
+
+
+@plainly
+def weights_file(wildcards):
+    """The checkpoint of the backbone, where the configuration names a file."""
+    return CATALOGUE.weights_file(wildcards.dataset)
 
 
 @plainly
@@ -86,6 +93,9 @@ def manifest_options(wildcards):
 @plainly
 def train_threads(wildcards):
     """The CPU threads of one training; the same on every machine, because they change rounding."""
+    warning = CATALOGUE.warn_inactive_prior(wildcards.method, wildcards.dataset)
+    if warning:
+        logger.warning(f"rgwot: {warning}")
     return CATALOGUE.experiments.settings(wildcards.method, None, wildcards.dataset).train.threads
 
 
@@ -141,7 +151,7 @@ def reported_files(wildcards):
 
 
 def settings_of(*blocks):
-    """A params function: the named blocks of the resolved settings as JSON, and nothing a stage does not read."""
+    """A params function: the named blocks (or single keys) of the resolved settings as JSON, and nothing more."""
 
     @plainly
     def settings(wildcards):
@@ -152,6 +162,17 @@ def settings_of(*blocks):
             getattr(wildcards, "method", "none"),
             getattr(wildcards, "decoder", None),
         )
+
+    return settings
+
+
+def execution_of(*blocks):
+    """A params function: the settings of the named blocks on which no result depends, as JSON; not tracked."""
+
+    @plainly
+    def settings(wildcards, resources):
+        method = getattr(wildcards, "method", "none")
+        return CATALOGUE.settings_json(blocks, wildcards.dataset, wildcards.task, method, None, True)
 
     return settings
 

@@ -47,7 +47,7 @@ rule yardsticks:
         mem_mb=by_attempt(4000),
         runtime="1h",
     params:
-        settings=settings_of("decode"),
+        settings=settings_of("decode.K"),
     message:
         "yardsticks: how hard the clips of {wildcards.dataset}/{wildcards.task} are, before any method runs"
     shell:

@@ -26,7 +26,8 @@ rule manifest:
 
 rule extract:
     input:
-        video_file,
+        video=video_file,
+        weights=weights_file,
     output:
         directory("results/features/{dataset}/{task}/{video}.zarr"),
     log:
@@ -48,13 +49,14 @@ rule extract:
         source=video_path,
         frames_rate=frames_rate,
         settings=settings_of("features"),
+        execution=execution_of("features"),
         on_bad_video=untracked(CATALOGUE.config.on_bad_video),
         device=untracked(CATALOGUE.config.device),
     message:
         "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
     shell:
         "rgwot extract --source {params.source:q} {params.frames_rate} --settings {params.settings:q}"
-        " --on-bad-video {params.on_bad_video} --threads {threads}"
+        " --execution {params.execution:q} --on-bad-video {params.on_bad_video} --threads {threads}"
         " --device {params.device} {output:q} 2> {log:q}"
 
 

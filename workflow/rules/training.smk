@@ -22,12 +22,13 @@ rule train:
         gpu=GPUS,
     params:
         settings=settings_of("ot", "cidm", "loss", "encoder", "train", "data"),
+        execution=execution_of("train"),
         hold_out=hold_out,
         device=untracked(CATALOGUE.config.device),
     message:
         "train: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot train --index {input:q} {params.hold_out} --settings {params.settings:q} --seed {wildcards.seed}"
+        "rgwot train --index {input:q} {params.hold_out} --settings {params.settings:q} --execution {params.execution:q} --seed {wildcards.seed}"
         " --device {params.device} {output.model:q} 2> {log:q}"
 
 
