@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -53,17 +54,22 @@ class Said:
 def run(command: list[str], folder: Path, timeout_s: float) -> Said:
     """Run a command to its end, both streams in one text."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    done = subprocess.run(
+    with subprocess.Popen(
         command,
         cwd=folder,
         env=environment,
-        timeout=timeout_s,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        check=False,
-    )
-    return Said(done.returncode, done.stdout)
+        start_new_session=True,
+    ) as process:
+        try:
+            text, _ = process.communicate(timeout=timeout_s)
+        except BaseException:
+            # Jobs that a killed snakemake started would go on without it.
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return Said(process.returncode, text)
 
 
 @dataclass(frozen=True)

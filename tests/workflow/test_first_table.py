@@ -163,6 +163,7 @@ def check_key_steps(folder: Path, manifest: pd.DataFrame) -> None:
 
 
 def test_the_same_again_runs_nothing(egoprocel: Checkout) -> None:
+    assert not egoprocel.plan(TABLE).jobs
     before = (egoprocel.path / TABLE).stat().st_mtime_ns
     again = egoprocel.snakemake(TABLE)
     assert again.returncode == 0
