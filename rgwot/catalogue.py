@@ -29,6 +29,7 @@ from rgwot.experiments import DECODER_BLOCKS, Experiments, split_id
 from rgwot.features.import_settings import ImportedFeatures
 from rgwot.features.sources import feature_file
 from rgwot.methods import DECODERS, FAMILIES
+from rgwot.radius import inactive_prior
 from rgwot.reporting.spec import Table, find_table, load_tables
 from rgwot.synthetic.layouts import TaskPlaces, task_places
 from rgwot.synthetic.settings import SynthSettings
@@ -338,16 +339,11 @@ class Catalogue:
 
     def warn_inactive_prior(self, method: str, dataset: str) -> str | None:
         """Return, once per method and dataset, the line that the structural prior does nothing at these settings."""
-        settings = self.experiments.settings(method, None, dataset)
-        # The radius counts the virtual frame, as the transport problem does.
-        frames = settings.train.N + (settings.ot.virtual == "cost")
-        if (method, dataset) in self._warned or settings.ot.alpha == 0 or settings.ot.r * frames >= 1:
+        said = inactive_prior(self.experiments.settings(method, None, dataset))
+        if said is None or (method, dataset) in self._warned:
             return None
         self._warned.add((method, dataset))
-        return (
-            f"{method} on {dataset}: the structural prior does nothing, its radius r = {settings.ot.r:g} of {frames} "
-            f"frames is below one frame; the smallest that acts is r = {1 / frames:.4f}"
-        )
+        return f"{method} on {dataset}: {said}"
 
     def table_content(self, table: str, row: str | None = None) -> str:
         """Return what a table or one of its rows is made from, as JSON: a change of it makes the file outdated."""

@@ -78,7 +78,9 @@ def write_manifest(
         else:
             annotations[entry.video] = annotation
     write_csv(segment_table(annotations), annotations_csv)
-    write_csv(pd.DataFrame(rows, columns=list(COLUMNS)), output_csv)
+    # Whole numbers also where a skipped video has none.
+    sizes: Mapping[str, Literal["Int64"]] = {"width": "Int64", "height": "Int64"}
+    write_csv(pd.DataFrame(rows, columns=list(COLUMNS)).astype(sizes), output_csv)
 
 
 def _probed(

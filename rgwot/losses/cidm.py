@@ -34,7 +34,7 @@ def cidm_loss(
     reading       distance     times, sigma, duration          positives
     ============  ===========  ==============================  ==========
     RGWOT code    squared      native frames, 300, L frames    plain
-    LAV code      squared      native frames, 10, L frames     plain
+    LAV code      squared      t/L, 10/L, 1 (L in frames)      plain
     CnC code      euclidean    native frames, 300, L frames    weighted
     paper         euclidean    indices, 300, 1                 weighted
     ============  ===========  ==============================  ==========

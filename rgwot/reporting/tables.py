@@ -117,6 +117,10 @@ def _note(table: Table, part: pd.DataFrame) -> str:
             notes.append(f"{name}: {skipped} of {listed} videos skipped")
         if unscored:
             notes.append(f"{name}: {unscored} of {listed} videos without annotation")
+        for metric in table.metrics:
+            empty = own[(own["metric"] == metric) & own["value"].isna()]["task"].nunique()
+            if empty:
+                notes.append(f"{name}: {metric} of {empty} of {n_tasks} tasks has no value and is left out")
     return "; ".join(notes)
 
 
@@ -143,7 +147,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
         for dataset in table.datasets:
             for metric in table.metrics:
                 values = part[(part["dataset"] == dataset) & (part["metric"] == metric)]
-                # A task without a value (no order to score) is left out of the mean, as groupby.mean does.
+                # A task without a value (no order to score) is left out of the mean; the note says so.
                 mean, deviation = summarise(values.groupby("seed")["value"].mean().tolist())
                 line[f"{dataset}_{metric}"], line[f"{dataset}_{metric}_sd"] = mean, deviation
         rows.append(line)

@@ -6,17 +6,12 @@ embeddings to the weights of the alignment loss; :func:`solve` is the solver alo
 
 from __future__ import annotations
 
+from rgwot.radius import smallest_active_radius, structure_radius
 from rgwot.transport.alignment import FrameAlignment, align_frames
 from rgwot.transport.costs import cosine_cost, relative_positions, temporal_prior
 from rgwot.transport.fused_gromov_wasserstein import TransportResult, solve
 from rgwot.transport.sinkhorn import SinkhornResult, sinkhorn
-from rgwot.transport.structure import (
-    smallest_active_radius,
-    structure_matrix_x,
-    structure_matrix_y,
-    structure_product,
-    structure_radius,
-)
+from rgwot.transport.structure import structure_matrix_x, structure_matrix_y, structure_product
 from rgwot.transport.virtual import add_virtual_frame, drop_unmatched, matched_frames, remove_virtual_frame
 
 __all__ = [

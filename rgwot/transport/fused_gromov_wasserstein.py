@@ -18,8 +18,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from rgwot.radius import structure_radius
 from rgwot.transport.sinkhorn import check_interval, sinkhorn, tangent_part
-from rgwot.transport.structure import structure_product, structure_radius
+from rgwot.transport.structure import structure_product
 
 # Sinkhorn and Newton work in float64; below this relative error only rounding is left.
 _FLOOR = 1e-12

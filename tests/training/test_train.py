@@ -19,7 +19,8 @@ import torch
 from rgwot.config import LossSettings, Settings
 from rgwot.encoder import Encoder
 from rgwot.errors import RgwotError
-from rgwot.losses.alignments import ALIGNMENTS, inactive_prior
+from rgwot.losses.alignments import ALIGNMENTS
+from rgwot.radius import inactive_prior
 from rgwot.training import loop, stage, train
 from rgwot.training.bank import FeatureBank, open_stores
 from rgwot.training.loop import Record, Trainer
@@ -322,3 +323,34 @@ def test_sigterm_ends_a_process_with_a_checkpoint(task: Path, tmp_path: Path) ->
     assert process.wait(timeout=60) == 128 + signal.SIGTERM
     (state,) = (tmp_path / ".resume").glob("*/state.pt")
     assert len(torch.load(state, weights_only=True)["history"]) >= 8
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ot__alpha": 0.6}, {"ot__epsilon": 0.2}, {"ot__rho": 1.0}, {"ot__zeta": 0.9}, {"ot__r": 0.5},
+        {"ot__virtual": "none"}, {"ot__virtual": "threshold"}, {"ot__prior_time": "times"}, {"ot__solver": "parity"},
+        {"loss__tau": 0.3}, {"loss__symmetric": True}, {"loss__alignment": "none"},
+        {"cidm__beta": 0.5}, {"cidm__lambda": 1.0}, {"cidm__sigma": 0.4}, {"cidm__unit": "native_frames"},
+        {"cidm__distance": "euclidean"}, {"cidm__weight": "none"}, {"cidm__positives": "weighted"},
+        {"cidm__reduction": "sum"},
+        {"encoder__c": 1}, {"encoder__D": 3}, {"encoder__channels": 5}, {"encoder__hidden": 5},
+        {"encoder__dropout": 0.5}, {"encoder__batch_norm": "per_video"}, {"encoder__input_norm": "none"},
+        {"train__N": 4}, {"train__accumulation": 1}, {"train__lr": 3e-2}, {"train__weight_decay": 0.5},
+        {"train__precision": "bfloat16"}, {"data__context_s": 1.5}, {"data__context_side": "before"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_every_key_changes_the_training(
+    task: Path, settings: Make, tmp_path: Path, change: dict[str, typing.Any]
+) -> None:
+    common = {
+        "train__iterations": 9,
+        "train__accumulation": 4,
+        "encoder__input_norm": "channel",
+        "train__precision": "float32",
+    }
+    for name, own in (("plain", {}), ("changed", change)):
+        train(task, task.parent, tmp_path / name, settings(**{**common, **own}), 0, device="cpu")
+    plain, changed = losses(tmp_path / "plain"), losses(tmp_path / "changed")
+    assert not np.array_equal(plain, changed)

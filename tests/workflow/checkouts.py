@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections import Counter
@@ -61,13 +60,12 @@ def run(command: list[str], folder: Path, timeout_s: float) -> Said:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        start_new_session=True,
     ) as process:
         try:
             text, _ = process.communicate(timeout=timeout_s)
         except BaseException:
-            # Jobs that a killed snakemake started would go on without it.
-            os.killpg(process.pid, signal.SIGKILL)
+            # Asked to end, snakemake ends its jobs; killed, it would leave them running.
+            process.terminate()
             raise
     return Said(process.returncode, text)
 

@@ -228,6 +228,9 @@ def test_label_of_a_row_reruns_tables_only(egoprocel: Checkout) -> None:
 
 def test_annotation_reruns_scoring_only(egoprocel: Checkout) -> None:
     annotation = next((egoprocel.path / "egoprocel/annotations/MECCANO").glob("*.csv"))
-    annotation.touch()
+    before = annotation.read_bytes()
+    # Its last segment goes; Snakemake compares small files by content, so a touch is no change.
+    annotation.write_bytes(b"".join(before.splitlines(keepends=True)[:-1]))
     jobs = egoprocel.plan("results/scores/rgwot/graphcut/meccano/meccano/seed0.csv").jobs
     assert set(jobs) == {"manifest", "evaluate"}
+    annotation.write_bytes(before)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = "results/keysteps/rgwot/graphcut/mine/tea/seed0"
 SEGMENTS = f"{ROOT}/segments.csv"
+MANIFEST = "results/manifest/mine/tea.csv"
 SCORES = "results/scores/rgwot/graphcut/mine/tea/seed0.csv"
 
 
@@ -29,13 +32,13 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     for name in ("fail", "skip"):
         text = f"on_bad_video: {name}\ndatasets: {{mine: {{layout: folder, root: videos}}}}\n"
         (checkout.path / f"{name}.yaml").write_text(text, encoding="utf-8")
-    made = checkout.snakemake(SEGMENTS, more=["fail.yaml"], timeout_s=600)
+    made = checkout.snakemake(SEGMENTS, MANIFEST, more=["fail.yaml"], timeout_s=600)
     assert made.returncode == 0, made.text[-4000:]
     return checkout
 
 
 def test_key_steps_without_any_annotation(own: Checkout) -> None:
-    manifest = read(own.path / "results/manifest/mine/tea.csv")
+    manifest = read(own.path / MANIFEST)
     assert [(row["status"], row["annotation"]) for row in manifest] == [("unscored", "")] * 3
     segments = read(own.path / SEGMENTS)
     for scope in ("task", "video"):
@@ -58,29 +61,6 @@ def test_scoring_is_refused_in_one_line(own: Checkout) -> None:
     assert not (own.path / SCORES).exists()
 
 
-def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:
-    before = {path: path.stat().st_mtime_ns for path in (own.path / "results/features").rglob("zarr.json")}
-    broken = own.path / "videos" / "tea" / "broken.mp4"
-    broken.write_bytes(b"no video at all" * 100)
-
-    failed = own.snakemake(SEGMENTS, more=["fail.yaml"])
-    assert "broken.mp4" in failed.mistake
-
-    made = own.snakemake(SEGMENTS, more=["skip.yaml"], timeout_s=600)
-    assert made.returncode == 0, made.text[-4000:]
-    rows = {row["video"]: row for row in read(own.path / "results/manifest/mine/tea.csv")}
-    assert rows.pop("broken")["status"] == "skipped"
-    assert [row["status"] for row in rows.values()] == ["unscored"] * 3
-    skipped = [row for row in read(own.path / "results/manifest/mine/tea.csv") if row["status"] == "skipped"]
-    assert skipped[0]["reason"]
-    index = {row["video"]: row for row in read(own.path / "results/features/mine/tea/index.csv")}
-    assert index["broken"]["status"] == "skipped"
-    assert index["broken"]["reason"]
-    assert {row["video"] for row in read(own.path / SEGMENTS)} == set(rows)
-    # How a bad video is met is no property of the features of the good ones.
-    assert {path: path.stat().st_mtime_ns for path in before} == before
-
-
 def test_a_job_is_replayed_by_copying_its_line(own: Checkout) -> None:
     again = own.snakemake(ROOT + "/order.csv", options=("-n", "-p", "--forcerun", "decode"), more=["fail.yaml"])
     lines = [line for line in again.text.splitlines() if "rgwot decode" in line]
@@ -89,6 +69,29 @@ def test_a_job_is_replayed_by_copying_its_line(own: Checkout) -> None:
     segments = own.path / SEGMENTS
     before = segments.read_bytes()
     segments.unlink()
-    replayed = run(["bash", "-c", command], own.path, 120)
+    environment = f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
+    replayed = run(["bash", "-c", f"{environment}; {command}"], own.path, 120)
     assert replayed.returncode == 0, replayed.text
     assert segments.read_bytes() == before
+
+
+def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (own.path / "results/features").rglob("zarr.json")}
+    broken = own.path / "videos" / "tea" / "broken.mp4"
+    broken.write_bytes(b"no video at all" * 100)
+
+    for target in (SEGMENTS, MANIFEST):
+        assert "broken.mp4" in own.snakemake(target, more=["fail.yaml"]).mistake
+
+    made = own.snakemake(SEGMENTS, MANIFEST, more=["skip.yaml"], timeout_s=600)
+    assert made.returncode == 0, made.text[-4000:]
+    rows = {row["video"]: row for row in read(own.path / MANIFEST)}
+    index = {row["video"]: row for row in read(own.path / "results/features/mine/tea/index.csv")}
+    assert rows["broken"]["status"] == index["broken"]["status"] == "skipped"
+    assert rows["broken"]["reason"]
+    assert index["broken"]["reason"]
+    del rows["broken"]
+    assert [(row["status"], row["width"]) for row in rows.values()] == [("unscored", "160")] * 3
+    assert {row["video"] for row in read(own.path / SEGMENTS)} == set(rows)
+    # How a bad video is met is no property of the features of the good ones.
+    assert {path: path.stat().st_mtime_ns for path in before} == before

@@ -95,7 +95,7 @@ def train_threads(wildcards):
     """The CPU threads of one training; the same on every machine, because they change rounding."""
     warning = CATALOGUE.warn_inactive_prior(wildcards.method, wildcards.dataset)
     if warning:
-        logger.warning(f"rgwot: {warning}")
+        logger.warning(f"note: {warning}")
     return CATALOGUE.experiments.settings(wildcards.method, None, wildcards.dataset).train.threads
 
 
