@@ -281,6 +281,11 @@ class Config(Settings):
 
     def dataset(self, dataset: str) -> DatasetSettings:
         """Return the entry of a dataset, or say which are known."""
+        if not self.datasets:
+            raise RgwotError(
+                f"dataset {dataset!r}: no dataset is configured; run where config.yaml is, or name it first after "
+                "--configfile"
+            )
         if dataset not in self.datasets:
             raise RgwotError(
                 f"dataset {dataset!r}: not in `datasets` of the configuration; {nearest(dataset, self.datasets)}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from checkouts import REPOSITORY, Checkout
+from checkouts import REPOSITORY, SMALL, Checkout, run
 
 from rgwot.reporting.spec import load_tables
 
@@ -53,3 +54,14 @@ def test_one_row_plans_no_other(planned: Checkout) -> None:
     assert jobs["table_row"] == 1
     assert jobs["train"] == 16
     assert "decode_trivial" not in jobs
+
+
+def test_another_working_directory(planned: Checkout, tmp_path: Path) -> None:
+    (tmp_path / "egoprocel").symlink_to(planned.path / "egoprocel")
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"), "-d", str(tmp_path)]
+    target = ["--", "results/tables/egoprocel/vaot.csv"]
+    small = str(REPOSITORY / SMALL)
+    both = ["--configfile", str(REPOSITORY / "config.yaml"), small]
+    assert run([*command, "-n", "--quiet", "rules", *both, *target], tmp_path, 120).jobs["train"] == 16
+    # Snakemake takes settings on top of a config.yaml that is not there without a word.
+    assert "no dataset is configured" in run([*command, "-n", "--configfile", small, *target], tmp_path, 120).mistake
