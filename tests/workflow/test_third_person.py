@@ -20,8 +20,8 @@ from rgwot.synthetic.settings import SynthSettings
 TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
 LAYOUTS = ("procel", "crosstask")
 SECONDS = 4.0
-# Two tasks of each dataset: the extra row of the list and a third naming scheme, the fewest and the most key steps.
-TRAINED = {"procel": ["perform_cpr", "change_tire"], "crosstask": ["16815", "113766"]}
+# One task of each dataset: the one with the extra row of the list, and the one with the fewest key steps.
+TRAINED = {"procel": ["perform_cpr"], "crosstask": ["16815"]}
 
 
 def planned(layout: str) -> SynthSettings:
@@ -36,7 +36,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
         synthesise(checkout.path / layout, layout=layout, n_videos=2, min_s=SECONDS, max_s=SECONDS)
     (checkout.path / "roots.yaml").write_text("roots: {procel: procel, crosstask: crosstask}\n")
     chosen = (f"{dataset}: {{tasks: {tasks}}}" for dataset, tasks in TRAINED.items())
-    (checkout.path / "two.yaml").write_text(f"datasets: {{{', '.join(chosen)}}}\n")
+    (checkout.path / "few.yaml").write_text(f"datasets: {{{', '.join(chosen)}}}\n")
     return checkout
 
 
@@ -99,9 +99,9 @@ def test_every_task_of_both_datasets_is_read_and_scored(checkout: Checkout) -> N
 
 
 @pytest.mark.slow
-def test_rgwot_is_trained_and_scored_on_two_tasks_of_each(checkout: Checkout) -> None:
+def test_rgwot_is_trained_and_scored_on_a_task_of_each(checkout: Checkout) -> None:
     row = "results/tables/third_person/rgwot.csv"
-    made = checkout.snakemake(row, more=["roots.yaml", "two.yaml"], timeout_s=600)
+    made = checkout.snakemake(row, more=["roots.yaml", "few.yaml"], timeout_s=600)
     assert made.returncode == 0, made.text[-4000:]
     scored = {
         path.relative_to(checkout.path).parts[4:6] for path in checkout.path.glob("results/scores/rgwot/**/seed0.csv")
