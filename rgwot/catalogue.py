@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rgwot.config import EXECUTION, NAMED_WEIGHTS, Config, describe, flatten, load_config
+from rgwot.config import Config, load_config
 from rgwot.datasets import registry
 from rgwot.datasets.base import Found, VideoEntry, too_few_videos
 from rgwot.datasets.finding import find
@@ -31,6 +31,7 @@ from rgwot.features.sources import feature_file
 from rgwot.methods import DECODERS, FAMILIES
 from rgwot.radius import inactive_prior
 from rgwot.reporting.spec import Table, find_table, load_tables
+from rgwot.settings import EXECUTION, NAMED_WEIGHTS, describe, flatten
 from rgwot.synthetic.layouts import TaskPlaces, task_places
 from rgwot.synthetic.settings import SynthSettings
 
@@ -309,7 +310,7 @@ class Catalogue:
         dataset, task, method, decoder
             Of the job.
         execution
-            False: what decides the result. True: the other keys (`rgwot.config.EXECUTION`), whose change makes no
+            False: what decides the result. True: the other keys (`rgwot.settings.EXECUTION`), whose change makes no
             result outdated.
         """
         values = flatten(self.experiments.settings(method, decoder, dataset).model_dump(by_alias=True))

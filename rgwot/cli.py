@@ -124,8 +124,8 @@ def read_object(text: str, option: str) -> dict[str, Any]:
 
 def read_settings(text: str, execution: str = "{}") -> Any:
     """Parse ``--settings`` (and ``--execution``) into validated blocks."""
-    from rgwot.config import BLOCKS, build, flatten
     from rgwot.errors import nearest
+    from rgwot.settings import BLOCKS, build, flatten
 
     content = read_object(text, "--settings")
     for block, keys in read_object(execution, "--execution").items():
@@ -369,15 +369,15 @@ def import_features(
     """
     from pydantic import ValidationError
 
-    from rgwot.config import describe
     from rgwot.features.import_settings import ImportSettings
     from rgwot.features.importing import Footage, import_video
     from rgwot.features.importing import import_features as run
+    from rgwot.settings import describe
 
     try:
         settings = ImportSettings.model_validate(told)
     except ValidationError as error:
-        raise RgwotError(f"import-features: {describe(error)}") from None
+        raise RgwotError(f"import-features: {describe(error, ImportSettings)}") from None
     if footage is not None and duration is None and native_fps is None:
         rate = read_rate(frames_fps, "--frames-fps")
         import_video(footage, source, output, settings, on_bad_video=on_bad_video, frames_fps=rate)

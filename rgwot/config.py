@@ -1,8 +1,6 @@
-"""Typed configuration: one frozen block per stage, every key with its unit and its source.
+"""The configuration of a whole run, ``config.yaml``: the settings of the stages, and where which dataset lies.
 
-``config.yaml``, the JSON Schema in ``workflow/schemas`` and the option tables of the documentation all follow from
-these classes; a test fails when they drift apart. The default of every key is the family ``rgwot``: the paper, and
-our reading where the paper is silent (methods 7).
+The JSON Schema in ``workflow/schemas`` follows from these classes; a test fails when they drift apart.
 """
 
 from __future__ import annotations
@@ -12,198 +10,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from rgwot.errors import RgwotError, nearest
 from rgwot.features.import_settings import ImportedFeatures
 from rgwot.files import write_json
 from rgwot.rates import rate_text
+from rgwot.settings import BLOCKS, Block, Settings, build, describe, flatten
 from rgwot.synthetic.settings import SynthSettings
-
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Fraction01 = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1)]
-
-
-class Block(BaseModel):
-    """Base of every block: immutable, and an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
-
-
-class FeatureSettings(Block):
-    """Frames and the frozen backbone (methods 3.1, 3.8)."""
-
-    fps: Positive = Field(2.0, description="samples per second, by time stamp")
-    size: Annotated[int, Field(ge=32)] = Field(168, description="side of the squashed frame, pixels; paper's code")
-    weights: str = Field(
-        "imagenet1k_v1",
-        description="imagenet1k_v1 (fetched by torchvision), random (seeded, no network) or a path to a checkpoint",
-    )
-    seed: Annotated[int, Field(ge=0)] = Field(0, description="seed of random weights; without effect otherwise")
-    precision: Literal["float32", "bfloat16"] = Field("float32", description="arithmetic of the network")
-    batch: Count = Field(8, description="frames per forward pass; does not change results beyond rounding")
-    reader: Literal["auto", "decord", "pyav"] = Field(
-        "auto", description="auto: decord, and PyAV where decord fails or hangs"
-    )
-    timeout_s: Positive = Field(600.0, description="seconds without a new frame after which a reader is killed")
-
-
-class TransportSettings(Block):
-    """Fused Gromov-Wasserstein transport of one video pair (methods 3.3 to 3.5)."""
-
-    alpha: Annotated[float, Field(ge=0, lt=1)] = Field(0.3, description="weight of the structural term; paper")
-    epsilon: Positive = Field(0.07, description="weight of the entropy; paper")
-    rho: NonNegative = Field(0.35, description="weight of the temporal prior; paper")
-    r: Annotated[float, Field(gt=0, le=1)] = Field(
-        0.02, description="radius of the structural prior, share of N; paper"
-    )
-    zeta: NonNegative = Field(0.5, description="cost (or threshold) of the virtual frame; paper")
-    solver: Literal["converged", "parity"] = Field(
-        "converged",
-        description="converged: log domain, 2 alpha gradient; parity: the public code's 25 x 1 passes",
-    )
-    virtual: Literal["cost", "threshold", "none"] = Field(
-        "cost",
-        description="virtual frame as a row and column of constant cost, as a threshold on the plan, or none",
-    )
-    max_iterations: Count = Field(100, description="outer iterations of the converged solver at most")
-    tolerance: Positive = Field(1e-6, description="marginal error of the converged plan, relative")
-    prior_time: Literal["positions", "times"] = Field(
-        "positions", description="temporal prior on sampled positions (paper) or on true relative times"
-    )
-
-
-class LossSettings(Block):
-    """Alignment loss (methods 3.6)."""
-
-    alignment: Literal["gromov_wasserstein", "none"] = Field(
-        "gromov_wasserstein", description="which alignment loss; none trains C-IDM alone"
-    )
-    tau: Positive = Field(0.1, description="softmax temperature; not in the paper, value of its code")
-    symmetric: bool = Field(False, description="average of X to Y and Y to X instead of X to Y alone")
-
-
-class CidmSettings(Block):
-    """Contrastive inverse difference moment, C-IDM (methods 3.6)."""
-
-    beta: NonNegative = Field(1.0, description="weight of C-IDM; paper (printed there as xi)")
-    lambda_: Positive = Field(2.0, alias="lambda", description="margin; paper")
-    sigma: Positive = Field(10.0, description="temporal window in `unit`; the paper's 300 frames at 30 fps")
-    unit: Literal["seconds", "native_frames"] = Field("seconds", description="unit of sigma")
-    distance: Literal["squared", "euclidean"] = Field("squared", description="squared: as the public code")
-    weight: Literal["relative_time", "none"] = Field(
-        "relative_time", description="weight of far pairs: ((t_i - t_j) / L)^2 + 1, or 1"
-    )
-    positives: Literal["plain", "weighted"] = Field(
-        "plain", description="near pairs: d (public code), or d divided by the weight (paper)"
-    )
-    reduction: Literal["mean", "sum"] = Field("mean", description="mean over rows, as the alignment loss, or sum")
-
-
-class EncoderSettings(Block):
-    """3-D convolutional embedder (methods 3.1)."""
-
-    c: Count = Field(2, description="context frames stacked per sample; paper")
-    D: Count = Field(128, description="dimensions of the embedding; paper")
-    channels: Count = Field(512, description="channels of both 3-D convolutions; public code")
-    hidden: Count = Field(512, description="units of both fully connected layers; public code")
-    dropout: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="dropout before both layers; public code")
-    batch_norm: Literal["joint", "per_video"] = Field(
-        "joint", description="statistics over the pair, or per video as two GPUs under DataParallel give"
-    )
-    input_norm: Literal["auto", "channel", "none"] = Field(
-        "auto",
-        description="standardise features per channel; auto: only when the backbone's weights are random",
-    )
-
-
-class TrainSettings(Block):
-    """Optimisation (methods 3.2, 3.7)."""
-
-    N: Annotated[int, Field(ge=2)] = Field(32, description="frames sampled per video and step; paper")
-    iterations: Count = Field(10_000, description="iterations of one video pair; the paper's 'epochs'")
-    accumulation: Count = Field(4, description="iterations per optimiser step; public code")
-    lr: Positive = Field(1e-4, description="learning rate of Adam; paper")
-    weight_decay: NonNegative = Field(1e-5, description="coupled L2 weight decay; paper")
-    precision: Literal["float32", "bfloat16", "auto"] = Field(
-        "float32", description="arithmetic of the convolutions; auto: bfloat16 where the processor has it"
-    )
-    threads: Count = Field(4, description="CPU threads of one training; fixed, because they change rounding")
-    memory_gb: Positive = Field(8.0, description="features held in memory when they fit, else read per step")
-
-
-class DataSettings(Block):
-    """Which frames and videos are trained on (methods 3.2, 7 rows 9, 10, 15)."""
-
-    context_s: Positive = Field(0.5, description="seconds between context frames; 15 frames at 30 fps")
-    context_side: Literal["after", "before", "both"] = Field("after", description="side of the context frames")
-    split: Literal["all", "holdout"] = Field(
-        "all",
-        description="all: every video trains and is scored, as prior work does; holdout: only videos that neither "
-        "encoder nor clustering saw are scored",
-    )
-    holdout: Annotated[float, Field(gt=0, lt=1)] = Field(
-        0.35, description="share of videos held out under `split: holdout`; GTCC trains on 65 %"
-    )
-    split_by: Literal["subject", "video"] = Field(
-        "subject", description="a subject's videos stay on one side; a video is its own subject where names tell none"
-    )
-    split_seed: Annotated[int, Field(ge=0)] = Field(
-        0, description="seed of the split, apart from `seeds`: every training seed is scored on the same videos"
-    )
-    n_train: Annotated[int, Field(ge=2)] | None = Field(
-        None, description="train on n videos drawn from the seed, of the training part under `split: holdout`"
-    )
-
-
-class DecodeSettings(Block):
-    """Clustering of embeddings (methods 5)."""
-
-    K: Annotated[int, Field(ge=1)] | Literal["gt", "gt+1"] = Field(
-        7, description="key steps; a number, gt (as annotated) or gt+1; paper"
-    )
-    m: Annotated[float, Field(gt=1)] | Literal["auto"] = Field(
-        "auto", description="fuzzifier; auto: 2 where the leading direction eigenvalue allows it, else less"
-    )
-    start: Literal["far_apart", "random"] = Field(
-        "far_apart", description="fuzzy C-means starts from samples far apart, or from random memberships (public code)"
-    )
-    restarts: Count = Field(4, description="starts of fuzzy C-means, of which the best is kept; public code: 1")
-    max_iterations: Count = Field(150, description="fuzzy C-means iterations at most; public code")
-    tolerance: Positive = Field(1e-5, description="change of the memberships that ends fuzzy C-means; public code")
-
-
-class GraphcutSettings(Block):
-    """Temporal smoothing by graph cut (methods 5.1)."""
-
-    unary: NonNegative = Field(3.0, description="weight of 1 - membership per `unary_per`; 0.2 x 15 samples")
-    unary_per: Literal["second", "sample"] = Field("second", description="second: independent of features.fps")
-    pairwise: NonNegative = Field(5.0, description="cost of a switch times K; public code")
-    metric: Literal["potts", "linear"] = Field("potts", description="label distance: equal, or |a - b| (public code)")
-    solver: Literal["expansion", "exact"] = Field("expansion", description="alpha-expansion, or the chain minimum")
-
-
-class EvaluationSettings(Block):
-    """Scoring (methods 2, 6)."""
-
-    stride: Count = Field(2, description="every stride-th native frame is scored; public code")
-
-
-class Settings(Block):
-    """Everything one experiment on one dataset is made with."""
-
-    features: FeatureSettings = FeatureSettings()
-    ot: TransportSettings = TransportSettings()
-    loss: LossSettings = LossSettings()
-    cidm: CidmSettings = CidmSettings()
-    encoder: EncoderSettings = EncoderSettings()
-    train: TrainSettings = TrainSettings()
-    data: DataSettings = DataSettings()
-    decode: DecodeSettings = DecodeSettings()
-    graphcut: GraphcutSettings = GraphcutSettings()
-    evaluation: EvaluationSettings = EvaluationSettings()
 
 
 class DatasetSettings(Block):
@@ -293,80 +107,6 @@ class Config(Settings):
         return self.datasets[dataset]
 
 
-BLOCKS: tuple[str, ...] = tuple(Settings.model_fields)
-
-
-#: Values of ``features.weights`` that are no path.
-NAMED_WEIGHTS: tuple[str, ...] = ("imagenet1k_v1", "random")
-
-#: Keys that say how a job runs and not what it makes: no result depends on them.
-EXECUTION: tuple[str, ...] = ("features.timeout_s", "train.memory_gb")
-
-
-def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn nested blocks into dotted keys: ``{"ot": {"alpha": 0.5}}`` becomes ``{"ot.alpha": 0.5}``."""
-    return {f"{block}.{key}": value for block, keys in settings.items() for key, value in keys.items()}
-
-
-def defaults() -> dict[str, Any]:
-    """Return the default of every dotted key (the family ``rgwot``)."""
-    return flatten(Settings().model_dump(by_alias=True))
-
-
-def build(values: Mapping[str, Any], where: str) -> Settings:
-    """Make settings from dotted keys on top of the defaults.
-
-    Parameters
-    ----------
-    values
-        Dotted keys and their values.
-    where
-        What to name in an error, such as ``config.yaml`` or an experiment id.
-    """
-    known = defaults()
-    nested: dict[str, dict[str, Any]] = {}
-    for dotted, value in values.items():
-        if dotted not in known:
-            raise RgwotError(f"{where}: unknown key {dotted!r}; {nearest(dotted, known)}")
-        block, key = dotted.split(".", 1)
-        nested.setdefault(block, {})[key] = value
-    try:
-        return Settings.model_validate(nested)
-    except ValidationError as error:
-        raise RgwotError(f"{where}: {describe(error)}") from None
-
-
-def describe(error: ValidationError, model: type[BaseModel] | None = None) -> str:
-    """Put a validation error of a model (default `Config`) into one line: key, what was found, what was expected."""
-    first = error.errors()[0]
-    # Union members add their own names to the location; only keys help the reader.
-    key = ".".join(str(part) for part in first["loc"] if not str(part).startswith(("constrained", "literal[")))
-    if first["type"] == "extra_forbidden":
-        *parents, name = first["loc"]
-        return f"unknown key {key!r}; {nearest(str(name), _keys_at(parents, model or Config))}"
-    message = first["msg"].removeprefix("Value error, ")
-    if not key:
-        return message
-    found = "" if first["type"] == "missing" else f", found {first['input']!r}"
-    return f"{key}: {message}{found}"
-
-
-_OPTIONAL_BLOCKS: Mapping[Any, type[BaseModel]] = {"synth": SynthSettings, "imported": ImportedFeatures}
-
-
-def _keys_at(parents: list[Any], model: Any) -> list[str]:
-    for part in parents:
-        field = model.model_fields.get(part) if isinstance(model, type) and issubclass(model, BaseModel) else None
-        annotation = field.annotation if field else None
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            model = annotation
-        elif part == "datasets" or model is None:
-            model = DatasetSettings
-        elif part in _OPTIONAL_BLOCKS:
-            model = _OPTIONAL_BLOCKS[part]
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
 def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Config:
     """Validate a whole configuration, the settings of every dataset included.
 
@@ -378,7 +118,7 @@ def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Confi
     try:
         config = Config.model_validate(dict(content))
     except ValidationError as error:
-        raise RgwotError(f"{where}: {describe(error)}") from None
+        raise RgwotError(f"{where}: {describe(error, Config)}") from None
     for name, dataset in config.datasets.items():
         for block in dataset.settings:
             if block not in BLOCKS:

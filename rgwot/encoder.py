@@ -175,8 +175,8 @@ class Encoder(nn.Module):
     """Map stacks of conv4c maps to unit vectors (methods 3.1).
 
     Conv3d(1024, channels, 3, padding 1), batch norm, ReLU; Conv3d(channels, channels, 3, padding 1), batch
-    norm, ReLU; maximum over time, rows and columns; twice dropout, Linear, ReLU; Linear to D; division by the
-    Euclidean norm.
+    norm, ReLU; maximum over time, rows and columns; twice dropout, Linear, ReLU; Linear to D; and, under
+    ``unit_norm``, division by the Euclidean norm.
 
     Parameters
     ----------
@@ -194,6 +194,8 @@ class Encoder(nn.Module):
         (methods 3.7).
     input_norm
         Whether features are standardised per channel with the buffers ``input_mean`` and ``input_std`` first.
+    unit_norm
+        Whether embeddings are scaled to Euclidean norm 1.
     features
         Channels of the input.
     precision
@@ -213,6 +215,7 @@ class Encoder(nn.Module):
         dropout: float = 0.1,
         batch_norm: Literal["joint", "per_video"] = "joint",
         input_norm: bool = False,
+        unit_norm: bool = True,
         features: int = 1024,
         precision: Literal["float32", "bfloat16"] = "float32",
     ) -> None:
@@ -221,6 +224,7 @@ class Encoder(nn.Module):
         self.dropout = dropout
         self.batch_norm = batch_norm
         self.input_norm = input_norm
+        self.unit_norm = unit_norm
         self.precision = precision
         self.conv1 = nn.Conv3d(features, channels, KERNEL, padding=1)
         self.bn1 = nn.BatchNorm3d(channels)
@@ -258,7 +262,7 @@ class Encoder(nn.Module):
         Returns
         -------
         Tensor
-            (n, D) float32, rows of Euclidean norm 1.
+            (n, D) float32, rows of Euclidean norm 1 under ``unit_norm``.
         """
         if x.ndim != 5 or x.shape[1:3] != (self.c, self.input_mean.numel()):
             raise ValueError(f"x has shape {tuple(x.shape)}; expected (n, {self.c}, {self.input_mean.numel()}, h, w)")
@@ -277,7 +281,8 @@ class Encoder(nn.Module):
             if masks is not None:
                 y = y * masks[index]
             y = F.relu(layer(y))
-        return F.normalize(self.projection(y), dim=1)
+        y = self.projection(y)
+        return F.normalize(y, dim=1) if self.unit_norm else y
 
     def prepare(self, maps: Tensor) -> Tensor:
         """Do once what `forward` would do to its input at every step: standardise, and round to the precision.

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from rgwot.config import EXECUTION, Config, Settings, build, defaults, flatten
+from rgwot.config import Config
 from rgwot.errors import RgwotError, nearest
 from rgwot.methods import DECODERS, FAMILIES, Family
+from rgwot.settings import EXECUTION, Settings, build, defaults, flatten
 
 SYMBOLS: Mapping[str, str] = {
     "alpha": "ot.alpha",

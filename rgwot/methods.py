@@ -1,6 +1,6 @@
 """What each named method and decoder is, as data.
 
-A method is a family of settings: what it changes against the defaults of `rgwot.config`. Its alignment loss is
+A method is a family of settings: what it changes against the defaults of `rgwot.settings`. Its alignment loss is
 looked up by name in `rgwot.losses.alignments`, a decoder's function in `rgwot.keysteps`; a new one is a file there and
 a line here.
 """
@@ -9,17 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+Embedding = Literal["encoder", "pooled", "none"]
 
 
 @dataclass(frozen=True)
 class Family:
-    """A named method: what it changes against the defaults, and whether an encoder is trained."""
+    """A named method: what it changes against the defaults, and what makes its embedding.
+
+    ``embedding`` is ``encoder`` (trained on pairs of videos), or something fitted without it.
+    """
 
     name: str
     description: str
-    trained: bool = True
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    embedding: Embedding = "encoder"
+
+    @property
+    def trained(self) -> bool:
+        """Whether an encoder is trained on pairs of videos."""
+        return self.embedding == "encoder"
 
 
 @dataclass(frozen=True)
@@ -59,8 +69,8 @@ FAMILIES: Mapping[str, Family] = {
             overrides={"ot.r": 0.1, "loss.symmetric": True},
         ),
         Family("vaot", "RGWOT without the contrastive term", overrides={"cidm.beta": 0.0}),
-        Family("raw", "conv4c averaged over space, L2-normalised; nothing is trained", trained=False),
-        Family("none", "no features at all, for the trivial answers", trained=False),
+        Family("raw", "conv4c averaged over space, L2-normalised; nothing is trained", embedding="pooled"),
+        Family("none", "no features at all, for the trivial answers", embedding="none"),
     )
 }
 _CMEANS = ("decode.K", "decode.m", "decode.start", "decode.restarts", "decode.max_iterations", "decode.tolerance")

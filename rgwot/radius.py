@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rgwot.config import Settings
+from rgwot.settings import Settings
 
 # N r is formed in floating point: 100 * 0.29 is 28.999999999999996 and must count as 29 frames.
 _ROUNDING = 1e-9

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rgwot.config import Settings, build, defaults, flatten, json_schema, load_config
+from rgwot.config import json_schema, load_config
 from rgwot.errors import RgwotError
+from rgwot.settings import Settings, build, defaults, flatten
 
 ROOT = Path(__file__).parents[1]
 

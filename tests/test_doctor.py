@@ -362,7 +362,7 @@ def test_missing_features_made_elsewhere(tea: Path, tmp_path: Path) -> None:
 
 
 def test_weights_and_disk_space(tea: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rgwot.config import FeatureSettings
+    from rgwot.settings import FeatureSettings
 
     # Two videos of 10 s at 2 per second, 11 x 11 maps of 1024 channels, two bytes each.
     assert feature_bytes([10.0, 10.0], FeatureSettings()) == 40 * 1024 * 11 * 11 * 2

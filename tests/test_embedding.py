@@ -10,10 +10,10 @@ import torch
 import zarr
 
 from rgwot import embedding
-from rgwot.config import Settings, build
 from rgwot.embedding import embed, encoder_of, load_model
 from rgwot.errors import RgwotError
 from rgwot.features.store import StoreWriter, open_store
+from rgwot.settings import Settings, build
 from rgwot.training import train
 
 LENGTHS = {"a%20b": 9, "empty": 0, "c": 23}

@@ -14,12 +14,13 @@ import pytest
 from PIL import Image
 from videos import number, picture, write_video
 
-from rgwot.config import FeatureSettings, load_config
+from rgwot.config import load_config
 from rgwot.datasets.finding import LAYOUTS, find, layout_module
 from rgwot.datasets.manifest import read_manifest, write_manifest
 from rgwot.errors import RgwotError
 from rgwot.features.extract import extract
 from rgwot.features.store import open_store
+from rgwot.settings import FeatureSettings
 from rgwot.video import VideoError, probe, read_frames, sample_times
 
 NTSC = Fraction(30000, 1001)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rgwot.catalogue import MIN_VIDEOS, Catalogue
-from rgwot.config import FeatureSettings, load_config
+from rgwot.config import load_config
 from rgwot.datasets.annotations import VideoClock, id_ranges
 from rgwot.datasets.base import Found, FoundTask, Layout, Options, VideoEntry, too_few_videos
 from rgwot.datasets.finding import layout_module, read_options, registered_facts
@@ -21,6 +21,7 @@ from rgwot.doctor.report import Report, TaskReport, VideoReport
 from rgwot.doctor.video import check_video
 from rgwot.errors import RgwotError
 from rgwot.progress import Progress
+from rgwot.settings import FeatureSettings
 
 _LOG = logging.getLogger(__name__)
 

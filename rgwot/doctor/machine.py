@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rgwot.catalogue import NVIDIA_DEVICE
-from rgwot.config import FeatureSettings
 from rgwot.doctor.findings import Finding
+from rgwot.settings import FeatureSettings
 
 IMAGENET_FILE = "resnet50-0676ba61.pth"
 """Name of torchvision's ResNet-50 weights in torch's cache."""

@@ -41,7 +41,7 @@ from rgwot.video import FrameReader, VideoError, VideoInfo, read_frames, sample_
 from rgwot.video.probing import REMEDY
 
 if TYPE_CHECKING:
-    from rgwot.config import FeatureSettings
+    from rgwot.settings import FeatureSettings
 
 logger = logging.getLogger(__name__)
 

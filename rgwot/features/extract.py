@@ -23,7 +23,7 @@ from rgwot.files import replacing
 from rgwot.video import VideoError, probe
 
 if TYPE_CHECKING:
-    from rgwot.config import FeatureSettings
+    from rgwot.settings import FeatureSettings
 
 logger = logging.getLogger(__name__)
 

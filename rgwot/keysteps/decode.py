@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config import Settings
 from rgwot.errors import RgwotError, nearest
 from rgwot.evaluation import collapse
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
@@ -21,6 +20,7 @@ from rgwot.keysteps.ordering import video_order
 from rgwot.keysteps.outputs import generator_for, write_keysteps
 from rgwot.keysteps.registry import DECODERS
 from rgwot.keysteps.segments import label_segments
+from rgwot.settings import Settings
 
 log = logging.getLogger(__name__)
 

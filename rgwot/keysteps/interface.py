@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config import Settings
+from rgwot.settings import Settings
 
 
 @dataclass(frozen=True)

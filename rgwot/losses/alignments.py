@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from rgwot.config import Settings
 from rgwot.losses.alignment import alignment_loss
+from rgwot.settings import Settings
 from rgwot.transport import align_frames
 
 
@@ -23,9 +23,11 @@ class PairBatch:
     Attributes
     ----------
     x, y
-        (P, N, D), rows of norm 1, in order of time.
+        (P, N, D) in order of time, rows of norm 1 unless ``encoder.unit_norm`` is off.
     x_times, x_lengths, y_times, y_lengths
         (P, N) times of the frames and (P,) lengths of the videos, in one unit.
+    iterations
+        (P,) which iteration of the training each pair is, from 0.
     """
 
     x: Tensor
@@ -34,6 +36,7 @@ class PairBatch:
     x_lengths: Tensor
     y_times: Tensor
     y_lengths: Tensor
+    iterations: Tensor
 
 
 Alignment = Callable[[PairBatch, Settings], Tensor]

@@ -13,11 +13,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rgwot.config import Settings
 from rgwot.encoder import Encoder, dropout_masks
 from rgwot.errors import RgwotError
 from rgwot.losses import cidm_loss
 from rgwot.losses.alignments import ALIGNMENTS, PairBatch
+from rgwot.settings import Settings
 from rgwot.training.bank import FeatureBank
 from rgwot.training.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
 
@@ -194,12 +194,12 @@ class Trainer:
         finite = embedded.detach().view(len(drawn), -1).isfinite().all(1)
         if not bool(finite.all()):
             raise _not_finite(iterations[int(finite.int().argmin())] + 1, "an embedding is not finite")
-        terms = objective(self._batch(embedded, drawn), self.settings)
+        terms = objective(self._batch(embedded, drawn, iterations), self.settings)
         torch.autograd.backward(terms.loss.sum() / train.accumulation)
         values: NDArray[np.float64] = torch.stack(list(terms), dim=1).detach().to("cpu", torch.float64).numpy()
         return values
 
-    def _batch(self, embedded: Tensor, drawn: Sequence[Pair]) -> PairBatch:
+    def _batch(self, embedded: Tensor, drawn: Sequence[Pair], iterations: range) -> PairBatch:
         x, y = embedded.view(len(drawn), 2, self.settings.train.N, -1).unbind(1)
         native = self.settings.cidm.unit == "native_frames"
         sides = []
@@ -212,7 +212,7 @@ class Trainer:
             ])  # fmt: skip
             lengths = np.array([store.duration_s * unit for store, unit in zip(stores, units, strict=True)])
             sides += [torch.from_numpy(times).to(x.device), torch.from_numpy(lengths).to(x.device)]
-        return PairBatch(x, y, *sides)
+        return PairBatch(x, y, *sides, torch.tensor(iterations, device=x.device))
 
 
 def _not_finite(iteration: int, found: str) -> RgwotError:

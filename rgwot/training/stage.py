@@ -11,13 +11,13 @@ from typing import Any
 import pandas as pd
 import torch
 
-from rgwot.config import EXECUTION, Settings
 from rgwot.device import resolve_device
 from rgwot.encoder import Encoder, initialised
 from rgwot.errors import RgwotError
 from rgwot.files import replacing, write_csv
 from rgwot.progress import Progress
 from rgwot.radius import inactive_prior
+from rgwot.settings import EXECUTION, Settings
 from rgwot.training.bank import SHARED, FeatureBank, open_stores
 from rgwot.training.loop import Record, Trainer
 from rgwot.training.resume import Checkpoint, stop_requested

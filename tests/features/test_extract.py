@@ -15,13 +15,13 @@ import pytest
 import torch
 from videos import truncate, write_audio, write_video
 
-from rgwot.config import FeatureSettings
 from rgwot.errors import RgwotError
 from rgwot.features import chunks
 from rgwot.features.backbone import Backbone, load_backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
 from rgwot.features.extract import extract, identity
 from rgwot.features.store import SHARD, StoreWriter, open_store
+from rgwot.settings import FeatureSettings
 from rgwot.video import VideoError, read_frames, sample_times
 
 SETTINGS = FeatureSettings(fps=30, size=32, weights="random")
@@ -268,7 +268,7 @@ def test_a_killed_process_resumes(whole: Path, video: Path, tmp_path: Path) -> N
     output = tmp_path / "a.zarr"
     code = (
         "import sys, time\n"
-        "from rgwot.config import FeatureSettings\n"
+        "from rgwot.settings import FeatureSettings\n"
         "from rgwot.features import chunks\n"
         "from rgwot.features.extract import extract\n"
         "to_maps = chunks.Extraction._to_maps\n"

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 import zarr
 
-from rgwot.config import DecodeSettings, Settings
 from rgwot.errors import RgwotError
 from rgwot.evaluation.evaluate import evaluate
 from rgwot.keysteps import decode as stage
@@ -23,6 +22,7 @@ from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.kmeans import decode_kmeans
 from rgwot.keysteps.registry import DECODERS
 from rgwot.keysteps.trivial import decode_trivial
+from rgwot.settings import DecodeSettings, Settings
 
 FPS = 2.0
 CLUSTERING = ["graphcut", "kmeans"]

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import zarr
 
-from rgwot.config import DecodeSettings, GraphcutSettings, Settings
 from rgwot.errors import RgwotError
 from rgwot.keysteps.decode import decode
 from rgwot.keysteps.registry import DECODERS
+from rgwot.settings import DecodeSettings, GraphcutSettings, Settings
 
 FPS = 2.0
 FILES = ["segments.csv", "order.csv", "procedures.csv", "diagnostics.json"]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from rgwot.config import Settings, build
 from rgwot.features.store import StoreWriter
+from rgwot.settings import Settings, build
 
 FPS = 2.0
 SIDE = 3

@@ -16,11 +16,11 @@ import pandas as pd
 import pytest
 import torch
 
-from rgwot.config import LossSettings, Settings
 from rgwot.encoder import Encoder
 from rgwot.errors import RgwotError
 from rgwot.losses.alignments import ALIGNMENTS
 from rgwot.radius import inactive_prior
+from rgwot.settings import LossSettings, Settings
 from rgwot.training import loop, stage, train
 from rgwot.training.bank import FeatureBank, open_stores
 from rgwot.training.loop import Record, Trainer
@@ -305,7 +305,7 @@ def test_cuda_follows_the_cpu_for_20_steps(task: Path, settings: Make, tmp_path:
 
 def test_sigterm_ends_a_process_with_a_checkpoint(task: Path, tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from rgwot.config import build\n"
+        "import sys; from pathlib import Path; from rgwot.settings import build\n"
         "from rgwot.training import train\n"
         "s = build({'encoder.channels': 8, 'train.N': 6, 'train.iterations': 10**6}, 'test')\n"
         "import rgwot.training.loop as loop; accumulate = loop.Trainer._accumulate\n"

@@ -11,9 +11,9 @@ import torch
 import zarr
 from conftest import write_video
 
-from rgwot.config import Settings
 from rgwot.embedding import embed
 from rgwot.errors import RgwotError
+from rgwot.settings import Settings
 from rgwot.training import train
 
 Make = Callable[..., Settings]
