@@ -212,7 +212,9 @@ class Trainer:
             ])  # fmt: skip
             lengths = np.array([store.duration_s * unit for store, unit in zip(stores, units, strict=True)])
             sides += [torch.from_numpy(times).to(x.device), torch.from_numpy(lengths).to(x.device)]
-        return PairBatch(x, y, *sides, torch.tensor(iterations, device=x.device))
+        x_times, x_lengths, y_times, y_lengths = sides
+        steps = torch.tensor(iterations, device=x.device)
+        return PairBatch(x, y, x_times, x_lengths, y_times, y_lengths, steps)
 
 
 def _not_finite(iteration: int, found: str) -> RgwotError:
