@@ -1,0 +1,197 @@
+"""Datasets, tasks and videos as the workflow plans with them: what is there, what it will write itself."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from rgwot.config import Config, load_config
+from rgwot.datasets import registry
+from rgwot.datasets.base import Found, VideoEntry, too_few_videos
+from rgwot.datasets.finding import find
+from rgwot.datasets.names import video_id
+from rgwot.errors import RgwotError, nearest
+from rgwot.features.import_settings import ImportedFeatures
+from rgwot.features.sources import feature_file
+from rgwot.synthetic.layouts import TaskPlaces, task_places
+
+#: A pair of distinct videos is the least that can be aligned.
+MIN_VIDEOS = 2
+
+
+def plain_path(path: str) -> str:
+    """Return a path the workflow can carry; Snakemake takes braces in any path for wildcards."""
+    if "{" in path or "}" in path:
+        raise RgwotError(f"{path!r}: a brace in a file name; Snakemake takes it for a wildcard; rename the file")
+    return path
+
+
+class DatasetCatalogue:
+    """The datasets of a configuration, and where everything about a video is.
+
+    Directories are walked once per requested dataset, and nothing is opened.
+
+    Parameters
+    ----------
+    content
+        The content of ``config.yaml``, with what the command line changed.
+
+    Raises
+    ------
+    RgwotError
+        When the configuration is not valid.
+    """
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self.config: Config = load_config(content)
+        self.videos = lru_cache(maxsize=None)(self._videos)
+        self.found = lru_cache(maxsize=None)(self._found)
+
+    def root(self, dataset: str) -> Path:
+        """Return the folder of a dataset."""
+        return self.config.root_of(dataset)
+
+    def _found(self, dataset: str) -> Found:
+        entry = self.config.dataset(dataset)
+        return find(dataset, entry.layout, self.root(dataset), entry.options())
+
+    def _written(self, dataset: str) -> dict[str, TaskPlaces] | None:
+        """Return the tasks of a dataset that the workflow itself writes, by id; None for one found on disk."""
+        entry = self.config.dataset(dataset)
+        if entry.synth is None:
+            return None
+        if entry.synth.layout != entry.layout:
+            raise RgwotError(
+                f"datasets.{dataset}: layout {entry.layout!r}, synth.layout {entry.synth.layout!r}; expected the same"
+            )
+        expected = Path(f"results/synthetic/{dataset}")
+        if self.root(dataset) != expected:
+            raise RgwotError(
+                f"datasets.{dataset}.root: found {str(self.root(dataset))!r}; "
+                f"expected {str(expected)!r} beside a synth block"
+            )
+        return {places.task.removeprefix(f"{dataset}/"): places for places in task_places(entry.synth)}
+
+    def tasks(self, dataset: str) -> tuple[str, ...]:
+        """Return the task ids of a dataset: those asked for, else all that are registered or found."""
+        entry = self.config.dataset(dataset)
+        written = self._written(dataset)
+        registered = registry.tasks_of(entry.subset or dataset)
+        if written is not None:
+            known = tuple(written)
+        elif registered:
+            known = tuple(facts.task for facts in registered)
+        else:
+            known = tuple(self.found(dataset).tasks)
+        for task in entry.tasks or ():
+            if task not in known:
+                raise RgwotError(f"datasets.{dataset}.tasks: unknown task {task!r}; {nearest(task, known)}")
+        return entry.tasks or known
+
+    def _videos(self, dataset: str, task: str) -> dict[str, VideoEntry | None]:
+        """Return the videos of a task by id; the entry is None where the workflow itself writes them.
+
+        Raises
+        ------
+        RgwotError
+            When the dataset, the task, or a video of it cannot be found.
+        """
+        tasks = self.tasks(dataset)
+        if task not in tasks:
+            raise RgwotError(f"{dataset}/{task}: unknown task; {nearest(task, tasks)}")
+        written = self._written(dataset)
+        if written is not None:
+            entry = self.config.dataset(dataset)
+            view = registry.camera(entry.subset or dataset, entry.view)
+            places = written[task].places
+            return dict.fromkeys(video_id(place.stem) for place in places if place.camera in (None, view))
+        return {entry.video: entry for entry in self.found(dataset).of(task)}
+
+    def enough_videos(self, dataset: str, task: str) -> None:
+        """Raise when a task has too few videos to train on."""
+        videos = self.videos(dataset, task)
+        if len(videos) < MIN_VIDEOS:
+            raise RgwotError(too_few_videos(dataset, task, len(videos), MIN_VIDEOS, str(self.root(dataset))))
+
+    def files(self, dataset: str, task: str) -> list[str]:
+        """Return every file a task's manifest rests on."""
+        root = self.root(dataset)
+        entries = self.videos(dataset, task).values()
+        if None in entries:
+            return [str(root)]
+        paths = [path for entry in entries if entry for path in (entry.path, entry.annotation) if path]
+        return list(dict.fromkeys(str(root / path) for path in paths))
+
+    def video_file(self, dataset: str, task: str, video: str) -> str:
+        """Return the file of one video, or the folder of the synthetic dataset that holds it."""
+        videos = self.videos(dataset, task)
+        if video not in videos:
+            raise RgwotError(f"{dataset}/{task}/{video}: no such video; {nearest(video, videos)}")
+        entry = videos[video]
+        return plain_path(str(self.root(dataset) if entry is None else self.root(dataset) / entry.path))
+
+    def video_path(self, dataset: str, task: str, video: str) -> str:
+        """Return the path of one video, there already or yet to be written."""
+        written = self._written(dataset)
+        if written is None:
+            return self.video_file(dataset, task, video)
+        self.video_file(dataset, task, video)
+        places = {video_id(place.stem): place.video for place in written[task].places}
+        return str(self.root(dataset) / places[video])
+
+    def frames_fps(self, dataset: str) -> str:
+        """Return the rate of stored frames as far as the configuration tells it, else nothing."""
+        rate = self.config.dataset(dataset).frames_fps
+        return "" if rate in (None, "file") else str(rate)
+
+    def datasets_imported(self) -> list[str]:
+        """Return the datasets whose features are made elsewhere."""
+        return sorted(name for name, entry in self.config.datasets.items() if entry.imported is not None)
+
+    def _imported(self, dataset: str) -> ImportedFeatures:
+        imported = self.config.dataset(dataset).imported
+        if imported is None:
+            raise RgwotError(f"datasets.{dataset}: has no block `imported`, so its features are extracted")
+        return imported
+
+    def feature_file(self, dataset: str, task: str, video: str) -> str:
+        """Return the file with the features of one video that were made elsewhere."""
+        self.video_file(dataset, task, video)
+        return str(feature_file(self.config.folder(self._imported(dataset).folder), task, video))
+
+    def import_options(self, dataset: str) -> str:
+        """Return the options of ``rgwot import-features`` for a dataset, quoted for a shell."""
+        told = self._imported(dataset).model_dump(exclude={"folder"}, exclude_defaults=True)
+        return shlex.join(f"--{key.replace('_', '-')}={value}" for key, value in told.items())
+
+    def manifest_options(self, dataset: str) -> str:
+        """Return what the manifest stage has to know of a dataset, as JSON."""
+        entry = self.config.dataset(dataset)
+        return json.dumps(
+            {
+                "layout": entry.layout,
+                "root": str(self.root(dataset)),
+                "options": entry.options(),
+                "on_bad_video": self.config.on_bad_video,
+            },
+            sort_keys=True,
+        )
+
+    def synth_json(self, dataset: str) -> str:
+        """Return the settings a synthetic dataset is written with, as JSON."""
+        synth = self.config.dataset(dataset).synth
+        if synth is None:
+            raise RgwotError(f"datasets.{dataset}: has no synth block, so nothing writes {self.root(dataset)}")
+        # Without defaults: a key added in a later version does not write the clips anew.
+        return synth.model_dump_json(exclude_defaults=True)
+
+    def key_steps(self, dataset: str, task: str) -> int | None:
+        """Return the number of annotated key steps, None where it is not known before the annotations are read."""
+        written = self._written(dataset)
+        if written is not None and task in written:
+            return len(written[task].step_ids)
+        return registry.key_steps(self.config.dataset(dataset).subset or dataset, task)

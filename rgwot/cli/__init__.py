@@ -1,0 +1,79 @@
+"""The command line: one verb per stage of the workflow. Thin: parse, call, write.
+
+Every rule of the workflow is one such line, so a job is replayed by copying it from its log. Settings are given as one
+JSON object of blocks, as in ``config.yaml``; what is left out has the default that ``config.yaml`` documents.
+
+One module per stage, in the order in which data flows. A new verb is a function there and a line of `VERBS`.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import click
+
+from rgwot import __version__
+from rgwot.cli.lazy import LazyGroup
+from rgwot.errors import RgwotError
+
+#: Every verb in the order of the stages: where it is, and its help in one line.
+VERBS = {
+    "synth": ("rgwot.cli.data:synth", "Write synthetic procedure videos with ground truth."),
+    "doctor": ("rgwot.cli.data:doctor", "Say what is wrong with a dataset on disk."),
+    "manifest": ("rgwot.cli.data:manifest", "List the videos of a task and their annotations."),
+    "extract": ("rgwot.cli.features:extract", "Run the frozen backbone on a video."),
+    "import-features": ("rgwot.cli.features:import_features", "Take features made elsewhere."),
+    "index": ("rgwot.cli.features:index", "Check the features of a task and list them."),
+    "train": ("rgwot.cli.training:train", "Train one encoder on the features of a task."),
+    "embed": ("rgwot.cli.training:embed", "Embed every video of a task."),
+    "decode": ("rgwot.cli.keysteps:decode", "Find key steps and their order."),
+    "evaluate": ("rgwot.cli.evaluation:evaluate", "Score a prediction under every protocol."),
+    "yardsticks": ("rgwot.cli.evaluation:yardsticks", "Measure how hard a task is before any method."),
+    "table": ("rgwot.cli.reporting:table", "Make a table from score files, or from its rows."),
+    "plot": ("rgwot.cli.reporting:plot", "Draw key steps over time, truth above predictions."),
+    "show": ("rgwot.cli.reporting:show", "Print a table for people."),
+}
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends in one line and exit code 1."""
+    try:
+        cli(standalone_mode=False)
+    except RgwotError as error:
+        click.echo(f"rgwot: {error}", err=True)
+        sys.exit(1)
+    except click.exceptions.Abort:
+        click.echo("rgwot: interrupted", err=True)
+        sys.exit(130)
+    except click.exceptions.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except OSError as error:
+        # A full disk or a forbidden folder is the user's to mend, not a bug to trace.
+        told = (
+            f"{error.filename}: {error.strerror}" if error.filename and error.strerror else " ".join(str(error).split())
+        )
+        click.echo(f"rgwot: {told}", err=True)
+        sys.exit(1)
+
+
+@click.group(
+    cls=LazyGroup, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name="rgwot")
+@click.option("-v", "--verbose", is_flag=True, help="Also print debugging messages.")
+def cli(verbose: bool) -> None:
+    """Procedure learning from unlabelled videos: key steps, where they happen, and in what order.
+
+    Each verb is one stage; the workflow (`snakemake results/tables/demo.csv`) calls them in order.
+    """
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.INFO,
+        format="%(asctime)s %(levelname)s %(message)s",
+        datefmt="%H:%M:%S",
+        stream=sys.stderr,
+    )
+    # Chatter of libraries would bury our own lines.
+    for name in ("matplotlib", "PIL", "asyncio", "numba"):
+        logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,0 +1,127 @@
+"""Verbs that make the features of videos, or take those made elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from rgwot.cli.options import (
+    Folder,
+    bad_video_options,
+    device_option,
+    execution_option,
+    read_rate,
+    read_settings,
+    settings_option,
+    threads_option,
+)
+from rgwot.errors import RgwotError
+
+
+@click.command()
+@click.argument("output", type=Folder)
+@click.option("--source", required=True, type=Folder, help="The video file.")
+@bad_video_options
+@settings_option
+@execution_option
+@threads_option
+@device_option
+def extract(
+    output: Path,
+    source: Path,
+    on_bad_video: Literal["fail", "skip"],
+    frames_fps: str | None,
+    settings: str,
+    execution: str,
+    threads: int,
+    device: str,
+) -> None:
+    """Decode a video, run the frozen backbone, write the features into OUTPUT (Zarr)."""
+    from rgwot.features.extract import extract as run
+
+    run(
+        source, output, read_settings(settings, execution).features,
+        on_bad_video=on_bad_video, threads=threads, device=device, frames_fps=read_rate(frames_fps, "--frames-fps"),
+    )  # fmt: skip
+
+
+@click.command("import-features")
+@click.argument("output", type=Folder)
+@click.option("--source", required=True, type=Folder, help="Features of one video: .npy, .npz, .h5, .hdf5 or .pt.")
+@click.option(
+    "--axes",
+    required=True,
+    type=click.Choice(["TCHW", "THWC", "TC", "CT"]),
+    help="Order of the axes: T time, C the 1024 channels, H and W space. Never guessed.",
+)
+@click.option("--fps", required=True, metavar="RATE", help="Features per second, like 30 or 30000/1001.")
+@click.option("--key", help="Array inside the file, where it holds several.")
+@click.option("--start-s", default=0.0, show_default=True, help="Time of the first feature, seconds.")
+@click.option("--duration", type=float, help="Length of the video, seconds. Or --footage.")
+@click.option("--native-fps", metavar="RATE", help="Frame rate of the video, beside --duration. Default: as --fps.")
+@click.option("--footage", type=Folder, help="The video file, which knows its length and rate.")
+@bad_video_options
+@click.option(
+    "--on-mismatch",
+    default="error",
+    show_default=True,
+    type=click.Choice(["error", "trim"]),
+    help="Where number, rate and duration disagree by a sample or more: trim drops surplus features and marks a video "
+    "with too few as partial.",
+)
+@click.option("--backbone", default="imported", show_default=True, help="Name of the network, to record.")
+@click.option("--weights", default="imported", show_default=True, help="Name of its weights, to record.")
+def import_features(
+    output: Path,
+    source: Path,
+    duration: float | None,
+    native_fps: str | None,
+    footage: Path | None,
+    on_bad_video: Literal["fail", "skip"],
+    frames_fps: str | None,
+    **told: Any,
+) -> None:
+    r"""Turn features made elsewhere into OUTPUT (Zarr), as `extract` writes it.
+
+    For a whole dataset, let the workflow do it: an entry of config.yaml with a block `imported`, such as
+
+    \b
+      datasets:
+        mine:
+          layout: folder
+          root: videos
+          imported: {folder: features, axes: TCHW, fps: 2}
+
+    takes features/TASK/VIDEO.npy (or features/VIDEO.npy) instead of running a network. By hand, the workflow expects
+    a store at results/features/DATASET/TASK/VIDEO.zarr.
+    """
+    from pydantic import ValidationError
+
+    from rgwot.features.import_settings import ImportSettings
+    from rgwot.features.importing import Footage, import_video
+    from rgwot.features.importing import import_features as run
+    from rgwot.settings import describe
+
+    try:
+        settings = ImportSettings.model_validate(told)
+    except ValidationError as error:
+        raise RgwotError(f"import-features: {describe(error, ImportSettings)}") from None
+    if footage is not None and duration is None and native_fps is None:
+        rate = read_rate(frames_fps, "--frames-fps")
+        import_video(footage, source, output, settings, on_bad_video=on_bad_video, frames_fps=rate)
+    elif duration is not None and footage is None:
+        run(source, output, settings, Footage(duration, read_rate(native_fps or str(settings.fps), "--native-fps")))
+    else:
+        raise RgwotError("import-features: expected either --duration or --footage; give one of them")
+
+
+@click.command()
+@click.argument("output", type=Folder)
+@click.argument("stores", type=Folder, nargs=-1, required=True)
+def index(output: Path, stores: tuple[Path, ...]) -> None:
+    """Check the feature STORES of a task and list them in OUTPUT (CSV)."""
+    from rgwot.features.index import write_index
+
+    write_index(list(stores), output)

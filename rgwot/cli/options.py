@@ -1,0 +1,140 @@
+"""Options that several verbs share, and how their values are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from rgwot.errors import RgwotError
+
+F = TypeVar("F", bound=Callable[..., Any])
+Folder = click.Path(path_type=Path)
+
+
+def execution_option(function: F) -> F:
+    """Add ``--execution``."""
+    return click.option(
+        "--execution", default="{}", metavar="JSON", help="As --settings, for keys on which no result depends."
+    )(function)
+
+
+def settings_option(function: F) -> F:
+    """Add ``--settings``."""
+    return click.option(
+        "--settings",
+        default="{}",
+        metavar="JSON",
+        help='Blocks of settings as one JSON object, such as \'{"ot": {"alpha": 0.5}}\'. Default: all defaults.',
+    )(function)
+
+
+def seed_option(function: F) -> F:
+    """Add ``--seed``."""
+    return click.option(
+        "--seed",
+        default=0,
+        show_default=True,
+        type=click.IntRange(0),
+        help="Seed of everything drawn at random.",
+    )(function)
+
+
+def threads_option(function: F) -> F:
+    """Add ``--threads``."""
+    return click.option(
+        "--threads",
+        default=1,
+        show_default=True,
+        type=click.IntRange(1),
+        help="CPU threads. Does not change results.",
+    )(function)
+
+
+def device_option(function: F) -> F:
+    """Add ``--device``."""
+    return click.option(
+        "--device",
+        default="auto",
+        show_default=True,
+        type=click.Choice(["auto", "cpu", "cuda"]),
+        help="auto takes a GPU when there is one; cuda fails without one.",
+    )(function)
+
+
+def hold_out_option(function: F) -> F:
+    """Add ``--hold-out``."""
+    return click.option(
+        "--hold-out",
+        "held_out",
+        default="",
+        metavar="VIDEO,...",
+        help="Videos that only the scoring may see (data.split: holdout), by id.",
+    )(function)
+
+
+def video_ids(text: str) -> tuple[str, ...]:
+    """Parse ``--hold-out``; an id has no comma."""
+    return tuple(video for video in text.split(",") if video)
+
+
+def read_object(text: str, option: str) -> dict[str, Any]:
+    """Parse an option that holds a JSON object."""
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise RgwotError(f"{option}: found {text!r}, expected a JSON object ({error})") from None
+    if not isinstance(content, dict):
+        raise RgwotError(f"{option}: found {text!r}, expected a JSON object")
+    return content
+
+
+def read_settings(text: str, execution: str = "{}") -> Any:
+    """Parse ``--settings`` (and ``--execution``) into validated blocks."""
+    from rgwot.errors import nearest
+    from rgwot.settings import BLOCKS, build, flatten
+
+    content = read_object(text, "--settings")
+    for block, keys in read_object(execution, "--execution").items():
+        content[block] = {**content.get(block, {}), **keys}
+    if not all(isinstance(block, dict) for block in content.values()):
+        raise RgwotError(f'--settings: found {text!r}, expected a JSON object of blocks such as {{"ot": {{}}}}')
+    for block in content:
+        if block not in BLOCKS:
+            raise RgwotError(f"--settings: unknown block {block!r}; {nearest(block, BLOCKS)}")
+    return build(flatten(content), "--settings")
+
+
+def key_steps(settings: Any) -> int:
+    """Return K, which the workflow has resolved to a number."""
+    K = settings.decode.K
+    if not isinstance(K, int):
+        raise RgwotError(f"decode.K: found {K!r}, expected a number here; the workflow resolves {K!r} per task")
+    return K
+
+
+def bad_video_options(function: F) -> F:
+    """Add ``--on-bad-video`` and ``--frames-fps``."""
+    function = click.option(
+        "--on-bad-video",
+        default="fail",
+        show_default=True,
+        type=click.Choice(["fail", "skip"]),
+        help="fail ends with the reason; skip writes a store without frames, or with those that decode.",
+    )(function)
+    return click.option(
+        "--frames-fps", metavar="RATE", help="Rate of frames stored as .h5 whose file states none, like 30000/1001."
+    )(function)
+
+
+def read_rate(text: str | None, option: str) -> Any:
+    """Parse a rate such as 30000/1001."""
+    from rgwot.rates import parse_rate
+
+    try:
+        return None if text is None else parse_rate(text)
+    except ValueError as error:
+        raise RgwotError(f"{option}: {error}") from None

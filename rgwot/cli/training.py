@@ -1,0 +1,63 @@
+"""Verbs that train an encoder and use it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rgwot.cli.options import (
+    Folder,
+    device_option,
+    execution_option,
+    hold_out_option,
+    read_settings,
+    seed_option,
+    settings_option,
+    threads_option,
+    video_ids,
+)
+
+
+@click.command()
+@click.argument("output", type=Folder)
+@click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
+@hold_out_option
+@settings_option
+@execution_option
+@seed_option
+@device_option
+def train(output: Path, index: Path, held_out: str, settings: str, execution: str, seed: int, device: str) -> None:
+    """Train one encoder on the features of a task; writes OUTPUT (model.pt) and history.csv beside it."""
+    from rgwot.training import train as run
+
+    kept = video_ids(held_out)
+    run(index, index.parent, output.parent, read_settings(settings, execution), seed, device=device, held_out=kept)
+
+
+@click.command()
+@click.argument("output", type=Folder)
+@click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
+@click.option("--model", type=Folder, help="Trained model. Left out: raw features, averaged over space.")
+@click.option("--method", default="raw", show_default=True, help="Method id to record beside the embeddings.")
+@hold_out_option
+@seed_option
+@threads_option
+@device_option
+def embed(
+    output: Path,
+    index: Path,
+    model: Path | None,
+    method: str,
+    held_out: str,
+    seed: int,
+    threads: int,
+    device: str,
+) -> None:
+    """Embed every video of a task into OUTPUT (Zarr); a model knows by itself which videos were held out."""
+    from rgwot.embedding import embed as run
+
+    run(
+        index, index.parent, model, output,
+        method=method, seed=seed, device=device, threads=threads, held_out=video_ids(held_out),
+    )  # fmt: skip
