@@ -10,9 +10,11 @@ import torch
 import zarr
 
 from rgwot import embedding
-from rgwot.embedding import embed, encoder_of, load_model
+from rgwot.embedding import embed
 from rgwot.errors import RgwotError
 from rgwot.features.store import StoreWriter, open_store
+from rgwot.methods import FAMILIES
+from rgwot.model import encoder_of, load_model
 from rgwot.settings import Settings, build
 from rgwot.training import train
 
@@ -111,3 +113,49 @@ def test_unusable_models_are_told(task: Path, tmp_path: Path) -> None:
     with pytest.raises(RgwotError, match="trained on features with weights_sha256"):
         embed(task, task.parent, tmp_path / "model" / "model.pt", output)
     assert not output.exists()
+
+
+def quick(method: str) -> Settings:
+    return build({"regression.epochs": 2, "regression.E": 4, **FAMILIES[method].overrides}, "test")
+
+
+DIMENSIONS = {"cte": 4, "gpl": 128, "gpl-nobg": 128, "unitygraph": 1024}
+
+
+@pytest.mark.parametrize("method", DIMENSIONS)
+def test_methods_without_an_encoder_embed_every_frame(task: Path, tmp_path: Path, method: str) -> None:
+    roots = []
+    for number in range(2):
+        path = tmp_path / f"{number}.zarr"
+        embed(task, task.parent, None, path, method=method, settings=quick(method), seed=2, device="cpu", threads=1)
+        roots.append(zarr.open_group(path, mode="r"))
+    assert dict(roots[0].attrs) == {"method": method, "seed": 2, "features_fps": FPS, "complete": True}
+    for video in ("a%20b", "c"):
+        first, second = (root[video] for root in roots)
+        assert first["embedding"].shape == (LENGTHS[video], DIMENSIONS[method])
+        assert first["embedding"].dtype == np.float32
+        np.testing.assert_array_equal(first["embedding"][:], second["embedding"][:])
+        assert ("background" in first) == (method == "gpl-nobg")
+        if method == "gpl-nobg":
+            assert (first["background"].shape, first["background"].dtype) == ((LENGTHS[video],), bool)
+
+
+def test_nothing_is_learnt_from_a_video_held_out(task: Path, tmp_path: Path) -> None:
+    for number, held_out in enumerate([(), ("c",)]):
+        path = tmp_path / f"{number}.zarr"
+        embed(task, task.parent, None, path, method="cte", settings=quick("cte"), device="cpu", held_out=held_out)
+    both, one = (zarr.open_group(tmp_path / f"{number}.zarr", mode="r") for number in range(2))
+    assert one.attrs["held_out"] == ["c"]
+    assert not np.array_equal(one["a%20b"]["embedding"][:], both["a%20b"]["embedding"][:])
+    assert one["c"]["embedding"].shape == both["c"]["embedding"].shape
+    with pytest.raises(RgwotError, match="graph: found 1 video with features to build it from"):
+        embed(task, task.parent, None, tmp_path / "g.zarr", method="gpl", held_out=("c",))
+    assert not (tmp_path / "g.zarr").exists()
+
+
+def test_a_method_has_to_be_known_and_one_with_an_encoder_needs_its_model(task: Path, tmp_path: Path) -> None:
+    with pytest.raises(RgwotError, match=r"method 'rgwot@alpha=0\.1': found no model; name it \(--model\)"):
+        embed(task, task.parent, None, tmp_path / "out.zarr", method="rgwot@alpha=0.1")
+    with pytest.raises(RgwotError, match="unknown base 'gpll'; did you mean 'gpl'"):
+        embed(task, task.parent, None, tmp_path / "out.zarr", method="gpll")
+    assert not (tmp_path / "out.zarr").exists()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from rgwot.datasets.manifest import read_manifest, read_segments
 from rgwot.datasets.rasterise import RULES, LabelRule
 from rgwot.errors import RgwotError
 from rgwot.evaluation.labels import (
@@ -25,14 +26,11 @@ from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.order import order_tau
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS, score
 from rgwot.files import write_csv
+from rgwot.keysteps.outputs import SCOPES, read_decoded
 from rgwot.rates import parse_rate
 
 IDENTITY = ("dataset", "task", "method", "decoder", "seed")
 COLUMNS = (*IDENTITY, "protocol", "background", "label_rule", "metric", "value")
-MANIFEST_COLUMNS = ("video", "duration_s", "fps", "status")
-ANNOTATION_COLUMNS = ("video", "start_s", "end_s", "key_step")
-SEGMENT_COLUMNS = ("video", "scope", "start_s", "end_s", "key_step")
-SCOPES = ("video", "task")
 
 log = logging.getLogger(__name__)
 
@@ -43,32 +41,6 @@ class LabelledVideo(NamedTuple):
     name: str
     truth: Mapping[LabelRule, IntArray]
     prediction: Mapping[str, IntArray]
-
-
-def _read(path: str | os.PathLike[str], columns: Sequence[str], what: str) -> pd.DataFrame:
-    try:
-        # Names such as 0003 or NA are names, not numbers or gaps.
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise RgwotError(f"{path}: cannot be read as {what}: {' '.join(str(error).split())}") from None
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
-        raise RgwotError(
-            f"{path}: found columns {','.join(map(str, frame.columns))}, expected also {','.join(missing)}"
-        )
-    for column in {"start_s", "end_s", "key_step", "duration_s"}.intersection(columns):
-        # A skipped row of a manifest has no duration; rows that are scored are checked there.
-        frame[column] = pd.to_numeric(frame[column], errors="coerce")
-    if "key_step" in columns:
-        bad = frame[~(frame[["start_s", "end_s", "key_step"]].notna().all(axis=1) & (frame["key_step"] % 1 == 0))]
-        if len(bad):
-            row = int(bad.index[0])
-            raise RgwotError(
-                f"{path}: row {row + 2}: found {bad.loc[row, 'video']!r} with a time or key step that is "
-                "not a number; expected seconds and a whole key step"
-            )
-        frame["key_step"] = frame["key_step"].astype(np.int64)
-    return frame
 
 
 def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -213,8 +185,9 @@ def evaluate(
     segments_csv
         Decoded segments in both scopes.
     diagnostics_json
-        What the decoder says about itself: ``K``, and ``degenerate`` for the whole and in ``task`` and
-        ``video``; ``split`` with the videos held out (``test``). When None, an answer of one label is degenerate.
+        What the decoder says about itself: ``K``, ``background`` (true: key step 0 is one more cluster), and
+        ``degenerate`` for the whole and in ``task`` and ``video``; ``split`` with the videos held out (``test``).
+        When None, an answer of one label is degenerate.
     output_csv
         Where the scores go.
     identity
@@ -233,9 +206,8 @@ def evaluate(
     """
     if set(identity) != set(IDENTITY):
         raise ValueError(f"identity: got {sorted(identity)}, expected {sorted(IDENTITY)}")
-    manifest = _read(manifest_csv, MANIFEST_COLUMNS, "a manifest")
-    annotations = _read(annotations_csv, ANNOTATION_COLUMNS, "annotations")
-    segments = _read(segments_csv, SEGMENT_COLUMNS, "decoded segments")
+    manifest, annotations = read_manifest(Path(manifest_csv)), read_segments(Path(annotations_csv))
+    segments = read_decoded(Path(segments_csv))
     diagnostics = {} if diagnostics_json is None else read_diagnostics(diagnostics_json)
     if n_key_steps is None:
         n_key_steps = int(annotations["key_step"].max()) if len(annotations) else 1
@@ -251,6 +223,8 @@ def evaluate(
         raise RgwotError(
             f"{diagnostics_json or segments_csv}: found K {clusters!r}, expected the number of clusters; decode again"
         )
+    # What is called background is a cluster as any other, beside the K.
+    clusters += bool(diagnostics.get("background", False))
     if "split" in diagnostics:
         manifest = manifest[manifest["video"].isin(diagnostics["split"]["test"])]
     videos, skipped, unscored = label_videos(manifest, annotations, segments, stride)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 IntArray = npt.NDArray[np.int64]
 
@@ -95,6 +94,8 @@ def match(overlap: npt.ArrayLike) -> Matching:
     >>> match([[4, 0, 0], [0, 0, 0], [0, 0, 1]])
     Matching(classes=array([0, 1, 2]), clusters=array([0, 1, 2]))
     """
+    from scipy.optimize import linear_sum_assignment
+
     counts = np.asarray(overlap, dtype=np.int64)
     if counts.ndim != 2:
         raise ValueError(f"overlap: got shape {counts.shape}, expected (G, K)")

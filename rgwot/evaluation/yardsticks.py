@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.evaluation.metrics import contingency, f1, match, strict
+
 Array = NDArray[Any]
 
 
@@ -47,17 +49,15 @@ def kmeans_yardstick(
     ValueError
         If features and labels do not fit together, or no frame shows a key step.
     """
-    from scipy.optimize import linear_sum_assignment
     from sklearn.cluster import KMeans
 
     _check(pooled, labels)
     truth = np.concatenate(list(labels))
     clusters = KMeans(K, n_init=restarts, random_state=seed).fit_predict(_float32(pooled))
     shown = truth > 0
-    counts = np.zeros((K, int(truth.max())), dtype=np.int64)
-    np.add.at(counts, (clusters[shown], truth[shown] - 1), 1)
-    rows, columns = linear_sum_assignment(counts, maximize=True)
-    return {"kmeans_f1": float(counts[rows, columns].sum() / shown.sum())}
+    overlap = contingency(truth[shown] - 1, clusters[shown], int(truth.max()), K)
+    scores = strict(overlap, match(overlap))
+    return {"kmeans_f1": f1(scores.precision, scores.recall)}
 
 
 def probe_yardstick(maps: Sequence[Array], labels: Sequence[Array], grid: int = 3) -> dict[str, float]:

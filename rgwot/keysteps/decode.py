@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from rgwot.errors import RgwotError, nearest
 from rgwot.evaluation import collapse
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
-from rgwot.keysteps.interface import Decoded, Frames
-from rgwot.keysteps.ordering import video_order
+from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Unseen
+from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import generator_for, write_keysteps
 from rgwot.keysteps.registry import DECODERS
 from rgwot.keysteps.segments import label_segments
@@ -27,11 +27,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class EmbeddedVideo:
-    """Embeddings (T, D) float64 of one video, sample times (T,) in seconds and its length in seconds."""
+    """Embeddings (T, D) float64 of one video, sample times (T,) in seconds and its length in seconds.
+
+    ``background`` (T,), where the embedding stage has an opinion: these samples take no part in the clustering.
+    """
 
     embedding: NDArray[np.float64]
     time_s: NDArray[np.float64]
     duration_s: float
+    background: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,8 @@ def decode(
     Every video is labelled twice: with the clusters of all videos of the task (scope ``task``) and with
     clusters of its own (scope ``video``). Cluster k is key step k + 1. Orders and procedures are those of
     scope ``task``. Where the embeddings name videos held out, the clusters of the task are those of the other
-    videos alone, and the ones held out are labelled by them.
+    videos alone, and the ones held out are labelled by them. Samples that the embeddings or the decoder call
+    background have key step 0, which is in no order (that of a video without any other is ``0``).
 
     Parameters
     ----------
@@ -100,7 +105,7 @@ def decode(
         }
     key_steps = {
         "task": {name: joint.labels[name] + 1 for name in task.videos},
-        "video": {name: result.decoded.labels + 1 for name, result in single.items()},
+        "video": {name: result.labels + 1 for name, result in single.items()},
     }
     segments = {
         scope: {
@@ -110,9 +115,11 @@ def decode(
         for scope in key_steps
     }
     orders = {
-        name: video_order(key_steps["task"][name], video.time_s / video.duration_s)
-        for name, video in task.videos.items()
+        name: _order(key_steps["task"][name], video.time_s / video.duration_s) for name, video in task.videos.items()
     }
+    background = any(video.background is not None for video in task.videos.values()) or any(
+        (steps == 0).any() for scope in key_steps.values() for steps in scope.values()
+    )
     scored = [name for name in single if not task.held_out or name in task.held_out]
     videos = collapse.combine([single[name].diagnosis for name in scored])
     whole = collapse.combine([joint.diagnosis, videos])
@@ -120,6 +127,7 @@ def decode(
         "method": task.method,
         "decoder": decoder,
         "K": K,
+        "background": background,
         "seed": seed,
         "features_fps": task.features_fps,
         "n_videos": len(task.videos),
@@ -182,7 +190,8 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
                 f"embeddings {store}: video {name}: {bad} of {len(x)} samples are not finite; "
                 "expected numbers; train again with a smaller train.lr or with train.precision float32"
             )
-        videos[name] = EmbeddedVideo(x, time_s, float(attrs["duration_s"]))
+        background = np.asarray(group["background"], dtype=np.bool_) if "background" in group else None
+        videos[name] = EmbeddedVideo(x, time_s, float(attrs["duration_s"]), background)
     if not videos:
         raise RgwotError(f"embeddings {store}: no video with a frame; expected at least one, see the feature index")
     held_out = tuple(about.get("held_out", ()))
@@ -197,7 +206,10 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
 
 @dataclass(frozen=True)
 class _Result:
+    """Labels (T,) of all samples x (T, D), and how the decoder came to those that are no background."""
+
     x: NDArray[np.float64]
+    labels: NDArray[np.int64]
     decoded: Decoded
     diagnosis: collapse.Diagnosis
 
@@ -212,8 +224,9 @@ class _Result:
             "mean_pairwise_cosine": None if math.isnan(cosine) else cosine,
             "relative_variance": collapse.relative_variance(self.x),
             "lambda_1": direction_eigenvalue(self.x),
-            "distinct_labels": collapse.distinct_labels(self.decoded.labels),
-            "dominant_label_share": collapse.dominant_share(self.decoded.labels),
+            "distinct_labels": collapse.distinct_labels(self.labels),
+            "dominant_label_share": collapse.dominant_share(self.labels),
+            "background_share": float(np.mean(self.labels == BACKGROUND)),
         }
         if u is not None:
             facts["membership_entropy"] = collapse.membership_entropy(u)
@@ -229,17 +242,28 @@ def _run(
     settings: Settings,
     generator: np.random.Generator,
 ) -> _Result:
-    frames = _frames(videos, features_fps)
-    return _diagnosed(frames, DECODERS[decoder](frames, K, settings, generator), K)
+    return _labelled(videos, features_fps, K, lambda frames: DECODERS[decoder](frames, K, settings, generator))
 
 
-def _frames(videos: list[EmbeddedVideo], features_fps: float) -> Frames:
+def _labelled(videos: list[EmbeddedVideo], features_fps: float, K: int, decoder: Unseen) -> _Result:
+    """Label the samples that are not background by a decoder, which sees them as if the others were not there."""
     x = np.concatenate([video.embedding for video in videos])
-    return Frames(x, tuple(len(video.time_s) for video in videos), features_fps)
+    kept = [
+        np.ones(len(video.time_s), dtype=bool) if video.background is None else ~video.background for video in videos
+    ]
+    rows = np.concatenate(kept)
+    labels = np.full(len(x), BACKGROUND, dtype=np.int64)
+    decoded = Decoded(labels[rows])
+    if rows.any():
+        lengths = tuple(int(one.sum()) for one in kept if one.any())
+        decoded = decoder(Frames(x[rows], lengths, features_fps))
+        labels[rows] = decoded.labels
+    return _Result(x, labels, decoded, collapse.diagnose(x, labels, K, decoded.memberships))
 
 
-def _diagnosed(frames: Frames, decoded: Decoded, K: int) -> _Result:
-    return _Result(frames.x, decoded, collapse.diagnose(frames.x, decoded.labels, K, decoded.memberships))
+def _order(key_steps: NDArray[np.int64], positions: NDArray[np.float64]) -> Order:
+    steps = key_steps > 0
+    return video_order(key_steps[steps], positions[steps]) if steps.any() else (0,)
 
 
 @dataclass(frozen=True)
@@ -257,17 +281,17 @@ def _cluster_task(
     """Cluster the training part; the decoder is given nothing else until its clusters are made."""
     seen = {name: video for name, video in task.videos.items() if name not in task.held_out}
     made = _run(list(seen.values()), task.features_fps, decoder, K, settings, generator)
-    labels = _apart(seen, made.decoded.labels)
+    labels = _apart(seen, made.labels)
     if not task.held_out:
         return _Joint(labels, made.diagnosis, made.facts())
     if made.decoded.unseen is None:
-        raise RgwotError(f"decoder {decoder!r}: cannot label videos held out; use graphcut, kmeans or data.split=all")
+        able = ", ".join(name for name in DECODERS if name != decoder)
+        raise RgwotError(f"decoder {decoder!r}: cannot label videos held out; use {able} or data.split=all")
     new = {name: video for name, video in task.videos.items() if name in task.held_out}
-    frames = _frames(list(new.values()), task.features_fps)
-    applied = _diagnosed(frames, made.decoded.unseen(frames), K)
+    applied = _labelled(list(new.values()), task.features_fps, K, made.decoded.unseen)
     whole = collapse.combine([made.diagnosis, applied.diagnosis])
     told = {"degenerate": whole.degenerate, "degenerate_cause": whole.cause, "held_out": applied.facts()}
-    return _Joint({**labels, **_apart(new, applied.decoded.labels)}, whole, {**made.facts(), **told})
+    return _Joint({**labels, **_apart(new, applied.labels)}, whole, {**made.facts(), **told})
 
 
 def _apart(videos: Mapping[str, EmbeddedVideo], labels: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:

@@ -31,6 +31,9 @@ class Frames:
     features_fps: float
 
 
+BACKGROUND = -1
+"""Label of a sample that a decoder puts into none of its clusters; its key step is 0."""
+
 Unseen = Callable[[Frames], "Decoded"]
 """Samples of other videos -> their labels by a clustering that is not touched by them."""
 
@@ -42,7 +45,7 @@ class Decoded:
     Attributes
     ----------
     labels
-        (T,) in 0..K-1.
+        (T,) in 0..K-1, or `BACKGROUND`.
     memberships
         (T, K) before any smoothing, for decoders that have them.
     facts

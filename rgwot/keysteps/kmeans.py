@@ -29,8 +29,14 @@ class KMeans:
     iterations: int
 
 
-def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, full_batch_limit: int = FULL_BATCH_LIMIT) -> KMeans:
-    """Minimise sum_t |x_t - c_{l_t}|^2 from k-means++ starts, the best of four.
+def kmeans(
+    x: NDArray[Any],
+    K: int,
+    generator: np.random.Generator,
+    full_batch_limit: int = FULL_BATCH_LIMIT,
+    restarts: int = RESTARTS,
+) -> KMeans:
+    """Minimise sum_t |x_t - c_{l_t}|^2 from k-means++ starts, of which the best is kept.
 
     Parameters
     ----------
@@ -42,6 +48,8 @@ def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, full_batch_l
         Source of the starts.
     full_batch_limit
         Above so many samples mini-batches are used, as the public code does for any number.
+    restarts
+        Number of starts.
 
     Raises
     ------
@@ -62,7 +70,7 @@ def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, full_batch_l
     model = kind(
         n_clusters=min(K, len(offsets)),
         init="k-means++",
-        n_init=RESTARTS,
+        n_init=restarts,
         random_state=int(generator.integers(2**31 - 1)),
     )
     with warnings.catch_warnings():

@@ -1,14 +1,16 @@
-"""The decoders by name. A new one is a file with a function of this kind, and a line here."""
+"""The decoders by name, each imported when it runs. A new one is a file with such a function, and a line here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rgwot.keysteps.graphcut import decode_graphcut
 from rgwot.keysteps.interface import Decoder
-from rgwot.keysteps.kmeans import decode_kmeans
+from rgwot.lazy import lazily
 
 DECODERS: Mapping[str, Decoder] = {
-    "graphcut": decode_graphcut,
-    "kmeans": decode_kmeans,
+    "graphcut": lazily("rgwot.keysteps.graphcut:decode_graphcut"),
+    "kmeans": lazily("rgwot.keysteps.kmeans:decode_kmeans"),
+    "subset": lazily("rgwot.keysteps.subset:decode_subset"),
+    "spectral": lazily("rgwot.keysteps.spectral:decode_spectral"),
+    "viterbi": lazily("rgwot.keysteps.viterbi:decode_viterbi"),
 }

@@ -5,7 +5,6 @@ They read the manifest and nothing else, neither features nor a model.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rgwot.datasets.manifest import read_manifest
 from rgwot.datasets.split import check_held_out
 from rgwot.errors import RgwotError, nearest
 from rgwot.evaluation import collapse
@@ -21,7 +21,6 @@ from rgwot.evaluation.labels import frame_times, scoring_frames
 from rgwot.keysteps.ordering import video_order
 from rgwot.keysteps.outputs import SCOPES, generator_for, write_keysteps
 from rgwot.keysteps.segments import label_segments
-from rgwot.rates import parse_rate
 
 Trivial = Callable[[float, Fraction, int, int, np.random.Generator], pd.DataFrame]
 """duration in seconds, native rate, stride, K, generator -> segments of one video."""
@@ -93,15 +92,14 @@ def decode_trivial(
         raise RgwotError(f"decoder {decoder!r}: not a trivial one; {nearest(decoder, TRIVIAL)}")
     if not isinstance(K, int) or K < 1 or stride < 1:
         raise RgwotError(f"decoder {decoder!r}: found K = {K!r} and stride {stride}, expected whole numbers from 1")
-    segments, skipped = {}, []
-    rows = _manifest_rows(Path(manifest_csv))
-    check_held_out(held_out, [row["video"] for row in rows], f"manifest {manifest_csv}")
-    for row in rows:
-        if row["status"] == "skipped":
-            skipped.append(row["video"])
-            continue
-        duration_s, fps = _duration_and_rate(row, Path(manifest_csv))
-        segments[row["video"]] = TRIVIAL[decoder](duration_s, fps, stride, K, generator_for(seed, row["video"]))
+    segments = {}
+    manifest = read_manifest(Path(manifest_csv))
+    check_held_out(held_out, manifest["video"].tolist(), f"manifest {manifest_csv}")
+    skipped = manifest.loc[manifest["status"] == "skipped", "video"].tolist()
+    for video, duration_s, fps in manifest.loc[
+        manifest["status"] != "skipped", ["video", "duration_s", "fps"]
+    ].to_numpy():
+        segments[video] = TRIVIAL[decoder](duration_s, fps, stride, K, generator_for(seed, video))
     if not segments:
         raise RgwotError(f"manifest {manifest_csv}: no usable video ({len(skipped)} skipped); expected at least one")
     orders = {video: _order(frame) for video, frame in segments.items()}
@@ -130,29 +128,6 @@ def decode_trivial(
         diagnostics["split"] = {"train": training, "test": sorted(held_out)}
     write_keysteps(output_dir, dict.fromkeys(SCOPES, segments), orders, diagnostics)
     return diagnostics
-
-
-def _manifest_rows(path: Path) -> list[dict[str, str]]:
-    if not path.is_file():
-        raise RgwotError(f"manifest {path}: found no such file; run `rgwot manifest` first")
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    missing = [column for column in ("video", "duration_s", "fps", "status") if column not in frame.columns]
-    if missing:
-        raise RgwotError(f"manifest {path}: found no column {missing[0]!r}; run `rgwot manifest` again")
-    return [{str(key): str(value) for key, value in row.items()} for row in frame.to_dict("records")]
-
-
-def _duration_and_rate(row: Mapping[str, str], path: Path) -> tuple[float, Fraction]:
-    try:
-        duration_s, fps = float(row["duration_s"]), parse_rate(row["fps"])
-    except ValueError:
-        duration_s, fps = math.nan, Fraction(1)
-    if not 0 < duration_s < math.inf:
-        raise RgwotError(
-            f"manifest {path}: video {row['video']}: found duration_s {row['duration_s']!r} "
-            f"and fps {row['fps']!r}, expected numbers above 0; run `rgwot manifest` again"
-        )
-    return duration_s, fps
 
 
 def _order(frame: pd.DataFrame) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rgwot.datasets import manifest
 from rgwot.errors import RgwotError
 from rgwot.evaluation.evaluate import COLUMNS, evaluate
 from rgwot.evaluation.protocols import PROTOCOLS, score
@@ -35,10 +36,10 @@ class Files:
                 ("broken", "", "", "skipped", "cannot be read"),
             ],
             columns=["video", "duration_s", "fps", "status", "reason"],
-        )
+        ).reindex(columns=manifest.COLUMNS, fill_value="")
         self.annotations = pd.DataFrame(
-            [("0003", 1.0, 3.0, 1), ("0003", 3.0, 5.0, 2), ("b", 0.0, 2.0, 2), ("b", 3.0, 4.0, 1)],
-            columns=["video", "start_s", "end_s", "key_step"],
+            [("0003", 1.0, 3.0, 1, "x"), ("0003", 3.0, 5.0, 2, "y"), ("b", 0.0, 2.0, 2, "y"), ("b", 3.0, 4.0, 1, "x")],
+            columns=manifest.SEGMENT_COLUMNS,
         )
         rows = []
         for scope in SCOPES:
@@ -168,7 +169,7 @@ def test_a_scored_video_without_rows_counts_as_unscored(files):
 
 
 def test_the_order_of_annotation_rows_decides_overlaps(files):
-    late = pd.DataFrame([("0003", 1.0, 5.0, 1)], columns=files.annotations.columns)
+    late = pd.DataFrame([("0003", 1.0, 5.0, 1, "x")], columns=files.annotations.columns)
     files.annotations = pd.concat([files.annotations, late], ignore_index=True)
     assert value(files.run(), "f1", "strict_task") < 1.0
     files.annotations = pd.concat([late, files.annotations.iloc[:-1]], ignore_index=True)
@@ -224,14 +225,14 @@ def _column(files):
             r"demo/assembly: found no video to score among 4 \(2 skipped, 2 without annotation\)",
         ),
         (_step_three, "video '0003': found key step 3, expected 1 to 2"),
-        (_many_labels, "found 3 different key steps in scope 'video', expected at most K=2"),
+        (_many_labels, "found 3 different key steps in scope 'task', expected at most K=2"),
         (_no_k, "found K None, expected the number of clusters"),
         (_gap, "video '0003': segments: got 1.0 s followed by 3.0 s"),
         (_one_scope, "video '0003': segments: got none of scope 'video'"),
         (_bad_rate, "video '0003': fps: got 'fast'"),
-        (_no_duration, "video '0003': duration_s: got nan"),
-        (_bad_time, r"annotations\.csv: row 4: found 'b' with a time or key step that is not a number"),
-        (_column, r"segments\.csv: found columns .*, expected also scope"),
+        (_no_duration, "video '0003': found duration_s nan and fps '30.0'"),
+        (_bad_time, r"annotations\.csv: row 4: found start_s '1:30', expected a number"),
+        (_column, r"segments\.csv: no column scope; expected video,scope,"),
     ],
 )
 def test_mistakes_end_in_one_line(files, spoil, message):
@@ -243,7 +244,7 @@ def test_mistakes_end_in_one_line(files, spoil, message):
 
 
 def test_missing_files_are_named(tmp_path):
-    with pytest.raises(RgwotError, match=r"nowhere\.csv: cannot be read as a manifest"):
+    with pytest.raises(RgwotError, match=r"nowhere\.csv: cannot be read .*; expected video,name,path,"):
         evaluate(tmp_path / "nowhere.csv", "a", "b", None, tmp_path / "o.csv", IDENTITY, 2)
     with pytest.raises(ValueError, match="identity: got"):
         evaluate("a", "b", "c", None, "d", {"dataset": "demo"}, 2)

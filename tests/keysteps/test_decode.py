@@ -51,7 +51,8 @@ def read(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[s
     return tables[0], tables[1], tables[2], json.loads((folder / FILES[3]).read_text())
 
 
-@pytest.mark.parametrize("decoder", sorted(DECODERS))
+# The decoder `viterbi` knows one order for all videos, and these differ.
+@pytest.mark.parametrize("decoder", sorted(set(DECODERS) - {"viterbi"}))
 @pytest.mark.parametrize("solver", ["expansion", "exact"])
 def test_planted_steps_orders_and_procedures_are_found(tmp_path: Path, decoder: str, solver: str) -> None:
     source = store(tmp_path / "e.zarr", three_videos())

@@ -8,20 +8,25 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rgwot.datasets.manifest import COLUMNS
 from rgwot.errors import RgwotError
 from rgwot.keysteps.trivial import TRIVIAL, decode_trivial, random, uniform
 
 
 def manifest(folder: Path, **changed: object) -> Path:
-    rows = pd.DataFrame(
-        {
-            "video": ["b", "a", "broken", "007"],
-            "duration_s": ["10.01", "4.0", "", "7.5"],
-            "fps": ["30000/1001", "25.0", "", "29.97002997002997"],
-            "status": ["ok", "unscored", "skipped", "ok"],
-            "reason": ["", "no annotation", "cannot be read", ""],
-        }
-    ).assign(**changed)
+    rows = (
+        pd.DataFrame(
+            {
+                "video": ["b", "a", "broken", "007"],
+                "duration_s": ["10.01", "4.0", "", "7.5"],
+                "fps": ["30000/1001", "25.0", "", "29.97002997002997"],
+                "status": ["ok", "unscored", "skipped", "ok"],
+                "reason": ["", "no annotation", "cannot be read", ""],
+            }
+        )
+        .assign(**changed)
+        .reindex(columns=COLUMNS, fill_value="")
+    )
     path = folder / "task.csv"
     rows.to_csv(path, index=False)
     return path
@@ -90,13 +95,13 @@ def test_random_follows_the_seed_and_the_video_alone(tmp_path: Path) -> None:
 def test_mistakes_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(RgwotError, match="did you mean 'uniform'"):
         decode_trivial(manifest(tmp_path), tmp_path / "out", "unifrom", 7, 0)
-    with pytest.raises(RgwotError, match="found no such file"):
+    with pytest.raises(RgwotError, match="none.csv: cannot be read"):
         decode_trivial(tmp_path / "none.csv", tmp_path / "out", "uniform", 7, 0)
     with pytest.raises(RgwotError, match="no usable video \\(4 skipped\\)"):
         decode_trivial(manifest(tmp_path, status="skipped"), tmp_path / "out", "uniform", 7, 0)
-    with pytest.raises(RgwotError, match="video b: found duration_s '0'"):
+    with pytest.raises(RgwotError, match="video 'b': found duration_s 0 and fps '30000/1001'"):
         decode_trivial(manifest(tmp_path, duration_s="0"), tmp_path / "out", "uniform", 7, 0)
-    with pytest.raises(RgwotError, match="fps '30/0'"):
+    with pytest.raises(RgwotError, match="video 'b': fps: got '30/0'"):
         decode_trivial(manifest(tmp_path, fps="30/0"), tmp_path / "out", "random", 7, 0)
     with pytest.raises(RgwotError, match="K = 0"):
         decode_trivial(manifest(tmp_path), tmp_path / "out", "uniform", 0, 0)
@@ -104,6 +109,6 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
         decode_trivial(manifest(tmp_path), tmp_path / "out", "uniform", "gt", 0)
     path = tmp_path / "short.csv"
     path.write_text("video,status\na,ok\n")
-    with pytest.raises(RgwotError, match="no column 'duration_s'"):
+    with pytest.raises(RgwotError, match="no column name, path, .*duration_s"):
         decode_trivial(path, tmp_path / "out", "uniform", 7, 0)
     assert not (tmp_path / "out").exists()

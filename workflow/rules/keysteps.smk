@@ -12,15 +12,15 @@ rule decode:
     log:
         "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
-        method="(?!none[@/])[^/]+",
+        method=f"(?!{FEATURELESS}/)[^/]+",
     group:
         "after_training"
     conda:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=by_attempt(3000),
-        runtime="1h",
+        mem_mb=memory_for("decode"),
+        runtime=time_for("decode"),
     params:
         settings=settings_of("decode", "graphcut"),
     message:
@@ -41,15 +41,15 @@ rule decode_trivial:
     log:
         "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
-        method="none(@[^/]+)?",
+        method=FEATURELESS,
     group:
         "after_training"
     conda:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=by_attempt(1000),
-        runtime="30m",
+        mem_mb=memory_for("decode_trivial"),
+        runtime=time_for("decode_trivial"),
     params:
         settings=settings_of("decode", "evaluation"),
         hold_out=hold_out,

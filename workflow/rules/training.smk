@@ -7,18 +7,19 @@ rule train:
     output:
         model="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
         history="results/models/{method}/{dataset}/{task}/seed{seed}/history.csv",
+        machine="results/models/{method}/{dataset}/{task}/seed{seed}/machine.json",
     log:
         "results/logs/train/{method}/{dataset}/{task}/seed{seed}.log",
     benchmark:
         "results/benchmarks/train/{method}/{dataset}/{task}/seed{seed}.tsv"
     wildcard_constraints:
-        method="(?!(raw|none)[@/])[^/]+",
+        method=ENCODED,
     conda:
         "../../envs/train.yaml"
     threads: train_threads
     resources:
-        mem_mb=by_attempt(12000),
-        runtime="12h",
+        mem_mb=memory_for("train"),
+        runtime=time_for("train"),
         gpu=GPUS,
     params:
         settings=settings_of("ot", "cidm", "loss", "encoder", "train", "data"),
@@ -41,15 +42,15 @@ rule embed:
     log:
         "results/logs/embed/{method}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
-        method="(?!(raw|none)[@/])[^/]+",
+        method=ENCODED,
     group:
         "after_training"
     conda:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=by_attempt(4000),
-        runtime="2h",
+        mem_mb=memory_for("embed"),
+        runtime=time_for("embed"),
         gpu=GPUS,
     params:
         device=untracked(CATALOGUE.config.device),
@@ -60,7 +61,7 @@ rule embed:
         " --threads {threads} --device {params.device} {output:q} 2> {log:q}"
 
 
-rule embed_raw:
+rule embed_without_encoder:
     input:
         index="results/features/{dataset}/{task}/index.csv",
     output:
@@ -68,19 +69,20 @@ rule embed_raw:
     log:
         "results/logs/embed/{method}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
-        method="raw(@[^/]+)?",
+        method=OTHERWISE_EMBEDDED,
     group:
         "after_training"
     conda:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=by_attempt(4000),
-        runtime="1h",
+        mem_mb=memory_for("embed_without_encoder"),
+        runtime=time_for("embed_without_encoder"),
     params:
+        settings=embedding_options,
         hold_out=hold_out,
     message:
-        "embed: {wildcards.method}, raw features of {wildcards.dataset}/{wildcards.task}"
+        "embed: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot embed --index {input.index:q} --method {wildcards.method:q} {params.hold_out}"
-        " --seed {wildcards.seed} --threads {threads} {output:q} 2> {log:q}"
+        "rgwot embed --index {input.index:q} --method {wildcards.method:q} {params.settings} {params.hold_out}"
+        " --seed {wildcards.seed} --threads {threads} --device cpu {output:q} 2> {log:q}"

@@ -1,0 +1,1 @@
+"""Embeddings made without the encoder that is trained on pairs of videos."""
