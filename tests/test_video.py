@@ -10,11 +10,12 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from videos import number, remux, rotate_metadata, truncate, write_audio, write_video
+from videos import number, picture, remux, rotate_metadata, truncate, write_audio, write_video
 
 from rgwot.video import FrameReader, VideoError, VideoInfo, frames, probe, read_frames, sample_times
 from rgwot.video.decode import earliest, refuse_absurd, shown
@@ -66,6 +67,59 @@ def test_probe_gives_the_size_as_shown(tmp_path: Path) -> None:
 def test_probe_measures_a_file_without_a_stated_duration(tmp_path: Path) -> None:
     live = remux(write_video(tmp_path / "a.mp4", 45), tmp_path / "live.webm.mkv", live="1")
     assert probe(live).duration_s == pytest.approx(1.5, abs=0.002)
+
+
+def without_rate(path: Path) -> Path:
+    """Make the rate of a Matroska file void, as many recorders and sites leave it out."""
+    content = bytearray(path.read_bytes())
+    start = content.index(b"\x23\xe3\x83")
+    length = content[start + 3] & 0x7F
+    content[start : start + 4 + length] = bytes([0xEC, 0x80 | (length + 2), *bytes(length + 2)])
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("rate", ["12", "24000/1001", "24", "25", "30000/1001", "30", "60000/1001", "60", "25/2"])
+def test_probe_counts_the_frames_of_a_file_that_states_no_rate(tmp_path: Path, rate: str) -> None:
+    fps = Fraction(rate)
+    mp4 = write_video(tmp_path / "a.mp4", 130, fps, (32, 32))
+    mkv = remux(mp4, tmp_path / "a.mkv")
+    assert probe(mkv).fps == fps
+    found = probe(without_rate(mkv)).fps
+    # FFmpeg's own guess from millisecond stamps is off by up to 4 %.
+    assert found == fps if fps.denominator in (1, 1001) else float(found) == pytest.approx(float(fps), rel=2e-4)
+
+
+def test_probe_counts_a_changing_rate(tmp_path: Path) -> None:
+    ticks = [*range(0, 2000, 40), *range(2000, 6000, 100)]
+    mkv = without_rate(
+        remux(write_video(tmp_path / "a.mp4", len(ticks), 25, (32, 32), ticks=ticks), tmp_path / "a.mkv")
+    )
+    assert probe(mkv).fps == Fraction((len(ticks) - 1) * 1000, ticks[-1])
+
+
+def test_probe_counts_as_far_as_a_damaged_file_goes(tmp_path: Path) -> None:
+    mkv = without_rate(remux(write_video(tmp_path / "a.mp4", 300, 24), tmp_path / "a.mkv"))
+    content = mkv.read_bytes()
+    mkv.write_bytes(content[: len(content) * 2 // 3] + bytes(len(content) // 3))
+    assert probe(mkv).fps == 24
+
+
+def test_probe_passes_over_hidden_pictures_of_vp8(tmp_path: Path) -> None:
+    path = tmp_path / "a.webm"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libvpx", rate=30, options={"deadline": "realtime", "cpu-used": "8"})
+        stream.width, stream.height, stream.pix_fmt = 32, 32, "yuv420p"
+        pictures = (av.VideoFrame.from_ndarray(picture(i, 32, 32), format="rgb24") for i in range(91))
+        packets = [packet for frame in (*pictures, None) for packet in stream.encode(frame)]
+        for packet in packets:
+            container.mux(packet)
+            if packet.pts % 10 == 5:
+                hidden = av.Packet(bytes([bytes(packet)[0] & 0xEF, *bytes(packet)[1:]]))
+                hidden.stream, hidden.time_base = stream, packet.time_base
+                hidden.pts = hidden.dts = packet.pts
+                container.mux(hidden)
+    assert probe(without_rate(path)).fps == 30
 
 
 def bad_file(folder: Path, kind: str) -> Path:

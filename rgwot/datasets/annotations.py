@@ -9,11 +9,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from rgwot.datasets.faults import DataFault, judged, refuse, remark
 from rgwot.datasets.text import excerpt
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOLERATED_S = 1.0
 """Seconds a segment may end after its video before the pair is taken for a wrong one."""
@@ -225,6 +227,8 @@ def checked(
     DataFault
         If a segment ends before it starts, starts after the video or ends more than a second after it.
     """
+    import pandas as pd
+
     kept: dict[tuple[float, float, int, str], Segment] = {}
     for segment in segments:
         if segment.end_s < segment.start_s:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.registry import TaskFacts
@@ -205,3 +205,11 @@ class Layout(Protocol):
         options: Options,
     ) -> Annotation:
         """Read the annotation of a video that has one."""
+
+
+@runtime_checkable
+class ListedLayout(Protocol):
+    """A layout whose release brings lists that reading it does not need."""
+
+    def check_lists(self, root: Path, dataset: str) -> None:
+        """Complain, see `rgwot.datasets.faults`, where the lists do not fit each other or the annotations."""

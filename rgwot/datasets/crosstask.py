@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from pathlib import Path
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import Found, FoundTask, Options, VideoEntry
-from rgwot.datasets.pairing import pair, parents, stem, walk_videos
+from rgwot.datasets.faults import remark
+from rgwot.datasets.pairing import pair, parents, stem, walk, walk_videos
 from rgwot.datasets.registry import TaskFacts
-from rgwot.datasets.release_lists import read_tasks
+from rgwot.datasets.release_lists import read_tasks, read_videos
 from rgwot.datasets.step_first import read_step_first
 from rgwot.errors import RgwotError
 
@@ -17,6 +19,7 @@ OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "crosstask_release/ as downloaded and videos/<task>/<video>.mp4 or videos/<video>.mp4"
 
 _TASKS = "tasks_primary.txt"
+_VIDEOS, _HELD_OUT = "videos.csv", "videos_val.csv"
 
 
 def _release(root: Path, dataset: str) -> Path:
@@ -89,3 +92,31 @@ def read_annotation(
         raise RgwotError(f"{path}: task {task!r} is not in {_TASKS}; expected a primary task; delete the file")
     names = dict(enumerate(released[task].steps, start=1))
     return read_step_first(path, names.keys(), clock, names)
+
+
+def check_lists(root: Path, dataset: str) -> None:
+    """Compare ``videos.csv`` with the annotations, and ``videos_val.csv`` with ``videos.csv``, where they are there.
+
+    Raises
+    ------
+    RgwotError
+        If a list is damaged.
+    """
+    release = _release(root, dataset)
+    primary = read_tasks(release / _TASKS)
+    annotated = {annotated_pair(path) for path in walk(release, release / "annotations", {".csv"})}
+    listed, held_out = (
+        {pair for pair in read_videos(path).pairs if pair[0] in primary} if path.is_file() else None
+        for path in (release / _VIDEOS, release / _HELD_OUT)
+    )
+    if listed is not None:
+        _compare(release / _VIDEOS, "annotated videos that it does not list", annotated - listed)
+        _compare(release / _VIDEOS, "videos of primary tasks without annotation", listed - annotated)
+    if listed is not None and held_out is not None:
+        _compare(release / _HELD_OUT, f"videos that {_VIDEOS} does not list", held_out - listed)
+
+
+def _compare(path: Path, what: str, odd: Collection[tuple[str, str]]) -> None:
+    if odd:
+        message = f"{len(odd)} {what}, like {','.join(min(odd))}; expected none; use the files of the release"
+        remark("release", path, "", message)

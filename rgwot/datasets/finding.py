@@ -8,18 +8,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from rgwot.datasets.base import Found, Layout, Options
+from rgwot.datasets.layouts import LAYOUTS
 from rgwot.datasets.registry import TaskFacts, facts, match, tasks_of
 from rgwot.errors import RgwotError
-
-LAYOUTS: Mapping[str, str] = {
-    "egoprocel": "rgwot.datasets.egoprocel",
-    "folder": "rgwot.datasets.folder",
-    "procel": "rgwot.datasets.procel",
-    "procel_csv": "rgwot.datasets.procel_csv",
-    "procel_stepfirst": "rgwot.datasets.procel_stepfirst",
-    "crosstask": "rgwot.datasets.crosstask",
-}
-"""Modules by layout name; each is a `rgwot.datasets.base.Layout`."""
 
 
 def layout_module(layout: str) -> Layout:
@@ -30,7 +21,8 @@ def layout_module(layout: str) -> Layout:
     RgwotError
         If there is no such layout.
     """
-    return cast(Layout, importlib.import_module(LAYOUTS[match(layout, LAYOUTS, "layout")]))
+    name = match(layout, LAYOUTS, "layout")
+    return cast(Layout, importlib.import_module(f"rgwot.datasets.{name}"))
 
 
 def read_options(dataset: str, layout: str, options: Mapping[str, Any]) -> Options:
@@ -61,7 +53,7 @@ def find(dataset: str, layout: str, root: Path, options: Mapping[str, Any] | Non
     dataset
         Id in the configuration.
     layout
-        A key of `LAYOUTS`.
+        A key of `rgwot.datasets.layouts.LAYOUTS`.
     root
         Folder that holds the files.
     options

@@ -15,7 +15,8 @@ from rgwot.datasets.annotations import Annotation, VideoClock, remapped_ids, ste
 from rgwot.datasets.base import FoundTask, VideoEntry
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
 from rgwot.errors import RgwotError
-from rgwot.files import write_csv
+from rgwot.files import read_csv, write_csv
+from rgwot.rates import parse_rate
 
 COLUMNS = ("video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason")
 SEGMENT_COLUMNS = ("video", "start_s", "end_s", "key_step", "name")
@@ -144,27 +145,6 @@ def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
 
 
-def _read(
-    path: Path, columns: Sequence[str], numbers: Mapping[str, Literal["float64", "int64", "Int64"]]
-) -> pd.DataFrame:
-    try:
-        # Videos may be called 'NA' or '0003': nothing is guessed, the empty field alone is missing.
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise RgwotError(
-            f"{path}: cannot be read ({error}); expected {','.join(columns)}; run the stage again"
-        ) from error
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
-        raise RgwotError(f"{path}: no column {', '.join(missing)}; expected {','.join(columns)}; run the stage again")
-    for column, dtype in numbers.items():
-        try:
-            frame[column] = pd.to_numeric(frame[column].replace("", None)).astype(dtype)
-        except (ValueError, TypeError) as error:
-            raise RgwotError(f"{path}: column {column}: {error}; expected numbers; run the stage again") from error
-    return frame
-
-
 def read_manifest(path: Path) -> pd.DataFrame:
     """Read a manifest.
 
@@ -177,13 +157,21 @@ def read_manifest(path: Path) -> pd.DataFrame:
     Raises
     ------
     RgwotError
-        If the file is missing or is no manifest.
+        If the file is missing or is no manifest, or a video that is not skipped has no duration or rate above 0.
     """
-    frame = _read(path, COLUMNS, {"duration_s": "float64", "width": "Int64", "height": "Int64"})
-    try:
-        rates = [Fraction(rate) if rate else None for rate in frame["fps"]]
-    except (ValueError, ZeroDivisionError) as error:
-        raise RgwotError(f"{path}: column fps: {error}; expected rates like 30000/1001; run the stage again") from error
+    numbers: Mapping[str, Literal["float64", "Int64"]] = {"duration_s": "float64", "width": "Int64", "height": "Int64"}
+    frame = read_csv(path, COLUMNS, numbers, optional=numbers)
+    rates: list[Fraction | None] = []
+    for video, status, duration_s, fps in frame[["video", "status", "duration_s", "fps"]].to_numpy():
+        try:
+            rates.append(parse_rate(fps) if fps else None)
+        except ValueError as error:
+            raise RgwotError(f"{path}: video {video!r}: {error}; run `rgwot manifest` again") from None
+        if status != "skipped" and not (duration_s > 0 and fps):
+            raise RgwotError(
+                f"{path}: video {video!r}: found duration_s {duration_s:g} and fps {fps!r}, "
+                "expected numbers above 0; run `rgwot manifest` again"
+            )
     frame["fps"] = pd.Series(rates, index=frame.index, dtype=object)
     return frame
 
@@ -196,4 +184,4 @@ def read_segments(path: Path) -> pd.DataFrame:
     RgwotError
         If the file is missing or is no such table.
     """
-    return _read(path, SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
+    return read_csv(path, SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 LONGEST_ID = 200
@@ -56,6 +57,7 @@ def pairing_key(stem: str) -> str:
     return unicodedata.normalize("NFC", stem)
 
 
+@lru_cache(maxsize=4096)
 def folded(name: str) -> str:
     """Return a name without case and punctuation, as names in the configuration are compared.
 

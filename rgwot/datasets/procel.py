@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -34,14 +34,16 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     """Find the tasks by their ``data.mat`` and the videos below the root by the names in ``readme.txt``."""
     files = walk_videos(root, root, options, {".mat"})
     lists = {parents(path)[-1]: path for path in files if path.endswith("/data.mat")}
+    known = options.subset or dataset
+    wanted = {canonical(folder, known): folder for folder in lists}
     by_task: dict[str, list[str]] = defaultdict(list)
     for path in files:
         if not path.endswith(".mat"):
-            by_task[_task_of(path, lists, dataset if options.subset is None else options.subset)].append(path)
+            by_task[_task_of(path, wanted, known)].append(path)
     unassigned = tuple(by_task.pop("", ()))
     tasks: dict[str, FoundTask] = {}
     for folder, path in lists.items():
-        task = canonical(folder, options.subset or dataset)
+        task = canonical(folder, known)
         try:
             tasks[task] = _paired(root, path, by_task.get(folder, []), options)
         except RgwotError as error:
@@ -57,9 +59,8 @@ def canonical(folder: str, dataset: str) -> str:
     return folder
 
 
-def _task_of(path: str, lists: Collection[str], dataset: str) -> str:
+def _task_of(path: str, wanted: Mapping[str, str], dataset: str) -> str:
     """Return the folder of the task a video belongs to: one of its folders, or what its name begins with."""
-    wanted = {canonical(folder, dataset): folder for folder in lists}
     for part in reversed(parents(path)):
         if canonical(part, dataset) in wanted:
             return wanted[canonical(part, dataset)]

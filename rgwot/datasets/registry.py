@@ -28,7 +28,7 @@ class TaskFacts:
     step_ids
         The ids annotations may use, ascending; they can have holes (CMU-MMAC Eggs has 1 to 7 and 9).
     layout
-        How the files lie on disk, a key of `rgwot.datasets.finding.LAYOUTS`.
+        How the files lie on disk, a key of `rgwot.datasets.layouts.LAYOUTS`.
     folder
         Folder of the annotations, where the layout has one per dataset.
     code
@@ -136,6 +136,7 @@ def is_registered(dataset: str) -> bool:
     return folded(dataset) in {folded(name) for name in datasets()}
 
 
+@cache
 def tasks_of(dataset: str) -> tuple[TaskFacts, ...]:
     """Return the tasks of a published dataset in the order of the table; empty for a user's own.
 

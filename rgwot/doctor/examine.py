@@ -11,11 +11,12 @@ from typing import Any
 from rgwot.catalogue import MIN_VIDEOS, Catalogue
 from rgwot.config import load_config
 from rgwot.datasets.annotations import VideoClock, id_ranges
-from rgwot.datasets.base import Found, FoundTask, Layout, Options, VideoEntry, too_few_videos
+from rgwot.datasets.base import Found, FoundTask, Layout, ListedLayout, Options, VideoEntry, too_few_videos
+from rgwot.datasets.faults import collecting
 from rgwot.datasets.finding import layout_module, read_options, registered_facts
 from rgwot.datasets.registry import TaskFacts, match
 from rgwot.doctor.annotation import AnnotationFacts, check_annotation
-from rgwot.doctor.findings import Finding, file_of, of_error
+from rgwot.doctor.findings import Finding, file_of, of_complaint, of_error
 from rgwot.doctor.machine import look
 from rgwot.doctor.report import Report, TaskReport, VideoReport
 from rgwot.doctor.video import check_video
@@ -106,7 +107,7 @@ def examine(
     )
     if entry.imported is not None:
         lacking += _not_imported(catalogue.config.folder(entry.imported.folder), videos)
-    stray = () if tasks else _unassigned(found)
+    stray = () if tasks else (*_lists(module, root, dataset), *_unassigned(found))
     return Report(dataset, entry.layout, root, found, quick, summaries, videos, (*stray, *lacking), machine)
 
 
@@ -215,6 +216,18 @@ def _leftovers(task: str, entry: FoundTask) -> list[Finding]:
         for what, paths, then in lists
         if paths
     ]
+
+
+def _lists(module: Layout, root: Path, dataset: str) -> list[Finding]:
+    if not isinstance(module, ListedLayout):
+        return []
+    errors: list[Finding] = []
+    with collecting() as complaints:
+        try:
+            module.check_lists(root, dataset)
+        except (RgwotError, OSError) as error:
+            errors.append(of_error(error, root, None, "release", None))
+    return [*errors, *(of_complaint(complaint, root, None) for complaint in complaints)]
 
 
 def _not_imported(folder: Path, videos: Iterable[VideoReport]) -> list[Finding]:

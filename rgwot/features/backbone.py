@@ -1,4 +1,4 @@
-"""The frozen image network: torchvision's ResNet-50 up to conv4c.
+"""The frozen image network: ResNet-50, as torchvision has it, up to conv4c.
 
 conv4c is the output of the stem, ``layer1``, ``layer2`` and the first three of the six bottlenecks of
 ``layer3``: 1024 channels at a sixteenth of the input size, 168 px to 11 x 11 (methods 3.1). Input is RGB with
@@ -16,14 +16,16 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torchvision.models import ResNet50_Weights, resnet50
 
 from rgwot.errors import RgwotError
+from rgwot.features.resnet import group, stem
 
 NAME = "resnet50"
 LAYER = "conv4c"
 CHANNELS = 1024
 STRIDE = 16
+#: torchvision's IMAGENET1K_V1; the name ends in the first digits of its SHA-256, which is checked.
+IMAGENET_URL = "https://download.pytorch.org/models/resnet50-0676ba61.pth"
 MEAN = (0.485, 0.456, 0.406)
 STD = (0.229, 0.224, 0.225)
 TRANSFORM = f"RGB, whole frame squashed to a square, divided by 255, mean {MEAN}, std {STD}"
@@ -56,16 +58,14 @@ class Backbone(nn.Module):
         if precision not in PRECISIONS:
             raise ValueError(f"precision {precision!r}, expected one of {', '.join(PRECISIONS)}")
         self.precision = precision
-        # torchvision draws an initialisation from the global generator, which belongs to the caller.
+        # Layers draw an initialisation from the global generator, which belongs to the caller.
         with torch.random.fork_rng(devices=[]):
-            network = resnet50(weights=None)
-        self.conv1 = network.conv1
-        self.bn1 = network.bn1
-        self.relu = network.relu
-        self.maxpool = network.maxpool
-        self.layer1 = network.layer1
-        self.layer2 = network.layer2
-        self.layer3 = network.layer3[:_BLOCKS_OF_LAYER3]
+            self.conv1, self.bn1 = stem()
+            self.relu = nn.ReLU(inplace=True)
+            self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
+            self.layer1 = group(64, 64, 3, stride=1)
+            self.layer2 = group(256, 128, 4, stride=2)
+            self.layer3 = group(512, 256, _BLOCKS_OF_LAYER3, stride=2)
         self.register_buffer("mean", torch.tensor(MEAN).view(1, 3, 1, 1), persistent=False)
         self.register_buffer("std", torch.tensor(STD).view(1, 3, 1, 1), persistent=False)
         self.requires_grad_(False)
@@ -176,9 +176,10 @@ def _initialise(backbone: Backbone, seed: int) -> None:
 
 
 def _download() -> Mapping[str, Tensor]:
-    published = ResNet50_Weights.IMAGENET1K_V1
     try:
-        state: Mapping[str, Tensor] = published.get_state_dict(progress=False, check_hash=True, weights_only=True)
+        state: Mapping[str, Tensor] = torch.hub.load_state_dict_from_url(
+            IMAGENET_URL, progress=False, check_hash=True, weights_only=True
+        )
     except (OSError, RuntimeError) as error:
         raise RgwotError(
             f"weights imagenet1k_v1: could not be downloaded ({_first_line(error)}); set features.weights "

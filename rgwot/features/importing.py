@@ -20,7 +20,7 @@ from rgwot.errors import RgwotError
 from rgwot.evaluation.labels import frame_times
 from rgwot.features.import_settings import IMPORTED, ImportSettings
 from rgwot.features.sources import DAMAGE, ArraySource, open_array
-from rgwot.features.store import CHANNELS, SHARD, StoreWriter, source_facts
+from rgwot.features.store import CHANNELS, IMPORTER, SHARD, StoreWriter, source_facts
 from rgwot.files import replacing
 
 logger = logging.getLogger(__name__)
@@ -211,7 +211,7 @@ def _described(source: Path, array: ArraySource, settings: ImportSettings) -> di
         "source_key": array.key,
         "source_axes": settings.axes,
         "source_shape": list(array.shape),
-        "decoder": "import",
+        "decoder": IMPORTER,
         "decoder_version": __version__,
         "rgwot_version": __version__,
     }

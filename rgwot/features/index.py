@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import csv
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Literal
 
-import pandas as pd
+from rgwot.datasets.split import check_held_out
+from rgwot.errors import RgwotError
+from rgwot.features.status import left_out
+from rgwot.features.store import FeatureStore, open_store
+from rgwot.files import write_rows
 
-from rgwot.features.store import open_store
-from rgwot.files import write_csv
+# What all videos of a task must share for one encoder to read them.
+SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "size", "fps", "precision")
+COLUMNS = ("video", "status", "reason", "frames")
 
-COLUMNS = ["video", "status", "reason", "frames"]
 
-
-def write_index(stores: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str]) -> pd.DataFrame:
+def write_index(
+    stores: Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    on_bad_video: Literal["fail", "skip"] = "fail",
+) -> None:
     """Check that every store of a task is complete and list them.
 
     Parameters
@@ -23,19 +32,72 @@ def write_index(stores: Sequence[str | os.PathLike[str]], output: str | os.PathL
         Feature stores, in the order of the rows.
     output
         CSV with the columns ``video,status,reason,frames``.
-
-    Returns
-    -------
-    DataFrame
-        What was written.
+    on_bad_video
+        What to do with a store that was made without all of its video, when bad videos were to be skipped: ``fail``,
+        or ``skip``, which lists it with the reason.
 
     Raises
     ------
     RgwotError
-        When a store is missing or incomplete.
+        When a store is missing or incomplete, or made from part of a video and ``on_bad_video`` is ``fail``.
     """
     opened = [open_store(Path(path)) for path in stores]
+    for store in opened if on_bad_video == "fail" else ():
+        if left_out(store.status, store.imported):
+            raise RgwotError(
+                f"{store.path}: video {store.video!r} was {store.status} by an earlier run ({store.reason}) and "
+                "on_bad_video is fail; mend the video and delete this folder, or set on_bad_video: skip"
+            )
     rows = [(store.video, store.status, store.reason, len(store)) for store in opened]
-    index = pd.DataFrame(rows, columns=COLUMNS)
-    write_csv(index, output)
-    return index
+    write_rows(COLUMNS, rows, output)
+
+
+def indexed_videos(index_csv: str | Path) -> dict[str, int]:
+    """Return the frames of every video of a feature index, in the order of the index; 0 for a skipped one.
+
+    Raises
+    ------
+    RgwotError
+        When there is no index or it lacks a column.
+    """
+    try:
+        with Path(index_csv).open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+            return {row["video"]: int(row["frames"]) for row in rows}
+    except FileNotFoundError:
+        raise RgwotError(f"{index_csv}: no such feature index; expected one written by rgwot index") from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise RgwotError(
+            f"{index_csv}: not a feature index ({error!r}); expected the columns video,status,reason,frames; "
+            "run rgwot index again"
+        ) from None
+
+
+def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Collection[str] = ()) -> list[FeatureStore]:
+    """Open the stores of all indexed videos that have frames, and check that one network made them.
+
+    The stores of videos held out are not touched.
+
+    Raises
+    ------
+    RgwotError
+        When a store is missing, incomplete, empty or made differently from the first one, or a video held out is
+        not in the index.
+    """
+    stores: list[FeatureStore] = []
+    indexed = indexed_videos(index_csv)
+    check_held_out(held_out, indexed, str(index_csv))
+    for video in (video for video, frames in indexed.items() if frames > 0 and video not in held_out):
+        path = Path(features_dir) / f"{video}.zarr"
+        first = stores[0].attributes if stores else {}
+        expect = {key: first[key] for key in SHARED if key in first}
+        store = open_store(path, expect)
+        if len(store) == 0:
+            raise RgwotError(f"{path}: no frames, but {index_csv} says there are; run rgwot index again")
+        if stores and store.shape[1:] != stores[0].shape[1:]:
+            raise RgwotError(
+                f"{path}: maps of shape {store.shape[1:]}, expected {stores[0].shape[1:]} as in "
+                f"{stores[0].path.name}; delete it and extract the video again"
+            )
+        stores.append(store)
+    return stores

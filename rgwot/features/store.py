@@ -30,6 +30,8 @@ from rgwot.errors import RgwotError
 
 SHARD = 64
 CHANNELS = 1024
+#: What the attribute ``decoder`` says of features made elsewhere.
+IMPORTER = "import"
 _FEATURES = "conv4c"
 _TIMES = "time_s"
 _COMPLETE = "complete"
@@ -68,6 +70,11 @@ class FeatureStore:
     def reason(self) -> str:
         """Why the video is partial or skipped, else empty."""
         return str(self.attributes["reason"])
+
+    @property
+    def imported(self) -> bool:
+        """Whether the features were made elsewhere."""
+        return self.attributes.get("decoder") == IMPORTER
 
     @property
     def duration_s(self) -> float:

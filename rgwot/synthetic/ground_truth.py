@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 FPS = 30
-"""Frames per second of every clip; clip lengths are whole numbers of frames."""
+"""Frames per second of clips, where a layout knows no other rate; clip lengths are whole numbers of these frames."""
 
 
 class Segment(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 from rgwot.errors import RgwotError
 from rgwot.synthetic import human
 from rgwot.synthetic.ground_truth import FPS, Segment
-from rgwot.synthetic.layouts import LAYOUTS, TaskPlaces, VideoPlan, task_places
+from rgwot.synthetic.layouts import TaskPlaces, VideoPlan, task_places, written_layout
 from rgwot.synthetic.layouts.base import Content
 from rgwot.synthetic.looks import step_names, task_look
 from rgwot.synthetic.settings import SynthSettings
@@ -59,7 +59,7 @@ def plan(settings: SynthSettings) -> list[VideoPlan]:
 
 def side_files(settings: SynthSettings, videos: Sequence[VideoPlan]) -> dict[str, Content]:
     """Return every file besides the videos by its path below the root: annotations and lists."""
-    return LAYOUTS[settings.layout].files(videos)
+    return written_layout(settings.layout).files(videos)
 
 
 def _led_in(timeline: Timeline, frames: int) -> Timeline:
@@ -94,12 +94,17 @@ def _timelines(task: TaskPlaces, settings: SynthSettings) -> list[Timeline]:
         clips = human.read_recipe(settings.recipe)
     except ValueError as error:
         raise RgwotError(f"synth.recipe: {error}") from error
+    if len(task.step_ids) != human.K:
+        raise RgwotError(
+            f"synth.driver: people's timelines have {human.K} key steps, task {task.task!r} {len(task.step_ids)}; "
+            "expected as many; choose driver parametric"
+        )
     if len(clips) < settings.n_videos:
         raise RgwotError(
             f"synth.n_videos: found {settings.n_videos}, but recipe {settings.recipe} has {len(clips)} "
             "recordings; lower it or choose another recipe"
         )
-    wanted = levels if settings.levels == "egoprocel" else None
+    wanted = levels if settings.levels == "published" else None
     return from_human(clips, human.K, settings.n_videos, settings.min_s, settings.max_s, wanted, rng)
 
 

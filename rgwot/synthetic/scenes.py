@@ -9,7 +9,9 @@ video, and sometimes the camera looks away.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cached_property
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from PIL import Image, ImageChops
 
 from rgwot.synthetic import sprites
 from rgwot.synthetic.footage import Bout, Camera, Pose, bouts_of
-from rgwot.synthetic.ground_truth import FPS, Timeline
+from rgwot.synthetic.ground_truth import Timeline
 from rgwot.synthetic.looks import Look, moved, task_look, varied
 from rgwot.synthetic.sprites import EXTENT, SPRITE, colour
 
@@ -87,10 +89,9 @@ class Scene:
             self._draw_hands_alone(picture, pose, bout, time_s)
         return np.asarray(self._sensor(picture, index, time_s))
 
-    @property
-    def n_frames(self) -> int:
-        """Number of frames of the clip."""
-        return round(self.timeline.duration_s * FPS)
+    def n_frames(self, fps: Fraction) -> int:
+        """Return how many frames at a rate cover the clip."""
+        return ceil(self.timeline.duration_s * fps - 1e-6)
 
     @cached_property
     def _table(self) -> Image.Image:

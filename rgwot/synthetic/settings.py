@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from rgwot.datasets.layouts import LAYOUTS
+from rgwot.errors import RgwotError
+from rgwot.settings import describe
 
 
 class SynthSettings(BaseModel):
@@ -12,10 +17,10 @@ class SynthSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    layout: Literal["folder", "egoprocel", "procel", "procel_csv", "procel_stepfirst", "crosstask"] = Field(
-        "folder",
-        description="folder: one folder per task; egoprocel: the whole EgoProceL tree, 16 tasks; procel, procel_csv, "
-        "procel_stepfirst: ProceL as released and in two conversions, 12 tasks; crosstask: the release, 18 tasks",
+    layout: str = Field(
+        next(iter(LAYOUTS)),
+        description="; ".join(f"{name}: {what}" for name, what in LAYOUTS.items()),
+        json_schema_extra={"enum": list(LAYOUTS)},
     )
     tasks: tuple[str, ...] = Field(
         (),
@@ -47,13 +52,20 @@ class SynthSettings(BaseModel):
         description="largest share of a task's step time one step may hold (at least 1.1 / K)",
     )
     recipe: int = Field(8, description="driver captaincook4d: activity_id of the recipe")
-    levels: Literal["egoprocel", "plain"] = Field(
-        "egoprocel",
+    levels: Literal["published", "plain"] = Field(
+        "published",
         description="driver captaincook4d: with gaps and repeats brought to the levels above, or as done",
     )
     width: int = Field(320, ge=64, multiple_of=2, description="frame width, pixels")
     height: int = Field(240, ge=64, multiple_of=2, description="frame height, pixels")
     seed: int = Field(0, ge=0, description="one seed for the ground truth and the pictures")
+
+    @field_validator("layout")
+    @classmethod
+    def _known(cls, layout: str) -> str:
+        if layout not in LAYOUTS:
+            raise ValueError(f"expected one of {', '.join(LAYOUTS)}")
+        return layout
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -61,6 +73,20 @@ class SynthSettings(BaseModel):
             raise ValueError(f"max_s = {self.max_s:g} is below min_s = {self.min_s:g}")
         if len(set(self.tasks)) != len(self.tasks):
             raise ValueError(f"tasks are named twice: {', '.join(self.tasks)}")
-        if self.driver == "captaincook4d" and (self.layout != "folder" or self.K != 7):
-            raise ValueError("driver captaincook4d has K = 7 and needs layout folder")
+        if self.driver == "captaincook4d" and self.K != 7:
+            raise ValueError("driver captaincook4d has K = 7")
         return self
+
+
+def synth_settings(told: Mapping[str, Any]) -> SynthSettings:
+    """Make the settings of ``rgwot synth``.
+
+    Raises
+    ------
+    RgwotError
+        One line naming the first wrong key.
+    """
+    try:
+        return SynthSettings.model_validate(dict(told))
+    except ValidationError as error:
+        raise RgwotError(f"synth: {describe(error, SynthSettings)}") from None

@@ -23,28 +23,30 @@ from rgwot.synthetic.settings import SynthSettings
 
 __all__ = ["names", "write_dataset", "write_video"]
 
-# Container, codec and its options per suffix. A key frame a second makes seeking cheap. One thread and
-# no mbtree, because x264 decides differently from run to run otherwise. AVI stores no presentation
-# times, which decord then makes up for H.264, but not for MPEG-4.
+# Container, codec and its options per suffix. One thread and no mbtree, because x264 decides differently from run to
+# run otherwise. AVI stores no presentation times, which decord then makes up for H.264, but not for MPEG-4.
+_H264 = {"preset": "veryfast", "crf": "27", "x264-params": "mbtree=0"}
 _CODECS = {
-    ".mp4": (
-        "mp4",
-        "libx264",
-        {"preset": "veryfast", "crf": "27", "g": str(FPS), "threads": "1", "x264-params": "mbtree=0"},
-    ),
-    ".avi": ("avi", "mpeg4", {"qmin": "2", "qmax": "6", "b": "2M", "g": str(FPS), "threads": "1"}),
+    ".mp4": ("mp4", "libx264", _H264),
+    ".mkv": ("matroska", "libx264", _H264),
+    ".webm": ("webm", "libvpx-vp9", {"deadline": "realtime", "cpu-used": "8", "b": "1M", "row-mt": "0"}),
+    ".avi": ("avi", "mpeg4", {"qmin": "2", "qmax": "6", "b": "2M"}),
 }
+# Matroska puts a random number into every file otherwise.
+_SAME_BYTES = {"fflags": "+bitexact"}
 
 
-def write_video(path: str | os.PathLike[str], scene: Scene) -> int:
-    """Write a scene at exactly 30 frames per second, yuv420p; return the number of frames.
+def write_video(path: str | os.PathLike[str], scene: Scene, fps: Fraction = Fraction(FPS)) -> int:
+    """Write a scene at a constant rate, yuv420p; return the number of frames.
 
     Parameters
     ----------
     path
-        Ends in ``.mp4`` (H.264) or ``.avi`` (MPEG-4), in any case.
+        Ends in ``.mp4`` or ``.mkv`` (H.264), ``.webm`` (VP9) or ``.avi`` (MPEG-4), in any case.
     scene
-        Frame ``i`` is the scene at ``i / 30`` seconds.
+        Frame ``i`` is the scene at ``i / fps`` seconds.
+    fps
+        Exact rate, such as ``Fraction(60000, 1001)``.
 
     Raises
     ------
@@ -55,17 +57,23 @@ def write_video(path: str | os.PathLike[str], scene: Scene) -> int:
     if suffix not in _CODECS:
         raise ValueError(f"{path}: cannot write this container; expected {' or '.join(_CODECS)}")
     container_format, codec, options = _CODECS[suffix]
-    with replacing(path) as temporary, av.open(str(temporary), "w", format=container_format) as container:
-        stream = cast(av.VideoStream, container.add_stream(codec, rate=FPS, options=options))
+    # A key frame a second makes seeking cheap.
+    options = {**options, "g": str(round(fps)), "threads": "1"}
+    n_frames = scene.n_frames(fps)
+    with (
+        replacing(path) as temporary,
+        av.open(str(temporary), "w", format=container_format, container_options=_SAME_BYTES) as container,
+    ):
+        stream = cast(av.VideoStream, container.add_stream(codec, rate=fps, options=options))
         stream.width, stream.height, stream.pix_fmt = scene.width, scene.height, "yuv420p"
-        stream.time_base = Fraction(1, FPS)
-        for index in range(scene.n_frames):
-            picture = av.VideoFrame.from_ndarray(scene.frame(index, index / FPS), format="rgb24")
+        stream.time_base = 1 / fps
+        for index in range(n_frames):
+            picture = av.VideoFrame.from_ndarray(scene.frame(index, float(index / fps)), format="rgb24")
             frame = picture.reformat(format="yuv420p")
-            frame.pts, frame.time_base = index, Fraction(1, FPS)
+            frame.pts, frame.time_base = index, 1 / fps
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
-    return scene.n_frames
+    return n_frames
 
 
 def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: int = 1) -> list[Path]:
@@ -116,5 +124,5 @@ def _written(videos: list[VideoPlan], root: Path, settings: SynthSettings, jobs:
 
 def _write_one(video: VideoPlan, root: Path, size: tuple[int, int]) -> str:
     look = task_look(video.K, video.look_seed)
-    write_video(root / video.place.video, Scene(look, video.timeline, video.seed, *size))
+    write_video(root / video.place.video, Scene(look, video.timeline, video.seed, *size), video.place.fps)
     return video.place.stem

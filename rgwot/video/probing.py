@@ -133,8 +133,8 @@ def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoI
     frame = next(container.decode(stream), None)
     if frame is None:
         raise VideoError(path, f"no frame decodes; {REMEDY}")
-    fps = stream.average_rate or stream.guessed_rate
-    if not fps:
+    fps = _rate(container, stream)
+    if fps is None:
         raise VideoError(path, f"no frame rate in it; {REMEDY}")
     duration = _duration(container, stream)
     if duration <= 0:
@@ -143,13 +143,52 @@ def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoI
     width, height = (frame.height, frame.width) if rotation % 180 else (frame.width, frame.height)
     return VideoInfo(
         float(duration),
-        Fraction(fps),
+        fps,
         width,
         height,
         stream.frames or None,
         rotation,
         stream.codec_context.name,
     )
+
+
+def _rate(container: InputContainer, stream: VideoStream) -> Fraction | None:
+    """Return the average rate: as stated, or counted where the container states no number of frames.
+
+    Without a stated rate, FFmpeg judges by the first few time stamps, which Matroska and WebM round to milliseconds:
+    30.3 for 30 frames per second. A whole file gives the rate away, and with it the exact one it stands for.
+    """
+    stated = stream.average_rate or stream.guessed_rate
+    fps = None if not stated else Fraction(stated)
+    if stream.frames:
+        return fps
+    shown = _shown_packets(container, stream)
+    span = (max(shown) - min(shown)) * Fraction(stream.time_base or 0) if shown else Fraction(0)
+    if span <= 0:
+        return fps
+    counted = (len(shown) - 1) / span
+    # Either end may be rounded by half a tick.
+    allowed = counted * Fraction(stream.time_base or 0) / span
+    usual = (Fraction(round(counted)), Fraction(round(counted * 1001 / 1000) * 1000, 1001))
+    likely = [*sorted(usual, key=lambda rate: abs(rate - counted)), *([] if fps is None else [fps])]
+    return next((rate for rate in likely if rate and abs(rate - counted) <= allowed), counted)
+
+
+def _shown_packets(container: InputContainer, stream: VideoStream) -> list[int]:
+    """Return the time stamps of all pictures of the track, without decoding them."""
+    container.seek(0)
+    # VP8 stores pictures that only others refer to as packets of their own; the fifth bit says that one is shown.
+    hides = stream.codec_context.name == "vp8"
+    shown = []
+    try:
+        for packet in container.demux(stream):
+            hidden = hides and packet.size and not bytes(packet)[0] & 0x10
+            if packet.pts is not None and not hidden:
+                shown.append(packet.pts)
+    except FFmpegError:
+        # Damaged from here on. What to do about it is for those to say who decode it.
+        pass
+    return shown
 
 
 def _duration(container: InputContainer, stream: VideoStream) -> Fraction:

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from rgwot.datasets.finding import LAYOUTS
+from rgwot.datasets.layouts import LAYOUTS
 from rgwot.datasets.registry import datasets, facts, is_registered, key_steps, match, tasks_of
 from rgwot.errors import RgwotError
 

@@ -161,8 +161,11 @@ def test_registered_ids_and_leftovers(tmp_path: Path, caplog: pytest.LogCaptureF
     [
         ("a,b\n1,2\n", "no column video, name"),
         ("", "cannot be read"),
-        (",".join(COLUMNS) + "\nv,n,p,,x,30,1,1,ok,\n", "duration_s"),
-        (",".join(COLUMNS) + "\nv,n,p,,1,fast,1,1,ok,\n", "column fps"),
+        (",".join(COLUMNS) + "\nv,n,p,,x,30,1,1,ok,\n", "row 2: found duration_s 'x', expected a number"),
+        (",".join(COLUMNS) + "\nv,n,p,,1,30,1.5,1,ok,\n", "row 2: found width '1.5', expected a whole number"),
+        (",".join(COLUMNS) + "\nv,n,p,,inf,30,1,1,ok,\n", "row 2: found duration_s 'inf'"),
+        (",".join(COLUMNS) + "\nv,n,p,,,30,1,1,unscored,\n", "video 'v': found duration_s nan and fps '30'"),
+        (",".join(COLUMNS) + "\nv,n,p,,1,fast,1,1,ok,\n", "video 'v': fps: got 'fast'"),
     ],
 )
 def test_a_file_that_is_no_manifest(tmp_path: Path, content: str, clue: str) -> None:
@@ -175,7 +178,7 @@ def test_a_file_that_is_no_manifest(tmp_path: Path, content: str, clue: str) -> 
 def test_finding_loads_nothing_heavy() -> None:
     code = (
         "import sys, rgwot.datasets.manifest, rgwot.datasets.finding as f; "
-        "[f.layout_module(n) for n in f.LAYOUTS]; "
+        "[f.layout_module(n) for n in rgwot.datasets.layouts.LAYOUTS]; "
         "sys.exit(', '.join({'torch', 'zarr', 'decord', 'av', 'scipy', 'h5py'} & set(sys.modules)))"
     )
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from urllib.error import URLError
 
@@ -10,6 +12,7 @@ from torchvision.models import ResNet50_Weights, resnet50
 from rgwot.errors import RgwotError
 from rgwot.features.backbone import (
     CHANNELS,
+    IMAGENET_URL,
     RANDOM_BRANCH_WEIGHT,
     Backbone,
     load_backbone,
@@ -62,6 +65,26 @@ def test_equals_torchvision_run_by_hand(whole: torch.nn.Module, checkpoint: Path
     expected = by_hand(whole, frames())
     assert found.dtype == torch.float32
     assert (found - expected).norm() < 1e-5 * expected.norm()
+
+
+def test_equals_torchvision_bit_for_bit(whole: torch.nn.Module, checkpoint: Path) -> None:
+    backbone = load_backbone(str(checkpoint))
+    pixels = backbone.normalise(frames(2, 70, 96))
+    with torch.inference_mode():
+        maps = backbone.layer3(
+            backbone.layer2(backbone.layer1(backbone.maxpool(backbone.bn1(backbone.conv1(pixels)).relu())))
+        )
+        x = pixels
+        for name in ("conv1", "bn1", "relu", "maxpool", "layer1", "layer2"):
+            x = whole.get_submodule(name).to(memory_format=torch.channels_last)(x)
+        expected = whole.get_submodule("layer3").to(memory_format=torch.channels_last)[:3](x)  # type: ignore[index]
+    assert torch.equal(maps, expected)
+
+
+def test_random_weights_are_drawn_in_the_order_of_torchvision(whole: torch.nn.Module) -> None:
+    own = [name for name, module in load_backbone("random").named_modules() if isinstance(module, torch.nn.Conv2d)]
+    theirs = [name for name, module in whole.named_modules() if isinstance(module, torch.nn.Conv2d)]
+    assert own == theirs[: len(own)]
 
 
 def test_parameters_are_those_of_the_first_eleven_blocks() -> None:
@@ -165,7 +188,17 @@ def test_a_failed_download_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> N
     def fail(*_args: object, **_kwargs: object) -> None:
         raise URLError("no route to host\nmore")
 
-    monkeypatch.setattr(ResNet50_Weights, "get_state_dict", fail)
+    monkeypatch.setattr(torch.hub, "load_state_dict_from_url", fail)
     with pytest.raises(RgwotError, match="could not be downloaded .*features.weights") as caught:
         load_backbone("imagenet1k_v1")
     assert "\n" not in str(caught.value)
+
+
+def test_the_published_weights_are_those_of_torchvision() -> None:
+    assert ResNet50_Weights.IMAGENET1K_V1.url == IMAGENET_URL
+
+
+def test_no_compiler_is_imported() -> None:
+    code = "import sys, rgwot.features.extract; print('torch._dynamo' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

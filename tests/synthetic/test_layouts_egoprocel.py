@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,14 @@ def test_a_sixth_camera_is_annotated_for_some_takes_and_not_filmed(cmu: tuple[Pa
     assert len(list(root.rglob("STime*-time-synch.txt"))) == 2 * 3 * 5
 
 
+def test_rates_are_those_of_the_release(cmu: tuple[Path, list[VideoPlan]]) -> None:
+    by_camera = {video.place.camera: video.place.fps for video in cmu[1]}
+    assert by_camera == {camera: 60 if name == "left" else 30 for name, camera in CAMERAS.items()}
+    by_dataset = {video.task.split("/")[0]: video.place.fps for video in plan(SynthSettings(n_videos=1, **SHORT))}
+    assert by_dataset["epic_tents"] == Fraction(60000, 1001)
+    assert (by_dataset["egtea_gaze"], by_dataset["meccano"], by_dataset["pc_assembly"]) == (24, 12, 30)
+
+
 def test_epic_tents_names_contain_each_other(tmp_path: Path) -> None:
     videos = lay_out(tmp_path, SynthSettings(tasks=("epic_tents/tent",), n_videos=29, **SHORT))
     stems = [video.place.stem for video in videos]
@@ -107,6 +116,9 @@ def test_epic_tents_names_contain_each_other(tmp_path: Path) -> None:
     }
     planned = {video.place.stem: video.place.annotation for video in videos}
     assert by_substring != planned
+    # A tree of two videos is enough for that.
+    assert stems[0].startswith("17.")
+    assert "17" in stems[1]
     found = find("epic_tents", "egoprocel", tmp_path).of("tent")
     assert {entry.name: entry.annotation for entry in found} == planned
 

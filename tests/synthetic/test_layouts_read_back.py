@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,16 +17,17 @@ import scipy.io
 from rgwot.cli import cli
 from rgwot.datasets import finding
 from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.layouts import LAYOUTS
 from rgwot.datasets.rasterise import RULES, rasterise
 from rgwot.datasets.registry import datasets, facts
 from rgwot.datasets.release_lists import read_tasks, read_videos
 from rgwot.errors import RgwotError
 from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
-from rgwot.synthetic.layouts import LAYOUTS, VideoPlan
+from rgwot.synthetic.layouts import VideoPlan, written_layout
 from rgwot.synthetic.layouts.crosstask import annotated_rows
 from rgwot.synthetic.layouts.procel import LISTED_ONLY
 from rgwot.synthetic.plan import plan, side_files
-from rgwot.synthetic.settings import SynthSettings
+from rgwot.synthetic.settings import SynthSettings, synth_settings
 
 SHORT: dict[str, Any] = {"n_videos": 6, "min_s": 4.0, "max_s": 6.0, "seed": 5}
 # Layout, dataset it is read as, options of its entry, and how many tasks it has.
@@ -80,9 +81,14 @@ def painted(rows: Sequence[tuple[float, float, int]], duration_s: float, rule: A
 
 
 def test_writers_readers_settings_and_command_know_the_same_layouts() -> None:
-    named = set(get_args(SynthSettings.model_fields["layout"].annotation))
     option = next(parameter for parameter in cli.commands["synth"].params if parameter.name == "layout")
-    assert set(LAYOUTS) == set(finding.LAYOUTS) == named == set(option.type.choices)
+    assert tuple(option.type.choices) == tuple(LAYOUTS)
+    for layout in LAYOUTS:
+        assert SynthSettings(layout=layout).layout == layout
+        assert callable(written_layout(layout).tasks)
+        assert finding.layout_module(layout).EXPECTED
+    with pytest.raises(RgwotError, match=r"synth: layout: expected one of folder, .*, found 'foldr'"):
+        synth_settings({"layout": "foldr"})
 
 
 @pytest.mark.parametrize(("layout", "dataset", "options", "n_tasks"), READ_AS)
@@ -224,6 +230,7 @@ def test_crosstask_lists(tmp_path: Path) -> None:
     assert sum(name.startswith("-") for name in ids) >= len(tasks)
     assert sum("_" in name for name in ids) >= len(tasks)
     assert {video.place.video.count("/") for video in videos} == {1, 2}
+    assert {Path(video.place.video).suffix for video in videos} == {".mp4", ".webm", ".mkv"}
 
 
 def test_crosstask_rows_overlap_and_are_out_of_order_in_some_files() -> None:

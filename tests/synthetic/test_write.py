@@ -20,6 +20,7 @@ from rgwot.synthetic.plan import names, plan
 from rgwot.synthetic.scenes import Scene
 from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.write import write_dataset, write_video
+from rgwot.video import probe
 
 SMALL = SynthSettings(n_videos=2, min_s=2.0, max_s=3.0, K=4, seed=3)
 
@@ -66,7 +67,10 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path):
     assert other != [video.timeline for video in plan(SMALL)]
 
 
-@pytest.mark.parametrize(("suffix", "codec"), [(".mp4", "h264"), (".MP4", "h264"), (".avi", "mpeg4")])
+@pytest.mark.parametrize(
+    ("suffix", "codec"),
+    [(".mp4", "h264"), (".MP4", "h264"), (".avi", "mpeg4"), (".mkv", "h264"), (".webm", "vp9")],
+)
 def test_videos_have_thirty_frames_per_second_and_the_right_times(tmp_path, suffix, codec):
     scene = Scene(task_look(3, 0), Timeline(2.5, (Segment(0.5, 1.5, 2),)), 0)
     path = tmp_path / f"clip{suffix}"
@@ -78,15 +82,40 @@ def test_videos_have_thirty_frames_per_second_and_the_right_times(tmp_path, suff
         assert (stream.width, stream.height, stream.pix_fmt) == (320, 240, "yuv420p")
         frames = list(container.decode(stream))
     assert len(frames) == 75
-    assert [frame.time for frame in frames] == pytest.approx([i / 30 for i in range(75)], abs=1e-6)
+    # Matroska and WebM keep whole milliseconds.
+    exact = 1e-6 if suffix.lower() in (".mp4", ".avi") else 5.1e-4
+    assert [frame.time for frame in frames] == pytest.approx([i / 30 for i in range(75)], abs=exact)
     assert sum(frame.key_frame for frame in frames) >= 3
     decoded = frames[30].to_ndarray(format="rgb24").astype(float)
     assert np.abs(decoded - scene.frame(30, 1.0)).mean() < 12.0
 
 
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".webm"])
+def test_a_video_of_another_rate_shows_the_same_at_the_same_time(tmp_path, suffix):
+    scene = Scene(task_look(3, 0), Timeline(2.5, (Segment(0.5, 1.5, 2),)), 0, 96, 64)
+    fps = Fraction(60000, 1001)
+    path = tmp_path / f"clip{suffix}"
+    assert write_video(path, scene, fps) == 150
+    info = probe(path)
+    # Frames cover the clip: the last one ends with it or later.
+    assert (info.fps, info.duration_s) == (fps, pytest.approx(150 / fps, abs=1e-3))
+    with av.open(str(path)) as container:
+        frames = list(container.decode(video=0))
+    shown = frames[90].to_ndarray(format="rgb24").astype(float)
+    assert np.abs(shown - scene.frame(90, float(90 / fps))).mean() < 12.0
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".webm", ".avi"])
+def test_a_video_has_the_same_bytes_again(tmp_path, suffix):
+    scene = Scene(task_look(3, 0), Timeline(1.0, ()), 0, 96, 64)
+    for name in ("one", "two"):
+        write_video(tmp_path / f"{name}{suffix}", scene)
+    assert len(set(digests(tmp_path, f"*{suffix}").values())) == 1
+
+
 def test_other_containers_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"\.mp4 or \.avi"):
-        write_video(tmp_path / "clip.webm", Scene(task_look(2, 0), Timeline(1.0, ()), 0))
+    with pytest.raises(ValueError, match=r"\.mp4 or \.mkv or \.webm or \.avi"):
+        write_video(tmp_path / "clip.mov", Scene(task_look(2, 0), Timeline(1.0, ()), 0))
 
 
 def test_egoprocel_tree_has_the_true_names():
@@ -142,6 +171,8 @@ def test_human_driver_writes_recipes():
         plan(SynthSettings(driver="captaincook4d", recipe=6))
     with pytest.raises(RgwotError, match="recipe 10 has 12 recordings"):
         plan(SynthSettings(driver="captaincook4d", recipe=10, n_videos=13))
+    with pytest.raises(RgwotError, match=r"7 key steps, task '16815' 3"):
+        plan(SynthSettings(driver="captaincook4d", layout="crosstask", tasks=("16815",), n_videos=2))
 
 
 @pytest.mark.parametrize(

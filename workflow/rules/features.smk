@@ -13,8 +13,8 @@ rule manifest:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=by_attempt(1000),
-        runtime="1h",
+        mem_mb=memory_for("manifest"),
+        runtime=time_for("manifest"),
     params:
         options=manifest_options,
     message:
@@ -42,8 +42,8 @@ rule extract:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=by_attempt(3000),
-        runtime="4h",
+        mem_mb=memory_for("extract"),
+        runtime=time_for("extract"),
         gpu=GPUS,
     params:
         source=video_path,
@@ -77,8 +77,8 @@ rule import_features:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=by_attempt(1000),
-        runtime="1h",
+        mem_mb=memory_for("import_features"),
+        runtime=time_for("import_features"),
     params:
         footage=video_path,
         frames_rate=frames_rate,
@@ -102,9 +102,11 @@ rule index:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=by_attempt(1000),
-        runtime="30m",
+        mem_mb=memory_for("index"),
+        runtime=time_for("index"),
+    params:
+        on_bad_video=untracked(CATALOGUE.config.on_bad_video),
     message:
         "index: features of {wildcards.dataset}/{wildcards.task}"
     shell:
-        "rgwot index {output:q} {input:q} 2> {log:q}"
+        "rgwot index --on-bad-video {params.on_bad_video} {output:q} {input:q} 2> {log:q}"

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+from typing import cast
 
-from rgwot.synthetic.layouts import crosstask, egoprocel, folder, procel
 from rgwot.synthetic.layouts.base import Layout, Place, TaskPlaces, VideoPlan
 from rgwot.synthetic.settings import SynthSettings
 
-__all__ = ["LAYOUTS", "Layout", "Place", "TaskPlaces", "VideoPlan", "task_places"]
+__all__ = ["Layout", "Place", "TaskPlaces", "VideoPlan", "task_places", "written_layout"]
 
-LAYOUTS: Mapping[str, Layout] = {
-    "folder": folder.LAYOUT,
-    "egoprocel": egoprocel.LAYOUT,
-    "procel": procel.RELEASED,
-    "procel_csv": procel.THREE_COLUMNS,
-    "procel_stepfirst": procel.STEP_FIRST,
-    "crosstask": crosstask.LAYOUT,
-}
+
+def written_layout(name: str) -> Layout:
+    """Return how a layout of `rgwot.datasets.layouts.LAYOUTS` is written."""
+    return cast(Layout, importlib.import_module(f"{__name__}.{name}").LAYOUT)
 
 
 def task_places(settings: SynthSettings) -> list[TaskPlaces]:
@@ -28,4 +24,4 @@ def task_places(settings: SynthSettings) -> list[TaskPlaces]:
     RgwotError
         If a task is not part of the layout, or the released data has fewer videos than asked for.
     """
-    return LAYOUTS[settings.layout].tasks(settings)
+    return written_layout(settings.layout).tasks(settings)

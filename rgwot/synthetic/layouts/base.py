@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeAlias
 
 from rgwot.datasets.registry import TaskFacts
 from rgwot.errors import RgwotError, nearest
-from rgwot.synthetic.ground_truth import Timeline
+from rgwot.synthetic.ground_truth import FPS, Timeline
 from rgwot.synthetic.settings import SynthSettings
 
 Content: TypeAlias = "str | bytes"
@@ -29,7 +30,9 @@ class Place:
     camera
         Number of the camera, None where a take has one.
     lead_frames
-        Frames this camera started before the others.
+        Frames at 30 per second this camera started before the others.
+    fps
+        Exact frame rate of the video.
     """
 
     task: str
@@ -39,6 +42,7 @@ class Place:
     take: int
     camera: str | None = None
     lead_frames: int = 0
+    fps: Fraction = Fraction(FPS)
 
 
 @dataclass(frozen=True)

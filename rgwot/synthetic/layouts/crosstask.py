@@ -19,6 +19,8 @@ _ORDER = (
 )
 _RELATED = {"900001": ("Fold a Paper Boat", "fold half,press crease"), "900002": ("Polish a Spoon", "rub,rinse,dry")}
 _README = "Synthetic clips laid out like the CrossTask release.\n"
+# As downloaders leave them.
+_CONTAINERS = (".mp4", ".webm", ".mkv")
 _OVERLAP_S = 0.2
 # Every fourth file has rows that overlap and are out of order, as 744 and 49 of the 2750 released ones.
 _EVERY, _ODD_ONE = 4, 1
@@ -30,10 +32,17 @@ def _tasks(settings: SynthSettings) -> list[TaskPlaces]:
     listed = []
     for task in chosen(settings, known, "CrossTask"):
         # Videos lie in a folder per task or all in one; task by task both ways are used.
-        folder = f"{task}/" if list(known).index(task) % 2 else ""
+        rank = list(known).index(task)
+        folder = f"{task}/" if rank % 2 else ""
         ids = [_video_id(task, take) for take in range(settings.n_videos)]
         places = (
-            Place(task, video, f"videos/{folder}{video}.mp4", f"{_RELEASE}/annotations/{task}_{video}.csv", take)
+            Place(
+                task,
+                video,
+                f"videos/{folder}{video}{_CONTAINERS[(rank + take) % len(_CONTAINERS)]}",
+                f"{_RELEASE}/annotations/{task}_{video}.csv",
+                take,
+            )
             for take, video in enumerate(ids)
         )
         listed.append(TaskPlaces(task, known[task].step_ids, "{id} {name}", tuple(places)))

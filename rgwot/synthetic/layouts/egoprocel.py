@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
 from rgwot.datasets.registry import datasets, tasks_of
 from rgwot.errors import RgwotError
+from rgwot.synthetic.ground_truth import FPS
 from rgwot.synthetic.layouts.base import Content, Layout, Place, TaskPlaces, VideoPlan, chosen
 from rgwot.synthetic.layouts.spelling import three_column_files, three_columns
 from rgwot.synthetic.settings import SynthSettings
 
 # Cameras of a take start at different times: each this many frames before the one listed before it.
 _LEAD_FRAMES = 3
+# Frames per second as in the release; 30 where it is not known.
+_CMU_RATES = {"8421130": Fraction(60)}
+_EGTEA_RATE, _MECCANO_RATE, _TENT_RATE = Fraction(24), Fraction(12), Fraction(60000, 1001)
 # Annotated for about half of the takes; which camera it is, nobody knows.
 UNLISTED_CAMERA = "9999999"
 
@@ -53,7 +58,8 @@ def _cmu(task: str, cameras: Sequence[str]) -> list[Place]:
             # The number behind the dash differs between takes and cameras: probably frames cut at the start.
             stem = f"S{subject:02d}_{task}_{camera}-{1000 + 37 * subject % 900 - lead}"
             below = f"CMU-MMAC/{task}/S{subject:02d}_{task}_Video/{stem}"
-            places.append(Place(task, stem, f"videos/{below}.avi", f"annotations/{below}.csv", take, camera, lead))
+            paths = f"videos/{below}.avi", f"annotations/{below}.csv"
+            places.append(Place(task, stem, *paths, take, camera, lead, _CMU_RATES.get(camera, Fraction(FPS))))
     return places
 
 
@@ -61,7 +67,14 @@ def _egtea(task: str, cameras: Sequence[str]) -> list[Place]:
     session, people = _EGTEA_SESSIONS[task]
     stems = [f"{person}-{session}-{task}" for person in people.split()]
     return [
-        Place(task, stem, f"videos/EGTEA_Gaze+/{stem}.mp4", f"annotations/EGTEA_Gaze+/{task}/{stem}.csv", take)
+        Place(
+            task,
+            stem,
+            f"videos/EGTEA_Gaze+/{stem}.mp4",
+            f"annotations/EGTEA_Gaze+/{task}/{stem}.csv",
+            take,
+            fps=_EGTEA_RATE,
+        )
         for take, stem in enumerate(stems)
     ]
 
@@ -69,17 +82,21 @@ def _egtea(task: str, cameras: Sequence[str]) -> list[Place]:
 def _meccano(task: str, cameras: Sequence[str]) -> list[Place]:
     stems = [f"{number:04d}" for number in (3, 4, *range(6, 21))]
     return [
-        Place(task, stem, f"videos/MECCANO/{stem}.mp4", f"annotations/MECCANO/{stem}.csv", take)
+        Place(task, stem, f"videos/MECCANO/{stem}.mp4", f"annotations/MECCANO/{stem}.csv", take, fps=_MECCANO_RATE)
         for take, stem in enumerate(stems)
     ]
 
 
 def _tents(task: str, cameras: Sequence[str]) -> list[Place]:
     places = []
-    for number, date in enumerate(_TENT_DATES.split(), start=1):
+    dates = dict(enumerate(_TENT_DATES.split(), start=1))
+    # The first one's number stands in the second one's date, so that two videos are enough to mix them up.
+    for take, number in enumerate([_TENT_FIRST, *(number for number in dates if number != _TENT_FIRST)]):
+        date = dates[number]
         stem = f"{number:02d}.tent.{date}.gopro"
         annotation = f"annotations/EPIC-Tents/{stem}.egoprocel.ann.csv"
-        places.append(Place(task, stem, f"videos/EPIC-Tents/{number:02d}/{stem}.MP4", annotation, number - 1))
+        video = f"videos/EPIC-Tents/{number:02d}/{stem}.MP4"
+        places.append(Place(task, stem, video, annotation, take, fps=_TENT_RATE))
     return places
 
 
@@ -123,6 +140,7 @@ _TENT_DATES = (
     "090617 120617 061317 061417 061417 150617 160617 140717 170717 170717 190717 190717 200717 081119 "
     "150817 160817 140917 150917 150917 190917 200917 200917 200917 200917 061119 071119 071119 081119 081119"
 )
+_TENT_FIRST = 17
 _PC_NUMBERS = {
     "pc_assembly": "5 7 9 11 13 14 16 18 21 24 26 28 32 35",
     "pc_disassembly": "6 8 10 12 15 17 19 20 22 25 27 29-31 33",

@@ -1,4 +1,4 @@
-"""ProceL: as released (one MATLAB file per task), and the two conversions of it that are in use."""
+"""ProceL as released: one MATLAB file per task."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import numpy as np
 from rgwot.datasets.registry import TaskFacts, tasks_of
 from rgwot.synthetic.ground_truth import FPS
 from rgwot.synthetic.layouts.base import Content, Layout, Place, TaskPlaces, VideoPlan, by_task, chosen
-from rgwot.synthetic.layouts.spelling import step_first, three_column_files
 from rgwot.synthetic.settings import SynthSettings
 
 # The release lists a video that its data file does not hold; the rows behind it slip by one.
@@ -38,7 +37,7 @@ def _name(facts: TaskFacts, number: int) -> str:
     return f"{facts.code}_{number:04d}"
 
 
-def _tasks_with(paths: Callable[[int, TaskFacts, str], tuple[str, str]]) -> Callable[[SynthSettings], list[TaskPlaces]]:
+def tasks_with(paths: Callable[[int, TaskFacts, str], tuple[str, str]]) -> Callable[[SynthSettings], list[TaskPlaces]]:
     """Return how a layout lists its tasks, from the video and annotation paths of a name in the n-th task."""
 
     def tasks(settings: SynthSettings) -> list[TaskPlaces]:
@@ -54,13 +53,13 @@ def _tasks_with(paths: Callable[[int, TaskFacts, str], tuple[str, str]]) -> Call
     return tasks
 
 
-def _released(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
+def _paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
     # The release holds no videos: users put them into folders of either name of the task, or into one.
     folder = (f"{facts.task}/", f"{facts.code}/", "")[rank % 3]
-    return f"videos/{folder}{name}.mp4", f"ProceL_dataset/{facts.task}/data.mat"
+    return f"videos/{folder}{name}{('.mp4', '.webm')[rank % 2]}", f"ProceL_dataset/{facts.task}/data.mat"
 
 
-def _released_files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+def _files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
     facts = {row.task: row for row in tasks_of("procel")}
     files: dict[str, Content] = {}
     for task, own in by_task(videos).items():
@@ -136,23 +135,4 @@ def _frames(times: Any) -> Any:
     return np.maximum(covered, covered[:, :1])
 
 
-def _csv(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
-    return f"videos/{facts.task}/{name}.mp4", f"annotations/{facts.task}/{name}.csv"
-
-
-def _stepfirst(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
-    return f"{facts.task}/videos/{name}.mp4", f"{facts.task}/annotations/{name}.csv"
-
-
-def _stepfirst_files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
-    files: dict[str, Content] = {}
-    for task, own in by_task(videos).items():
-        steps = zip(own[0].step_ids, own[0].names, strict=True)
-        files[f"{task}/mapping.txt"] = "".join(f"{number} {name.replace(' ', '_')}\n" for number, name in steps)
-        files |= {video.place.annotation: step_first(video) for video in own}
-    return files
-
-
-RELEASED = Layout(_tasks_with(_released), _released_files)
-THREE_COLUMNS = Layout(_tasks_with(_csv), three_column_files)
-STEP_FIRST = Layout(_tasks_with(_stepfirst), _stepfirst_files)
+LAYOUT = Layout(tasks_with(_paths), _files)

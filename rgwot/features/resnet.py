@@ -1,0 +1,61 @@
+"""ResNet-50 as far as layer3 (He et al. 2016, table 1), under torchvision's names so that its checkpoints fit.
+
+As in torchvision the 3x3 convolution of a block carries its stride. The network is written out here because importing
+torchvision imports PyTorch's compiler as well: over a second in every job that extracts one video.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+EXPANSION = 4
+
+
+class Bottleneck(nn.Module):
+    """A residual block: 1x1, 3x3 and 1x1 convolutions, each with batch norm, beside a shortcut.
+
+    Parameters
+    ----------
+    channels
+        Channels of the input.
+    width
+        Channels inside; the output has four times as many.
+    stride
+        Of the 3x3 convolution, and of the shortcut.
+    """
+
+    def __init__(self, channels: int, width: int, stride: int) -> None:
+        super().__init__()
+        out = EXPANSION * width
+        self.conv1 = nn.Conv2d(channels, width, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, out, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(out)
+        self.relu = nn.ReLU(inplace=True)
+        self.downsample: nn.Module | None = None
+        if stride != 1 or channels != out:
+            # A change of shape needs a projection.
+            self.downsample = nn.Sequential(nn.Conv2d(channels, out, 1, stride, bias=False), nn.BatchNorm2d(out))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (B, channels, h, w) to (B, 4 width, ceil(h / stride), ceil(w / stride))."""
+        shortcut = x if self.downsample is None else self.downsample(x)
+        y = self.relu(self.bn1(self.conv1(x)))
+        y = self.relu(self.bn2(self.conv2(y)))
+        y = self.bn3(self.conv3(y))
+        y += shortcut
+        result: Tensor = self.relu(y)
+        return result
+
+
+def stem() -> tuple[nn.Conv2d, nn.BatchNorm2d]:
+    """Return the first convolution, 7x7 with stride 2, and its batch norm."""
+    return nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False), nn.BatchNorm2d(64)
+
+
+def group(channels: int, width: int, blocks: int, stride: int) -> nn.Sequential:
+    """Return a group of blocks (torchvision: a layer); the first of them has the stride and changes the width."""
+    following = [Bottleneck(EXPANSION * width, width, 1) for _ in range(blocks - 1)]
+    return nn.Sequential(Bottleneck(channels, width, stride), *following)

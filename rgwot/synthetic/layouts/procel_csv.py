@@ -1,0 +1,15 @@
+"""ProceL converted to EgoProceL's form: ``annotations/<task>/<video>.csv`` and ``videos/<task>/``."""
+
+from __future__ import annotations
+
+from rgwot.datasets.registry import TaskFacts
+from rgwot.synthetic.layouts.base import Layout
+from rgwot.synthetic.layouts.procel import tasks_with
+from rgwot.synthetic.layouts.spelling import three_column_files
+
+
+def _paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
+    return f"videos/{facts.task}/{name}.mp4", f"annotations/{facts.task}/{name}.csv"
+
+
+LAYOUT = Layout(tasks_with(_paths), three_column_files)

@@ -1,0 +1,21 @@
+"""Trees of empty files, and how what is found in them is paired."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rgwot.datasets.base import Found
+
+GOOD = Path(__file__).parents[1] / "fixtures" / "annotations" / "good"
+
+
+def touch(root: Path, *paths: str) -> Path:
+    for path in paths:
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch()
+    return root
+
+
+def pairs(found: Found, task: str) -> dict[str, str | None]:
+    return {entry.path: entry.annotation for entry in found.of(task)}

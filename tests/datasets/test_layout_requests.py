@@ -1,0 +1,56 @@
+"""What holds for every layout, and requests that cannot be met."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from layout_helpers import touch
+
+from rgwot.datasets.finding import find, layout_module
+from rgwot.datasets.layouts import LAYOUTS
+from rgwot.errors import RgwotError
+
+
+def test_missing_root_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(RgwotError) as caught:
+        find("meccano", "egoprocel", tmp_path / "none")
+    message = str(caught.value)
+    for clue in ("'meccano'", str(tmp_path / "none"), "annotations/ and videos/", "`roots`", "config.yaml"):
+        assert clue in message
+    assert "\n" not in message
+
+
+def test_missing_half_of_the_tree(tmp_path: Path) -> None:
+    touch(tmp_path, "videos/MECCANO/0003.mp4")
+    with pytest.raises(RgwotError, match=r"'meccano': no folder .*annotations"):
+        find("meccano", "egoprocel", tmp_path)
+
+
+def test_a_task_that_is_not_there_or_too_small(tmp_path: Path) -> None:
+    touch(tmp_path, "tea/a.mp4", "loose.mp4")
+    found = find("mine", "folder", tmp_path)
+    with pytest.raises(
+        RgwotError, match=r"mine/soup: no video in .*\(found tea; 1 videos fit no task, like loose.mp4\)"
+    ):
+        found.of("soup")
+    with pytest.raises(RgwotError, match="mine/tea: 1 usable video in .*expected at least 2"):
+        found.of("tea", at_least=2)
+
+
+def test_unknown_layout_and_option(tmp_path: Path) -> None:
+    with pytest.raises(RgwotError, match=r"layout 'egoprocl'.*did you mean 'egoprocel'"):
+        find("mine", "egoprocl", tmp_path)
+    with pytest.raises(RgwotError, match=r"option 'strickt'.*did you mean 'strict'"):
+        find("mine", "folder", tmp_path, {"strickt": True})
+    with pytest.raises(RgwotError, match="view 'ego'; expected none"):
+        find("meccano", "egoprocel", tmp_path, {"view": "ego"})
+
+
+def test_every_layout_keeps_the_protocol() -> None:
+    for name in LAYOUTS:
+        module = layout_module(name)
+        assert callable(module.find)
+        assert callable(module.read_annotation)
+        assert module.EXPECTED
+        assert "subset" in module.OPTIONS

@@ -1,0 +1,129 @@
+"""Features made elsewhere with the video at hand, by the command and in the workflow."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zarr
+from import_helpers import ARRAYS, FRAMES, NTSC, TCHW, npy, run
+from videos import write_video
+
+from rgwot.catalogue import Catalogue
+from rgwot.config import load_config
+from rgwot.embedding import embed
+from rgwot.errors import RgwotError
+from rgwot.features.import_settings import ImportSettings
+from rgwot.features.importing import import_video
+from rgwot.features.index import write_index
+from rgwot.features.store import open_store
+from rgwot.video import probe
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_video_knows_its_length(tmp_path: Path) -> None:
+    path, settings = npy(tmp_path, TCHW), ImportSettings(axes="TCHW", fps=2)
+    count = len(np.load(path))
+    footage = write_video(tmp_path / "a b.mp4", frames=round(30 * count / 2))
+    import_video(footage, path, tmp_path / "a%20b.zarr", settings)
+    store = open_store(tmp_path / "a%20b.zarr")
+    assert (store.duration_s, store.native_fps) == (pytest.approx(count / 2), 30)
+    assert (store.attributes["width"], store.attributes["height"]) == (probe(footage).width, probe(footage).height)
+
+
+def test_a_video_that_cannot_be_opened(tmp_path: Path) -> None:
+    path, settings = npy(tmp_path, TCHW), ImportSettings(axes="TCHW", fps=2)
+    (tmp_path / "bad.mp4").write_bytes(b"")
+    with pytest.raises(RgwotError, match="bad.mp4"):
+        import_video(tmp_path / "bad.mp4", path, tmp_path / "s.zarr", settings)
+    import_video(tmp_path / "bad.mp4", path, tmp_path / "s.zarr", settings, on_bad_video="skip")
+    skipped = open_store(tmp_path / "s.zarr")
+    assert (skipped.shape, skipped.status) == ((0, 1024, 2, 3), "skipped")
+    assert skipped.reason
+
+
+def test_pooled_features_go_through_the_stages(tmp_path: Path) -> None:
+    stores = []
+    for name in ("a", "b"):
+        np.save(tmp_path / f"{name}.npy", ARRAYS["TC"])
+        stores.append(run(tmp_path / f"{name}.npy", "TC")[0])
+    write_index(stores, tmp_path / "index.csv")
+    embed(tmp_path / "index.csv", tmp_path, None, tmp_path / "e.zarr")
+    found = np.asarray(zarr.open_group(tmp_path / "e.zarr", mode="r")["a/embedding"][:])  # type: ignore[index]
+    expected = ARRAYS["TC"].astype(np.float16).astype(np.float32)
+    np.testing.assert_allclose(found, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
+
+
+def rgwot(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rgwot.cli", "import-features", *arguments], cwd=folder, capture_output=True, text=True
+    )
+
+
+def test_the_command(tmp_path: Path) -> None:
+    npy(tmp_path, ARRAYS["CT"])
+    told = ["out/a.zarr", "--source", "a.npy", "--axes", "CT", "--fps", "30000/1001"]
+    done = rgwot(*told, "--duration", str(FRAMES / float(NTSC)), "--native-fps", "60000/1001", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    store = open_store(tmp_path / "out/a.zarr")
+    assert (len(store), store.native_fps) == (FRAMES, 2 * NTSC)
+    for wrong, said in (
+        ([], "expected either --duration or --footage"),
+        (["--duration", "3", "--footage", "a.mp4"], "expected either --duration or --footage"),
+        (["--duration", "3", "--fps", "fast"], "import-features: fps: expected a positive rate"),
+        (["--duration", "3", "--native-fps", "0"], "--native-fps"),
+        (["--duration", "3"], "expected about 90"),
+    ):
+        done = rgwot(*told, *wrong, folder=tmp_path)
+        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
+        assert said in done.stderr
+
+
+def catalogue(root: Path, **imported: Any) -> Catalogue:
+    entry = {
+        "layout": "folder",
+        "root": str(root / "videos"),
+        "imported": {"folder": "feats", "axes": "TC", **imported},
+    }
+    content = {"roots": {"feats": str(root / "features")}, "datasets": {"mine": entry}}
+    return Catalogue(content, ROOT / "workflow/tables.yaml")
+
+
+def test_the_workflow_finds_the_file_of_each_video(tmp_path: Path) -> None:
+    for path in ("videos/tea/a b.mp4", "videos/tea/c.mp4", "videos/tea/d.mp4", "features/tea/a b.h5", "features/c.npy"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    found = catalogue(tmp_path, fps=29.97002997, key="a 'b'", on_mismatch="trim")
+    assert found.datasets_imported() == ["mine"]
+    assert found.feature_file("mine", "tea", "a%20b") == str(tmp_path / "features/tea/a b.h5")
+    assert found.feature_file("mine", "tea", "c") == str(tmp_path / "features/c.npy")
+    assert found.import_options("mine") == ("""--axes=TC --fps=30000/1001 '--key=a '"'"'b'"'"'' --on-mismatch=trim""")
+    with pytest.raises(
+        RgwotError, match=r"tea/d: no features; expected one file .*features/tea/d or .*features/d with"
+    ):
+        found.feature_file("mine", "tea", "d")
+    (tmp_path / "features/tea/c.pt").touch()
+    with pytest.raises(RgwotError, match=r"tea/c: features in .*c.pt and .*c.npy; expected one"):
+        found.feature_file("mine", "tea", "c")
+    with pytest.raises(RgwotError, match="no such video"):
+        found.feature_file("mine", "tea", "e")
+
+
+@pytest.mark.parametrize(
+    ("imported", "said"),
+    [
+        ({"folder": "f", "fps": 2}, r"imported.axes: Field required"),
+        ({"folder": "f", "axes": "TC"}, r"imported.fps: Field required"),
+        ({"folder": "f", "axes": "TC", "fps": "2/0"}, r"imported.fps: expected a positive rate"),
+        ({"folder": "f", "axes": "TD", "fps": 2}, r"imported.axes"),
+        ({"folder": "f", "axes": "TC", "fps": 2, "on_mismach": "trim"}, r"did you mean 'on_mismatch'"),
+    ],
+)
+def test_mistakes_in_the_configuration(imported: dict[str, Any], said: str) -> None:
+    with pytest.raises(RgwotError, match=said):
+        load_config({"datasets": {"mine": {"layout": "folder", "root": "r", "imported": imported}}})
