@@ -1,7 +1,8 @@
 """What is on disk and what was asked for: the facts the workflow plans with.
 
 The rules of the workflow know only paths and wildcards; everything they have to look up, check or resolve is here, in
-three layers: the videos of a dataset (`datasets`), what a job on them is told (`jobs`), tables and targets (`targets`).
+layers: the videos of a dataset (`datasets`), what a job on them is told (`jobs`), what tables are made from (`tables`),
+what may be asked for (`targets`).
 """
 
 from __future__ import annotations

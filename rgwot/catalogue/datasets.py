@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shlex
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from rgwot.datasets.names import video_id
 from rgwot.errors import RgwotError, nearest
 from rgwot.features.import_settings import ImportedFeatures
 from rgwot.features.sources import feature_file
+from rgwot.features.status import left_out
 from rgwot.synthetic.layouts import TaskPlaces, task_places
 
 #: A pair of distinct videos is the least that can be aligned.
@@ -142,6 +144,33 @@ class DatasetCatalogue:
         self.video_file(dataset, task, video)
         places = {video_id(place.stem): place.video for place in written[task].places}
         return str(self.root(dataset) / places[video])
+
+    def check_left_out(self, dataset: str, task: str) -> None:
+        """Raise when features lack a bad video that an earlier run skipped, and bad videos are now to fail.
+
+        Which they are is in the index of the task. A video that has changed since is extracted again, and judged there.
+
+        Raises
+        ------
+        RgwotError
+            Naming the first such video.
+        """
+        index = Path(f"results/features/{dataset}/{task}/index.csv")
+        if self.config.on_bad_video != "fail" or not index.is_file():
+            return
+        imported = self.config.dataset(dataset).imported is not None
+        with index.open(encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if left_out(row["status"], imported)]
+        for row in rows:
+            video = row["video"]
+            if video not in self.videos(dataset, task) or not index.with_name(f"{video}.zarr").exists():
+                continue
+            path = Path(self.video_path(dataset, task, video))
+            if path.exists() and path.stat().st_mtime <= index.stat().st_mtime:
+                raise RgwotError(
+                    f"{path}: {row['status']} by an earlier run ({row['reason']}), and on_bad_video is fail; mend the "
+                    f"video and delete {index.with_name(video)}.zarr, or set on_bad_video: skip"
+                )
 
     def frames_fps(self, dataset: str) -> str:
         """Return the rate of stored frames as far as the configuration tells it, else nothing."""

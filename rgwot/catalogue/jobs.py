@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.errors import RgwotError
 from rgwot.experiments import DECODER_BLOCKS, Experiments, split_id
-from rgwot.methods import DECODERS
+from rgwot.methods import DECODERS, EMBEDDINGS, FAMILIES
 from rgwot.radius import inactive_prior
 from rgwot.settings import EXECUTION, NAMED_WEIGHTS, flatten
 
@@ -110,6 +111,11 @@ class JobCatalogue(DatasetCatalogue):
             block, name = key.split(".", 1)
             nested.setdefault(block, {})[name] = value
         return json.dumps(nested, sort_keys=True)
+
+    def embedding_options(self, dataset: str, task: str, method: str) -> str:
+        """Return the options of ``rgwot embed`` for a method without an encoder, quoted for a shell."""
+        reads = EMBEDDINGS[FAMILIES[split_id(method)[0]].embedding].reads
+        return shlex.join(["--settings", self.settings_json(reads, dataset, task, method, None)]) if reads else ""
 
     def warn_inactive_prior(self, method: str, dataset: str) -> str | None:
         """Return, once per method and dataset, the line that the structural prior does nothing at these settings."""

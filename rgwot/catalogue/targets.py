@@ -1,91 +1,33 @@
-"""Tables, and the target paths that may be asked for."""
+"""The target paths that may be asked for."""
 
 from __future__ import annotations
 
-import json
+import os
 import re
-from collections.abc import Iterable, Mapping
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable
 
-from rgwot.catalogue.jobs import JobCatalogue
-from rgwot.errors import RgwotError
-from rgwot.experiments import split_id
-from rgwot.methods import FAMILIES
-from rgwot.reporting.spec import Table, find_table, load_tables
+from rgwot.catalogue.pages import PageCatalogue
+from rgwot.errors import RgwotError, nearest
+
+#: Figures of one task and seed, which the workflow makes for every task; all others are data (`Catalogue.figures`).
+TASK_FIGURES = ("segments",)
 
 _TARGET = re.compile(
     r"results/(?:"
     r"(?:manifest|annotations|yardsticks)/(?P<d1>[^/]+)/(?P<t1>[^/]+)\.(?:csv|json)"
     r"|features/(?P<d2>[^/]+)/(?P<t2>[^/]+)/.+"
     r"|(?:models|embeddings)/(?P<m3>[^/]+)/(?P<d3>[^/]+)/(?P<t3>[^/]+)/.+"
-    r"|(?:keysteps|scores)/(?P<m4>[^/]+)/(?P<e4>[^/]+)/(?P<d4>[^/]+)/(?P<t4>[^/]+)/.+"
+    r"|(?:keysteps|scores|views)/(?P<m4>[^/]+)/(?P<e4>[^/]+)/(?P<d4>[^/]+)/(?P<t4>[^/]+)/.+"
     r"|tables/(?P<table>[^/]+?)(?:/(?P<row>[^/]+))?\.(?:csv|md|tex)"
+    r"|figures/(?P<figure>[^/]+?)\.(?:pdf|png)"
+    r"|figures/(?P<of_task>[^/]+)/(?P<d5>[^/]+)/(?P<t5>[^/]+)/.+"
+    r"|report/(?P<d6>[^/]+)/(?P<t6>[^/]+)\.(?:html|csv)"
     r")"
 )
 
 
-class Catalogue(JobCatalogue):
-    """The configuration, the datasets and the experiments behind one run of the workflow, and its targets.
-
-    Parameters
-    ----------
-    content
-        The content of ``config.yaml``, with what the command line changed.
-    tables
-        Path of ``workflow/tables.yaml``.
-
-    Raises
-    ------
-    RgwotError
-        When the configuration or the tables are not valid.
-    """
-
-    def __init__(self, content: Mapping[str, Any], tables: Path) -> None:
-        super().__init__(content)
-        self._tables_path = tables
-
-    @cached_property
-    def tables(self) -> dict[str, Table]:
-        """The tables by id, every experiment in its one spelling."""
-
-        def canonical(method: str, decoder: str) -> tuple[str, str]:
-            return self.experiments.method(method), self.experiments.decoder(decoder, method)
-
-        return load_tables(self._tables_path, canonical)
-
-    def table(self, table: str) -> Table:
-        """Return a table by its id, or say which are known."""
-        return find_table(self.tables, table)
-
-    def table_content(self, table: str, row: str | None = None) -> str:
-        """Return what a table or one of its rows is made from, as JSON: a change of it makes the file outdated."""
-        spec = self.table(table)
-        if row is None:
-            return spec.model_dump_json(exclude={"reported": {"file"}})
-        one = spec.row(row)
-        return json.dumps({"datasets": list(spec.datasets), "metrics": spec.metrics, "row": [one.method, one.decoder]})
-
-    def reported_files(self, table: str) -> list[str]:
-        """Return the file with the reported numbers of a table, where it has one."""
-        reported = self.table(table).reported
-        return [str(reported.file)] if reported else []
-
-    def score_files(self, table: str, row: str | None = None) -> list[str]:
-        """Return the score files behind a table, or behind one of its rows."""
-        spec = self.table(table)
-        rows = spec.rows if row is None else [spec.row(row)]
-        files: dict[str, None] = {}
-        for one in rows:
-            for dataset in spec.datasets:
-                for task in self.tasks(dataset):
-                    if FAMILIES[split_id(one.method)[0]].trained:
-                        self.enough_videos(dataset, task)
-                    self.held_out(dataset, task, one.method)
-                    for seed in self.config.seeds:
-                        files[f"results/scores/{one.method}/{one.decoder}/{dataset}/{task}/seed{seed}.csv"] = None
-        return list(files)
+class Catalogue(PageCatalogue):
+    """The configuration, the datasets and the experiments behind one run of the workflow, and its targets."""
 
     def check_targets(self, arguments: Iterable[str]) -> None:
         """Check the target paths among command line arguments before anything is planned.
@@ -93,17 +35,24 @@ class Catalogue(JobCatalogue):
         Raises
         ------
         RgwotError
-            When a path names a dataset, task, method, decoder or table that does not exist, or spells an experiment
-            in another way than its canonical one.
+            When a path names a dataset, task, method, decoder, table or figure that does not exist, or spells an
+            experiment in another way than its canonical one.
         """
         for argument in arguments:
-            match = _TARGET.fullmatch(argument)
+            # As Snakemake reads a target: ./results/x and results//x are results/x.
+            match = _TARGET.fullmatch(os.path.normpath(argument))
             if match is None:
                 continue
             group = {name: value for name, value in match.groupdict().items() if value is not None}
             if "table" in group:
-                self.score_files(group["table"], group.get("row"))
+                self.check_table(group["table"], group.get("row"))
                 continue
+            if "figure" in group:
+                self.figure_plan(group["figure"])
+                continue
+            of_task = group.pop("of_task", TASK_FIGURES[0])
+            if of_task not in TASK_FIGURES:
+                raise RgwotError(f"{argument}: unknown figure {of_task!r}; {nearest(of_task, TASK_FIGURES)}")
             part = {name[0]: value for name, value in group.items()}
             method = part.get("m")
             if method is not None:
@@ -111,10 +60,8 @@ class Catalogue(JobCatalogue):
                 if "e" in part:
                     self._check_spelling(argument, part["e"], self.experiments.decoder(part["e"], method))
             self.videos(part["d"], part["t"])
-            if method is not None and FAMILIES[split_id(method)[0]].trained:
-                self.enough_videos(part["d"], part["t"])
             if method is not None:
-                self.held_out(part["d"], part["t"], method)
+                self.check_task(part["d"], part["t"], method)
 
     @staticmethod
     def _check_spelling(target: str, written: str, canonical: str) -> None:

@@ -32,6 +32,11 @@ VERBS = {
     "yardsticks": ("rgwot.cli.evaluation:yardsticks", "Measure how hard a task is before any method."),
     "table": ("rgwot.cli.reporting:table", "Make a table from score files, or from its rows."),
     "plot": ("rgwot.cli.reporting:plot", "Draw key steps over time, truth above predictions."),
+    "strips": ("rgwot.cli.pages:strips", "Write small pictures of the videos of a task."),
+    "view": ("rgwot.cli.pages:view", "Work out what a page shows of a run's embeddings."),
+    "report": ("rgwot.cli.pages:report", "Make the page of a task, to look at what was found."),
+    "report-index": ("rgwot.cli.pages:report_index", "List all pages, with links to them."),
+    "figure": ("rgwot.cli.figures:figure", "Draw a figure of the paper."),
     "show": ("rgwot.cli.reporting:show", "Print a table for people."),
 }
 
@@ -75,5 +80,5 @@ def cli(verbose: bool) -> None:
         stream=sys.stderr,
     )
     # Chatter of libraries would bury our own lines.
-    for name in ("matplotlib", "PIL", "asyncio", "numba"):
+    for name in ("matplotlib", "PIL", "asyncio", "numba", "gensim", "smart_open"):
         logging.getLogger(name).setLevel(logging.WARNING)

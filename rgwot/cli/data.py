@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from rgwot.cli.options import Folder, read_object
+from rgwot.datasets.layouts import LAYOUTS
 from rgwot.errors import RgwotError
 
 
@@ -18,8 +19,8 @@ from rgwot.errors import RgwotError
 @click.argument("root", type=Folder)
 @click.option(
     "--layout",
-    type=click.Choice(["folder", "egoprocel", "procel", "procel_csv", "procel_stepfirst", "crosstask"]),
-    help="Layout of the tree. Default: folder.",
+    type=click.Choice(list(LAYOUTS)),
+    help=f"Layout of the tree. Default: {next(iter(LAYOUTS))}.",
 )
 @click.option("--videos", type=click.IntRange(1), help="Videos per task. Default: 10.")
 @click.option("--seconds", type=float, nargs=2, metavar="MIN MAX", help="Length of a clip, seconds. Default: 40 90.")

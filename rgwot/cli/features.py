@@ -120,8 +120,15 @@ def import_features(
 @click.command()
 @click.argument("output", type=Folder)
 @click.argument("stores", type=Folder, nargs=-1, required=True)
-def index(output: Path, stores: tuple[Path, ...]) -> None:
+@click.option(
+    "--on-bad-video",
+    default="fail",
+    show_default=True,
+    type=click.Choice(["fail", "skip"]),
+    help="fail refuses a store that lacks frames because its video was skipped; skip lists it with the reason.",
+)
+def index(output: Path, stores: tuple[Path, ...], on_bad_video: Literal["fail", "skip"]) -> None:
     """Check the feature STORES of a task and list them in OUTPUT (CSV)."""
     from rgwot.features.index import write_index
 
-    write_index(list(stores), output)
+    write_index(list(stores), output, on_bad_video)

@@ -22,7 +22,11 @@ from rgwot.errors import RgwotError
 @click.argument("output", type=Folder)
 @click.option("--embeddings", type=Folder, help="Embeddings of the task.")
 @click.option("--manifest", type=Folder, help="Manifest of the task, for the trivial decoders, which see no embedding.")
-@click.option("--decoder", required=True, help="graphcut, kmeans, or trivial: one_label, uniform, random.")
+@click.option(
+    "--decoder",
+    required=True,
+    help="graphcut, kmeans, subset, spectral or viterbi; or trivial: one_label, uniform, random.",
+)
 @hold_out_option
 @settings_option
 @seed_option

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
-from importlib import import_module
 
 import click
+
+from rgwot.lazy import load
 
 
 class LazyCommands(MutableMapping[str, click.Command]):
@@ -23,8 +24,7 @@ class LazyCommands(MutableMapping[str, click.Command]):
     def __getitem__(self, name: str) -> click.Command:
         command = self._commands[name]
         if isinstance(command, str):
-            module, function = command.split(":")
-            command = self._commands[name] = getattr(import_module(module), function)
+            command = self._commands[name] = load(command)
         assert isinstance(command, click.Command)
         return command
 

@@ -6,33 +6,40 @@ from pathlib import Path
 
 import click
 
-from rgwot.cli.options import Folder
+from rgwot.cli.options import Folder, read_object
 
 
 @click.command()
 @click.argument("output", type=Folder)
-@click.argument("inputs", type=Folder, nargs=-1, required=True)
+@click.argument("inputs", type=Folder, nargs=-1)
 @click.option("--tables", required=True, type=Folder, help="The file that defines all tables (workflow/tables.yaml).")
-@click.option("--row", help="Make this row alone, from score files. Left out: join rows into the table.")
+@click.option("--row", help="Make this row alone, from score files or benchmarks. Left out: join rows into the table.")
 @click.option("--method", help="With --row: method id as the score files spell it. Default: as the table does.")
 @click.option("--decoder", help="With --row: decoder id as the score files spell it. Default: as the table does.")
+@click.option("--facts", default="{}", metavar="JSON", help="With --row of a table of settings: what they resolve to.")
 def table(
-    output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None, method: str | None, decoder: str | None
+    output: Path,
+    inputs: tuple[Path, ...],
+    tables: Path,
+    row: str | None,
+    method: str | None,
+    decoder: str | None,
+    facts: str,
 ) -> None:
     """Make OUTPUT (CSV) from score files (--row) or from rows, and the Markdown and LaTeX forms beside it."""
-    from rgwot.reporting.render import render_table
+    from rgwot.reporting.kinds import kind_of
     from rgwot.reporting.spec import find_table, load_tables
-    from rgwot.reporting.tables import join_rows, make_row
 
     loaded = load_tables(tables)
     spec = find_table(loaded, output.parent.name if row else output.stem)
+    kind = kind_of(spec)
     if row:
-        spelling = {key: value for key, value in {"method": method, "decoder": decoder}.items() if value}
-        spec = spec.model_copy(update={"rows": (spec.row(row).model_copy(update=spelling),)})
-        make_row(spec, row, inputs, output)
+        kind.make_row(
+            spec, row, inputs, {"method": method, "decoder": decoder, **read_object(facts, "--facts")}, output
+        )
     else:
-        join_rows(spec, inputs, output)
-    render_table(spec, output)
+        kind.join_rows(spec, inputs, output)
+    kind.render(spec, output)
 
 
 @click.command()
@@ -48,16 +55,27 @@ def table(
 )
 @click.option("--title", default="", help="Title: dataset, task, seed, settings.")
 @click.option("--videos", default=4, show_default=True, type=click.IntRange(1), help="How many videos are drawn.")
-def plot(output: Path, manifest: Path, annotations: Path, segments: tuple[str, ...], title: str, videos: int) -> None:
+@click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+def plot(
+    output: Path,
+    manifest: Path,
+    annotations: Path,
+    segments: tuple[str, ...],
+    title: str,
+    videos: int,
+    names: Path | None,
+) -> None:
     """Draw key steps over time, ground truth above predictions, into OUTPUT (PDF, and PNG beside it)."""
-    import pandas as pd
-
-    from rgwot.datasets.manifest import read_manifest
+    from rgwot.datasets.manifest import read_manifest, read_segments
+    from rgwot.keysteps.outputs import read_decoded
     from rgwot.reporting.figures import labels_and_paths, save, segment_bars
+    from rgwot.reporting.names import names_in, read_names
 
-    predictions = {label: pd.read_csv(path, dtype={"video": str}) for label, path in labels_and_paths(segments).items()}
-    truth = pd.read_csv(annotations, dtype={"video": str})
-    save(segment_bars(read_manifest(manifest), truth, predictions, title, videos), output)
+    paths, typed = labels_and_paths(segments), read_names(names)
+    predictions = {label: read_decoded(path) for label, path in paths.items()}
+    called = {label: names_in(path.parent, typed) for label, path in paths.items()}
+    truth = read_segments(annotations)
+    save(segment_bars(read_manifest(manifest), truth, predictions, title, videos, called), output)
 
 
 @click.command()
@@ -65,16 +83,20 @@ def plot(output: Path, manifest: Path, annotations: Path, segments: tuple[str, .
 @click.option("--tables", default="workflow/tables.yaml", show_default=True, type=Folder, help="Defines all tables.")
 @click.option("--yardsticks", type=Folder, help="Also say how hard the clips are.")
 @click.option("--procedures", type=Folder, help="Also print the procedure ranked first.")
-def show(table: Path, tables: Path, yardsticks: Path | None, procedures: Path | None) -> None:
-    """Print a TABLE (CSV) for people, with the yardsticks and the top-ranked procedure beside it."""
-    from rgwot.reporting.render import terminal_table
+@click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+def show(table: Path, tables: Path, yardsticks: Path | None, procedures: Path | None, names: Path | None) -> None:
+    """Print a TABLE or a row of one (CSV) for people, with the yardsticks and the top-ranked procedure beside it."""
+    from rgwot.reporting.kinds import kind_of
     from rgwot.reporting.show import procedure_lines, yardstick_lines
     from rgwot.reporting.spec import find_table, load_tables
 
-    click.echo(terminal_table(find_table(load_tables(tables), table.stem), table))
+    loaded = load_tables(tables)
+    # A row lies in a folder of its table's name.
+    spec = find_table(loaded, table.parent.name if table.parent.name in loaded else table.stem)
+    click.echo(kind_of(spec).terminal(spec, table))
     for lines in (
         yardstick_lines(yardsticks) if yardsticks else [],
-        procedure_lines(procedures) if procedures else [],
+        procedure_lines(procedures, names) if procedures else [],
     ):
         click.echo()
         click.echo("\n".join(lines))

@@ -38,9 +38,10 @@ def train(output: Path, index: Path, held_out: str, settings: str, execution: st
 @click.command()
 @click.argument("output", type=Folder)
 @click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
-@click.option("--model", type=Folder, help="Trained model. Left out: raw features, averaged over space.")
-@click.option("--method", default="raw", show_default=True, help="Method id to record beside the embeddings.")
+@click.option("--model", type=Folder, help="Trained model. Left out: a method without an encoder.")
+@click.option("--method", default="raw", show_default=True, help="Method id to record; without --model, how to embed.")
 @hold_out_option
+@settings_option
 @seed_option
 @threads_option
 @device_option
@@ -50,6 +51,7 @@ def embed(
     model: Path | None,
     method: str,
     held_out: str,
+    settings: str,
     seed: int,
     threads: int,
     device: str,
@@ -59,5 +61,6 @@ def embed(
 
     run(
         index, index.parent, model, output,
-        method=method, seed=seed, device=device, threads=threads, held_out=video_ids(held_out),
+        method=method, settings=read_settings(settings), seed=seed,
+        device=device, threads=threads, held_out=video_ids(held_out),
     )  # fmt: skip

@@ -8,11 +8,13 @@ from typing import Any
 import pandas as pd
 
 from rgwot.errors import RgwotError
-from rgwot.reporting.spec import Table
+from rgwot.reporting.models import UNKNOWN, AnyTable, Place, ReportedMethod, Table
 
 REPORTED_COLUMNS = ("method", "dataset", "task", "metric", "value", "mark", "source", "note")
-# As the papers spell them; only these enter a table.
+# As the papers spell them; only these enter a table of scores.
 METRIC_NAMES = {"f1": "F1", "iou": "IoU", "precision": "Precision", "recall": "Recall"}
+# How the notes of a file begin where the paper prints an X instead of a number.
+COLLAPSED = "degenerate"
 
 
 def read_reported(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -39,8 +41,47 @@ def read_reported(path: str | os.PathLike[str]) -> pd.DataFrame:
     return frame
 
 
-def reported_rows(table: Table) -> list[dict[str, Any]]:
+def reported_values(table: AnyTable, entry: ReportedMethod) -> pd.DataFrame:
+    """Return the lines of the reported file that belong to one reported row of a table.
+
+    Raises
+    ------
+    RgwotError
+        When there is none, or the file has no column of the condition.
+    """
+    assert table.reported is not None
+    path, source = table.reported.file, table.reported.source
+    frame = read_reported(path)
+    own = frame[frame["method"] == entry.method]
+    if source is not None:
+        own = own[own["source"] == source]
+    for column, value in entry.where.items():
+        if column not in frame.columns:
+            raise RgwotError(f"{path}: found no column {column!r}, expected it for table {table.id!r}")
+        own = own[[_same(found, value) for found in own[column]]]
+    if own.empty:
+        condition = "".join(f", {column} {value}" for column, value in entry.where.items())
+        raise RgwotError(f"{path}: found no method {entry.method!r}{condition}, expected it for table {table.id!r}")
+    return own
+
+
+def _same(found: str, wanted: str) -> bool:
+    """Compare as numbers where both are: ``1`` in a file is the value 1.0 of a sweep."""
+    try:
+        return float(found) == float(wanted)
+    except ValueError:
+        return found == wanted
+
+
+def reported_rows(table: Table, row_id: str | None = None) -> list[dict[str, Any]]:
     """Return one row per reported method of a table, values in [0, 1].
+
+    Parameters
+    ----------
+    table
+        The table.
+    row_id
+        Only what is reported of this measured row.
 
     Raises
     ------
@@ -49,32 +90,46 @@ def reported_rows(table: Table) -> list[dict[str, Any]]:
     """
     if table.reported is None:
         return []
-    frame = read_reported(table.reported.file)
-    whole = frame[frame["task"] == "all"]
     rows = []
     for entry in table.reported.methods:
-        own = whole[whole["method"] == entry.method]
-        if own.empty:
-            raise RgwotError(
-                f"{table.reported.file}: found no method {entry.method!r}, expected it for table {table.id!r}"
-            )
+        if row_id is not None and entry.row != row_id:
+            continue
+        own = reported_values(table, entry)
         row: dict[str, Any] = {
-            "method": entry.method,
+            "method": entry.id,
             "kind": "reported",
             "protocol": entry.protocol,
             "background": entry.background,
             "label_rule": entry.label_rule,
-            "note": table.reported.note,
+            "note": "; ".join(note for note in (table.reported.note, comparability(entry)) if note),
         }
-        for name, dataset in table.datasets.items():
-            for metric in table.metrics:
-                cell = own[(own["dataset"] == dataset.reported) & (own["metric"] == METRIC_NAMES.get(metric))]
-                if len(cell) > 1:
-                    raise RgwotError(
-                        f"{table.reported.file}: found {len(cell)} values of {entry.method!r} for "
-                        f"{dataset.reported} {METRIC_NAMES[metric]}, expected one"
-                    )
-                # Divided as a decimal would be: 54.4 becomes 0.544, not 0.5439999999999999.
-                row[f"{name}_{metric}"] = round(float(cell["value"].iloc[0]) / 100, 6) if len(cell) else float("nan")
+        for name, place in table.datasets.items():
+            row |= _cells(table, entry, own, name, place)
         rows.append(row)
     return rows
+
+
+def comparability(entry: ReportedMethod) -> str:
+    """Say with which rows a reported one may be compared."""
+    if entry.protocol == UNKNOWN:
+        return f"protocol {UNKNOWN}: comparable with no measured row, nor with reported rows of a known protocol"
+    return f"made with {entry.protocol}: not comparable with rows of another protocol"
+
+
+def _cells(table: Table, entry: ReportedMethod, own: pd.DataFrame, name: str, place: Place) -> dict[str, float | int]:
+    assert table.reported is not None
+    here = own[(own["dataset"] == place.reported) & own["task"].isin(place.reported_tasks)]
+    cells: dict[str, float | int] = {}
+    for metric in table.metrics:
+        cell = here[here["metric"] == METRIC_NAMES.get(metric)]
+        if len(cell) > 1:
+            raise RgwotError(
+                f"{table.reported.file}: found {len(cell)} values of {entry.method!r} for "
+                f"{place.reported} {METRIC_NAMES[metric]}, expected one"
+            )
+        # Divided as a decimal would be: 54.4 becomes 0.544, not 0.5439999999999999.
+        cells[f"{name}_{metric}"] = round(float(cell["value"].iloc[0]) / 100, 6) if len(cell) else float("nan")
+        if len(cell) and str(cell["note"].iloc[0]).startswith(COLLAPSED):
+            # Printed as an X: there is a mark and no number.
+            cells[f"{name}_degenerate"] = 1
+    return cells

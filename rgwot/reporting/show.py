@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from rgwot.errors import RgwotError
+from rgwot.reporting.names import named_order, names_in, read_names
 
 YARDSTICKS = {
     "kmeans_f1": "k-means on average-pooled features, not normalised: strict F1 without background",
@@ -29,8 +30,8 @@ def yardstick_lines(path: str | os.PathLike[str]) -> list[str]:
     ]
 
 
-def procedure_lines(path: str | os.PathLike[str]) -> list[str]:
-    """Say which order of key steps was found most often, from ``procedures.csv``."""
+def procedure_lines(path: str | os.PathLike[str], names_yaml: str | os.PathLike[str] | None = None) -> list[str]:
+    """Say which order of key steps was found most often, from ``procedures.csv``, by name where they have names."""
     procedures = pd.read_csv(path, dtype={"order": str})
     if not {"order", "n_videos"} <= set(procedures.columns):
         raise RgwotError(f"{path}: columns {', '.join(procedures.columns)}; expected a procedures.csv; name that file")
@@ -40,5 +41,5 @@ def procedure_lines(path: str | os.PathLike[str]) -> list[str]:
     total = int(procedures.n_videos.sum())
     return [
         f"Top-ranked procedure ({first.n_videos} of {total} videos, {len(procedures)} different orders):",
-        "  key steps " + " > ".join(str(first["order"]).split(">")),
+        "  key steps " + named_order(str(first["order"]), names_in(Path(path).parent, read_names(names_yaml))),
     ]

@@ -1,124 +1,91 @@
-"""The tables as data: rows, datasets, metrics, and the reported numbers that stand beside them."""
+"""Reading ``workflow/tables.yaml``: the tables as data, checked before anything runs."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ValidationError
 
+from rgwot.datasets.registry import tasks_of
 from rgwot.errors import RgwotError, nearest
+from rgwot.reporting import models
+from rgwot.reporting.models import (
+    LEADING,
+    AnyTable,
+    Background,
+    Block,
+    DatasetName,
+    Metric,
+    Place,
+    ProtocolName,
+    Row,
+    RuntimeTable,
+    SettingsTable,
+    Table,
+)
+from rgwot.reporting.sweeps import expand
+from rgwot.settings import defaults
 
-Metric = Literal["f1", "iou", "precision", "recall", "order_tau"]
-Background = Literal["with", "without"]
-ProtocolName = Literal["micro_video", "macro_video", "macro_task", "strict_task"]
-Canonical = Callable[[str, str], tuple[str, str]]
+__all__ = [
+    "LEADING",
+    "Background",
+    "Block",
+    "DatasetName",
+    "Metric",
+    "Place",
+    "ProtocolName",
+    "Row",
+    "Table",
+    "AnyTable",
+    "find_table",
+    "load_tables",
+    "read_yaml",
+]
 
+KINDS: Mapping[str, type[AnyTable]] = {table.KIND: table for table in (Table, SettingsTable, RuntimeTable)}
+Canonical = Callable[[str, str | None], tuple[str, str | None]]
+"""From method and decoder of a row (None: it has none) to their one spelling."""
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class DatasetName(_Part):
-    """A dataset in print: its label, its name in the reported numbers, and how many tasks it has."""
-
-    label: str
-    reported: str | None = None
-    n_tasks: Annotated[int, Field(ge=1)] | None = None
-
-
-class Row(_Part):
-    """A measured row: the experiment it shows, and whether it is an answer that needs no features."""
-
-    id: str
-    label: str
-    method: str
-    decoder: str
-    trivial: bool = False
-
-    @field_validator("id")
-    @classmethod
-    def _file_name(cls, text: str) -> str:
-        if not re.fullmatch(r"[a-z][a-z0-9_-]*", text):
-            raise ValueError("expected a lower-case word like raw_kmeans, it names a file")
-        return text
-
-
-class Block(_Part):
-    """One protocol, with or without background: a group of columns of the printed forms."""
-
-    protocol: ProtocolName
-    background: Background
-
-
-LEADING = (Block(protocol="macro_task", background="with"), Block(protocol="micro_video", background="with"))
-
-
-class ReportedMethod(_Part):
-    """A reported row and how its numbers were made; ``unknown`` where no code shows it."""
-
-    method: str
-    protocol: ProtocolName | Literal["unknown"] = "unknown"
-    background: Background | Literal["unknown"] = "unknown"
-    label_rule: Literal["exact", "cnc", "unknown"] = "unknown"
+# Figures are data of the same file; `rgwot.reporting` reads them elsewhere.
+KEYS, OTHER_KEYS = ("datasets", "tables"), ("figures", "shared")
+#: Lists of entries by their place in a table, with what each entry is.
+ENTRIES: Mapping[str, type[BaseModel]] = {
+    "blocks": Block,
+    "reported": models.Reported,
+    "methods": models.ReportedMethod,
+    "datasets": DatasetName,
+    "gains": models.Gain,
+}
 
 
-class Reported(_Part):
-    """Reported numbers of a table: their file, their rows in order, and what is said about all of them."""
+def read_yaml(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the file of tables and figures as it is written.
 
-    file: Path
-    methods: tuple[ReportedMethod, ...]
-    note: str = ""
-
-
-class Table(_Part):
-    """A table: id, what it shows, and the ``blocks`` with which the printed forms begin."""
-
-    id: str
-    title: str
-    datasets: Mapping[str, DatasetName]
-    metrics: tuple[Metric, ...] = ("f1", "iou")
-    rows: tuple[Row, ...]
-    reported: Reported | None = None
-    blocks: tuple[Block, ...] = LEADING
-    notes: tuple[str, ...] = ()
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        unique: dict[str, list[str]] = {
-            "row": [row.id for row in self.rows],
-            "metric": [str(metric) for metric in self.metrics],
-            "block": [f"{block.protocol} {block.background} background" for block in self.blocks],
-            "reported method": [method.method for method in self.reported.methods] if self.reported else [],
-        }
-        for what, names in unique.items():
-            twice = [name for name in names if names.count(name) > 1]
-            if twice:
-                raise ValueError(f"{what} {twice[0]!r} stands twice; expected every one once")
-        for what, number in (
-            ("rows", len(self.rows)),
-            ("datasets", len(self.datasets)),
-            ("metrics", len(self.metrics)),
-        ):
-            if number == 0:
-                raise ValueError(f"no {what}; expected at least one")
-        if "reported" in (row.id for row in self.rows):
-            raise ValueError("row 'reported': this id is taken by the reported numbers; choose another")
-        return self
-
-    def row(self, row_id: str) -> Row:
-        """Return one row by its id, or say which are known."""
-        for row in self.rows:
-            if row.id == row_id:
-                return row
-        raise RgwotError(f"table {self.id!r}: no row {row_id!r}; {nearest(row_id, [row.id for row in self.rows])}")
+    Raises
+    ------
+    RgwotError
+        When it is no YAML, or lacks the keys ``datasets`` and ``tables``.
+    """
+    source = Path(path)
+    try:
+        content = yaml.safe_load(source.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise RgwotError(f"{source}: cannot be read as YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict) or not set(KEYS) <= set(content) <= {*KEYS, *OTHER_KEYS}:
+        found = sorted(map(str, content)) if isinstance(content, dict) else type(content).__name__
+        raise RgwotError(f"{source}: found {found}, expected the two keys datasets and tables, and perhaps figures")
+    for key in KEYS:
+        if not isinstance(content[key], dict):
+            raise RgwotError(f"{source}: {key}: found {type(content[key]).__name__}, expected names with their entries")
+    return content
 
 
-def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None) -> dict[str, Table]:
+def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None) -> dict[str, AnyTable]:
     """Read and check the tables.
 
     Parameters
@@ -136,16 +103,7 @@ def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None
         One line: the table and key, what was found, what was expected.
     """
     source = Path(path)
-    try:
-        content = yaml.safe_load(source.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise RgwotError(f"{source}: cannot be read as YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(content, dict) or set(content) != {"datasets", "tables"}:
-        found = sorted(map(str, content)) if isinstance(content, dict) else type(content).__name__
-        raise RgwotError(f"{source}: found {found}, expected the two keys datasets and tables")
-    for key in ("datasets", "tables"):
-        if not isinstance(content[key], dict):
-            raise RgwotError(f"{source}: {key}: found {type(content[key]).__name__}, expected names with their entries")
+    content = read_yaml(source)
     names = {
         str(name): _valid(DatasetName, entry, f"{source}: dataset {str(name)!r}")
         for name, entry in content["datasets"].items()
@@ -159,7 +117,7 @@ def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None
     return tables
 
 
-def find_table(tables: Mapping[str, Table], table_id: str) -> Table:
+def find_table(tables: Mapping[str, AnyTable], table_id: str) -> AnyTable:
     """Return one table by its id, or say which are known."""
     if table_id not in tables:
         raise RgwotError(f"table {table_id!r}: not among the tables; {nearest(table_id, tables)}")
@@ -173,35 +131,78 @@ def _table(
     where: str,
     folder: Path,
     canonical: Canonical | None,
-) -> Table:
+) -> AnyTable:
     if not isinstance(entry, dict):
         raise RgwotError(f"{where}: found {type(entry).__name__}, expected title, datasets, metrics, rows")
-    wanted = entry.get("datasets")
-    if not isinstance(wanted, list) or len(set(map(str, wanted))) != len(wanted):
-        raise RgwotError(f"{where}: datasets: found {wanted!r}, expected a list of different names")
-    for name in wanted:
-        if name not in names:
-            raise RgwotError(f"{where}: unknown dataset {name!r}; {nearest(str(name), names)}")
-    content = {**entry, "id": table_id, "datasets": {name: names[name] for name in wanted}}
-    table: Table = _valid(Table, content, where)
+    kind = entry.get("kind", Table.KIND)
+    if kind not in KINDS:
+        raise RgwotError(f"{where}: unknown kind {kind!r}; {nearest(str(kind), KINDS)}")
+    content = {**entry, "id": table_id, "kind": kind, "rows": expand(_flat(entry.get("rows")), f"{where}: rows")}
+    reported = entry.get("reported")
+    if isinstance(reported, dict) and "methods" in reported:
+        methods = expand(_flat(reported["methods"]), f"{where}: reported.methods")
+        content["reported"] = {**reported, "methods": methods}
+    if "datasets" in KINDS[kind].model_fields:
+        content["datasets"] = dict(_places(entry.get("datasets"), names, where))
+    table: AnyTable = _valid(KINDS[kind], content, where)
     changes: dict[str, Any] = {}
     if canonical is not None:
-        rows = []
-        for row in table.rows:
-            try:
-                method, decoder = canonical(row.method, row.decoder)
-            except RgwotError as error:
-                raise RgwotError(f"{where}: row {row.id!r}: {error}") from None
-            rows.append(row.model_copy(update={"method": method, "decoder": decoder}))
-        changes["rows"] = tuple(rows)
+        changes["rows"] = tuple(_canonical(row, canonical, f"{where}: row {row.id!r}") for row in table.rows)
     if table.reported is not None:
         changes["reported"] = table.reported.model_copy(update={"file": folder / table.reported.file})
-        unnamed = [name for name, dataset in table.datasets.items() if dataset.reported is None]
+        unnamed = [name for name, place in getattr(table, "datasets", {}).items() if place.reported is None]
         if unnamed:
             raise RgwotError(
                 f"{where}: dataset {unnamed[0]!r} has no name in the reported numbers; expected a key `reported`"
             )
+    for row in table.rows:
+        key = getattr(row, "key", None)
+        if key is not None and key != "seeds" and key not in defaults():
+            raise RgwotError(f"{where}: row {row.id!r}: unknown setting {key!r}; {nearest(key, defaults())}")
     return table.model_copy(update=changes)
+
+
+def _flat(entries: Any) -> Any:
+    """Take a list inside a list as its entries, so that tables can share rows (YAML's ``*name``)."""
+    if not isinstance(entries, list):
+        return entries
+    return [one for entry in entries for one in (_flat(entry) if isinstance(entry, list) else [entry])]
+
+
+def _canonical(row: Any, canonical: Canonical, where: str) -> Any:
+    if not hasattr(row, "method"):
+        return row
+    try:
+        method, decoder = canonical(row.method, getattr(row, "decoder", None))
+    except RgwotError as error:
+        raise RgwotError(f"{where}: {error}") from None
+    return row.model_copy(update={"method": method} | ({"decoder": decoder} if hasattr(row, "decoder") else {}))
+
+
+def _places(wanted: Any, names: Mapping[str, DatasetName], where: str) -> Iterator[tuple[str, Place]]:
+    """Turn ``meccano``, ``procel/make_coffee`` and ``procel/*`` into places, by the id their columns begin with."""
+    if not isinstance(wanted, list) or len(set(map(str, wanted))) != len(wanted):
+        raise RgwotError(f"{where}: datasets: found {wanted!r}, expected a list of different names")
+    for name in map(str, wanted):
+        dataset, _, task = name.partition("/")
+        if dataset not in names:
+            raise RgwotError(f"{where}: unknown dataset {dataset!r}; {nearest(dataset, names)}")
+        told = names[dataset].model_dump()
+        if not task:
+            yield dataset, Place(**told, dataset=dataset)
+            continue
+        facts = {row.task: row for row in tasks_of(dataset)}
+        if task == "*" and not facts:
+            raise RgwotError(f"{where}: {name}: the tasks of {dataset} are not registered; name each of them")
+        if task != "*" and facts and task not in facts:
+            raise RgwotError(f"{where}: unknown task {name!r}; {nearest(task, facts)}")
+        for one in facts if task == "*" else [task]:
+            known = facts.get(one)
+            # CrossTask's tasks are numbers, in its files and in print; their names say more.
+            label = one if known is None else known.name if known.paper_label.isdecimal() else known.paper_label
+            spellings = {one} if known is None else {one, known.paper_label}
+            told |= {"label": label, "n_tasks": None, "reported_tasks": tuple(sorted(spellings))}
+            yield one, Place(**told, dataset=dataset, task=one)
 
 
 def _valid(model: type[BaseModel], content: Any, where: str) -> Any:
@@ -220,12 +221,13 @@ def _valid(model: type[BaseModel], content: Any, where: str) -> Any:
 
 
 def _keys(model: type[BaseModel], parents: tuple[int | str, ...]) -> list[str]:
-    inner: Mapping[str, type[BaseModel]] = {
-        "rows": Row,
-        "blocks": Block,
-        "reported": Reported,
-        "methods": ReportedMethod,
-        "datasets": DatasetName,
-    }
-    named = [inner[part] for part in parents if isinstance(part, str) and part in inner]
+    """Return the keys that may stand at a place of a table."""
+    rows = {"rows": _entry(model)} if "rows" in model.model_fields else {}
+    named = [entry for part in parents if (entry := {**ENTRIES, **rows}.get(str(part))) is not None]
     return list((named[-1] if named else model).model_fields)
+
+
+def _entry(table: type[BaseModel]) -> type[BaseModel]:
+    """Return what the rows of a kind of table are."""
+    entry: type[BaseModel] = table.model_fields["rows"].annotation.__args__[0]  # type: ignore[union-attr]
+    return entry

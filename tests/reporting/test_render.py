@@ -7,7 +7,9 @@ import pytest
 from table_helpers import FLAT, OURS, PLAIN, SPEC, all_scores, small_table, write_scores
 
 from rgwot.reporting.grid import make_grid, other_blocks
-from rgwot.reporting.render import _pipe, escape, latex, markdown, notes, render_table, terminal_table
+from rgwot.reporting.latex import escape
+from rgwot.reporting.notes import notes
+from rgwot.reporting.render import _pipe, latex, markdown, render_table, terminal_table
 from rgwot.reporting.spec import Block
 from rgwot.reporting.tables import make_table
 
@@ -43,7 +45,9 @@ def test_markdown_leads_with_macro_task_and_micro_video(table, frame):
     assert [head[3] for head in heads[:2]] == ["F1", "IoU"]
     body = {row[0]: row[1:] for row in leading[2:]}
     # First_set: mean 35.0, sample deviation 18.0 over seeds; Second: 52.0 and 2.6. One seed has none.
-    assert body["Ours & theirs"][:4] == ["**35.0 ± 18.0†**", "**17.5 ± 9.0†**", "52.0 ± 2.6†", "26.0 ± 1.3†"]
+    assert body["Ours & theirs"][:4] == [
+        "**35.0 ± 18.0 (1/6 X)**", "**17.5 ± 9.0 (1/6 X)**", "52.0 ± 2.6", "26.0 ± 1.3",
+    ]  # fmt: skip
     assert body["*One label*"][:4] == ["<ins>30.0</ins>", "<ins>15.0</ins>", "**90.0**", "**45.0**"]
     assert body["Plain"][:4] == ["20.0 ± 0.0", "10.0 ± 0.0", "<ins>60.0 ± 0.0</ins>", "<ins>30.0 ± 0.0</ins>"]
 
@@ -75,10 +79,12 @@ def test_notes_say_what_must_not_be_compared(table, frame):
         "micro_video: per video, all matched frames together",
         "must not be compared",
         "Trivial answers, which look at no picture: One label.",
-        "3 or 6 or 9 runs",
-        "Ours & theirs 1 of 9 runs",
+        "over 1 or 2 or 3 runs: a run is one seed on all tasks",
+        "Ours & theirs: First_set 1 of 6.",
         "Ours & theirs: one: 2 of 9 videos skipped; two: 1 of 4 videos without annotation.",
         "Reported rows: other features.",
+        "each stands under its own only: micro_video: RGWOT; unknown: GPL.",
+        "The reported rows were made with different protocols",
         "A caveat.",
     ):
         assert piece in text
@@ -90,12 +96,13 @@ def test_latex_is_booktabs_and_escaped(table, frame):
     for piece in (r"\toprule", r"\bottomrule", r"\label{tab:small}", r"\begin{table*}", r"Ours \& theirs"):
         assert piece in text
     assert r"\multicolumn{4}{c}{macro\_task, with background}" in text
-    assert r"\textbf{35.0\,$\pm$\,18.0$^\dagger$}" in text
+    assert r"\textbf{35.0\,$\pm$\,18.0 (1/6 X)}" in text
     assert r"\underline{30.0}" in text
     assert r"First\_set F1" in text
     rows = [line for line in text.splitlines() if line.endswith(r"\\") and "multicolumn" not in line]
-    # Without its escapes every row has nine cells: a label and 2 x 2 x 2 values.
-    assert {len(re.split(r"(?<!\\)&", row)) for row in rows} == {9}
+    # Without its escapes every row has nine cells: a label and 2 x 2 x 2 values; two, where a protocol is unknown.
+    assert [len(re.split(r"(?<!\\)&", row)) for row in rows] == [9] * 5 + [2] * 2
+    assert rows[-1].startswith("GPL (reported) & 30.2")
     assert text.count("{") == text.count("}")
     assert text.isascii()
 
@@ -134,7 +141,7 @@ def test_many_columns_share_a_cell(table, frame):
     assert [column.metrics for column in joined.columns] == [("f1", "iou")] * 2
     ours = next(line for line in joined.lines if line.label == "Ours & theirs")
     assert [round(value.mean, 1) for value in ours.cells[0]] == [35.0, 17.5]
-    assert "**35.0 ± 18.0†** / **17.5 ± 9.0†**" in _pipe(table, joined)
+    assert "**35.0 ± 18.0 (1/6 X)** / **17.5 ± 9.0 (1/6 X)**" in _pipe(joined)
 
 
 def test_printed_values_are_those_of_the_exact_rule(tmp_path):
@@ -156,7 +163,7 @@ def test_files_beside_the_csv_and_the_terminal(table, frame, tmp_path):
     assert tex.read_text(encoding="utf-8") == latex(table, frame)
     text = terminal_table(table, tmp_path / "small.csv")
     assert text.startswith("A small table\n")
-    assert "35.0±18.0†*" in text
+    assert "35.0±18.0 (1/6 X)*" in text
     assert "A caveat." in text
     assert text.index("macro_task") < text.index("micro_video")
     assert max(len(line) for line in text.splitlines() if "±" in line) <= 100

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 
 import pytest
 import yaml
@@ -8,8 +9,10 @@ from table_helpers import REPOSITORY, SPEC, small_table
 
 from rgwot.config import Config
 from rgwot.errors import RgwotError
+from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.experiments import Experiments
-from rgwot.reporting.spec import LEADING, find_table, load_tables
+from rgwot.methods import FAMILIES
+from rgwot.reporting.spec import LEADING, Table, find_table, load_tables
 
 
 def test_the_tables_of_the_repository():
@@ -20,32 +23,80 @@ def test_the_tables_of_the_repository():
     ]  # fmt: skip
     assert sum(dataset.n_tasks for dataset in egoprocel.datasets.values()) == 16
     assert list(tables["demo"].datasets) == ["demo"]
-    every = ["one_label", "uniform", "random", "raw_kmeans", "raw_graphcut", "vaot", "rgwot"]
+    trivial, raw = ["one_label", "uniform", "random"], ["raw_kmeans", "raw_graphcut"]
+    learned = ["cnc", "unitygraph", "gpl", "gpl-nobg", "opel", "vaot", "rgwot"]
     rows = {name: [row.id for row in table.rows] for name, table in tables.items()}
-    assert rows == {
-        "egoprocel": every,
-        "third_person": every,
-        "demo": [name for name in every if name != "vaot"],
-        "demo_contrast": ["vaot", "rgwot"],
-    }
-    for table in tables.values():
+    assert rows["egoprocel"] == trivial + raw + learned
+    assert rows["third_person"] == trivial + raw + ["cte"] + learned
+    assert rows["demo"] == trivial + raw + ["rgwot"]
+    assert rows["demo_contrast"] == ["vaot", "rgwot"]
+    assert rows["sensitivity_beta"] == [f"beta={beta}" for beta in ("0.01", "0.05", "0.1", "1", "10", "50")]
+    assert rows["ablation_k"][4:] == ["K=7", "K=10", "K=12", "K=15", "K=gt", "K=gt+1"]
+    assert tables["sensitivity_alpha"].row("alpha=0.3").at == {"alpha": 0.3}
+    for table in (table for table in tables.values() if isinstance(table, Table)):
         assert [row.id for row in table.rows if row.trivial] == [row.id for row in table.rows if row.method == "none"]
         # macro_task with background leads, micro_video stands beside it.
-        assert table.blocks[:2] == LEADING
+        assert table.blocks[:2] == LEADING or len(table.blocks) == 8
     assert egoprocel.reported.file == REPOSITORY / "workflow" / "reported" / "egoprocel.csv"
     assert find_table(tables, "demo") is tables["demo"]
     with pytest.raises(RgwotError, match=r"table 'dmo': not among the tables; did you mean 'demo'\?"):
         find_table(tables, "dmo")
 
 
-def test_rows_of_the_repository_are_experiments_in_their_one_spelling():
+def test_rows_of_the_repository_are_experiments_and_a_default_value_is_the_default_model():
     experiments = Experiments(Config())
 
     def canonical(method, decoder):
-        return experiments.method(method), experiments.decoder(decoder, method)
+        return experiments.method(method), decoder and experiments.decoder(decoder, method)
 
-    path = REPOSITORY / "workflow" / "tables.yaml"
-    assert load_tables(path, canonical) == load_tables(path)
+    tables = load_tables(REPOSITORY / "workflow" / "tables.yaml", canonical)
+    defaults = {
+        "sensitivity_alpha": "alpha=0.3", "sensitivity_radius": "r=0.02", "sensitivity_rho": "rho=0.35",
+        "sensitivity_lambda": "lambda=2", "sensitivity_beta": "beta=1", "ablation_k": "K=7",
+        "ablation_components": "full", "ablation_training_videos": "rgwot-n=17",
+    }  # fmt: skip
+    for table, row in defaults.items():
+        assert (tables[table].row(row).method, tables[table].row(row).decoder) == ("rgwot", "graphcut")
+        others = [other for other in tables[table].rows if not other.trivial and other.id != row]
+        assert ("rgwot", "graphcut") not in [(other.method, other.decoder) for other in others]
+    assert tables["ablation_components"].row("no_contrastive").method == "vaot"
+    clustering = [row for row in tables["ablation_clustering"].rows if not row.trivial]
+    assert {row.method for row in clustering} == {"rgwot"}
+
+
+def test_the_table_of_protocols_has_every_method():
+    table = load_tables(REPOSITORY / "workflow" / "tables.yaml")["protocols"]
+    assert {row.method for row in table.rows} == set(FAMILIES)
+    assert {row.decoder for row in table.rows if row.trivial} == {"one_label", "uniform", "random"}
+    shown = {(block.protocol, block.background) for block in table.blocks}
+    assert shown == set(itertools.product(PROTOCOLS, ("with", "without")))
+
+
+def test_single_tasks_and_all_tasks_of_a_dataset_are_places(tmp_path):
+    spec = copy.deepcopy(SPEC)
+    spec["datasets"]["procel"] = {"label": "ProceL", "reported": "PROCEL", "n_tasks": 12}
+    spec["datasets"]["crosstask"] = {"label": "CrossTask", "reported": "CROSS"}
+    spec["tables"]["small"]["datasets"] = ["one", "procel/make_coffee", "crosstask/*"]
+    places = small_table(tmp_path, spec).datasets
+    assert list(places)[:2] == ["one", "make_coffee"]
+    assert len(places) == 1 + 1 + 18
+    coffee, tire = places["make_coffee"], places["40567"]
+    assert (coffee.dataset, coffee.task, coffee.label, coffee.reported) == ("procel", "make_coffee", "Coffee", "PROCEL")
+    assert set(coffee.reported_tasks) == {"make_coffee", "Coffee"}
+    assert (tire.task, tire.label, tire.n_tasks) == ("40567", "Change a Tire", None)
+    assert (places["one"].task, places["one"].reported_tasks) == (None, ("all",))
+
+
+def test_figures_and_shared_parts_are_left_to_others(tmp_path):
+    spec = {**copy.deepcopy(SPEC), "figures": {"any": {"thing": 1}}, "shared": [1]}
+    assert small_table(tmp_path, spec) == small_table(tmp_path)
+
+
+def test_rows_in_a_list_of_their_own_are_taken_one_by_one(tmp_path):
+    spec = copy.deepcopy(SPEC)
+    rows = spec["tables"]["small"]["rows"]
+    spec["tables"]["small"]["rows"] = [rows[:2], rows[2]]
+    assert small_table(tmp_path, spec) == small_table(tmp_path)
 
 
 def test_any_spelling_becomes_the_canonical_one(tmp_path):
@@ -93,7 +144,7 @@ MISTAKES = [
     (_change(*SMALL, "rows", 2, "id", value="reported"), "row 'reported': this id is taken"),
     (
         _change(*SMALL, "rows", 2, "id", value="../x"),
-        r"rows\.2\.id: expected a lower-case word .* found '../x'",
+        r"rows\.2\.id: expected a word like raw_kmeans .* found '../x'",
     ),
     (
         _change(*SMALL, "rows", 2, "decodr", value="x"),
@@ -111,6 +162,26 @@ MISTAKES = [
     (
         _change(*SMALL, "reported", "methods", 1, "method", value="RGWOT"),
         "reported method 'RGWOT' stands twice",
+    ),
+    (
+        _change(*SMALL, "reported", "methods", 0, "row", value="our"),
+        r"reported row 'our' is not there; did you mean 'ours'\?",
+    ),
+    (_change(*SMALL, "reported", "methods", 0, "where", value={"K": 7}), "a condition needs the measured row"),
+    (
+        _change(*SMALL, "reported", "methods", 0, "where", value={"prior": False}),
+        "expected text; write yes and no in quotes",
+    ),
+    (_change(*SMALL, "gains", value=[{"of": "RGWOT", "over": "OPEL"}]), "gain: reported method 'OPEL' is not there"),
+    (
+        _change(*SMALL, "gains", value=[{"of": "RGWOT", "over": "GPL", "datasets": ["three"]}]),
+        "gain: dataset 'three' is not there",
+    ),
+    (_change(*SMALL, "kind", value="score"), r"unknown kind 'score'; did you mean 'scores'\?"),
+    (_change(*SMALL, "datasets", value=["one/*"]), r"one/\*: the tasks of one are not registered"),
+    (
+        _change(*SMALL, "rows", 1, "sweep", value={"alpha": [1, 2]}),
+        "row 'ours' stands twice",
     ),
     (
         _change("datasets", "two", value={"label": "Second"}),

@@ -28,10 +28,12 @@ def cell(frame, method, column, protocol="macro_task", background="with", rule="
     return found[column].iloc[0]
 
 
-def test_columns_are_those_of_the_contract(table):
+def test_columns_are_those_of_the_contract_and_counts_behind_them(table):
     assert table_columns(table) == [
         "method", "kind", "protocol", "background", "label_rule", "n_runs", "n_videos", "degenerate", "note",
         "one_f1", "one_f1_sd", "one_iou", "one_iou_sd", "two_f1", "two_f1_sd", "two_iou", "two_iou_sd",
+        "one_task_runs", "one_degenerate", "one_f1_degenerate", "one_iou_degenerate",
+        "two_task_runs", "two_degenerate", "two_f1_degenerate", "two_iou_degenerate",
     ]  # fmt: skip
 
 
@@ -51,12 +53,26 @@ def test_tasks_are_averaged_within_a_seed_and_seeds_are_summarised(table, tmp_pa
 
 def test_counts_and_notes(table, tmp_path):
     frame = make_table(table, all_scores(tmp_path), tmp_path / "small.csv")
-    assert cell(frame, "ours", "n_runs") == 9
+    # Three seeds, of three tasks each.
+    assert cell(frame, "ours", "n_runs") == 3
+    assert cell(frame, "ours", "one_task_runs") == 6
+    assert cell(frame, "ours", "two_task_runs") == 3
     assert cell(frame, "ours", "n_videos") == 3 + 4 + 3
     assert cell(frame, "ours", "degenerate") == 1
     assert cell(frame, "ours", "note") == "one: 2 of 9 videos skipped; two: 1 of 4 videos without annotation"
-    assert cell(frame, "flat", "n_runs") == 3
+    assert cell(frame, "flat", "n_runs") == 1
     assert cell(frame, "flat", "note") == ""
+
+
+def test_a_collapsed_run_is_told_in_columns_of_its_own(table, tmp_path):
+    frame = make_table(table, all_scores(tmp_path), tmp_path / "small.csv")
+    assert (cell(frame, "ours", "one_degenerate"), cell(frame, "ours", "two_degenerate")) == (1, 0)
+    # Task a with seed 1 collapsed, at 0.2; the mean over all runs keeps it.
+    assert cell(frame, "ours", "one_f1_degenerate") == pytest.approx(0.2)
+    assert cell(frame, "ours", "one_iou_degenerate") == pytest.approx(0.1)
+    assert pd.isna(cell(frame, "ours", "two_f1_degenerate"))
+    assert pd.isna(cell(frame, "plain", "one_f1_degenerate"))
+    assert cell(frame, "ours", "one_f1") == pytest.approx(0.35)
 
 
 def test_every_protocol_has_its_own_measured_row(table, tmp_path):
@@ -118,7 +134,9 @@ def test_order_tau_may_be_missing(tmp_path):
     [
         (lambda p, f: p[:3], r"row 'ours': found no scores of rgwot/graphcut on one, two"),
         (lambda p, f: [path for path in p if path.name != "rgwot-graphcut-one-b-2.csv"],
-         r"row 'ours': one seed 2: found tasks a, expected a, b"),
+         r"row 'ours': seed 2: found no scores of one/b, expected them as for the other seeds"),
+        (lambda p, f: [path for path in p if path.name != "raw-kmeans-two-a-1.csv"],
+         r"row 'plain': seed 1: found no scores of two/a"),
         (lambda p, f: [*p, p[0]], "found none/one_label/one/a seed 0 twice"),
         (lambda p, f: [], "found no file"),
         (lambda p, f: [f / "reported.csv"], r"reported\.csv: found columns .* expected also decoder,seed"),
@@ -169,7 +187,8 @@ def test_reported_rows_carry_their_protocol_and_stand_first(table, tmp_path):
     assert pd.isna(gpl.two_f1)
     assert pd.isna(rgwot.one_f1_sd)
     assert pd.isna(rgwot.n_runs)
-    assert rgwot.note == "other features"
+    assert rgwot.note == "other features; made with micro_video: not comparable with rows of another protocol"
+    assert gpl.note.startswith("other features; protocol unknown: comparable with no measured row")
 
 
 def test_reported_egoprocel_cell_by_cell():

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from rgwot.datasets.registry import datasets, tasks_of
 from rgwot.synthetic.layouts import task_places
 from rgwot.synthetic.settings import SynthSettings
 
@@ -92,6 +95,18 @@ class Checkout:
         command = [sys.executable, "-m", "snakemake", *options, "--configfile", SMALL, *more, "--", *targets]
         return run(command, self.path, timeout_s)
 
+    def keep_rows(self, table: str, ids: Sequence[str]) -> None:
+        """Leave only these rows in a table of this copy, for a test that has to make all of them."""
+        path = self.path / "workflow/tables.yaml"
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        entry = content["tables"][table]
+        rows = [row for part in entry["rows"] for row in (part if isinstance(part, list) else [part])]
+        entry["rows"] = [row for row in rows if row["id"] in ids]
+        for method in entry["reported"]["methods"]:
+            if method.get("row") not in ids:
+                method.pop("row", None)
+        path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
+
     def plan(self, *targets: str, more: Sequence[str] = ()) -> Said:
         """Say which jobs would run for these targets."""
         return self.snakemake(*targets, options=("--dry-run", "--cores", "2", "--quiet", "rules"), more=more)
@@ -105,10 +120,42 @@ def synthesise(root: Path, **settings: Any) -> None:
     assert said.returncode == 0, said.text
 
 
-def touch_egoprocel(root: Path, videos: int) -> None:
-    """Create the EgoProceL tree as empty files."""
-    for task in task_places(SynthSettings(layout="egoprocel", n_videos=videos)):
-        for place in task.places:
+# ProceL's page says 720 videos of 12 tasks; per task nothing is published.
+VIDEOS_OF_PROCEL = 60
+# The newest public listing has one less than was published first.
+VIDEOS = {"cmu_mmac/Pizza": 32}
+LAYOUTS = ("egoprocel", "procel", "crosstask")
+
+
+def touch_tree(root: Path, layout: str, videos: int | None = None, cameras: int = 1) -> int:
+    """Create the tree of published datasets as empty files, and the lists that planning reads; return how many videos.
+
+    Parameters
+    ----------
+    root
+        Where it goes.
+    layout
+        One of `LAYOUTS`.
+    videos
+        Per task; None for as many as the datasets have.
+    cameras
+        Of CMU-MMAC.
+    """
+    made, primary = 0, ""
+    for facts in (row for dataset in datasets(layout) for row in tasks_of(dataset)):
+        task = f"{facts.dataset}/{facts.task}" if layout == "egoprocel" else facts.task
+        many = videos or VIDEOS.get(task, facts.n_videos or VIDEOS_OF_PROCEL)
+        (places,) = task_places(SynthSettings(layout=layout, tasks=(task,), n_videos=many, cameras=cameras))
+        for place in places.places:
             for name in (place.video, place.annotation):
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).touch()
+            made += 1
+        if layout == "procel":
+            rows = [f"https://example.org/{n}\t{place.stem}\t0:05\t1:05\n" for n, place in enumerate(places.places)]
+            (root / places.places[0].annotation).with_name("readme.txt").write_text("".join(rows), encoding="utf-8")
+        steps = ",".join(f"step {step}" for step in facts.step_ids)
+        primary += f"{task}\n{facts.name}\nhttps://example.org\n{facts.K}\n{steps}\n\n"
+    if layout == "crosstask":
+        (root / "crosstask_release/tasks_primary.txt").write_text(primary, encoding="utf-8")
+    return made

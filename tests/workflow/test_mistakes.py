@@ -32,6 +32,8 @@ MISTAKES = {
     "unknown task": ("results/features/cmu_mmac/Browny/index.csv", "cmu_mmac/Browny", "did you mean 'Brownie'?"),
     "unknown video": ("results/features/meccano/meccano/003.zarr", "003", "did you mean '0003'?"),
     "unknown table": ("results/tables/egoprocell.csv", "did you mean 'egoprocel'?"),
+    "unknown task of a figure": ("results/figures/segments/cmu_mmac/Browny/seed0.png", "did you mean 'Brownie'?"),
+    "spelt from here": ("./results/tables/egoprocell.csv", "did you mean 'egoprocel'?"),
     "unknown row": ("results/tables/egoprocel/rgwt.csv", "did you mean 'rgwot'?"),
 }
 CONFIGURATIONS = {
@@ -51,11 +53,11 @@ CONFIGURATIONS = {
 
 def test_the_tree_itself_can_be_planned(planned: Checkout) -> None:
     jobs = planned.plan(TABLE).jobs
-    # 16 tasks of 2 videos; 7 rows, of which 2 train.
+    # 16 tasks of 2 videos; 12 rows, of which 4 train an encoder.
     assert jobs["manifest"] == jobs["index"] == 16
     assert jobs["extract"] == 32
-    assert jobs["train"] == jobs["embed"] == 2 * 16
-    assert jobs["evaluate"] == 7 * 16
+    assert jobs["train"] == jobs["embed"] == 4 * 16
+    assert jobs["evaluate"] == 12 * 16
 
 
 @pytest.mark.parametrize(("target", "words"), [(case[0], case[1:]) for case in MISTAKES.values()], ids=list(MISTAKES))

@@ -1,21 +1,36 @@
-"""Three videos of one's own without any annotation, and a broken file among them."""
+"""Three videos of one's own, of any container, rate and name, without any annotation; and a broken file among them."""
 
 from __future__ import annotations
 
 import csv
 import shlex
+import shutil
 import sys
+from fractions import Fraction
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
-from checkouts import Checkout, run, synthesise
+from checkouts import Checkout, run
+
+from rgwot.synthetic.looks import task_look
+from rgwot.synthetic.plan import plan
+from rgwot.synthetic.scenes import Scene
+from rgwot.synthetic.settings import SynthSettings
+from rgwot.synthetic.write import write_video
 
 pytestmark = pytest.mark.slow
 
 ROOT = "results/keysteps/rgwot/graphcut/mine/tea/seed0"
 SEGMENTS = f"{ROOT}/segments.csv"
+INDEX = "results/features/mine/tea/index.csv"
 MANIFEST = "results/manifest/mine/tea.csv"
 SCORES = "results/scores/rgwot/graphcut/mine/tea/seed0.csv"
+VIDEOS = {
+    "Montag früh – Küche.webm": Fraction(30),
+    "tuesday 2.mkv": Fraction(25),
+    "wednesday (o'clock).MP4": Fraction(60000, 1001),
+}
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -26,9 +41,10 @@ def read(path: Path) -> list[dict[str, str]]:
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("own") / "checkout")
-    synthesise(checkout.path / "videos", tasks=["tea"], n_videos=3)
-    for annotation in (checkout.path / "videos").rglob("*.csv"):
-        annotation.unlink()
+    settings = SynthSettings(tasks=("tea",), n_videos=3, min_s=4, max_s=6)
+    for video, (name, rate) in zip(plan(settings), VIDEOS.items(), strict=True):
+        scene = Scene(task_look(video.K, video.look_seed), video.timeline, video.seed, 160, 120)
+        write_video(checkout.path / "videos" / "tea" / name, scene, rate)
     for name in ("fail", "skip"):
         text = f"on_bad_video: {name}\ndatasets: {{mine: {{layout: folder, root: videos}}}}\n"
         (checkout.path / f"{name}.yaml").write_text(text, encoding="utf-8")
@@ -40,6 +56,8 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 def test_key_steps_without_any_annotation(own: Checkout) -> None:
     manifest = read(own.path / MANIFEST)
     assert [(row["status"], row["annotation"]) for row in manifest] == [("unscored", "")] * 3
+    assert {row["path"]: Fraction(row["fps"]) for row in manifest} == {f"tea/{name}": r for name, r in VIDEOS.items()}
+    assert {unquote(row["video"]) for row in manifest} == {Path(name).stem for name in VIDEOS}
     segments = read(own.path / SEGMENTS)
     for scope in ("task", "video"):
         for row in manifest:
@@ -86,7 +104,7 @@ def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:
     made = own.snakemake(SEGMENTS, MANIFEST, more=["skip.yaml"], timeout_s=600)
     assert made.returncode == 0, made.text[-4000:]
     rows = {row["video"]: row for row in read(own.path / MANIFEST)}
-    index = {row["video"]: row for row in read(own.path / "results/features/mine/tea/index.csv")}
+    index = {row["video"]: row for row in read(own.path / INDEX)}
     assert rows["broken"]["status"] == index["broken"]["status"] == "skipped"
     assert rows["broken"]["reason"]
     assert index["broken"]["reason"]
@@ -95,3 +113,14 @@ def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:
     assert {row["video"] for row in read(own.path / SEGMENTS)} == set(rows)
     # How a bad video is met is no property of the features of the good ones.
     assert {path: path.stat().st_mtime_ns for path in before} == before
+
+    # Once bad videos are to fail again, what was skipped is not passed over, though every file is up to date.
+    told = own.snakemake(SEGMENTS, more=["fail.yaml"]).mistake
+    assert "videos/tea/broken.mp4: skipped by an earlier run" in told
+    (own.path / INDEX).unlink()
+    told = own.snakemake(INDEX, more=["fail.yaml"]).mistake
+    assert "results/features/mine/tea/broken.zarr: video 'broken' was skipped" in told
+    assert own.snakemake(INDEX, more=["skip.yaml"]).returncode == 0
+    # Mended, it is extracted again.
+    shutil.copyfile(broken.with_name("tea_01.mp4"), broken)
+    assert own.plan(INDEX, more=["fail.yaml"]).jobs["extract"] == 1

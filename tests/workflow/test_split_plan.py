@@ -18,7 +18,8 @@ def plan(checkout: Checkout, methods: dict[str, str]) -> Said:
 
 def test_every_stage_is_told_the_same_videos(fresh: Checkout) -> None:
     said = plan(fresh, HOLDOUT)
-    assert (said.jobs["train"], said.jobs["embed"], said.jobs["embed_raw"], said.jobs["decode_trivial"]) == (1, 1, 1, 1)
+    assert (said.jobs["train"], said.jobs["embed"], said.jobs["decode_trivial"]) == (1, 1, 1)
+    assert said.jobs["embed_without_encoder"] == 1
     told = {}
     for line in re.findall(r"rgwot (?:train|embed|decode|evaluate) .*", said.text):
         (method,) = [name for name in HOLDOUT if name in line]

@@ -91,11 +91,33 @@ def test_every_task_of_both_datasets_is_read_and_scored(checkout: Checkout) -> N
                 assert found == expected or dataset == "procel"
                 seen += 1
         assert seen == len(videos)
+    containers = {
+        Path(path).suffix
+        for listed in checkout.path.glob("results/manifest/*/*.csv")
+        for path in read_manifest(listed)["path"]
+    }
+    assert containers == {".mp4", ".webm", ".mkv"}
     table = pd.read_csv(checkout.path / row)
     assert set(table["protocol"]) == {"micro_video", "macro_video", "macro_task", "strict_task"}
-    assert (table["n_runs"] == 30).all()
+    assert (table["n_runs"] == 1).all()
+    assert (table["procel_task_runs"] == 12).all()
+    assert (table["crosstask_task_runs"] == 18).all()
     assert (table["n_videos"] == 60).all()
     assert table[[f"{dataset}_{metric}" for dataset in LAYOUTS for metric in ("f1", "iou")]].notna().all(axis=None)
+
+
+@pytest.mark.long
+def test_the_whole_table_is_made(checkout: Checkout) -> None:
+    made = checkout.snakemake("results/tables/third_person.csv", more=["roots.yaml"], timeout_s=5400)
+    assert made.returncode == 0, made.text[-4000:]
+    table = pd.read_csv(checkout.path / "results/tables/third_person.csv")
+    measured = table[table["kind"] == "measured"]
+    rows = [row.id for row in find_table(load_tables(TABLES), "third_person").rows]
+    assert measured.groupby("method").size().to_dict() == dict.fromkeys(rows, 16)
+    assert (measured["n_runs"] == 30).all()
+    shares = measured[[f"{dataset}_{metric}" for dataset in LAYOUTS for metric in ("precision", "recall", "f1", "iou")]]
+    assert shares.notna().all(axis=None)
+    assert ((shares >= 0) & (shares <= 1)).all(axis=None)
 
 
 @pytest.mark.slow

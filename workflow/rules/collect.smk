@@ -7,3 +7,9 @@ rule demo:
         "results/figures/segments/demo/assembly/seed0.pdf",
         "results/yardsticks/demo/assembly.json",
     localrule: True
+
+
+rule paper:
+    input:
+        paper_files,
+    localrule: True

@@ -1,10 +1,13 @@
 # Helpers of all rules. Facts and decisions are in the library (rgwot.catalogue); here they meet wildcards.
+import shlex
 import sys
 from functools import wraps
 from pathlib import Path
 
 from rgwot.catalogue import Catalogue, own_commands_first
 from rgwot.errors import RgwotError
+from rgwot.methods import EMBEDDINGS, method_pattern
+from rgwot.planning.needs import NEEDS, features_mb, map_cells, megabytes, memory_mb, runtime, train_minutes
 from snakemake.logging import logger
 
 
@@ -30,7 +33,13 @@ CATALOGUE = plainly(Catalogue)(config, TABLES)
 # Checked before any job runs: paths on the command line that name an unknown dataset, task, method or decoder.
 plainly(CATALOGUE.check_targets)(sys.argv[1:])
 
+# And the tables and figures themselves, whatever was asked for.
+plainly(lambda: (CATALOGUE.tables, CATALOGUE.figures))()
+
 GPUS = CATALOGUE.gpus()
+# Which methods train an encoder, read no features at all, or embed in some other way.
+ENCODED, FEATURELESS = method_pattern("encoder"), method_pattern("none")
+OTHERWISE_EMBEDDED = method_pattern(*EMBEDDINGS.keys() - {"encoder", "none"})
 IMPORTED = "|".join(CATALOGUE.datasets_imported())
 
 
@@ -80,6 +89,7 @@ def import_options(wildcards):
 @plainly
 def feature_stores(wildcards):
     """The feature stores of all videos of a task."""
+    CATALOGUE.check_left_out(wildcards.dataset, wildcards.task)
     videos = CATALOGUE.videos(wildcards.dataset, wildcards.task)
     return [f"results/features/{wildcards.dataset}/{wildcards.task}/{video}.zarr" for video in videos]
 
@@ -114,22 +124,34 @@ def hold_out(wildcards):
 
 
 @plainly
-def row_scores(wildcards):
-    """The score files behind one row of a table."""
-    return CATALOGUE.score_files(wildcards.table, wildcards.row)
+def embedding_options(wildcards):
+    """The settings that an embedding made without an encoder reads, as an option."""
+    return CATALOGUE.embedding_options(wildcards.dataset, wildcards.task, wildcards.method)
+
+
+@plainly
+def paper_files(wildcards):
+    """Every table and every figure of the paper."""
+    figures = [f"results/figures/{figure}.pdf" for figure in CATALOGUE.figures.figures]
+    return CATALOGUE.paper_tables() + figures
+
+
+@plainly
+def row_inputs(wildcards):
+    """The files behind one row of a table: scores, or times of trainings."""
+    return CATALOGUE.row_inputs(wildcards.table, wildcards.row)
 
 
 @plainly
 def table_rows(wildcards):
     """The rows of a table."""
-    return [f"results/tables/{wildcards.table}/{row.id}.csv" for row in CATALOGUE.table(wildcards.table).rows]
+    return [f"results/tables/{wildcards.table}/{row.id}.csv" for row in CATALOGUE.any_table(wildcards.table).rows]
 
 
 @plainly
-def row_spelling(wildcards):
-    """The options that tell method and decoder of a row as score files spell them."""
-    row = CATALOGUE.table(wildcards.table).row(wildcards.row)
-    return f"--method {row.method} --decoder {row.decoder}"
+def row_options(wildcards):
+    """What a row is told besides its files: method and decoder as score files spell them, or resolved settings."""
+    return CATALOGUE.row_options(wildcards.table, wildcards.row)
 
 
 @plainly
@@ -144,10 +166,105 @@ def table_content(wildcards):
     return CATALOGUE.table_content(wildcards.table)
 
 
+def table_caption(wildcards, resources):
+    """What the report says of a table: data, seeds, protocols, methods. Not tracked."""
+    return plainly(CATALOGUE.table_caption)(wildcards.table)
+
+
+@plainly
+def table_labels(wildcards):
+    """What the report can filter tables by."""
+    return CATALOGUE.table_labels(wildcards.table)
+
+
 @plainly
 def reported_files(wildcards):
-    """The reported numbers of a table."""
-    return CATALOGUE.reported_files(wildcards.table)
+    """The reported numbers of a table, or of one row of it."""
+    return CATALOGUE.reported_files(wildcards.table, wildcards.get("row"))
+
+
+@plainly
+def figure_files(wildcards):
+    """The files that a figure is drawn from."""
+    return CATALOGUE.figure_plan(wildcards.figure).files()
+
+
+@plainly
+def figure_plan(wildcards):
+    """What a figure is drawn from, as JSON; tracked, so that an edited tables.yaml renews what it changes."""
+    return CATALOGUE.figure_plan(wildcards.figure).model_dump_json(exclude_defaults=True)
+
+
+def figure_caption(wildcards, resources):
+    """What the report says of a figure: its title, what it shows, of which data, with which settings. Not tracked."""
+    return plainly(CATALOGUE.figure_plan)(wildcards.figure).caption()
+
+
+def figure_labels(form):
+    """What a report can be filtered by; the vector and the picture of a figure differ in their form alone."""
+    return plainly(lambda wildcards: {**CATALOGUE.figure_plan(wildcards.figure).labels(), "form": form})
+
+
+def dataset_root(wildcards):
+    """The folder of a dataset."""
+    return str(CATALOGUE.root(wildcards.dataset))
+
+
+@plainly
+def task_videos(wildcards):
+    """The video files of a task, or the synthetic dataset that holds them."""
+    return CATALOGUE.task_videos(wildcards.dataset, wildcards.task)
+
+
+@plainly
+def names_file(wildcards):
+    """The names that people gave to the key steps of a task, once there are some."""
+    return CATALOGUE.names_there(wildcards.dataset, wildcards.task)
+
+
+@plainly
+def names_option(wildcards):
+    """The option that tells where the names of key steps are."""
+    return shlex.join(["--names", CATALOGUE.names_file(wildcards.dataset, wildcards.task)])
+
+
+@plainly
+def page_files(wildcards):
+    """Everything the page of a task is made from."""
+    return CATALOGUE.page_files(wildcards.dataset, wildcards.task)
+
+
+@plainly
+def page_options(wildcards):
+    """Which results a page shows, those that are there without being asked for last; where videos and names are."""
+    return CATALOGUE.page_options(wildcards.dataset, wildcards.task)
+
+
+@plainly
+def page_views(wildcards):
+    """The results that somebody wanted to see in detail."""
+    return CATALOGUE.page_views(wildcards.dataset, wildcards.task)
+
+
+@plainly
+def index_pages(wildcards):
+    """The pages that the list of pages leads to."""
+    return CATALOGUE.index_pages()
+
+
+@plainly
+def other_pages(wildcards):
+    """The pages that are there without being asked for."""
+    return CATALOGUE.other_pages()
+
+
+def say_where_results_are():
+    """Say, at the end of a run, where what was asked for is."""
+    jobs = workflow.dag.targetjobs
+    paths = sorted({str(path) for job in jobs for path in (job.output or job.input)})
+    logger.info("\n".join(["Results:", *(f"  {path}" for path in paths[:12])]))
+    if len(paths) > 12:
+        logger.info(f"  and {len(paths) - 12} more below results/")
 
 
 def settings_of(*blocks):
@@ -185,6 +302,38 @@ def untracked(value):
     return lambda wildcards, resources: value
 
 
-def by_attempt(megabytes):
-    """Memory that doubles with every attempt."""
-    return lambda wildcards, attempt: megabytes * 2 ** (attempt - 1)
+@plainly
+def size_of(rule, wildcards, input):
+    """The size of a job's input, in what its rule's need is counted in."""
+    counted = NEEDS[rule].size
+    if counted == "file_mb":
+        return megabytes(input[:1])
+    if counted == "features_mb":
+        settings = CATALOGUE.experiments.settings(wildcards.method, None, wildcards.dataset)
+        held = features_mb(input[0], map_cells(settings.features.size))
+        return min(held, 1000 * settings.train.memory_gb)
+    if counted == "videos":
+        tasks = [wildcards.task] if hasattr(wildcards, "task") else CATALOGUE.tasks(wildcards.dataset)
+        return sum(len(CATALOGUE.videos(wildcards.dataset, task)) for task in tasks)
+    return 0
+
+
+def memory_for(rule):
+    """The memory of a job of a rule, by the size of its input, doubled with every attempt."""
+    return lambda wildcards, input, attempt: memory_mb(rule, size_of(rule, wildcards, input), attempt)
+
+
+def time_for(rule):
+    """The time of a job of a rule, by the size of its input and what its settings ask for, doubled with every attempt."""
+
+    @plainly
+    def time(wildcards, input, attempt):
+        more = 0
+        if rule == "train":
+            settings = CATALOGUE.experiments.settings(wildcards.method, None, wildcards.dataset)
+            # A submit host without a GPU says nothing about the nodes; only `device: cpu` means the slow way.
+            device = "cpu" if CATALOGUE.config.device == "cpu" else "gpu"
+            more = train_minutes(settings.train.iterations, settings.train.N, settings.encoder.channels, device)
+        return runtime(rule, size_of(rule, wildcards, input), attempt, more)
+
+    return time

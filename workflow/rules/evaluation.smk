@@ -17,8 +17,8 @@ rule evaluate:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=by_attempt(1000),
-        runtime="30m",
+        mem_mb=memory_for("evaluate"),
+        runtime=time_for("evaluate"),
     params:
         settings=settings_of("evaluation"),
         key_steps=annotated_key_steps,
@@ -44,8 +44,8 @@ rule yardsticks:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=by_attempt(4000),
-        runtime="1h",
+        mem_mb=memory_for("yardsticks"),
+        runtime=time_for("yardsticks"),
     params:
         settings=settings_of("decode.K"),
     message:

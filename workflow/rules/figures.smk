@@ -7,6 +7,7 @@ rule segment_bars:
         annotations="results/annotations/{dataset}/{task}.csv",
         rgwot="results/keysteps/rgwot/graphcut/{dataset}/{task}/seed{seed}/segments.csv",
         raw="results/keysteps/raw/kmeans/{dataset}/{task}/seed{seed}/segments.csv",
+        names=names_file,
     output:
         vector=report(
             "results/figures/segments/{dataset}/{task}/seed{seed}.pdf",
@@ -22,12 +23,47 @@ rule segment_bars:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=by_attempt(1000),
-        runtime="30m",
+        mem_mb=memory_for("segment_bars"),
+        runtime=time_for("segment_bars"),
+    params:
+        names=names_option,
     message:
         "figure: key steps over time, {wildcards.dataset}/{wildcards.task}"
     shell:
         "rgwot plot --manifest {input.manifest:q} --annotations {input.annotations:q}"
         " --segments RGWOT={input.rgwot:q} --segments 'raw + k-means='{input.raw:q}"
-        " --title {wildcards.dataset}/{wildcards.task:q}', seed {wildcards.seed}'"
+        " --title {wildcards.dataset}/{wildcards.task:q}', seed {wildcards.seed}' {params.names}"
         " {output.vector:q} 2> {log:q}"
+
+
+rule figure:
+    input:
+        figure_files,
+    output:
+        vector=report(
+            "results/figures/{figure}.pdf",
+            caption="../report/figure.rst",
+            category="Figures",
+            labels=figure_labels("vector"),
+        ),
+        picture=report(
+            "results/figures/{figure}.png",
+            caption="../report/figure.rst",
+            category="Figures",
+            labels=figure_labels("picture"),
+        ),
+    log:
+        "results/logs/figure/{figure}.log",
+    conda:
+        "../../envs/train.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory_for("figure"),
+        runtime=time_for("figure"),
+    params:
+        plan=figure_plan,
+        caption=figure_caption,
+    message:
+        "figure: {wildcards.figure}"
+    shell:
+        "rgwot figure --plan {params.plan:q} {output.vector:q} 2> {log:q}"

@@ -12,8 +12,8 @@ rule synth:
         "../../envs/train.yaml"
     threads: workflow.cores or 1
     resources:
-        mem_mb=by_attempt(2000),
-        runtime="1h",
+        mem_mb=memory_for("synth"),
+        runtime=time_for("synth"),
     params:
         settings=lambda wildcards: CATALOGUE.synth_json(wildcards.dataset),
     message:

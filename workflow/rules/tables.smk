@@ -3,7 +3,8 @@
 
 rule table_row:
     input:
-        row_scores,
+        made=row_inputs,
+        reported=reported_files,
     output:
         csv="results/tables/{table}/{row}.csv",
         markdown="results/tables/{table}/{row}.md",
@@ -15,16 +16,17 @@ rule table_row:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=by_attempt(1000),
-        runtime="30m",
+        mem_mb=memory_for("table_row"),
+        runtime=time_for("table_row"),
     params:
         tables=untracked(str(TABLES)),
-        spelling=row_spelling,
+        options=row_options,
         content=row_content,
     message:
         "table: row {wildcards.row} of {wildcards.table}"
     shell:
-        "rgwot table --tables {params.tables:q} --row {wildcards.row} {params.spelling} {output.csv:q} {input:q} 2> {log:q}"
+        "rgwot table --tables {params.tables:q} --row {wildcards.row:q} {params.options}"
+        " {output.csv:q} {input.made:q} 2> {log:q}"
 
 
 rule table:
@@ -36,7 +38,7 @@ rule table:
             "results/tables/{table}.csv",
             caption="../report/table.rst",
             category="Tables",
-            labels={"table": "{table}"},
+            labels=table_labels,
         ),
         markdown="results/tables/{table}.md",
         latex="results/tables/{table}.tex",
@@ -47,11 +49,12 @@ rule table:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=by_attempt(1000),
-        runtime="30m",
+        mem_mb=memory_for("table"),
+        runtime=time_for("table"),
     params:
         tables=untracked(str(TABLES)),
         content=table_content,
+        caption=table_caption,
     message:
         "table: {wildcards.table}"
     shell:

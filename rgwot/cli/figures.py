@@ -1,0 +1,24 @@
+"""The verb that draws the figures of the paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rgwot.cli.options import Folder
+
+
+@click.command()
+@click.argument("output", type=Folder)
+@click.option("--plan", required=True, metavar="JSON", help="What to draw, from which files, as the workflow says it.")
+def figure(output: Path, plan: str) -> None:
+    """Draw a figure of workflow/tables.yaml into OUTPUT (PDF, and PNG beside it).
+
+    The workflow makes the plan: `snakemake results/figures/teaser.pdf`. To draw a figure again by hand, copy the line
+    from what `snakemake --printshellcmds` prints.
+    """
+    from rgwot.reporting.figure_plan import read_plan
+    from rgwot.reporting.figures import draw, save
+
+    save(draw(read_plan(plan)), output)

@@ -1,0 +1,97 @@
+"""Verbs that make the page of a task, to look at what was found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rgwot.cli.options import Folder, read_settings, seed_option, settings_option
+
+
+@click.command()
+@click.argument("output", type=Folder)
+@click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
+@click.option("--root", required=True, type=Folder, help="Folder that the manifest's paths start from.")
+@click.option(
+    "--threads",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Videos decoded at once; try as many as there are cores.",
+)
+def strips(output: Path, manifest: Path, root: Path, threads: int) -> None:
+    """Write 32 small pictures of every video of a task, evenly spaced, into the folder OUTPUT (a JPEG per video)."""
+    from rgwot.reporting.page.pictures import write_strips
+
+    write_strips(manifest, root, output, jobs=threads)
+
+
+@click.command()
+@click.argument("output", type=Folder)
+@click.option("--embeddings", required=True, type=Folder, help="Embeddings of the task.")
+@click.option("--segments", required=True, type=Folder, help="Key steps found from them (segments.csv).")
+@click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
+@click.option("--root", required=True, type=Folder, help="Folder that the manifest's paths start from.")
+@settings_option
+@seed_option
+def view(output: Path, embeddings: Path, segments: Path, manifest: Path, root: Path, settings: str, seed: int) -> None:
+    """Work out what the page shows of a run's embeddings, into OUTPUT (JSON).
+
+    Typical frames of every key step, embeddings in the plane (t-SNE), and transport plans between videos, for which the
+    block `ot` of the settings is read.
+    """
+    from rgwot.reporting.page.view import write_view
+
+    write_view(embeddings, segments, manifest, root, output, read_settings(settings), seed)
+
+
+@click.command()
+@click.argument("output", type=Folder)
+@click.option("--dataset", required=True, help="Dataset id, such as meccano.")
+@click.option("--task", required=True, help="Task id, such as meccano or Brownie.")
+@click.option(
+    "--run",
+    "runs",
+    required=True,
+    multiple=True,
+    metavar="METHOD/DECODER/seedN",
+    help="A result to show, such as rgwot/graphcut/seed0; repeat it for more. The first is shown first.",
+)
+@click.option(
+    "--results",
+    default="results",
+    show_default=True,
+    type=Folder,
+    help="Folder of results; what the page needs is found in it by its usual path.",
+)
+@click.option("--root", required=True, type=Folder, help="Folder of the videos, so that a click can play them.")
+@click.option("--names", type=Folder, help="Names of key steps, as the page lets you download them; need not exist.")
+def report(
+    output: Path, dataset: str, task: str, runs: tuple[str, ...], results: Path, root: Path, names: Path | None
+) -> None:
+    """Write the page of a task into OUTPUT (HTML), and its ranked procedures beside it (CSV).
+
+    The page opens in a browser without a server: double-click it. Names typed into it are kept when its file of names
+    is given back as --names.
+    """
+    from rgwot.reporting.page.render import write_page
+    from rgwot.reporting.page.tree import Run, Tree
+
+    write_page(Tree(results, dataset, task), root, [Run.parse(run) for run in runs], output, names)
+
+
+@click.command("report-index")
+@click.argument("output", type=Folder)
+@click.option(
+    "--results",
+    default="results",
+    show_default=True,
+    type=Folder,
+    help="Folder of results; every page in it is listed.",
+)
+def report_index(output: Path, results: Path) -> None:
+    """Write the list of all pages into OUTPUT (HTML), with links to them."""
+    from rgwot.reporting.page.index import write_index
+
+    write_index(results, output)

@@ -1,0 +1,162 @@
+"""Scores over a swept parameter: what the tables and scores say, as lines with bands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rgwot.errors import RgwotError
+from rgwot.reporting.figure_plan import PlannedRow, PlannedRun, PlannedSweep
+from rgwot.reporting.figure_spec import ReportedCurve, Scored
+from rgwot.reporting.reported import METRIC_NAMES, read_reported
+from rgwot.reporting.tables import read_scores
+
+Array = NDArray[np.float64]
+#: Begins the name of what is not printed but follows from what is.
+IMPLIED = "implied "
+#: How metrics are called in figures.
+PRINTED = {"precision": "precision", "recall": "recall", "f1": "F1", "iou": "IoU", "order_tau": "order τ"}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line: parameter x (n,), mean over seeds, least and largest seed (n,) in [0, 1], and whether runs collapsed."""
+
+    x: Array
+    mean: Array
+    low: Array
+    high: Array
+    degenerate: NDArray[np.bool_]
+
+
+def read_rows(paths: Iterable[Path]) -> pd.DataFrame:
+    """Read rows of a table of comparison as written by `rgwot.reporting.tables`, texts as they stand.
+
+    Raises
+    ------
+    RgwotError
+        When one cannot be read or is no row of scores.
+    """
+    return pd.concat([_read_row(path) for path in paths], ignore_index=True)
+
+
+def _read_row(path: Path) -> pd.DataFrame:
+    text = dict.fromkeys(("method", "kind", "protocol", "background", "label_rule", "note"), str)
+    try:
+        frame = pd.read_csv(path, dtype=text, keep_default_na=False, na_values={"": [""]})
+    except (OSError, ValueError) as error:
+        raise RgwotError(f"{path}: cannot be read as a row of a table: {' '.join(str(error).split())}") from None
+    missing = [column for column in text if column not in frame.columns]
+    if missing:
+        raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")
+    return frame
+
+
+def cell(
+    table: pd.DataFrame, row: str, column: str, protocol: str, background: str, label_rule: str
+) -> tuple[float, bool]:
+    """Return one measured value of a table, NaN where it has none, and whether a run behind it is degenerate."""
+    if column not in table.columns:
+        return float("nan"), False
+    own = table[
+        (table["method"] == row)
+        & (table["kind"] == "measured")
+        & (table["protocol"] == protocol)
+        & (table["background"] == background)
+        & (table["label_rule"] == label_rule)
+    ]
+    if own.empty:
+        return float("nan"), False
+    value = pd.to_numeric(own[column], errors="coerce").iloc[0]
+    collapsed = pd.to_numeric(own["degenerate"], errors="coerce").iloc[0] if "degenerate" in own.columns else 0
+    return float(value), bool(collapsed > 0)
+
+
+def seed_values(scores: pd.DataFrame, runs: Sequence[PlannedRun], metric: str, figure: Scored) -> Array:
+    """Return a metric of every seed (S,): within a seed the mean over tasks, as in the tables (methods 6.1)."""
+    wanted = pd.MultiIndex.from_tuples(
+        [(run.method, run.decoder, run.dataset, run.task, run.seed) for run in runs],
+        names=["method", "decoder", "dataset", "task", "seed"],
+    )
+    keyed = scores[
+        (scores["metric"] == metric)
+        & (scores["protocol"] == figure.protocol)
+        & (scores["background"] == figure.background)
+        & (scores["label_rule"] == figure.label_rule)
+    ].set_index(list(wanted.names))
+    own = keyed[keyed.index.isin(wanted)].reset_index()
+    return np.asarray(own.groupby("seed")["value"].mean().to_numpy(), dtype=np.float64)
+
+
+def curve(
+    sweep: PlannedSweep, rows: Sequence[PlannedRow], table: pd.DataFrame, scores: pd.DataFrame, metric: str,
+    figure: Scored,
+) -> Curve:  # fmt: skip
+    """Put one line together: means as the table has them, the band from the scores of the single seeds."""
+    means, lows, highs, flags = [], [], [], []
+    for row in rows:
+        mean, collapsed = cell(
+            table, row.id, f"{sweep.place}_{metric}", figure.protocol, figure.background, figure.label_rule
+        )
+        seeds = seed_values(scores, row.runs, metric, figure)
+        seeds = seeds[~np.isnan(seeds)]
+        # A table may leave a metric out that the scores have.
+        means.append(float(seeds.mean()) if np.isnan(mean) and len(seeds) else mean)
+        lows.append(float(seeds.min()) if len(seeds) else float("nan"))
+        highs.append(float(seeds.max()) if len(seeds) else float("nan"))
+        flags.append(collapsed)
+    x = np.array([row.value for row in rows])
+    return Curve(x, np.array(means), np.array(lows), np.array(highs), np.array(flags, dtype=np.bool_))
+
+
+def sweep_scores(sweep: PlannedSweep) -> pd.DataFrame:
+    """Read the scores behind a sweep."""
+    return read_scores(dict.fromkeys(run.path("scores") for row in sweep.rows for run in row.runs))
+
+
+def lines_of(sweep: PlannedSweep, *, trained: bool = True) -> dict[str, list[PlannedRow]]:
+    """Return the rows of each line of a sweep, in the order of the parameter; of one value only the first row."""
+    lines: dict[str, dict[float, PlannedRow]] = {}
+    for row in sweep.rows:
+        if row.trained == trained:
+            lines.setdefault(row.line, {}).setdefault(row.value, row)
+    return {line: list(rows.values()) for line, rows in lines.items()}
+
+
+def reported_points(
+    curve: ReportedCurve, sweep: PlannedSweep, metrics: Iterable[str]
+) -> Mapping[str, list[tuple[float, float]]]:
+    """Return what a paper reports, per metric as (parameter, value in [0, 1]), sorted; nothing where it prints none.
+
+    A precision that is not printed follows from F1 and recall, P = F1 R / (2R - F1), and is returned as
+    ``implied precision``.
+
+    Raises
+    ------
+    RgwotError
+        When the file has no column of that name.
+    """
+    frame = read_reported(curve.file)
+    for column in (*curve.where, *([curve.x] if isinstance(curve.x, str) else [])):
+        if column not in frame.columns:
+            raise RgwotError(f"{curve.file}: found no column {column!r}, expected it for a figure")
+    own = frame[(frame["dataset"] == sweep.reported) & frame["task"].isin(sweep.reported_tasks)]
+    for column, wanted in curve.where.items():
+        own = own[own[column] == wanted]
+    found: dict[str, dict[float, float]] = {}
+    for metric, printed in METRIC_NAMES.items():
+        rows = own[(own["metric"] == printed) & own["value"].notna()]
+        places = pd.to_numeric(rows[curve.x]) if isinstance(curve.x, str) else [curve.x] * len(rows)
+        found[metric] = {float(x): float(value) / 100 for x, value in zip(places, rows["value"], strict=True)}
+    points = {metric: sorted(found[metric].items()) for metric in metrics if found.get(metric)}
+    if "precision" in metrics and not found["precision"]:
+        both = sorted(found["f1"].keys() & found["recall"].keys())
+        implied = [(x, found["f1"][x] * found["recall"][x] / (2 * found["recall"][x] - found["f1"][x])) for x in both]
+        if implied:
+            points[f"{IMPLIED}precision"] = implied
+    return points

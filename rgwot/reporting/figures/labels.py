@@ -1,0 +1,137 @@
+"""True and predicted labels of single videos as figures show them: which videos, which cluster is which step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rgwot.datasets.manifest import read_manifest, read_segments
+from rgwot.errors import RgwotError
+from rgwot.evaluation.evaluate import LabelledVideo, label_videos, read_diagnostics
+from rgwot.evaluation.metrics import IntArray, contingency, match
+from rgwot.evaluation.protocols import PROTOCOLS, score, unit
+from rgwot.keysteps.outputs import read_decoded
+from rgwot.reporting.figure_plan import PlannedRun, PlannedTask
+
+
+@dataclass(frozen=True)
+class TaskLabels:
+    """What is annotated in a task.
+
+    Attributes
+    ----------
+    manifest, annotations
+        The tables of the task.
+    n_key_steps
+        K_gt: as registered, else the largest annotated one.
+    """
+
+    manifest: pd.DataFrame
+    annotations: pd.DataFrame
+    n_key_steps: int
+
+    @classmethod
+    def of(cls, task: PlannedTask) -> TaskLabels:
+        """Read the tables of a planned task."""
+        annotations = read_segments(task.path("annotations"))
+        largest = int(annotations["key_step"].max()) if len(annotations) else 1
+        return cls(read_manifest(task.path("manifest")), annotations, max(task.key_steps or 1, largest))
+
+    def name(self, video: str) -> str:
+        """Return what a video is called, and how long it is."""
+        row = self.manifest[self.manifest["video"] == video].iloc[0]
+        return f"{row['name']} ({row['duration_s']:.0f} s)"
+
+    def choose(self, wanted: Sequence[str], count: int, least: int = 1) -> list[str]:
+        """Return the scored videos to draw: those wanted first, then in the order of the manifest.
+
+        Raises
+        ------
+        RgwotError
+            When fewer than ``least`` can be drawn.
+        """
+        scored = self.manifest.loc[self.manifest["status"] == "ok", "video"].tolist()
+        chosen = [*(video for video in wanted if video in scored), *(video for video in scored if video not in wanted)]
+        if len(chosen) < least:
+            raise RgwotError(
+                f"figure: found {len(chosen)} annotated videos, expected at least {least}; see the manifest"
+            )
+        return chosen[:count]
+
+    def labelled(self, run: PlannedRun) -> tuple[dict[str, LabelledVideo], dict[str, Any]]:
+        """Return the labels of every scored video at the scoring times, and the diagnostics of the run."""
+        # The two scopes are read as evaluation reads them, so that a figure cannot show other labels than were scored.
+        videos, _, _ = label_videos(self.manifest, self.annotations, read_decoded(run.path("segments")))
+        return {video.name: video for video in videos}, read_diagnostics(run.path("diagnostics"))
+
+
+def matched_steps(truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int) -> IntArray:
+    """Name every frame's cluster by the step it is matched to (Hungarian, background a class; methods 6.1).
+
+    Parameters
+    ----------
+    truth
+        (T,) true steps, 0 background.
+    prediction
+        (T,) clusters, any whole numbers.
+    n_key_steps, n_clusters
+        K_gt and K.
+
+    Returns
+    -------
+    (T,) steps; -1 where the cluster has no partner, or shares no frame with it: such a pair is a tie broken by index.
+
+    Examples
+    --------
+    >>> matched_steps(np.array([0, 0, 2, 2]), np.array([7, 7, 7, 1]), 2, 3).tolist()
+    [0, 0, 0, 2]
+    """
+    scoring = unit(truth, prediction, n_key_steps, n_clusters)
+    overlap = contingency(*scoring)
+    classes, clusters = match(overlap)
+    names = np.full(scoring.n_clusters, -1, dtype=np.int64)
+    shared = overlap[classes, clusters] > 0
+    names[clusters[shared]] = classes[shared]
+    return names[scoring.prediction]
+
+
+def stretches(labels: NDArray[Any]) -> list[tuple[float, float, int]]:
+    """Return runs of equal labels (T,) as (start, end, label), in shares of the whole.
+
+    >>> stretches(np.array([0, 0, 3, 0]))
+    [(0.0, 0.5, 0), (0.5, 0.75, 3), (0.75, 1.0, 0)]
+    """
+    values = np.asarray(labels)
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1, [len(values)]])
+    return [
+        (float(start / len(values)), float(end / len(values)), int(values[start]))
+        for start, end in zip(edges[:-1], edges[1:], strict=True)
+    ]
+
+
+def video_f1(protocol: str, truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int) -> float:
+    """Score one video by itself under a protocol, with background: F1 in [0, 1]."""
+    return score(PROTOCOLS[protocol], [truth], [prediction], n_key_steps, n_clusters).f1
+
+
+def labels_at(annotations: pd.DataFrame, video: str, times: NDArray[np.float64]) -> IntArray:
+    """Return the annotated step of a video at some times (T,) in seconds; the later row wins, 0 where there is none."""
+    found = np.zeros(len(times), dtype=np.int64)
+    own = annotations.loc[annotations["video"] == video, ["start_s", "end_s", "key_step"]].to_numpy(dtype=np.float64)
+    for start_s, end_s, step in own:
+        found[(times >= start_s) & (times < end_s)] = int(step)
+    return found
+
+
+def evenly(length: int, count: int) -> IntArray:
+    """Return ``count`` indices spread evenly over [0, length), the middles of as many equal parts.
+
+    >>> evenly(8, 4).tolist(), evenly(2, 4).tolist()
+    ([1, 3, 5, 7], [0, 0, 1, 1])
+    """
+    return np.floor((np.arange(count) + 0.5) * length / count).astype(np.int64)

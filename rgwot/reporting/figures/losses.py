@@ -1,0 +1,73 @@
+"""The terms of the loss over the training."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from rgwot.errors import RgwotError
+from rgwot.reporting.figure_plan import Plan
+from rgwot.reporting.figures.style import line_style, sheet, styled, tell
+
+TERMS = {"loss": "total loss", "align": "alignment loss", "cidm": "C-IDM of both videos, before β"}
+#: Points of a line after smoothing.
+POINTS = 100
+
+
+def smoothed(values: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
+    """Average values (T,) over at most ``parts`` consecutive parts of about equal length.
+
+    >>> smoothed(np.array([1.0, 3.0, 5.0, 7.0]), 2).tolist()
+    [2.0, 6.0]
+    """
+    return np.array([part.mean() for part in np.array_split(values, min(parts, len(values)))])
+
+
+def read_history(path: Path) -> pd.DataFrame:
+    """Read ``history.csv`` of a training: ``step, loss, align, cidm``."""
+    try:
+        history = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise RgwotError(f"{path}: cannot be read as a history: {' '.join(str(error).split())}") from None
+    if history.empty or not {"step", *TERMS} <= set(history.columns):
+        raise RgwotError(f"{path}: found columns {','.join(history.columns)}, expected step,{','.join(TERMS)}")
+    return history
+
+
+def draw_losses(plan: Plan) -> Figure:
+    """Draw each term over the iterations: mean over seeds, and the band from the least to the largest."""
+    runs: dict[str, list[pd.DataFrame]] = {}
+    for task in plan.tasks:
+        for run in task.runs:
+            label = run.label if len(plan.tasks) == 1 else f"{run.label}, {run.task}"
+            runs.setdefault(label, []).append(read_history(run.path("history")))
+    with styled():
+        drawn, axes = sheet(1, len(TERMS), height=2.3)
+        for axis, (term, name) in zip(axes[0], TERMS.items(), strict=True):
+            for number, (label, histories) in enumerate(runs.items()):
+                lines = np.stack([smoothed(history[term].to_numpy(float), POINTS) for history in histories])
+                steps = smoothed(histories[0]["step"].to_numpy(float), POINTS)
+                style = line_style(number)
+                axis.plot(steps, lines.mean(0), label=label, markevery=max(1, len(steps) // 8), **style)
+                if len(lines) > 1:
+                    axis.fill_between(steps, lines.min(0), lines.max(0), color=style["color"], alpha=0.2, linewidth=0)
+            axis.set_title(name)
+            axis.set_xlabel("iteration")
+            axis.spines[["top", "right"]].set_visible(False)
+        N = plan.tasks[0].settings["train.N"]
+        axes[0, 1].axhline(math.log(N), color="#6E6E6E", linewidth=0.8, linestyle=(0, (1, 2)))
+        axes[0, 1].annotate(
+            f"ln {N}: all frames alike", (1, math.log(N)), (0, 2), xycoords=("axes fraction", "data"),
+            textcoords="offset points", ha="right", fontsize=7, color="#6E6E6E",
+        )  # fmt: skip
+        axes[0, 0].legend()
+        band = ", mean and range over seeds" if len(plan.seeds) > 1 else ""
+        longest = max(len(history) for histories in runs.values() for history in histories)
+        each = f"; each point averages 1/{POINTS} of the training" if longest > POINTS else ""
+        tell(drawn, f"{plan.figure.title}{band}{each}", plan.about)
+    return drawn

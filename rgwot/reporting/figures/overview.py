@@ -1,0 +1,162 @@
+"""The method as boxes and arrows, with the matrices of one pair of videos of our own run in the boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+
+from rgwot.radius import structure_radius
+from rgwot.reporting.figure_plan import Plan
+from rgwot.reporting.figure_spec import Overview
+from rgwot.reporting.figures.labels import TaskLabels, stretches
+from rgwot.reporting.figures.pairs import Array, Side, read_pair, transport
+from rgwot.reporting.figures.style import GREY, sheet, step_legend, step_style, styled, tell
+
+BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
+#: The drawing board: units across and up.
+WIDE, HIGH = 100.0, 50.0
+
+
+def matrices(x: Side, y: Side, settings: Mapping[str, Any]) -> dict[str, Array]:
+    """Return what stands in the boxes, each (N, N): cost, prior, both structure matrices, plan and soft matches.
+
+    ``P`` is softmax_j(x_i y_j / tau); the structure matrices count the virtual frame (methods 3.3 to 3.6).
+    """
+    import torch
+
+    from rgwot.transport import cosine_cost, relative_positions, structure_matrix_x, structure_matrix_y, temporal_prior
+
+    n, r = len(x.x), float(settings["ot.r"])
+    first, second = (torch.from_numpy(np.ascontiguousarray(side.x)) for side in (x, y))
+    places = relative_positions(n, dtype=torch.float64)
+    return {
+        "C": cosine_cost(first[None], second[None])[0].numpy(),
+        "R": temporal_prior(places, places).numpy(),
+        "Cx": structure_matrix_x(n + 1, r, dtype=torch.float64).numpy(),
+        "Cy": structure_matrix_y(n + 1, r, dtype=torch.float64).numpy(),
+        "T": transport(x, y, settings).plan[1:, 1:],
+        "P": torch.softmax(first @ second.T / float(settings["loss.tau"]), 1).numpy(),
+    }
+
+
+def draw_overview(plan: Plan) -> Figure:
+    """Draw computation as solid arrows and gradients as dashed ones."""
+    figure = plan.figure
+    assert isinstance(figure, Overview)
+    task = plan.tasks[0]
+    settings = task.settings
+    pair = read_pair(task, TaskLabels.of(task), int(settings["train.N"]))
+    found = matrices(*pair, settings)
+    with styled():
+        drawn, axes = sheet(1, 1, height=4.35)
+        axis = axes[0, 0]
+        axis.set_xlim(0, WIDE)
+        axis.set_ylim(0, HIGH)
+        axis.set_aspect("equal")
+        axis.set_axis_off()
+        _inputs(axis, pair)
+        _transport(axis, found, settings)
+        _losses(axis, found, settings)
+        step_legend(drawn, sorted({int(step) for side in pair for step in side.steps}), unmatched=False)
+        tell(
+            drawn,
+            f"{figure.title}: X = {pair[0].name}, Y = {pair[1].name}",
+            f"{plan.about}; matrices of {len(pair[0].x)} frames spread evenly over each video. Solid: computation, "
+            "dashed: gradient. Blue: temporal alignment; orange, green: contrastive terms of X and Y",
+        )
+    return drawn
+
+
+def _inputs(axis: Axes, pair: tuple[Side, Side]) -> None:
+    """Draw both videos, the encoder that they share, and their embeddings."""
+    for side, name, bottom in ((pair[0], "X", 32.0), (pair[1], "Y", 14.0)):
+        for start, end, step in stretches(side.steps):
+            axis.add_patch(Rectangle((1 + 11 * start, bottom), 11 * (end - start), 3.5, **step_style(step)))
+        axis.text(6.5, bottom + 4.3, f"frames {name}", ha="center", fontsize=7)
+        _arrow(axis, [(12.4, bottom + 1.75), (15.6, bottom + 1.75)])
+        _arrow(axis, [(28.4, bottom + 1.75), (31.6, bottom + 1.75)])
+        _picture(axis, side.x.T[:24], (32, bottom - 2.5, 8.5, 8.5), f"embeddings {name}")
+    _box(axis, (16, 12, 12, 25.5), "shared\nencoder\n\nconv4c maps,\n3-D conv,\nmax pool,\nFC, unit\nlength")
+
+
+def _transport(axis: Axes, found: Mapping[str, Array], settings: Mapping[str, Any]) -> None:
+    """Draw the matrices of the transport problem, the solver and the plan."""
+    a = structure_radius(len(found["Cx"]), float(settings["ot.r"]))
+    _picture(axis, found["C"], (48, 33, 8, 8), "cost C")
+    _picture(axis, found["R"], (60, 33, 8, 8), "prior R")
+    axis.text(58, 37, "+ρ", ha="center", va="center", fontsize=8)
+    _picture(axis, found["Cx"], (48, 20.5, 8, 8), f"Cˣ, a = {a}")
+    _picture(axis, found["Cy"], (60, 20.5, 8, 8), f"Cʸ, a = {a}")
+    _arrow(axis, [(41, 34), (45, 34), (45, 37), (47.4, 37)])
+    _arrow(axis, [(41, 17.5), (45, 17.5), (45, 37), (47.4, 37)])
+    _box(axis, (72, 23, 12, 13), "fused GW\nsolver with\nvirtual frame\n(no gradient)")
+    _arrow(axis, [(68.7, 37), (70, 37), (70, 32), (71.4, 32)])
+    _arrow(axis, [(68.7, 24.5), (70, 24.5), (70, 27.5), (71.4, 27.5)])
+    _picture(axis, found["T"], (88, 25, 9, 9), "plan T*")
+    _arrow(axis, [(84.6, 29.5), (87.4, 29.5)])
+
+
+def _losses(axis: Axes, found: Mapping[str, Array], settings: Mapping[str, Any]) -> None:
+    """Draw the three losses, and the way their gradients take."""
+    _picture(axis, found["P"], (66, 7.5, 9, 9), "soft matches P")
+    _arrow(axis, [(41, 16), (53, 16), (53, 12), (65.4, 12)], BLUE)
+    _arrow(axis, [(41, 32.5), (43, 32.5), (43, 12), (65.4, 12)], BLUE)
+    _box(axis, (82, 9, 17, 6), "cross-entropy\n(T*, P)", BLUE)
+    _arrow(axis, [(75.6, 12), (81.4, 12)], BLUE)
+    _arrow(axis, [(92.5, 24.4), (92.5, 15.6)], BLUE)
+    weight = f"β = {settings['cidm.beta']:g}"
+    _box(axis, (48, 44.5, 17, 5), f"C-IDM(X), {weight}", ORANGE)
+    _arrow(axis, [(36.2, 41.2), (36.2, 48), (47.4, 48)], ORANGE)
+    _arrow(axis, [(47.4, 46), (38.5, 46), (22, 46), (22, 38.1)], ORANGE, gradient=True)
+    _box(axis, (48, 3.8, 17, 5), f"C-IDM(Y), {weight}", GREEN)
+    _arrow(axis, [(38, 11), (38, 7.5), (47.4, 7.5)], GREEN)
+    _arrow(axis, [(47.4, 5.2), (24, 5.2), (24, 11.4)], GREEN, gradient=True)
+    _arrow(axis, [(92.5, 8.4), (92.5, 1.5), (20, 1.5), (20, 11.4)], BLUE, gradient=True)
+
+
+def _box(axis: Axes, place: tuple[float, float, float, float], text: str, colour: str = "#444444") -> None:
+    left, bottom, width, height = place
+    axis.add_patch(
+        FancyBboxPatch(
+            (left, bottom), width, height, boxstyle="round,pad=0,rounding_size=1", facecolor=f"{colour}18",
+            edgecolor=colour, linewidth=1.0,
+        )
+    )  # fmt: skip
+    axis.text(left + width / 2, bottom + height / 2, text, ha="center", va="center", fontsize=7.5)
+
+
+def _picture(axis: Axes, values: Array, place: tuple[float, float, float, float], name: str) -> None:
+    """Draw a matrix as a small picture with a name above it."""
+    left, bottom, width, height = place
+    axis.imshow(
+        values,
+        vmin=min(0.0, float(values.min())),
+        vmax=max(1e-12, float(values.max())),
+        extent=(left, left + width, bottom, bottom + height),
+        cmap="Greys",
+        interpolation="nearest",
+        aspect="auto",
+        zorder=1,
+    )
+    axis.add_patch(Rectangle((left, bottom), width, height, fill=False, edgecolor=GREY, linewidth=0.5, zorder=2))
+    axis.text(left + width / 2, bottom + height + 0.7, name, ha="center", fontsize=7)
+    # A picture would set the limits of the drawing board to its own.
+    axis.set_xlim(0, WIDE)
+    axis.set_ylim(0, HIGH)
+
+
+def _arrow(
+    axis: Axes, points: Sequence[tuple[float, float]], colour: str = "#444444", *, gradient: bool = False
+) -> None:
+    """Draw an arrow along corners; dashed for a gradient."""
+    line: dict[str, Any] = {"color": colour, "linewidth": 1.0, "linestyle": (0, (4, 2)) if gradient else "-"}
+    xs, ys = zip(*points, strict=True)
+    axis.plot(xs[:-1], ys[:-1], solid_joinstyle="miter", **line)
+    axis.add_patch(
+        FancyArrowPatch(points[-2], points[-1], arrowstyle="-|>", mutation_scale=7, shrinkA=0, shrinkB=0, **line)
+    )

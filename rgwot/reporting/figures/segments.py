@@ -1,0 +1,79 @@
+"""Key steps of one task over time, in seconds: ground truth above predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from rgwot.reporting.figures.style import plain, sheet, step_legend, step_style, styled
+from rgwot.reporting.matching import match_to_steps
+from rgwot.reporting.palette import BACKGROUND
+
+
+def segment_bars(
+    manifest: pd.DataFrame,
+    annotations: pd.DataFrame,
+    predictions: Mapping[str, pd.DataFrame],
+    title: str,
+    max_videos: int = 4,
+    names: Mapping[str, Mapping[int, str]] | None = None,
+) -> Figure:
+    """Draw ground truth and predictions of a task as bars over time, one group per video.
+
+    Clusters carry the colour of the annotated step that they are matched to over all videos of the task (protocol
+    ``macro_task``, background as a class), so one colour means one step in every bar.
+
+    Parameters
+    ----------
+    manifest
+        Videos of the task: ``video, name, duration_s, fps, status``; only those with status ``ok`` are drawn.
+    annotations
+        Annotated segments: ``video, start_s, end_s, key_step``.
+    predictions
+        Label of the row to the predicted segments of scope ``task``: ``video, scope, start_s, end_s, key_step``.
+    title
+        What the picture says of itself: dataset, task, seed, settings.
+    max_videos
+        The first so many videos are drawn; the matching always uses all.
+    names
+        Label of the row to the names of its key steps, for the legend; of two names for one step the first row's.
+    """
+    videos = manifest[manifest.status == "ok"].reset_index(drop=True)
+    rows, called = {"ground truth": annotations}, dict[int, str]()
+    for label, table in predictions.items():
+        own = table[table["scope"] == "task"]
+        steps = match_to_steps(videos, annotations, own)
+        rows[label] = own.assign(key_step=[steps.get(int(step), -1) for step in own.key_step])
+        for cluster, name in (names or {}).get(label, {}).items():
+            called.setdefault(steps.get(cluster, -1), name)
+    shown = videos.head(max_videos)
+    height = 0.28 * len(rows) * len(shown) + 0.35 * len(shown) + 1.0
+    with styled():
+        figure, axes = sheet(len(shown), height=height)
+        for axis, (_, video) in zip(axes[:, 0], shown.iterrows(), strict=True):
+            for position, table in enumerate(rows.values()):
+                axis.broken_barh([(0, video.duration_s)], (position - 0.4, 0.8), facecolor=BACKGROUND)
+                for segment in table[table.video == video.video].itertuples():
+                    axis.broken_barh(
+                        [(segment.start_s, segment.end_s - segment.start_s)],
+                        (position - 0.4, 0.8),
+                        **step_style(segment.key_step),
+                    )
+            axis.set_yticks(range(len(rows)), rows)
+            axis.invert_yaxis()
+            axis.set_xlim(0, video.duration_s)
+            axis.set_title(str(video["name"]), loc="left", parse_math=False)
+            axis.tick_params(length=2)
+            plain(axis)
+        axes[-1, 0].set_xlabel("seconds")
+        figure.suptitle(title, x=0.01, ha="left", parse_math=False)
+        step_legend(figure, sorted(set(annotations.key_step)), unmatched=True, columns=5, names=called)
+    return figure
+
+
+def labels_and_paths(pairs: Sequence[str]) -> dict[str, Path]:
+    """Split ``label=path`` pairs of the command line."""
+    return {label: Path(path) for label, _, path in (pair.partition("=") for pair in pairs)}

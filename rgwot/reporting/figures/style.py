@@ -1,0 +1,146 @@
+"""How every figure looks: sizes and type for print, colours that every reader tells apart, and how it is written."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from rgwot.files import replacing
+from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, ink_on
+
+GREY = "#6E6E6E"
+#: Colour, marker, dash and hatch of the k-th line or bar: any one of them tells it apart.
+LINE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))
+HATCHES = ("", "///", "...", "\\\\\\", "xx", "--", "o", "++")
+#: From light to dark, so that it also reads in grey.
+TIME = LinearSegmentedColormap.from_list("time", ["#C7E9C0", "#74C476", "#238B45", "#00341A"])
+#: Width of a column and of a page of the usual two-column paper, inches.
+COLUMN, PAGE = 3.3, 6.9
+SMALLEST = 7.0
+
+# Any: the stubs of matplotlib know every key by name, a dictionary of them they do not accept.
+_RC: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": SMALLEST,
+    "ytick.labelsize": SMALLEST,
+    "legend.fontsize": SMALLEST,
+    "figure.titlesize": 9,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4,
+    "hatch.linewidth": 0.5,
+    "legend.frameon": False,
+    # Fonts are embedded as outlines that can be searched and edited (TrueType), never as Type 3.
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    # The same figure is the same bytes.
+    "svg.hashsalt": "rgwot",
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw what is made inside in the style of all figures."""
+    with plt.rc_context(_RC):
+        yield
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure as PDF and as PNG beside it (``path`` may carry either suffix), in its own size."""
+    target = Path(path)
+    # Without a date the same figure is the same bytes.
+    for suffix, metadata in ((".pdf", {"CreationDate": None}), (".png", {"Software": None})):
+        with replacing(target.with_suffix(suffix)) as temporary, styled():
+            figure.savefig(temporary, dpi=200, metadata=metadata)
+    plt.close(figure)
+
+
+def sheet(rows: int = 1, columns: int = 1, *, height: float, width: float = PAGE, **options: Any) -> tuple[Figure, Any]:
+    """Return a figure of the width of a page (inches) and its axes (rows, columns)."""
+    return plt.subplots(rows, columns, figsize=(width, height), squeeze=False, layout="constrained", **options)
+
+
+def tell(figure: Figure, title: str, about: str) -> None:
+    """Head a figure with its title, and under it with what data, protocol, seeds and settings it shows."""
+    characters = int(figure.get_figwidth() * 17)
+    lines = textwrap.wrap(about, characters, break_long_words=False)
+    figure.suptitle("\n".join([title, *lines]), x=0.01, ha="left", fontsize=SMALLEST + 0.5)
+
+
+def plain(axis: Axes) -> None:
+    """Take away the frame of an axis, leaving the line below."""
+    axis.spines[["top", "right", "left"]].set_visible(False)
+
+
+def step_style(step: int) -> dict[str, Any]:
+    """Colour and hatch of a step; 0 is background, negative steps are clusters without a partner."""
+    if step == 0:
+        return {"facecolor": BACKGROUND}
+    if step < 0:
+        return {"facecolor": UNMATCHED, "edgecolor": "#777777", "hatch": "////", "linewidth": 0.0}
+    colour = STEP_COLOURS[(step - 1) % len(STEP_COLOURS)]
+    hatch = ("", "////", "....")[min(2, (step - 1) // len(STEP_COLOURS))]
+    return {"facecolor": colour, "edgecolor": "#FFFFFF" if hatch else colour, "hatch": hatch, "linewidth": 0.0}
+
+
+def number_step(axis: Axes, x: float, y: float, step: int) -> None:
+    """Write the number of a step on its colour; its hatch is kept away from the digits."""
+    colour = str(step_style(step)["facecolor"])
+    axis.text(
+        x, y, str(step), ha="center", va="center_baseline", fontsize=SMALLEST, color=ink_on(colour),
+        bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.6},
+    )  # fmt: skip
+
+
+def step_legend(
+    figure: Figure,
+    steps: Sequence[int],
+    *,
+    unmatched: bool,
+    columns: int = 8,
+    names: Mapping[int, str] | None = None,
+) -> None:
+    """Say below a figure which colour is which step, and what people called it."""
+    called = {step: f"step {step}: {name}" for step, name in (names or {}).items()}
+    handles = [Patch(label=called.get(step, f"step {step}"), **step_style(step)) for step in steps if step > 0]
+    handles.append(Patch(label="background", facecolor=BACKGROUND))
+    if unmatched:
+        handles.append(Patch(label="matched to no step", **step_style(-1)))
+    # Rows of about equal length.
+    rows = -(-len(handles) // columns)
+    legend = figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
+    for text in legend.get_texts():
+        # Names are people's own: a dollar sign in one starts no formula.
+        text.set_parse_math(False)
+
+
+def line_style(number: int) -> dict[str, Any]:
+    """Colour, marker and dash of the ``number``-th line."""
+    return {
+        "color": LINE_COLOURS[number % len(LINE_COLOURS)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "linestyle": DASHES[number % len(DASHES)],
+    }

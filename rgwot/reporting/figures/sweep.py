@@ -1,0 +1,230 @@
+"""Scores over a parameter, one panel per sweep, with reported values and what the parameter comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from rgwot.evaluation.evaluate import read_diagnostics
+from rgwot.radius import smallest_active_radius, structure_radius
+from rgwot.reporting.figure_plan import Plan, PlannedSweep
+from rgwot.reporting.figure_spec import Sweep, SweepPanel
+from rgwot.reporting.figures.curves import (
+    IMPLIED,
+    PRINTED,
+    Array,
+    Curve,
+    curve,
+    lines_of,
+    read_rows,
+    reported_points,
+    sweep_scores,
+)
+from rgwot.reporting.figures.style import GREY, line_style, sheet, styled, tell
+
+#: What tells collapse, as recorded per video; each in [0, 1] (methods 5.1).
+COLLAPSE: Mapping[str, str] = {
+    "mean_pairwise_cosine": "mean pairwise cosine",
+    "lambda_1": "direction eigenvalue λ₁",
+    "membership_entropy": "membership entropy",
+    "distinct_labels": "distinct labels / K",
+}
+#: Ticks nearer than this share of the axis would run into each other.
+APART = 0.11
+DOTTED = (0, (1, 1.5))
+STAR: dict[str, Any] = {
+    "marker": "*",
+    "markersize": 9,
+    "markeredgecolor": "#000000",
+    "markeredgewidth": 0.5,
+    "linestyle": "none",
+}
+
+
+def temperature(alpha: float, epsilon: float) -> float:
+    """Return the temperature epsilon / (1 - alpha) that alpha comes to where the structural prior is off (methods 3.4).
+
+    >>> round(temperature(0.3, 0.07), 6)
+    0.1
+    """
+    return epsilon / (1 - alpha)
+
+
+def above(panel: SweepPanel, sweep: PlannedSweep, x: Array) -> list[str]:
+    """Return what the axis is annotated with at every value of the parameter."""
+    if panel.above == "radius":
+        return [str(structure_radius(sweep.frames, float(value))) for value in x]
+    return [f"{temperature(float(value), sweep.epsilon):.2g}".removeprefix("0") for value in x]
+
+
+def spaced(places: Array, apart: float = APART) -> list[int]:
+    """Return which of the places (n,), increasing in [0, 1], can carry a label without touching the one before.
+
+    >>> spaced(np.array([0.0, 0.05, 0.5, 1.0]))
+    [0, 2, 3]
+    """
+    kept: list[int] = []
+    for index, place in enumerate(places):
+        if not kept or place - places[kept[-1]] >= apart:
+            kept.append(index)
+    return kept
+
+
+def collapse_curves(sweep: PlannedSweep) -> dict[str, tuple[Array, Array]]:
+    """Return for each sign of collapse its value (x, mean), averaged over videos, then over runs; NaN where none."""
+    values: dict[str, list[float]] = {key: [] for key in COLLAPSE}
+    rows = next(iter(lines_of(sweep).values()))
+    for row in rows:
+        read = [read_diagnostics(run.path("diagnostics")) for run in row.runs]
+        for key, line in values.items():
+            scale = [float(one["K"]) if key == "distinct_labels" else 1.0 for one in read]
+            runs = [
+                np.mean([_number(video.get(key)) for video in one["video"]["videos"].values()]) / K
+                for one, K in zip(read, scale, strict=True)
+            ]
+            line.append(float(np.mean(runs)))
+    x = np.array([row.value for row in rows])
+    return {key: (x, np.array(line)) for key, line in values.items()}
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def draw_sweep(plan: Plan) -> Figure:
+    """Draw every panel of a sweep."""
+    figure = plan.figure
+    assert isinstance(figure, Sweep)
+    panels = len(figure.panels) * (1 + figure.collapse)
+    columns = min(2, panels)
+    rows = -(-panels // columns)
+    with styled():
+        drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.95, sharey=not figure.collapse)
+        places = iter(axes.flat)
+        seen: dict[str, str] = {}
+        for panel, sweep in zip(figure.panels, plan.sweeps, strict=True):
+            axis = next(places)
+            seen |= _scores(axis, panel, sweep, figure)
+            if figure.collapse:
+                _collapse(next(places), panel, sweep)
+        for axis in axes[:, 0]:
+            axis.set_ylabel("score, %")
+            axis.set_ylim(bottom=0)
+        _legend(drawn, figure, seen)
+        left_out = [f"{row} ({sweep.table})" for sweep in plan.sweeps for row in sweep.left_out]
+        without = (
+            f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}" if left_out else ""
+        )
+        band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
+        tell(drawn, figure.title, f"{plan.about}{band}{seen.get(IMPLIED, '')}{without}")
+    return drawn
+
+
+def _scores(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, figure: Sweep) -> dict[str, str]:
+    """Draw the metrics of one sweep; return what else stands in it, for the legend."""
+    table, scores = read_rows(sweep.paths), sweep_scores(sweep)
+    rows = next(iter(lines_of(sweep).values()))
+    seen: dict[str, str] = {}
+    for number, metric in enumerate(figure.metrics):
+        found = curve(sweep, rows, table, scores, metric, figure)
+        draw_curve(axis, found, number)
+        if found.degenerate.any():
+            seen["degenerate"] = "open: a run behind it is degenerate"
+    for line, answers in lines_of(sweep, trained=False).items():
+        found = curve(sweep, answers, table, scores, "f1", figure)
+        axis.plot(found.x, 100 * found.mean, color=GREY, linewidth=0.9, linestyle=DOTTED, zorder=1)
+        seen[f"untrained {line}"] = f"{line} answer without training, F1"
+    if panel.reported is not None:
+        for name, points in reported_points(panel.reported, sweep, figure.metrics).items():
+            number = list[str](figure.metrics).index(name.removeprefix(IMPLIED))
+            axis.plot(
+                [x for x, _ in points], [100 * value for _, value in points], **STAR,
+                color=line_style(number)["color"], zorder=5,
+            )  # fmt: skip
+            seen["reported"] = panel.reported.mark
+            if name.startswith(IMPLIED):
+                seen[IMPLIED] = "; reported precision: implied by F1 and recall"
+    _axis(axis, panel, sweep, np.array([row.value for row in rows]))
+    if len({one.dataset for one in figure.panels}) > 1:
+        axis.set_title(sweep.label)
+    return seen
+
+
+def draw_curve(axis: Axes, found: Curve, number: int, label: str | None = None) -> None:
+    """Draw a line in percent with its band; open markers where a run behind a point is degenerate."""
+    style = line_style(number)
+    axis.plot(found.x, 100 * found.mean, label=label, **style)
+    axis.fill_between(found.x, 100 * found.low, 100 * found.high, color=style["color"], alpha=0.18, linewidth=0)
+    bad = found.degenerate
+    axis.plot(found.x[bad], 100 * found.mean[bad], style["marker"], color=style["color"], markerfacecolor="#FFFFFF")
+
+
+def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array) -> None:
+    """Scale and annotate the axis of the parameter."""
+    if panel.scale == "log":
+        positive = x[x > 0]
+        if len(positive) == len(x):
+            axis.set_xscale("log")
+        else:
+            axis.set_xscale("symlog", linthresh=float(positive.min()) if len(positive) else 1.0)
+    axis.set_xlabel(panel.label)
+    axis.minorticks_off()
+    low, high = axis.transData.transform([(x[0], 0), (x[-1], 0)])[:, 0]
+    places = (axis.transData.transform(np.column_stack([x, np.zeros(len(x))]))[:, 0] - low) / max(high - low, 1)
+    kept = spaced(places)
+    axis.set_xticks(x[kept], [f"{value:g}" for value in x[kept]])
+    axis.grid(axis="y", linewidth=0.3, color="#CCCCCC")
+    axis.spines[["top", "right"]].set_visible(False)
+    if panel.above is not None:
+        kept = kept if panel.above == "temperature" else spaced(places, 0.03)
+        top = axis.secondary_xaxis("top")
+        top.set_xticks(x[kept], [above(panel, sweep, x)[index] for index in kept])
+        top.minorticks_off()
+        top.spines[:].set_visible(False)
+        top.tick_params(length=2)
+        said = {"radius": "active radius a, frames", "temperature": "temperature ε/(1−α)"}[panel.above]
+        top.set_xlabel(said, fontsize=7)
+    if panel.above == "radius":
+        left, right = axis.get_xlim()
+        axis.set_xlim(left, right)
+        axis.axvspan(left, smallest_active_radius(sweep.frames, sweep.frames), color="#EEEEEE", zorder=0)
+        axis.text(0.02, 0.03, "prior off", transform=axis.transAxes, fontsize=7, color=GREY)
+    if panel.classes and sweep.classes is not None:
+        axis.axvline(sweep.classes, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
+        axis.annotate(
+            f"K_gt + 1 = {sweep.classes}: P = R", (sweep.classes, 1), (3, -2), xycoords=("data", "axes fraction"),
+            textcoords="offset points", va="top", fontsize=7, color=GREY,
+        )  # fmt: skip
+
+
+def _collapse(axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> None:
+    for number, (key, (x, values)) in enumerate(collapse_curves(sweep).items(), start=4):
+        axis.plot(x, values, **line_style(number))
+    _axis(axis, panel.model_copy(update={"above": None, "classes": False}), sweep, x)
+    axis.set_ylim(-0.03, 1.03)
+    axis.set_title("signs of collapse, mean over videos and runs")
+
+
+def _legend(drawn: Figure, figure: Sweep, seen: Mapping[str, str]) -> None:
+    handles = [Line2D([], [], label=PRINTED[metric], **line_style(n)) for n, metric in enumerate(figure.metrics)]
+    if figure.collapse:
+        handles += [Line2D([], [], label=name, **line_style(n)) for n, name in enumerate(COLLAPSE.values(), start=4)]
+    if "reported" in seen:
+        handles.append(Line2D([], [], label=seen["reported"], color="#FFFFFF", **STAR))
+    if "degenerate" in seen:
+        handles.append(
+            Line2D([], [], label=seen["degenerate"], marker="o", linestyle="none", color="#000000", markerfacecolor="w")
+        )
+    for name in (name for key, name in seen.items() if key.startswith("untrained")):
+        handles.append(Line2D([], [], label=name, color=GREY, linewidth=0.9, linestyle=DOTTED))
+    drawn.legend(handles=handles, loc="outside lower center", ncols=_columns([str(h.get_label()) for h in handles]))
+
+
+def _columns(labels: Sequence[str], most: int = 105) -> int:
+    """Return into how many columns labels go so that a row stays within a page."""
+    return max(1, min(len(labels), most // (max(map(len, labels)) + 6)))

@@ -1,0 +1,182 @@
+"""The task in one picture: two videos, the transport between them, their embedding, their key steps and the order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import NDArray
+
+from rgwot.evaluation.metrics import IntArray
+from rgwot.keysteps.decode import read_embeddings
+from rgwot.keysteps.outputs import read_decoded
+from rgwot.reporting.figure_plan import Plan, PlannedRun
+from rgwot.reporting.figure_spec import Teaser
+from rgwot.reporting.figures.bars import draw_steps
+from rgwot.reporting.figures.labels import TaskLabels, labels_at
+from rgwot.reporting.figures.pairs import Array, Side, read_pair, transport
+from rgwot.reporting.figures.plans import shares
+from rgwot.reporting.figures.style import GREY, number_step, plain, sheet, step_legend, step_style, styled, tell
+from rgwot.reporting.matching import match_to_steps
+
+#: Of the mass of a frame, the least share that is drawn as a line to its partner.
+DRAWN = 0.1
+MARKERS = ("o", "^")
+
+
+def two_dimensions(x: Array) -> Array:
+    """Project embeddings (T, D) onto their two principal directions, (T, 2); zeros where there are fewer.
+
+    The sign of each direction is that of its largest entry, so that the same embeddings give the same picture.
+    """
+    centred = x - x.mean(axis=0)
+    _, _, directions = np.linalg.svd(centred, full_matrices=False)
+    kept = directions[:2]
+    kept = kept * np.sign(kept[np.arange(len(kept)), np.abs(kept).argmax(axis=1)])[:, None]
+    points = np.zeros((len(x), 2))
+    points[:, : len(kept)] = centred @ kept.T
+    return points
+
+
+def named_order(order: str, names: dict[int, int]) -> list[int]:
+    """Return the steps of an order such as ``3>1>2``, each cluster by its step; -1 for one without, no background.
+
+    >>> named_order("3>1>2", {3: 1, 1: 0})
+    [1, -1]
+    """
+    steps = [names.get(int(cluster), -1) for cluster in order.split(">") if cluster]
+    return [step for step in steps if step != 0]
+
+
+def draw_teaser(plan: Plan) -> Figure:
+    """Draw the three panels from one trained model."""
+    figure = plan.figure
+    assert isinstance(figure, Teaser)
+    task, run = plan.tasks[0], plan.tasks[0].runs[0]
+    labels = TaskLabels.of(task)
+    pair = read_pair(task, labels, figure.frames)
+    names = _names(labels, run)
+    with styled():
+        drawn, axes = sheet(1, 3, height=3.15, width_ratios=[1.25, 0.8, 1.15])
+        _strips(axes[0, 0], pair, shares(transport(*pair, task.settings).plan)[:, 1:])
+        _scatter(axes[0, 1], pair, labels, run)
+        steps = _answers(axes[0, 2], pair, labels, run, names)
+        steps |= {int(step) for side in pair for step in side.steps}
+        step_legend(drawn, sorted(steps), unmatched=-1 in steps)
+        tell(drawn, f"{figure.title}: X = {pair[0].name}, Y = {pair[1].name}", plan.about)
+    return drawn
+
+
+def _names(labels: TaskLabels, run: PlannedRun) -> dict[int, int]:
+    """Return which step every cluster of the task stands for."""
+    segments = _segments(run)
+    scored = labels.manifest[labels.manifest["status"] == "ok"]
+    return match_to_steps(scored, labels.annotations, segments)
+
+
+def _segments(run: PlannedRun) -> pd.DataFrame:
+    segments = read_decoded(run.path("segments"))
+    return segments[segments["scope"] == "task"]
+
+
+def _strips(axis: Axes, pair: tuple[Side, Side], plan: NDArray[np.float64]) -> None:
+    """Draw both videos as strips of frames in the colour of their true step, and the plan as lines between them."""
+    n = len(pair[0].steps)
+    for i, j in np.argwhere(plan >= DRAWN):
+        share = float(plan[i, j])
+        axis.plot([i + 0.5, j + 0.5], [1, 0.3], color="#444444", linewidth=0.3 + 2.2 * share, alpha=0.55, zorder=0)
+    for side, (bottom, name) in zip(pair, ((1.0, "X"), (0.0, "Y")), strict=True):
+        for index, step in enumerate(side.steps.tolist()):
+            axis.add_patch(Rectangle((index + 0.06, bottom), 0.88, 0.3, **step_style(step)))
+            if step > 0:
+                number_step(axis, index + 0.5, bottom + 0.15, step)
+        axis.text(-0.3, bottom + 0.15, name, ha="right", va="center", fontsize=8)
+    axis.set_xlim(-1.2, n)
+    axis.set_ylim(-0.15, 1.45)
+    axis.set_title("(a) align the frames of two videos")
+    axis.set_xlabel("time →; grey: background", fontsize=7)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.spines[:].set_visible(False)
+
+
+def _scatter(axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: PlannedRun) -> None:
+    """Draw the embedding of every frame of both videos in the colour of its true step."""
+    videos = [read_embeddings(run.path("embeddings")).videos[side.video] for side in pair]
+    points = two_dimensions(np.concatenate([video.embedding for video in videos]))
+    start = 0
+    for marker, side, video in zip(MARKERS, pair, videos, strict=True):
+        own = points[start : start + len(video.time_s)]
+        start += len(video.time_s)
+        steps = labels_at(labels.annotations, side.video, video.time_s)
+        for step in np.unique(steps).tolist():
+            style = step_style(step)
+            axis.scatter(
+                own[steps == step, 0],
+                own[steps == step, 1],
+                marker=marker,
+                s=9 if step else 5,
+                c=style["facecolor"],
+                linewidths=0.25,
+                edgecolors="#000000" if step else "#999999",
+                zorder=2 if step else 1,
+            )
+    for marker, name in zip(MARKERS, ("X", "Y"), strict=True):
+        axis.scatter([], [], marker=marker, s=12, c="#FFFFFF", edgecolors="#000000", linewidths=0.5, label=name)
+    axis.legend(loc="best", handletextpad=0.1, borderpad=0.1)
+    axis.set_title("(b) → learn one embedding")
+    axis.set_xlabel("two principal directions", fontsize=7)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.margins(0.08)
+
+
+def _answers(
+    axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: PlannedRun, names: dict[int, int]
+) -> set[int]:
+    """Draw the true and found steps of both videos and the orders found; return the steps drawn."""
+    found, _ = labels.labelled(run)
+    lookup = np.vectorize(lambda cluster: names.get(int(cluster), -1), otypes=[np.int64])
+    rows: list[tuple[str, IntArray]] = []
+    for side, name in zip(pair, ("X", "Y"), strict=True):
+        video = found[side.video]
+        rows += [(f"{name} true", video.truth["exact"]), (f"{name} found", lookup(video.prediction["task"]))]
+    places = [0.0, 1.0, 2.4, 3.4]
+    for place, (_, steps) in zip(places, rows, strict=True):
+        draw_steps(axis, steps, place)
+    orders = pd.read_csv(run.path("order"), dtype=str, keep_default_na=False).set_index("video")["order"]
+    first = pd.read_csv(run.path("procedures"), dtype={"order": str}, keep_default_na=False).iloc[0]
+    listed = [(f"order {name}", orders[side.video]) for side, name in zip(pair, ("X", "Y"), strict=True)]
+    listed.append(("task", first["order"]))
+    drawn = {int(step) for _, steps in rows for step in np.unique(steps)}
+    for place, (_, order) in enumerate(listed, start=5):
+        drawn |= _order(axis, named_order(str(order), names), place + 0.1)
+    axis.set_yticks([*places, *(place + 5.1 for place in range(3))], [name for name, _ in (*rows, *listed)])
+    axis.set_xlim(0, 1)
+    axis.set_ylim(7.7, -0.6)
+    axis.set_xticks([])
+    axis.tick_params(axis="y", length=0)
+    plain(axis)
+    axis.spines["bottom"].set_visible(False)
+    axis.set_title("(c) → key steps and their order")
+    share = f"{int(first['n_videos'])} of {len(orders)} videos"
+    axis.set_xlabel(f"task: the most frequent order, {share}", fontsize=7)
+    return drawn
+
+
+def _order(axis: Axes, steps: list[int], place: float) -> set[int]:
+    """Draw an order as boxes with arrows between them."""
+    pitch = min(0.13, 1 / max(len(steps), 1))
+    for index, step in enumerate(steps):
+        left = index * pitch
+        axis.add_patch(Rectangle((left, place - 0.36), 0.66 * pitch, 0.72, **step_style(step)))
+        if step > 0:
+            number_step(axis, left + 0.33 * pitch, place, step)
+        if index + 1 < len(steps):
+            axis.annotate(
+                "", (left + pitch * 0.99, place), (left + 0.67 * pitch, place),
+                arrowprops={"arrowstyle": "->", "linewidth": 0.6, "color": GREY, "shrinkA": 0, "shrinkB": 0},
+            )  # fmt: skip
+    return set(steps)

@@ -1,0 +1,124 @@
+"""Names of key steps that people typed into the page of a task, kept in a small YAML file.
+
+The file lies at ``names/{dataset}/{task}.yaml`` and looks like this::
+
+    rgwot/graphcut/seed0:
+      result: 3f2a9c1b7d20
+      names:
+        1: "pour water"
+
+Clusters are numbered anew by every training, so names hold for one result: ``result`` says which.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from rgwot.errors import RgwotError
+from rgwot.keysteps.outputs import read_decoded
+from rgwot.reporting.page.tree import Run
+
+#: Characters of a name at most.
+LONGEST = 80
+_RUN = re.compile(r"[^/\s]+/[^/\s]+/seed\d+")
+
+
+@dataclass(frozen=True)
+class RunNames:
+    """Names of the key steps of one run, and the result that they were typed for."""
+
+    result: str
+    names: Mapping[int, str]
+
+
+def result_id(segments: pd.DataFrame) -> str:
+    """Return 12 hexadecimal digits that stand for the key steps of a run.
+
+    Parameters
+    ----------
+    segments
+        Found segments ``video, scope, start_s, end_s, key_step``; only scope ``task`` counts, and times count
+        to the millisecond.
+    """
+    digest = hashlib.sha256()
+    own = segments[segments["scope"] == "task"]
+    for row in own.to_dict("records"):
+        digest.update(f"{row['video']},{row['start_s']:.3f},{row['end_s']:.3f},{row['key_step']}\n".encode())
+    return digest.hexdigest()[:12]
+
+
+def read_names(path: str | os.PathLike[str] | None) -> dict[str, RunNames]:
+    """Read typed names by run (``method/decoder/seedN``); no file, no names.
+
+    Raises
+    ------
+    RgwotError
+        One line: the file and run, what was found, what was expected.
+    """
+    if path is None or not Path(path).exists():
+        return {}
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise RgwotError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise RgwotError(f"{path}: found {type(content).__name__}, expected runs such as rgwot/graphcut/seed0")
+    return {str(run): _run_names(f"{path}: {str(run)!r}", str(run), entry) for run, entry in content.items()}
+
+
+def _run_names(where: str, run: str, entry: Any) -> RunNames:
+    if not _RUN.fullmatch(run):
+        raise RgwotError(f"{where}: expected a run such as rgwot/graphcut/seed0")
+    if not isinstance(entry, dict) or set(entry) != {"result", "names"} or not isinstance(entry["names"], dict):
+        found = sorted(map(str, entry)) if isinstance(entry, dict) else type(entry).__name__
+        raise RgwotError(f"{where}: found {found}, expected the keys result and names; download the file from the page")
+    names = {}
+    for step, name in entry["names"].items():
+        if not isinstance(step, int) or isinstance(step, bool) or step < 1:
+            raise RgwotError(f"{where}: found key step {step!r}, expected a whole number from 1")
+        # Unquoted, YAML takes some names for numbers, dates or truth values.
+        if not isinstance(name, str):
+            raise RgwotError(f"{where}: key step {step}: found {name!r}, expected a name; put it in quotes")
+        text = name.strip()
+        if not 0 < len(text) <= LONGEST or any(unicodedata.category(letter) == "Cc" for letter in text):
+            raise RgwotError(
+                f"{where}: key step {step}: found {name[:100]!r}, expected a name in one line, "
+                f"of 1 to {LONGEST} characters"
+            )
+        names[step] = text
+    return RunNames(str(entry["result"]), names)
+
+
+def names_of(names: Mapping[str, RunNames], run: str, segments: pd.DataFrame) -> dict[int, str]:
+    """Return the names of a run's key steps, none where they were typed for another result."""
+    own = names.get(run)
+    return dict(own.names) if own is not None and own.result == result_id(segments) else {}
+
+
+def names_in(folder: Path, names: Mapping[str, RunNames]) -> dict[int, str]:
+    """Return the names of the key steps in a folder of results, ``METHOD/DECODER/DATASET/TASK/seedN``."""
+    run = Run.of_folder(folder.absolute())
+    if run is None or str(run) not in names:
+        return {}
+    return names_of(names, str(run), read_decoded(folder / "segments.csv"))
+
+
+def named_order(order: str, names: Mapping[int, str]) -> str:
+    """Write an order with names for numbers, where there are any.
+
+    >>> named_order("3>1", {3: "pour"})
+    'pour > 1'
+    """
+    return " > ".join(names.get(int(step), step) for step in order.split(">") if step)

@@ -1,0 +1,133 @@
+"use strict";
+// What the page knows, how it writes elements, and the little it remembers. No text ever becomes markup here: elements
+// are made one by one and texts are set as text.
+
+const byId = (id) => document.getElementById(id);
+const DATA = JSON.parse(byId("data").textContent);
+const ANNOTATED = Object.keys(DATA.steps).length > 0;
+const state = { run: 0 };
+
+/** Make an element; `properties` are DOM properties, `data` its data-, `aria` its aria- attributes. */
+function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  const { data = {}, aria = {}, role, ...rest } = properties;
+  Object.assign(element, rest);
+  for (const [key, value] of Object.entries(data)) element.dataset[key] = value;
+  for (const [key, value] of Object.entries(aria)) element.setAttribute(`aria-${key}`, value);
+  if (role) element.setAttribute("role", role);
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+const parsed = new Map();
+/** Read a block of JSON of the page, once and only when it is needed. */
+function block(id) {
+  if (!parsed.has(id)) {
+    const element = byId(id);
+    parsed.set(id, element ? JSON.parse(element.textContent) : null);
+  }
+  return parsed.get(id);
+}
+
+const factsOf = (run) => DATA.runs[run];
+const bodyOf = (run) => block(`run-${run}`);
+const viewOf = (run) => block(`view-${run}`);
+const runTitle = (run) => `${factsOf(run).method} / ${factsOf(run).decoder}, seed ${factsOf(run).seed}`;
+const place = new Map(DATA.videos.map((video, at) => [video.id, at]));
+
+/** Write seconds as 1:02.3. */
+function clock(seconds, digits = 1) {
+  const unit = 10 ** digits;
+  const ticks = Math.round(seconds * unit);
+  const minutes = Math.floor(ticks / (60 * unit));
+  const rest = (ticks - minutes * 60 * unit) / unit;
+  return `${minutes}:${rest.toFixed(digits).padStart(digits ? 3 + digits : 2, "0")}`;
+}
+
+const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
+const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
+
+/** The segments of a video as [start, end, step] in seconds; run -1 is the annotation. */
+function segmentsOf(video, run) {
+  if (run < 0) return DATA.truth[video];
+  const own = bodyOf(run).segments[video];
+  if (!own || own.many) return [];
+  return own.steps.map((step, at) => [at ? own.ends[at - 1] / 1000 : 0, own.ends[at] / 1000, step]);
+}
+
+/** The annotated step that a found one is matched to over all videos: a number, 0 for background, or nothing. */
+const matchOf = (run, step) => factsOf(run).match[step];
+
+/** Classes that colour a step: where there are annotations, one colour means one annotated step everywhere. */
+function lookOf(run, step) {
+  const index = run < 0 || !ANNOTATED ? step : matchOf(run, step);
+  if (index === undefined) return ["step", "none"];
+  if (index === 0) return ["step", "s0"];
+  const pattern = ["", "stripes", "dots"][Math.min(2, Math.floor((index - 1) / 8))];
+  return ["step", `s${((index - 1) % 8) + 1}`, pattern].filter(Boolean);
+}
+
+/** A step as a small coloured label. */
+function chip(run, step, text = labelOf(run, step)) {
+  const made = make("span", {}, make("span", { textContent: text }));
+  made.classList.add("chip", ...lookOf(run, step));
+  return made;
+}
+
+/** An order of steps as a list of labels. */
+function chips(run, order) {
+  const items = order.map((step) => {
+    const item = chip(run, step);
+    return make("li", { className: item.className }, ...item.childNodes);
+  });
+  return make("ol", { className: "chips" }, ...items);
+}
+
+const colours = new Map();
+/** The colour of a step for drawing, read from the style sheet. */
+function colourOf(run, step) {
+  const name = lookOf(run, step).slice(0, 2).join(" ");
+  if (!colours.has(name)) {
+    const probe = document.body.appendChild(make("span", { className: name }));
+    colours.set(name, getComputedStyle(probe).backgroundColor);
+    probe.remove();
+  }
+  return colours.get(name);
+}
+
+/** Prepare a canvas for sharp drawing in CSS pixels. */
+function sharp(canvas, width, height) {
+  const ratio = Math.min(3, window.devicePixelRatio || 1);
+  canvas.width = Math.max(1, Math.round(width * ratio));
+  canvas.height = Math.max(1, Math.round(height * ratio));
+  const pen = canvas.getContext("2d");
+  pen.scale(ratio, ratio);
+  return pen;
+}
+
+const strips = new Map();
+/** The strip of a video as a decoded picture, or null where there is none. */
+function stripOf(video) {
+  if (!DATA.videos[video].strip) return Promise.resolve(null);
+  if (!strips.has(video)) {
+    const bytes = Uint8Array.from(atob(byId(`strip-${video}`).textContent), (letter) => letter.charCodeAt(0));
+    const image = new Image();
+    image.src = URL.createObjectURL(new Blob([bytes], { type: "image/jpeg" }));
+    strips.set(video, image.decode().then(() => image, () => null));
+  }
+  return strips.get(video);
+}
+
+/** Which picture of the strip is nearest to a time. */
+function pictureAt(video, seconds) {
+  const share = seconds / DATA.videos[video].duration;
+  return Math.max(0, Math.min(DATA.frames - 1, Math.floor(share * DATA.frames)));
+}
+
+const pictureTime = (video, picture) => ((picture + 0.5) / DATA.frames) * DATA.videos[video].duration;
+
+/** Draw one picture of a strip into a rectangle. */
+function drawPicture(pen, image, picture, x, y, width, height) {
+  const size = image.naturalWidth / DATA.frames;
+  pen.drawImage(image, picture * size, 0, size, image.naturalHeight, x, y, width, height);
+}

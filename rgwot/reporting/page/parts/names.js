@@ -1,0 +1,96 @@
+// Names of key steps. A page without a server cannot write files: what is typed stays in this browser, and a small file
+// can be downloaded that the workflow reads. Names hold for one result, because every training numbers its clusters anew.
+
+const typed = new Map();
+const LONGEST_NAME = 80;
+
+const keyOf = (run) => `rgwot names ${DATA.dataset}/${DATA.task}/${factsOf(run).id}/${factsOf(run).result}`;
+
+/** Names of a run by step: those of the file, and over them what was typed since in this browser. */
+function namesOf(run) {
+  if (!typed.has(run)) {
+    const inFile = factsOf(run).names;
+    let own = { ...inFile };
+    try {
+      const kept = JSON.parse(localStorage.getItem(keyOf(run)) || "null");
+      // Once the file has changed it is the newer of the two.
+      if (kept && JSON.stringify(kept.base) === JSON.stringify(inFile)) own = kept.names;
+    } catch {
+      // No storage, as in some private windows: names then last as long as the page.
+    }
+    typed.set(run, own);
+  }
+  return typed.get(run);
+}
+
+const nameOf = (run, step) => (run < 0 ? DATA.steps[step] : namesOf(run)[step]) || "";
+/** A name, or else the number. */
+const labelOf = (run, step) => nameOf(run, step) || String(step);
+/** The number and the name. */
+const fullLabel = (run, step) => `${run < 0 ? "annotated step" : "key step"} ${step}${nameOf(run, step) ? `: ${nameOf(run, step)}` : ""}`;
+
+function rename(run, step, text) {
+  const names = { ...namesOf(run) };
+  const name = text.replace(/\p{Cc}+/gu, " ").trim();
+  if (name) names[step] = name;
+  else delete names[step];
+  keep(run, names);
+}
+
+function keep(run, names) {
+  typed.set(run, names);
+  try {
+    localStorage.setItem(keyOf(run), JSON.stringify({ base: factsOf(run).names, names }));
+  } catch {
+    // See namesOf.
+  }
+}
+
+/** Forget what was typed in this browser; the names of the file stay. */
+function forgetTyped(run) {
+  try {
+    localStorage.removeItem(keyOf(run));
+  } catch {
+    // See namesOf.
+  }
+  typed.delete(run);
+}
+
+/** Write a text as a double-quoted YAML scalar; what does not print becomes an escape. */
+function quoted(text) {
+  const letters = Array.from(text.toWellFormed ? text.toWellFormed() : text, (letter) => {
+    if (letter === '"' || letter === "\\") return `\\${letter}`;
+    if (!/\p{C}|\p{Zl}|\p{Zp}/u.test(letter)) return letter;
+    return `\\U${letter.codePointAt(0).toString(16).padStart(8, "0")}`;
+  });
+  return `"${letters.join("")}"`;
+}
+
+/** The file of names: what the old one held for other results stays in it. */
+function namesFile() {
+  const entries = new Map(Object.entries(DATA.typed).map(([run, entry]) => [run, entry]));
+  DATA.runs.forEach((facts, run) => {
+    const names = namesOf(run);
+    if (Object.keys(names).length) entries.set(facts.id, { result: facts.result, names });
+    else if (entries.has(facts.id) && entries.get(facts.id).result === facts.result) entries.delete(facts.id);
+  });
+  const lines = [`# Names of key steps, typed into the page of a task. Its place is ${DATA.names_path.replace(/\p{C}/gu, "?")}`];
+  for (const [run, { result, names }] of [...entries].sort()) {
+    lines.push(`${quoted(run)}:`, `  result: ${quoted(result)}`, "  names:");
+    for (const step of Object.keys(names).map(Number).sort((a, b) => a - b)) lines.push(`    ${step}: ${quoted(names[step])}`);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function downloadNames() {
+  const link = make("a", {
+    href: URL.createObjectURL(new Blob([namesFile()], { type: "application/yaml" })),
+    download: `${DATA.task}.yaml`,
+  });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  byId("names-status").textContent =
+    `Downloaded. Move it to ${DATA.names_path} and ask for this page again; tables and figures then use the names, too.`;
+}

@@ -1,0 +1,74 @@
+// Plays a video from a time on, when it is at hand: the page knows only where the file was relative to itself.
+
+const player = byId("player");
+let playing = null;
+let opener = null;
+
+function playFrom(video, seconds, from = null) {
+  const facts = DATA.videos[video];
+  opener = from;
+  hidePopup();
+  if (!facts.file) {
+    showPlayer(facts, seconds, missing(`${facts.path} holds stored frames, which a browser cannot play.`));
+    return;
+  }
+  if (playing && playing.video === video && playing.element.isConnected && !playing.element.error) {
+    playing.element.currentTime = seconds;
+    playing.element.play().catch(() => {});
+    head(facts, seconds);
+    return;
+  }
+  stopPlayer(false);
+  const element = make("video", { controls: true, preload: "auto", muted: false, playsInline: true });
+  element.addEventListener("loadedmetadata", () => { element.currentTime = seconds; }, { once: true });
+  element.addEventListener("error", () => {
+    showPlayer(facts, seconds, missing(`${facts.path} is not at hand, or this browser cannot play its format. The page looks for it at ${decodeURI(facts.file)}, seen from its own place.`));
+  });
+  // An event may still be on its way when the player is closed.
+  element.addEventListener("timeupdate", () => { if (playing && playing.element === element) mark(video, element.currentTime); });
+  element.src = facts.file;
+  playing = { video, element };
+  showPlayer(facts, seconds, element);
+  element.play().catch(() => {});
+}
+
+const missing = (text) => make("p", { className: "notice", textContent: text });
+
+function showPlayer(facts, seconds, content) {
+  const close = make("button", { type: "button", className: "play", textContent: "Close" });
+  close.addEventListener("click", () => stopPlayer());
+  const title = make("div", { id: "player-title", role: "status" });
+  player.replaceChildren(make("div", { className: "head" }, title, close), content);
+  player.hidden = false;
+  head(facts, seconds);
+}
+
+function head(facts, seconds) {
+  byId("player-title").textContent = `${facts.name}, from ${clock(seconds)}`;
+}
+
+function stopPlayer(back = true) {
+  if (playing) {
+    playing.element.pause();
+    playing.element.removeAttribute("src");
+    playing.element.load();
+    mark(playing.video, null);
+    playing = null;
+  }
+  player.hidden = true;
+  player.replaceChildren();
+  if (back && opener && opener.isConnected) opener.focus();
+}
+
+/** Move the line that shows what is playing. */
+function mark(video, seconds) {
+  const axis = document.querySelector(`.card[data-video="${video}"] .axis`);
+  if (!axis) return;
+  let line = axis.querySelector(".playhead");
+  if (seconds === null) {
+    if (line) line.remove();
+    return;
+  }
+  if (!line) line = axis.appendChild(make("div", { className: "playhead" }));
+  line.style.left = `${(100 * seconds) / DATA.videos[video].duration}%`;
+}

@@ -1,0 +1,69 @@
+// Scores of all methods and seeds side by side, and whether anything collapsed.
+
+const METRIC_NAMES = { f1: "F1", iou: "IoU", precision: "Precision", recall: "Recall", order_tau: "Order distance (lower is better)" };
+const RULE_NAMES = { exact: "exact", cnc: "cnc (both ends count)" };
+
+function startScores() {
+  const scores = DATA.scores;
+  byId("score-controls").hidden = !scores;
+  if (!scores) return;
+  byId("metric").replaceChildren(...scores.metrics.map((metric) => make("option", { value: metric, textContent: METRIC_NAMES[metric] || metric })));
+  byId("rule").replaceChildren(...scores.rules.map((rule) => make("option", { value: rule, textContent: RULE_NAMES[rule] || rule })));
+  for (const id of ["metric", "rule", "seeds"]) byId(id).addEventListener("change", drawScores);
+}
+
+function drawScores() {
+  const scores = DATA.scores;
+  const space = byId("score-table");
+  if (!scores) {
+    space.replaceChildren(make("p", { textContent: "No video of this task is annotated, so there is nothing to score." }));
+    return;
+  }
+  const [metric, rule, every] = [byId("metric").value, byId("rule").value, byId("seeds").checked];
+  const columns = scores.protocols.flatMap((protocol) => scores.backgrounds.map((background) => ({ protocol, background, key: `${protocol} ${background} ${rule} ${metric}` })))
+    .filter(({ key }) => scores.rows.some(({ mean }) => mean[key] !== undefined));
+  const spans = scores.protocols.map((protocol) => [protocol, columns.filter((column) => column.protocol === protocol).length]).filter(([, n]) => n);
+  const best = new Map(columns.map(({ key }) => {
+    const values = scores.rows.map(({ mean }) => mean[key]).filter((value) => value !== undefined);
+    return [key, metric === "order_tau" ? Math.min(...values) : Math.max(...values)];
+  }));
+  const head = [
+    make("tr", {}, make("th", { scope: "col", rowSpan: 2, textContent: "Method / decoder" }), ...spans.map(([protocol, n]) => make("th", { scope: "colgroup", colSpan: n, textContent: protocol }))),
+    make("tr", {}, ...columns.map(({ background }) => make("th", { scope: "col", textContent: `${background} bg` }))),
+  ];
+  const rows = scores.rows.flatMap((row) => {
+    const trivial = row.kind === "trivial";
+    const cells = columns.map(({ key }) => {
+      const value = row.mean[key];
+      const cell = make("td", { textContent: value === undefined ? "-" : `${shown(value)}${row.sd[key] === undefined ? "" : ` ± ${shown(row.sd[key])}`}` });
+      if (value !== undefined && value === best.get(key)) cell.classList.add("best");
+      return cell;
+    });
+    const title = `${row.method} / ${row.decoder}${trivial ? " (trivial)" : ""}${row.n > 1 ? `, ${row.n} seeds` : ""}`;
+    const made = [make("tr", { className: trivial ? "trivial" : "" }, make("th", { scope: "row", textContent: title }), ...cells)];
+    if (every) {
+      for (const { seed, value } of row.seeds) {
+        made.push(make("tr", { className: "seed" }, make("th", { scope: "row", textContent: `seed ${seed}` }), ...columns.map(({ key }) => make("td", { textContent: value[key] === undefined ? "-" : shown(value[key]) }))));
+      }
+    }
+    return made;
+  });
+  space.replaceChildren(
+    make("p", { className: "hint", textContent: "In percent, mean ± standard deviation over seeds; the best of a column is underlined; bg is background. Trivial answers never looked at a video: what does not beat them under a protocol says nothing there." }),
+    make("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: "Scores" } }, make("table", { className: "scores" }, make("thead", {}, ...head), make("tbody", {}, ...rows))),
+  );
+}
+
+const shown = (value) => (100 * value).toFixed(1);
+
+function drawSoundness() {
+  const rows = DATA.runs.map((facts, run) => make("tr", { className: facts.kind === "trivial" ? "trivial" : "" },
+    make("th", { scope: "row", textContent: runTitle(run) }),
+    make("td", { className: "wrap text", textContent: facts.words.join(" ") })));
+  byId("soundness").replaceChildren(table("Collapse, in words", ["Result", "What its diagnostics say"], rows));
+  const words = byId("curve-words");
+  if (!words) return;
+  const ends = DATA.curves.map(({ method, seed, loss }) => `${method}, seed ${seed}: loss ${loss[0].toPrecision(3)} at first, ${loss[loss.length - 1].toPrecision(3)} in the end`);
+  words.textContent = `${ends.join("; ")}. Means over 1/200 of the iterations.`;
+  byId("curves").alt = `Training curves. ${words.textContent}`;
+}

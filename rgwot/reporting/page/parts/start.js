@@ -1,0 +1,99 @@
+// What is drawn when: a view is drawn when it is first looked at, and anew when the result or a name changes.
+
+const VIEWS = {
+  videos: () => (cards.children.length ? refreshCards() : makeCards()),
+  steps: drawSteps,
+  order: drawOrders,
+  alignment: drawAlignment,
+  embedding: drawClouds,
+  training: drawSoundness,
+  scores: drawScores,
+};
+const stale = new Set(Object.keys(VIEWS));
+const tabs = [...document.querySelectorAll('[role="tab"]')];
+
+function show(view, focus = false) {
+  for (const tab of tabs) {
+    const own = tab.getAttribute("aria-controls") === view;
+    tab.setAttribute("aria-selected", String(own));
+    tab.tabIndex = own ? 0 : -1;
+    byId(tab.getAttribute("aria-controls")).hidden = !own;
+    if (own && focus) tab.focus();
+  }
+  state.view = view;
+  hidePopup();
+  if (stale.delete(view)) VIEWS[view]();
+}
+
+function redraw() {
+  for (const view of Object.keys(VIEWS)) stale.add(view);
+  show(state.view);
+}
+
+/** A name changed: everything that shows names is drawn anew, but not the field that is being typed into. */
+function namesChanged() {
+  for (const view of ["videos", "order", "embedding"]) stale.add(view);
+  drawVerdict();
+  if (state.view !== "steps") show(state.view);
+}
+
+function chooseRun(run) {
+  state.run = run;
+  drawVerdict();
+  redraw();
+}
+
+function drawSummary() {
+  const count = (status) => DATA.videos.filter((video) => video.status === status).length;
+  const parts = [plural(DATA.videos.length - count("skipped"), "video")];
+  if (ANNOTATED) parts.push(`${count("ok")} annotated`, plural(Object.keys(DATA.steps).length, "annotated step"));
+  else parts.push("no annotation, so no scores and no ground truth");
+  parts.push(plural(DATA.runs.length, "result"));
+  byId("summary").textContent = parts.join(", ");
+  const notices = DATA.videos.filter((video) => video.status === "skipped").map((video) => `Left out: ${video.name}: ${video.reason}`);
+  for (const facts of DATA.runs) {
+    if (facts.stale.length) notices.push(`Names typed for an earlier result of ${facts.id} are not used, its key steps are numbered anew: ${facts.stale.join(", ")}`);
+  }
+  const shownNotices = notices.slice(0, 20).map((text) => make("p", { className: "notice", textContent: text }));
+  if (notices.length > 20) shownNotices.push(make("p", { className: "notice", textContent: `and ${notices.length - 20} more` }));
+  byId("notices").replaceChildren(...shownNotices);
+  byId("made").textContent = `Made by rgwot ${DATA.version}. Everything shown is in this file; only videos are read from beside it.`;
+}
+
+function drawVerdict() {
+  const facts = factsOf(state.run);
+  const names = Object.keys(namesOf(state.run)).length;
+  byId("verdict").textContent = `${facts.words.join(" ")}${names ? ` ${names} of ${facts.steps.length} key steps have a name.` : ""}`;
+  byId("verdict").className = facts.degenerate ? "notice" : "hint";
+}
+
+document.querySelector('[role="tablist"]').addEventListener("keydown", (event) => {
+  const at = tabs.findIndex((tab) => tab.getAttribute("aria-selected") === "true");
+  const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  show(tabs[(to + tabs.length) % tabs.length].getAttribute("aria-controls"), true);
+});
+for (const tab of tabs) tab.addEventListener("click", () => show(tab.getAttribute("aria-controls")));
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  if (!popup.hidden) hidePopup();
+  else if (!player.hidden) stopPlayer();
+});
+window.addEventListener("scroll", hidePopup, { passive: true });
+byId("run").replaceChildren(...DATA.runs.map((facts, run) => make("option", { value: String(run), textContent: `${runTitle(run)}${facts.degenerate ? " (collapsed)" : ""}` })));
+byId("run").addEventListener("change", () => chooseRun(Number(byId("run").value)));
+byId("bars").addEventListener("change", () => { stale.add("videos"); show(state.view); });
+byId("first").addEventListener("change", choosePair);
+byId("second").addEventListener("change", choosePair);
+byId("download").addEventListener("click", downloadNames);
+byId("forget").addEventListener("click", () => {
+  forgetTyped(state.run);
+  namesChanged();
+  drawSteps();
+  byId("names-status").textContent = "Only the names of the file are left.";
+});
+drawSummary();
+drawVerdict();
+startScores();
+show("videos");

@@ -1,0 +1,113 @@
+// Key steps as rows of typical frames, with a field for a name; and the orders in which they come.
+
+const MANY_PROCEDURES = 20;
+
+function drawSteps() {
+  const run = state.run;
+  const rows = byId("rows");
+  if (factsOf(run).kind === "trivial") {
+    rows.replaceChildren(make("p", { textContent: "A trivial answer: its key steps are made without looking at the videos, so there is nothing to name." }));
+    return;
+  }
+  const view = viewOf(run);
+  const note = view ? null : make("p", {
+    className: "notice",
+    textContent: `Typical frames were not worked out for this result. Ask for them, then for this page: snakemake ${DATA.views[run]}`,
+  });
+  const numbers = stepNumbers(run);
+  rows.replaceChildren(...[note].filter(Boolean), ...factsOf(run).steps.map((step) => stepRow(run, step, view, numbers.get(step))));
+}
+
+/** Segments, seconds and videos of every key step. */
+function stepNumbers(run) {
+  const numbers = new Map(factsOf(run).steps.map((step) => [step, { segments: 0, seconds: 0, videos: new Set() }]));
+  DATA.videos.forEach((_, at) => {
+    for (const [start, end, step] of segmentsOf(at, run)) {
+      const own = numbers.get(step);
+      own.segments += 1;
+      own.seconds += end - start;
+      own.videos.add(at);
+    }
+  });
+  return numbers;
+}
+
+function stepRow(run, step, view, numbers) {
+  const input = make("input", {
+    type: "text",
+    value: nameOf(run, step),
+    maxLength: LONGEST_NAME,
+    autocomplete: "off",
+    placeholder: "name it",
+    aria: { label: `Name of key step ${step}` },
+    data: { step: String(step) },
+  });
+  const tag = chip(run, step, String(step));
+  input.addEventListener("input", () => rename(run, step, input.value));
+  input.addEventListener("change", () => {
+    byId("names-status").textContent = "Kept in this browser. Download the file to keep it for good.";
+    namesChanged();
+  });
+  const match = ANNOTATED ? matchOf(run, step) : undefined;
+  const told = [
+    plural(numbers.segments, "segment"),
+    `in ${plural(numbers.videos.size, "video")}`,
+    `${clock(numbers.seconds, 0)} in all`,
+    ANNOTATED ? (match === undefined ? "matched to no annotated step" : match ? `matched to annotated ${match}: ${DATA.steps[match]}` : "matched to background") : "",
+  ].filter(Boolean).join(", ");
+  const frames = view ? (view.typical.find((one) => one.key_step === step) || { frames: [] }).frames : [];
+  return make("article", { className: "keystep", data: { step: String(step) } },
+    make("div", { className: "head" }, make("h3", { textContent: `Key step ${step}` }), tag, input),
+    make("p", { className: "hint", textContent: told }),
+    frames.length ? make("div", { className: "frames" }, ...frames.map((frame) => typicalFrame(frame))) : null,
+  );
+}
+
+function typicalFrame(frame) {
+  const at = place.get(frame.video);
+  const name = at === undefined ? frame.video : DATA.videos[at].name;
+  const text = `${name}, ${clock(frame.time_s)}`;
+  const picture = frame.picture
+    ? make("img", { src: `data:image/jpeg;base64,${frame.picture}`, alt: "", height: 120 })
+    : make("span", { className: "blank", textContent: "no picture" });
+  const button = make("button", { type: "button", title: text, aria: { label: `Play ${text}` } }, picture, make("span", { textContent: text }));
+  if (at === undefined) button.disabled = true;
+  else button.addEventListener("click", () => playFrom(at, frame.time_s, button));
+  return button;
+}
+
+function drawOrders() {
+  const run = state.run;
+  const parts = [procedureTable(`Found: ${runTitle(run)}`, run, bodyOf(run).procedures)];
+  if (DATA.true_procedures.length) parts.push(procedureTable("Annotated", -1, DATA.true_procedures));
+  byId("procedures").replaceChildren(...parts);
+  const rows = DATA.videos.flatMap((video, at) => {
+    const order = bodyOf(run).orders[at];
+    return order ? [make("tr", {}, make("td", { className: "text", textContent: video.name }), make("td", { className: "wrap text" }, chips(run, order)))] : [];
+  });
+  byId("orders").replaceChildren(table("Order of key steps in every video", ["Video", "Order"], rows));
+}
+
+function procedureTable(title, run, procedures) {
+  const total = procedures.reduce((sum, one) => sum + one.n, 0);
+  const rows = procedures.slice(0, MANY_PROCEDURES).map(({ order, n }, at) => {
+    const share = make("span", { className: "share" });
+    share.style.width = `${(80 * n) / total}px`;
+    return make("tr", {},
+      make("td", { textContent: String(at + 1) }),
+      make("td", { className: "wrap text" }, chips(run, order)),
+      make("td", { className: "text" }, share, `${n} of ${total} (${percent(n / total)})`));
+  });
+  const rest = procedures.length - rows.length;
+  return make("div", {},
+    make("h3", { textContent: `${title}: ${plural(procedures.length, "different order")} in ${plural(total, "video")}` }),
+    table(title, ["Rank", "Procedure", "Videos"], rows),
+    rest > 0 ? make("p", { className: "hint", textContent: `and ${plural(rest, "more order")}, each in no more videos than the last` }) : null);
+}
+
+/** A table that scrolls sideways by itself where the window is narrow. */
+function table(title, heads, rows) {
+  const first = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", className: "text", textContent: text })));
+  return make("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: title } },
+    make("table", {}, make("thead", {}, first), make("tbody", {}, ...rows)));
+}

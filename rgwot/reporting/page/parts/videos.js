@@ -1,0 +1,282 @@
+// One card per video: its strip of frames, and bars of segments beneath it on the same axis. Cards are filled when they
+// come near the window and emptied when they are far from it, so that hundreds of them open and scroll like one.
+
+const MANY_SEGMENTS = 150;
+const cards = byId("cards");
+const TICKS = [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
+
+/** The runs whose bars are drawn, the chosen one first. */
+function drawnRuns() {
+  const chosen = factsOf(state.run);
+  const same = (facts) => facts.method === chosen.method && facts.decoder === chosen.decoder;
+  const every = DATA.runs.map((_, run) => run);
+  const one = (run) => every.find((other) => DATA.runs[other].method === DATA.runs[run].method && DATA.runs[other].decoder === DATA.runs[run].decoder) === run;
+  const rule = {
+    one: () => false,
+    seeds: (run) => same(DATA.runs[run]),
+    methods: (run) => !same(DATA.runs[run]) && one(run),
+    all: () => true,
+  }[byId("bars").value];
+  return [state.run, ...every.filter((run) => run !== state.run && rule(run))];
+}
+
+// A window's height around the window: the style sheet lets cards further away keep their height without content.
+const near = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target, boundingClientRect } of entries) {
+    if (isIntersecting) fill(target);
+    else if (!target.contains(document.activeElement)) clear(target, boundingClientRect.height);
+  }
+}, { rootMargin: "100% 0px" });
+let axisWidth = 0;
+
+function makeCards() {
+  const usable = DATA.videos.map((video, at) => [video, at]).filter(([video]) => video.status !== "skipped");
+  cards.replaceChildren(...usable.map(([video, at]) => make(
+    "article", { className: "card", data: { video: String(at) }, aria: { label: video.name } },
+    make("h3", { textContent: video.name }),
+  )));
+  refreshCards();
+}
+
+/** Empty all cards; those near the window are filled again at once. */
+function refreshCards() {
+  drawLegend();
+  near.disconnect();
+  // Read once: asking between two cards would lay out the page anew for each.
+  axisWidth = cards.clientWidth;
+  for (const card of cards.children) {
+    clear(card, null);
+    near.observe(card);
+  }
+  const first = cards.firstElementChild;
+  if (!first) return;
+  // Cards that have not been seen yet are as high as the first one, so that the page does not grow while it is read.
+  fill(first);
+  cards.style.setProperty("--card", `${first.offsetHeight}px`);
+}
+
+/** Empty a card but for its name; it keeps its height. */
+function clear(card, height) {
+  if (height === null) card.style.minHeight = "";
+  if (!card.dataset.filled) return;
+  delete card.dataset.filled;
+  card.replaceChildren(card.firstElementChild);
+  if (height !== null) card.style.minHeight = `${height}px`;
+}
+
+function fill(card) {
+  if (card.dataset.filled) return;
+  card.dataset.filled = "yes";
+  card.style.minHeight = "";
+  const at = Number(card.dataset.video);
+  const video = DATA.videos[at];
+  const order = bodyOf(state.run).orders[at] || [];
+  const truth = DATA.truth[at].length ? [-1] : [];
+  const axis = make("div", { className: "axis" }, strip(at));
+  for (const run of [...truth, ...drawnRuns()]) {
+    axis.append(make("div", { className: "label", textContent: run < 0 ? "ground truth" : runTitle(run) }), bar(at, run));
+  }
+  axis.append(ticks(video.duration));
+  const facts = `${clock(video.duration)} long, ${Math.round(video.duration * video.fps)} frames at ${Number(video.fps.toFixed(3))} per second${video.status === "unscored" ? "; not scored, no annotation" : ""}`;
+  card.replaceChildren(
+    make("h3", { textContent: video.name }),
+    make("p", { className: "hint", textContent: facts }),
+    order.length ? chips(state.run, order) : make("p", { className: "hint", textContent: "No key steps in this result." }),
+    axis,
+  );
+}
+
+function strip(at) {
+  const video = DATA.videos[at];
+  if (!video.strip) return make("div", { className: "strip empty", textContent: "no pictures: the video did not decode" });
+  const canvas = make("canvas", { className: "strip", role: "img", aria: { label: `frames of ${video.name} in the order of time` } });
+  resized.observe(canvas);
+  return canvas;
+}
+
+const resized = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    if (target.isConnected) drawStrip(target, Number(target.closest(".card").dataset.video));
+    else resized.unobserve(target);
+  }
+});
+
+function drawStrip(canvas, at) {
+  stripOf(at).then((image) => {
+    const { width, height } = canvas.getBoundingClientRect();
+    if (!image || !width) return;
+    const n = Math.max(1, Math.min(DATA.frames, Math.round(width / (height * DATA.videos[at].aspect))));
+    const pen = sharp(canvas, width, height);
+    for (let part = 0; part < n; part++) {
+      drawPicture(pen, image, Math.floor(((part + 0.5) / n) * DATA.frames), (part * width) / n, 0, width / n, height);
+    }
+  });
+}
+
+function bar(at, run) {
+  const video = DATA.videos[at];
+  const segments = segmentsOf(at, run);
+  const many = run >= 0 && (bodyOf(run).segments[at] || {}).many;
+  if (many) return make("p", { className: "hint", textContent: `${many} segments, more than can be drawn` });
+  const title = `${run < 0 ? "ground truth" : runTitle(run)}: ${plural(segments.length, "segment")} of ${video.name}`;
+  const made = make("div", { className: "bar", role: "group", data: { run: String(run) }, aria: { label: title } });
+  if (segments.length > MANY_SEGMENTS) {
+    const canvas = make("canvas");
+    const pen = sharp(canvas, 2000, 24);
+    for (const [start, end, step] of segments) {
+      pen.fillStyle = colourOf(run, step);
+      pen.fillRect((2000 * start) / video.duration, 0, (2000 * (end - start)) / video.duration, 24);
+    }
+    made.classList.add("fine");
+    made.tabIndex = 0;
+    made.setAttribute("role", "img");
+    made.append(canvas);
+    return made;
+  }
+  segments.forEach(([start, end, step], index) => {
+    const text = labelOf(run, step);
+    const segment = make("button", {
+      type: "button",
+      tabIndex: index ? -1 : 0,
+      data: { index: String(index), step: String(step) },
+      aria: { label: `${fullLabel(run, step)}, ${clock(start)} to ${clock(end)}` },
+    }, make("span", { textContent: text }));
+    segment.classList.add("seg", ...lookOf(run, step));
+    segment.style.left = `${(100 * start) / video.duration}%`;
+    segment.style.width = `${(100 * (end - start)) / video.duration}%`;
+    made.append(segment);
+  });
+  return made;
+}
+
+function ticks(duration) {
+  const made = make("div", { className: "ticks", aria: { hidden: "true" } });
+  const most = Math.max(3, Math.min(10, axisWidth / 90));
+  const step = TICKS.find((size) => duration / size <= most) || 7200;
+  for (let time = 0; time <= duration * 0.97; time += step) {
+    const left = `${(100 * time) / duration}%`;
+    const label = make("span", { textContent: clock(time, step < 1 ? 1 : 0) });
+    const line = make("i");
+    label.style.left = line.style.left = left;
+    made.append(label, line);
+  }
+  return made;
+}
+
+/** What the pointer or the focus is on: the video, the time, and the segment if there is one. */
+function targetOf(element, clientX = null) {
+  const axis = element.closest(".axis");
+  if (!axis) return null;
+  const at = Number(axis.closest(".card").dataset.video);
+  const { left, width } = axis.getBoundingClientRect();
+  const duration = DATA.videos[at].duration;
+  let seconds = clientX === null ? null : Math.min(duration, Math.max(0, ((clientX - left) / width) * duration));
+  const drawn = element.closest(".bar");
+  if (!drawn) return element.closest(".strip") ? { at, seconds, run: null } : null;
+  const run = Number(drawn.dataset.run);
+  const segments = segmentsOf(at, run);
+  const button = element.closest(".seg");
+  const index = button
+    ? Number(button.dataset.index)
+    : segments.findLastIndex(([start, end]) => seconds !== null && start <= seconds && seconds < end);
+  const segment = index >= 0 ? segments[index] : null;
+  if (seconds === null) seconds = segment ? segment[0] : 0;
+  return { at, seconds, run, segment };
+}
+
+function describe({ at, seconds, run, segment }) {
+  const video = DATA.videos[at];
+  const lines = [];
+  if (segment) {
+    const [start, end, step] = segment;
+    lines.push(fullLabel(run, step));
+    if (run >= 0 && ANNOTATED) {
+      const match = matchOf(run, step);
+      lines.push(match === undefined ? "matched to no annotated step" : match === 0 ? "matched to background" : `matched to annotated step ${match}: ${DATA.steps[match]}`);
+    }
+    lines.push(`${clock(start)} to ${clock(end)} (${(end - start).toFixed(1)} s)`);
+  } else if (run !== null) {
+    lines.push(run < 0 ? "background: no annotated step" : "no segment");
+  }
+  lines.push(`at ${clock(seconds)}, frame ${Math.floor(seconds * video.fps + 1e-6)}`);
+  return lines;
+}
+
+cards.addEventListener("pointermove", (event) => {
+  const target = targetOf(event.target, event.clientX);
+  if (!target) hidePopup();
+  else showPopup(describe(target), event.clientX, event.clientY, [[target.at, target.seconds]]);
+});
+cards.addEventListener("pointerleave", hidePopup);
+cards.addEventListener("focusin", (event) => {
+  const target = targetOf(event.target);
+  if (!target || !event.target.matches(":focus-visible")) return;
+  const box = event.target.getBoundingClientRect();
+  const middle = target.segment ? (target.segment[0] + target.segment[1]) / 2 : 0;
+  showPopup(describe(target), box.left, box.bottom - 10, [[target.at, middle]]);
+});
+cards.addEventListener("focusout", hidePopup);
+cards.addEventListener("click", (event) => {
+  const byPointer = event.detail > 0;
+  const target = targetOf(event.target, byPointer ? event.clientX : null);
+  if (!target) return;
+  // A segment plays from its start; the strip and the ground between segments from where they were clicked.
+  playFrom(target.at, target.segment ? target.segment[0] : target.seconds, event.target.closest("button"));
+});
+cards.addEventListener("keydown", (event) => {
+  const from = event.target;
+  if (!from.matches(".seg, .fine")) return;
+  const own = from.closest(".bar");
+  const all = [...own.querySelectorAll(".seg")];
+  const here = all.indexOf(from);
+  let to = null;
+  if (event.key === "ArrowRight") to = all[here + 1];
+  else if (event.key === "ArrowLeft") to = all[here - 1];
+  else if (event.key === "Home") to = all[0];
+  else if (event.key === "End") to = all[all.length - 1];
+  else if (event.key === "ArrowUp" || event.key === "ArrowDown") to = across(own, from, event.key === "ArrowUp" ? -1 : 1);
+  else if (event.key === "Enter" && from.matches(".fine")) playFrom(Number(from.closest(".card").dataset.video), 0, from);
+  else return;
+  event.preventDefault();
+  if (!to) return;
+  for (const segment of to.closest(".bar").querySelectorAll('.seg[tabindex="0"]')) segment.tabIndex = -1;
+  to.tabIndex = 0;
+  to.focus();
+});
+
+/** The segment of the bar above or below that is on at the same time, else the nearest one. */
+function across(own, from, step) {
+  const bars = [...own.closest(".axis").querySelectorAll(".bar")];
+  const other = bars[bars.indexOf(own) + step];
+  if (!other) return null;
+  if (other.matches(".fine")) return other;
+  const box = from.getBoundingClientRect();
+  const middle = (box.left + box.right) / 2;
+  const away = (segment) => {
+    const { left, right } = segment.getBoundingClientRect();
+    return Math.max(left - middle, middle - right, 0);
+  };
+  const all = [...other.querySelectorAll(".seg")];
+  return all.length ? all.reduce((best, segment) => (away(segment) < away(best) ? segment : best)) : null;
+}
+
+function drawLegend() {
+  const items = [];
+  const entry = (run, step, text) => {
+    const made = chip(run, step, text);
+    items.push(make("li", { className: made.className }, ...made.childNodes));
+  };
+  if (ANNOTATED) {
+    for (const step of Object.keys(DATA.steps).map(Number).sort((a, b) => a - b)) {
+      const found = factsOf(state.run).steps.filter((own) => matchOf(state.run, own) === step);
+      const also = found.length ? ` = key step ${found.map((own) => (nameOf(state.run, own) ? `${own} (${nameOf(state.run, own)})` : own)).join(", ")}` : "";
+      entry(-1, step, `annotated ${step}: ${DATA.steps[step]}${also}`);
+    }
+    items.push(make("li", { className: "chip step s0" }, make("span", { textContent: "background" })));
+    const alone = factsOf(state.run).steps.filter((step) => matchOf(state.run, step) === undefined);
+    if (alone.length) entry(state.run, alone[0], `matched to no annotated step: key step ${alone.map((step) => labelOf(state.run, step)).join(", ")}`);
+  } else {
+    for (const step of factsOf(state.run).steps) entry(state.run, step, fullLabel(state.run, step));
+  }
+  byId("legend").replaceChildren(...items);
+}

@@ -1,0 +1,152 @@
+"""Small pictures of videos: the strip of a whole video, and single frames."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.datasets.manifest import read_manifest
+from rgwot.errors import RgwotError
+from rgwot.files import replacing
+from rgwot.progress import Progress
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+log = logging.getLogger(__name__)
+
+#: Pictures of a strip; as many as frames of an alignment, so that both show the same.
+FRAMES = 32
+STRIP_HEIGHT = 72
+STRIP_QUALITY = 60
+FRAME_HEIGHT = 120
+FRAME_QUALITY = 75
+# A panorama would make a strip of 32 pictures too wide for a JPEG, a portrait one too narrow to see.
+_ASPECTS = (0.5, 2.4)
+
+
+def strip_times(duration_s: float) -> NDArray[np.float64]:
+    """Return the times (32,) of a strip's pictures in seconds: the middles of 32 equal parts."""
+    return (np.arange(FRAMES) + 0.5) / FRAMES * duration_s
+
+
+def shown_aspect(width: float, height: float) -> float:
+    """Return width over height of a picture as it is shown; 4:3 where the size is not known."""
+    known = np.isfinite(width) and np.isfinite(height) and width > 0 and height > 0
+    return float(np.clip(width / height if known else 4 / 3, *_ASPECTS))
+
+
+def read_pictures(
+    video: str | os.PathLike[str], times: Sequence[float], aspect: float, height: int, fps: Fraction | None
+) -> list[Image]:
+    """Return the frames shown at increasing times, as far as the video decodes, in its own aspect.
+
+    Parameters
+    ----------
+    video
+        The file.
+    times
+        Seconds, increasing.
+    aspect
+        Width over height.
+    height
+        Pixels.
+    fps
+        Frame rate of stored frames whose file states none.
+
+    Raises
+    ------
+    VideoError
+        When no frame decodes.
+    """
+    from PIL import Image as pillow
+
+    from rgwot.video import read_frames
+
+    width = max(1, round(aspect * height))
+    # Readers squash frames to a square: one of the longer side keeps all that is shown.
+    with read_frames(video, np.asarray(times), max(width, height), threads=1, frames_fps=fps) as reader:
+        frames = [pillow.fromarray(frame) for _, batch in reader for frame in batch]
+    return [frame.resize((width, height), pillow.Resampling.BILINEAR) for frame in frames]
+
+
+def as_jpeg(picture: Image, quality: int) -> bytes:
+    """Return a picture as JPEG."""
+    written = io.BytesIO()
+    picture.save(written, "JPEG", quality=quality, optimize=True)
+    return written.getvalue()
+
+
+def make_strip(pictures: Iterable[Image], size: tuple[int, int]) -> Image:
+    """Put the pictures of a strip side by side; what did not decode stays grey."""
+    from PIL import Image as pillow
+
+    width, height = size
+    strip = pillow.new("RGB", (FRAMES * width, height), (128, 128, 128))
+    for place, picture in enumerate(pictures):
+        strip.paste(picture, (place * width, 0))
+    return strip
+
+
+def write_strips(
+    manifest_csv: str | os.PathLike[str],
+    root: str | os.PathLike[str],
+    output_dir: str | os.PathLike[str],
+    jobs: int = 1,
+) -> None:
+    """Write one strip of pictures per video of a task, ``{video}.jpg``: the stage behind ``rgwot strips``.
+
+    A video that no longer decodes has none, with a warning: the page can do without.
+
+    Parameters
+    ----------
+    manifest_csv
+        The videos of the task; those skipped there have no strip.
+    root
+        Folder that the manifest's paths start from.
+    output_dir
+        Folder to write, replaced as a whole.
+    jobs
+        Videos decoded at the same time.
+    """
+    manifest = read_manifest(Path(manifest_csv))
+    videos = manifest[manifest["status"] != "skipped"]
+    with (
+        replacing(output_dir) as folder,
+        ThreadPoolExecutor(max(1, jobs)) as pool,
+        Progress(log, f"strips {output_dir}", len(videos), unit="video") as progress,
+    ):
+        folder.mkdir()
+        pending = [
+            pool.submit(
+                _write_strip,
+                folder / f"{row['video']}.jpg",
+                Path(root) / row["path"],
+                float(row["duration_s"]),
+                shown_aspect(float(row["width"]), float(row["height"])),
+                row["fps"],
+            )
+            for row in videos.to_dict("records")
+        ]
+        for done in as_completed(pending):
+            done.result()
+            progress.advance(1)
+
+
+def _write_strip(output: Path, video: Path, duration_s: float, aspect: float, fps: Fraction | None) -> None:
+    try:
+        pictures = read_pictures(video, strip_times(duration_s).tolist(), aspect, STRIP_HEIGHT, fps)
+    except RgwotError as error:
+        log.warning("%s; shown without pictures", error)
+        return
+    strip = make_strip(pictures, (max(1, round(aspect * STRIP_HEIGHT)), STRIP_HEIGHT))
+    output.write_bytes(as_jpeg(strip, STRIP_QUALITY))

@@ -1,0 +1,172 @@
+"""A made-up results tree: exactly the files that the plan of a figure names, and the catalogue that made the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import yaml
+import zarr
+
+from rgwot.catalogue import Catalogue
+from rgwot.evaluation.evaluate import COLUMNS
+from rgwot.evaluation.protocols import PROTOCOLS
+from rgwot.experiments import split_id
+from rgwot.features.store import StoreWriter
+from rgwot.keysteps.decode import decode
+from rgwot.reporting.figure_plan import Plan
+from rgwot.reporting.tables import make_row
+from rgwot.settings import Settings, build
+
+REPOSITORY = Path(__file__).parents[2]
+TABLES = REPOSITORY / "workflow" / "tables.yaml"
+N_VIDEOS = {"meccano": 17}
+SECONDS = 12.0
+
+
+def synthetic(dataset: str, tasks: tuple[str, ...]) -> dict:
+    """Return an entry of `datasets` that needs nothing on disk."""
+    layout = "procel" if dataset == "procel" else "egoprocel"
+    names = list(tasks) if layout == "procel" else [f"{dataset}/{task}" for task in tasks]
+    synth = {"layout": layout, "tasks": names, "n_videos": N_VIDEOS.get(dataset, 3)}
+    return {"layout": layout, "root": f"results/synthetic/{dataset}", "synth": synth}
+
+
+def catalogue(seeds: tuple[int, ...] = (0, 1), tables: Path = TABLES, **changes: object) -> Catalogue:
+    """Return the real tables and figures over a configuration of few tasks."""
+    content = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
+    content["datasets"] = {
+        "cmu_mmac": synthetic("cmu_mmac", ("Brownie", "Eggs")),
+        "egtea_gaze": synthetic("egtea_gaze", ("Pizza",)),
+        "meccano": synthetic("meccano", ("meccano",)),
+        "pc_assembly": synthetic("pc_assembly", ("pc_assembly",)),
+        "pc_disassembly": synthetic("pc_disassembly", ("pc_disassembly",)),
+        "procel": synthetic("procel", ("make_coffee", "make_smoke_salmon_sandwich")),
+    }
+    return Catalogue({**content, "seeds": list(seeds), **changes}, tables)
+
+
+def steps_of(number: int, count: int) -> np.ndarray:
+    """Return true steps (count,): background, then three stretches of steps; every video a little different."""
+    shares = np.arange(count) / count
+    steps = np.zeros(count, dtype=np.int64)
+    for step, start in enumerate((0.2, 0.45, 0.7), start=1):
+        steps[(shares >= start) & (shares < start + 0.1 + 0.03 * (number % 3))] = step
+    return steps
+
+
+def default_score(row: dict, metric: str) -> float:
+    """Return a score that differs by metric and seed."""
+    base = {"precision": 0.5, "recall": 0.6, "f1": 0.55, "iou": 0.35}.get(metric, 0.0)
+    return base + 0.02 * row["seed"]
+
+
+class Tree:
+    """Files of one plan below a folder."""
+
+    def __init__(self, folder: Path, facts: Catalogue, score: Callable[[dict, str], float] = default_score) -> None:
+        self.folder, self.facts, self.score = folder, facts, score
+        self._task_files: set[str] = set()
+
+    def fill(self, plan: Plan) -> None:
+        """Write every file of the plan that is not there."""
+        for file in plan.files():
+            path = self.folder / file
+            if not path.exists():
+                self._write(path, Path(file).parts)
+            assert path.exists(), file
+
+    def _write(self, path: Path, parts: tuple[str, ...]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kind, *rest = parts[1:]
+        if kind in ("manifest", "annotations"):
+            self._task(rest[0], rest[1].removesuffix(".csv"))
+        elif kind == "embeddings":
+            self._embeddings(path, rest[1], rest[2])
+        elif kind == "keysteps":
+            self._key_steps(path.parent, rest)
+        elif kind == "models":
+            self._history(path, seed=int(rest[3].removeprefix("seed")))
+        elif kind == "scores":
+            self._scores(path, rest)
+        elif kind == "features":
+            self._features(path)
+        elif kind == "tables":
+            self._row(path, rest[0], rest[1].removesuffix(".csv"))
+
+    def _task(self, dataset: str, task: str) -> None:
+        videos = list(self.facts.videos(dataset, task))
+        rows, segments = [], []
+        for number, video in enumerate(videos):
+            rows.append((video, video, f"{video}.mp4", f"{video}.csv", SECONDS, "30", 160, 120, "ok", ""))
+            steps = steps_of(number, 120)
+            for step in (1, 2, 3):
+                at = np.flatnonzero(steps == step) * SECONDS / 120
+                segments.append((video, at[0], at[-1] + SECONDS / 120, step, f"step {step}"))
+        columns = ["video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason"]
+        for kind, frame in (
+            ("manifest", pd.DataFrame(rows, columns=columns)),
+            ("annotations", pd.DataFrame(segments, columns=["video", "start_s", "end_s", "key_step", "name"])),
+        ):
+            target = self.folder / "results" / kind / dataset / f"{task}.csv"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            frame.to_csv(target, index=False)
+
+    def _embeddings(self, path: Path, dataset: str, task: str) -> None:
+        root = zarr.open_group(path, mode="w", zarr_format=3)
+        centres = np.eye(8)[:4]
+        for number, video in enumerate(self.facts.videos(dataset, task)):
+            times = np.arange(0, SECONDS, 0.5)
+            x = centres[steps_of(number, len(times))] + np.random.default_rng(number).normal(0, 0.2, (len(times), 8))
+            group = root.create_group(video, attributes={"duration_s": SECONDS, "native_fps": "30"})
+            group.create_array("embedding", data=(x / np.linalg.norm(x, axis=1)[:, None]).astype(np.float32))
+            group.create_array("time_s", data=times)
+        root.attrs.update({"method": path.parts[-4], "seed": 0, "features_fps": 2.0, "complete": True})
+
+    def _key_steps(self, folder: Path, rest: list[str]) -> None:
+        method, decoder, dataset, task, seed = rest[:5]
+        embeddings = self.folder / "results" / "embeddings" / method / dataset / task / f"{seed}.zarr"
+        if not embeddings.exists():
+            self._embeddings(embeddings, dataset, task)
+        settings: Settings = build({"decode.K": 4}, "test")
+        decode(embeddings, folder, split_id(decoder)[0], settings, int(seed.removeprefix("seed")))
+
+    def _history(self, path: Path, seed: int) -> None:
+        steps = np.arange(1, 401)
+        align = 2 + np.exp(-steps / 50) + 0.1 * seed
+        frame = pd.DataFrame({"step": steps, "align": align, "cidm": 10 * align, "seconds": steps / 10.0})
+        frame.insert(1, "loss", frame["align"] + frame["cidm"])
+        frame.to_csv(path, index=False)
+
+    def _scores(self, path: Path, rest: list[str]) -> None:
+        method, decoder, dataset, task, file = rest
+        run = {"dataset": dataset, "task": task, "method": method, "decoder": decoder}
+        run["seed"] = int(file.removeprefix("seed").removesuffix(".csv"))
+        counts = {"n_videos": 3, "n_skipped": 0, "n_unscored": 0, "degenerate": 0}
+        rows = []
+        for protocol in PROTOCOLS:
+            for background in ("with", "without"):
+                for rule in ("exact", "cnc"):
+                    cell = {"protocol": protocol, "background": background, "label_rule": rule}
+                    for metric in ("precision", "recall", "f1", "iou", *counts):
+                        value = counts[metric] if metric in counts else self.score(run | cell, metric)
+                        rows.append(run | cell | {"metric": metric, "value": value})
+        pd.DataFrame(rows)[list(COLUMNS)].to_csv(path, index=False)
+
+    def _row(self, path: Path, table: str, row: str) -> None:
+        inputs = [self.folder / file for file in self.facts.row_inputs(table, row)]
+        for file in inputs:
+            if not file.exists():
+                file.parent.mkdir(parents=True, exist_ok=True)
+                self._scores(file, list(file.relative_to(self.folder).parts[2:]))
+        make_row(self.facts.table(table), row, inputs, path)
+
+    def _features(self, path: Path) -> None:
+        frames = 12
+        maps = np.random.default_rng(len(path.stem)).normal(size=(frames, 1024, 2, 2)) + 1
+        writer = StoreWriter(path, np.arange(frames) / 2.0, 2)
+        writer.write(0, maps)
+        facts = {"status": "ok", "reason": "", "duration_s": frames / 2, "native_fps": "30", "fps": 2.0}
+        writer.finish(frames, facts)

@@ -1,0 +1,159 @@
+"""Results of a small task, made by the real stages from videos whose frames carry their number."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import zarr
+from videos import write_video
+
+from rgwot.datasets.manifest import read_manifest, read_segments, write_manifest
+from rgwot.evaluation.evaluate import evaluate
+from rgwot.evaluation.labels import truth_labels
+from rgwot.files import replacing
+from rgwot.keysteps.decode import decode
+from rgwot.keysteps.trivial import decode_trivial
+from rgwot.reporting.page.pictures import write_strips
+from rgwot.reporting.page.render import write_page
+from rgwot.reporting.page.tree import Run, Tree
+from rgwot.reporting.page.view import write_view
+from rgwot.settings import DecodeSettings, Settings
+
+SECONDS = 6
+FPS = 5
+STEPS = ("pour water", "stir", "drink it all")
+SETTINGS = Settings(decode=DecodeSettings(K=4, restarts=1))
+#: Segments (start, end, step) of every video in turn, seconds.
+PLANS = (
+    ((0.5, 1.7, 1), (2.0, 3.4, 2), (4.0, 5.5, 3)),
+    ((0.3, 1.9, 1), (2.2, 3.0, 3), (3.3, 5.8, 2)),
+    ((0.6, 1.5, 1), (1.8, 3.6, 2), (4.4, 6.0, 3)),
+)
+
+
+@dataclass
+class Task:
+    """A task with results."""
+
+    folder: Path
+    task: str = "tea"
+    runs: list[Run] = field(default_factory=list)
+
+    @property
+    def tree(self) -> Tree:
+        return Tree(self.folder / "results", "mine", self.task)
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "videos"
+
+    def page(self, names: Path | None = None) -> Path:
+        """Make the page."""
+        write_page(self.tree, self.root, self.runs, self.tree.page, names)
+        return self.tree.page
+
+    def segments(self, run: Run) -> pd.DataFrame:
+        """Return what was found, scope `task`, read without the project's own reader."""
+        table = pd.read_csv(self.tree.keysteps(run) / "segments.csv", dtype={"video": str}, keep_default_na=False)
+        return table[table["scope"] == "task"]
+
+
+def make_task(
+    folder: Path,
+    names: Sequence[str] = ("first", "second", "third"),
+    *,
+    task: str = "tea",
+    steps: Sequence[str] = STEPS,
+    annotated: bool = True,
+) -> Task:
+    """Write videos and everything that the stages make of them, besides features and models."""
+    made = Task(folder, task)
+    tree, root = made.tree, made.root
+    (root / task).mkdir(parents=True)
+    for name, plan in zip(names, PLANS * len(names), strict=False):
+        write_video(root / task / f"{name}.mp4", SECONDS * 30, size=(160, 120))
+        if annotated:
+            rows = "".join(f"{start},{end},{step} {steps[step - 1]}\n" for start, end, step in plan)
+            (root / task / f"{name}.csv").write_text(rows, encoding="utf-8")
+    write_manifest("mine", task, root, "folder", {}, tree.manifest, tree.annotations, "fail")
+    write_strips(tree.manifest, root, tree.strips)
+    for method, decoder, noise in (("rgwot", "graphcut", 0.2), ("raw", "kmeans", 0.9)):
+        for seed in (0, 1):
+            run = Run(method, decoder, seed)
+            embeddings = tree.results / "embeddings" / method / "mine" / task / f"seed{seed}.zarr"
+            write_embeddings(embeddings, tree, noise, seed)
+            decode(embeddings, tree.keysteps(run), decoder, SETTINGS, seed)
+            made.runs.append(run)
+            if seed == 0:
+                segments = tree.keysteps(run) / "segments.csv"
+                write_view(embeddings, segments, tree.manifest, root, tree.view(run), SETTINGS, seed)
+    if annotated:
+        for decoder in ("one_label", "random"):
+            made.runs.append(Run("none", decoder, 0))
+            decode_trivial(tree.manifest, tree.keysteps(made.runs[-1]), decoder, 4, 0)
+        for run in made.runs:
+            score(made, run)
+    for seed in (0, 1):
+        write_history(tree.history(Run("rgwot", "graphcut", seed)))
+    return made
+
+
+def score(made: Task, run: Run) -> None:
+    tree = made.tree
+    identity = {
+        "dataset": "mine", "task": made.task, "method": run.method, "decoder": run.decoder, "seed": run.seed
+    }  # fmt: skip
+    found = tree.keysteps(run)
+    evaluate(
+        tree.manifest,
+        tree.annotations,
+        found / "segments.csv",
+        found / "diagnostics.json",
+        tree.scores(run),
+        identity,
+        3,
+    )
+
+
+def write_embeddings(path: Path, tree: Tree, noise: float, seed: int) -> None:
+    """Embed every sample near the unit vector of its true step; without annotation, of a third of the video."""
+    manifest, annotations = read_manifest(tree.manifest), read_segments(tree.annotations)
+    rng = np.random.default_rng(seed)
+    times = np.arange(SECONDS * FPS) / FPS
+    with replacing(path) as temporary:
+        root = zarr.open_group(temporary, mode="w")
+        for row in manifest.itertuples():
+            own = annotations[annotations["video"] == row.video]
+            frames = np.round(times * 30).astype(np.int64)
+            labels = (
+                truth_labels(own["start_s"], own["end_s"], own["key_step"], frames, row.fps, "exact")
+                if len(own)
+                else (times * 3 / SECONDS).astype(np.int64)
+            )
+            x = np.eye(8)[labels] + noise * rng.normal(size=(len(times), 8))
+            group = root.create_group(str(row.video), attributes={"duration_s": row.duration_s, "native_fps": "30"})
+            group.create_array("embedding", data=(x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32))
+            group.create_array("time_s", data=times)
+        root.attrs.update({"method": "any", "seed": seed, "features_fps": float(FPS), "complete": True})
+
+
+def write_history(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    step = np.arange(1, 401)
+    table = pd.DataFrame(
+        {"step": step, "loss": 5 / step + 1, "align": 3 / step, "cidm": 2 / step, "seconds": step / 10}
+    )
+    table.to_csv(path, index=False)
+
+
+def embedded_data(page: Path, name: str = "data") -> dict[str, object]:
+    """Read a block of data back from a page as a browser does, by the end of its element."""
+    text = page.read_text(encoding="utf-8")
+    start = text.index(">", text.index(f'<script type="application/json" id="{name}"')) + 1
+    content: dict[str, object] = json.loads(text[start : text.index("</script", start)])
+    return content

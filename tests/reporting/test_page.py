@@ -1,0 +1,207 @@
+"""The page of a small task as a file: what it holds, what happens to it when something is missing or changes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pandas as pd
+import pytest
+from page_tree import STEPS, Task, embedded_data, make_task
+
+from rgwot.cli import main
+from rgwot.errors import RgwotError
+from rgwot.reporting.names import result_id
+from rgwot.reporting.page.index import write_index
+from rgwot.reporting.page.render import write_page
+from rgwot.reporting.page.tree import Run
+
+FIRST = Run("rgwot", "graphcut", 0)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    return make_task(tmp_path_factory.mktemp("page"))
+
+
+@pytest.fixture(scope="module")
+def data(made: Task) -> dict[str, object]:
+    return embedded_data(made.page())
+
+
+class Outside(HTMLParser):
+    """Everything in a page that could make a browser load something."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            assert not name.startswith("on"), (tag, name)
+            assert name != "style", tag
+            if name in ("src", "href", "srcset", "action", "poster", "data"):
+                self.addresses.append(str(value))
+
+
+def test_one_file_without_anything_outside(made: Task) -> None:
+    text = made.page().read_text(encoding="utf-8")
+    outside = Outside(text)
+    assert all(address.startswith(("data:", "#")) for address in outside.addresses)
+    assert not {"iframe", "object", "embed", "base", "form"} & set(outside.tags)
+    head = text[: text.index("<style")]
+    assert head.index("Content-Security-Policy") < head.index("<title")
+    assert len(text) < 1_000_000
+    # The same results give the same bytes.
+    before = made.tree.page.read_bytes()
+    assert made.page().read_bytes() == before
+
+
+def test_everything_that_was_found_is_in_it(made: Task, data: dict[str, object]) -> None:
+    assert [run["id"] for run in data["runs"]] == list(map(str, made.runs))  # type: ignore[attr-defined]
+    assert [run["kind"] for run in data["runs"]] == ["trained"] * 2 + ["untrained"] * 2 + ["trivial"] * 2  # type: ignore[attr-defined]
+    assert [run["view"] for run in data["runs"]] == [True, False, True, False, False, False]  # type: ignore[attr-defined]
+    assert data["steps"] == {str(at): name for at, name in enumerate(STEPS, 1)}
+    for at, run in enumerate(made.runs):
+        body = embedded_data(made.tree.page, f"run-{at}")
+        segments, orders = made.segments(run), pd.read_csv(made.tree.keysteps(run) / "order.csv", dtype=str)
+        for place, video in enumerate(data["videos"]):  # type: ignore[arg-type,var-annotated]
+            own = segments[segments["video"] == video["id"]]
+            found = body["segments"][str(place)]  # type: ignore[index]
+            assert found["steps"] == own["key_step"].tolist()
+            assert found["ends"] == pytest.approx((own["end_s"] * 1000).tolist(), abs=0.5)
+            expected = orders.loc[orders["video"] == video["id"], "order"].item()
+            assert ">".join(map(str, body["orders"][str(place)])) == expected  # type: ignore[index]
+        procedures = pd.read_csv(made.tree.keysteps(run) / "procedures.csv", dtype={"order": str})
+        shown = [(">".join(map(str, one["order"])), one["n"]) for one in body["procedures"]]  # type: ignore[attr-defined]
+        assert shown == list(zip(procedures["order"], procedures["n_videos"], strict=True))
+    # Annotated orders are those of the annotation: 1 2 3 twice, 1 3 2 once.
+    assert data["true_procedures"] == [{"order": [1, 2, 3], "n": 2}, {"order": [1, 3, 2], "n": 1}]
+
+
+def test_scores_stand_side_by_side_under_every_protocol(made: Task, data: dict[str, object]) -> None:
+    scores = data["scores"]
+    assert scores["protocols"] == ["micro_video", "macro_video", "macro_task", "strict_task"]  # type: ignore[index]
+    rows = {(row["method"], row["decoder"]): row for row in scores["rows"]}  # type: ignore[index]
+    assert list(rows) == [("rgwot", "graphcut"), ("raw", "kmeans"), ("none", "one_label"), ("none", "random")]
+    for (method, decoder), row in rows.items():
+        runs = [run for run in made.runs if (run.method, run.decoder) == (method, decoder)]
+        assert row["n"] == len(runs) == len(row["seeds"])
+        table = pd.concat([pd.read_csv(made.tree.scores(run)) for run in runs])
+        own = table[table["metric"].isin(["f1", "iou", "precision", "recall", "order_tau"])]
+        for cell, values in own.groupby(["protocol", "background", "label_rule", "metric"])["value"]:
+            key = " ".join(cell)
+            if values.notna().all():
+                assert row["mean"][key] == pytest.approx(values.mean(), abs=1e-5)
+                if len(values) > 1:
+                    assert row["sd"][key] == pytest.approx(values.std(), abs=1e-5)
+
+
+def test_losses_are_thinned_and_drawn(made: Task, data: dict[str, object]) -> None:
+    assert [(curve["method"], curve["seed"]) for curve in data["curves"]] == [("rgwot", 0), ("rgwot", 1)]  # type: ignore[attr-defined]
+    history = pd.read_csv(made.tree.history(FIRST))
+    curve = data["curves"][0]  # type: ignore[index]
+    assert len(curve["loss"]) == 200
+    assert curve["loss"][0] == pytest.approx(history["loss"][:2].mean())
+    assert curve["step"][-1] == pytest.approx(399.5)
+    assert made.tree.page.read_text().count("data:image/svg+xml;base64,") == 2
+
+
+def test_links_lead_to_the_videos_from_where_the_page_lies(made: Task, tmp_path: Path) -> None:
+    for page in (made.tree.page, made.folder / "elsewhere" / "deep" / "page.html"):
+        write_page(made.tree, made.root, [FIRST], page)
+        for video in embedded_data(page)["videos"]:  # type: ignore[attr-defined]
+            assert (page.parent / unquote(video["file"])).resolve() == (made.root / video["path"]).resolve()
+
+
+def test_stored_frames_have_no_link(made: Task, tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    shutil.copytree(made.folder / "results", folder / "results")
+    task = Task(folder, made.task, made.runs)
+    text = task.tree.manifest.read_text().replace("first.mp4", "first.h5")
+    task.tree.manifest.write_text(text)
+    task.page()
+    assert embedded_data(task.tree.page)["videos"][0]["file"] is None  # type: ignore[index]
+
+
+def test_a_view_or_names_of_another_result_are_not_shown(made: Task, tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    shutil.copytree(made.folder / "results", folder / "results")
+    task = Task(folder, made.task, [FIRST])
+    names = tmp_path / "tea.yaml"
+    result = result_id(pd.read_csv(task.tree.keysteps(FIRST) / "segments.csv"))
+    names.write_text(f"{FIRST}: {{result: {result!r}, names: {{1: one, 3: '<b>three'}}}}")
+    facts = embedded_data(task.page(names))["runs"][0]  # type: ignore[index]
+    assert (facts["view"], facts["names"], facts["stale"]) == (True, {"1": "one", "3": "<b>three"}, [])
+    procedures = pd.read_csv(task.tree.page.with_suffix(".csv"))
+    assert list(procedures.columns) == ["method", "decoder", "seed", "rank", "order", "names", "n_videos", "share"]
+    called = {"1": "one", "3": "<b>three"}
+    for row in procedures.to_dict("records"):
+        assert row["names"] == " > ".join(called.get(step, step) for step in row["order"].split(">"))
+
+    segments = task.tree.keysteps(FIRST) / "segments.csv"
+    table = pd.read_csv(segments)
+    table["key_step"] = table["key_step"].map(lambda step: {1: 2, 2: 1}.get(step, step))
+    table.to_csv(segments, index=False)
+    facts = embedded_data(task.page(names))["runs"][0]  # type: ignore[index]
+    assert (facts["view"], facts["names"], facts["stale"]) == (False, {}, ["<b>three", "one"])
+    # What was typed is not lost: the page gives it back with the next download.
+    assert embedded_data(task.tree.page)["typed"] == {str(FIRST): {"result": result, "names": called}}
+
+
+def test_a_task_without_annotation_has_a_page_without_scores(tmp_path: Path) -> None:
+    task = make_task(tmp_path, ("one", "two"), annotated=False)
+    content = embedded_data(task.page())
+    assert content["scores"] is None
+    assert (content["steps"], content["true_procedures"]) == ({}, [])
+    assert content["truth"] == [[], []]
+    assert {video["status"] for video in content["videos"]} == {"unscored"}  # type: ignore[attr-defined]
+    assert all(run["match"] == {} for run in content["runs"])  # type: ignore[attr-defined]
+    assert json.loads(task.tree.view(FIRST).read_text())["typical"][0]["frames"][0]["picture"]
+
+
+def test_what_is_missing_is_told_in_one_line(made: Task, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["rgwot", "report", "--dataset=mine", "--task=tea", "--root=x", f"--results={made.folder / 'results'}"]
+    for run, words in (
+        ("rgwot/graphcut/seed7", ["seed7/segments.csv", "cannot be read"]),
+        ("rgwot/graphcut", ["METHOD/DECODER/seedN"]),
+    ):
+        sys.argv = [*command, f"--run={run}", str(tmp_path / "page.html")]
+        with pytest.raises(SystemExit):
+            main()
+        (line,) = capsys.readouterr().err.splitlines()
+        assert all(word in line for word in words)
+    assert not (tmp_path / "page.html").exists()
+    with pytest.raises(RgwotError, match="no run to show"):
+        write_page(made.tree, made.root, [], tmp_path / "page.html")
+
+
+def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    shutil.copytree(made.folder / "results", folder)
+    made.page()
+    shutil.copytree(made.tree.page.parent, folder / "report" / "mine", dirs_exist_ok=True)
+    shutil.copy(made.tree.page, folder / "report" / "mine" / "<b>other.html")
+    write_index(folder, folder / "report" / "index.html")
+    text = (folder / "report" / "index.html").read_text()
+    outside = Outside(text)
+    links = [unquote(address) for address in outside.addresses if not address.startswith("data:")]
+    assert links == ["mine/<b>other.html", "mine/tea.html"]
+    assert all((folder / "report" / link).exists() for link in links)
+    assert "b" not in outside.tags
+    runs = [run for run in made.runs if run.method == "rgwot"]
+    table = pd.concat([pd.read_csv(made.tree.scores(run)) for run in runs])
+    leading = table.query(
+        "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
+    )
+    assert re.search(rf"rgwot / graphcut</td><td>{100 * leading['value'].mean():.1f}</td>", text)
+    write_index(tmp_path / "nothing", tmp_path / "index.html")
+    assert "No task has a page yet" in (tmp_path / "index.html").read_text()

@@ -1,0 +1,459 @@
+"""The page in a headless Chromium: what a person sees, points at, types and plays.
+
+Every file, step and task has a name that would do harm if it were taken for markup. With RGWOT_PAGE in the environment
+the tests of looks and layout run on that page, too (`make test-page` gives them the page of the demo).
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import logging
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from chromium import WHERE, WITHOUT, Browser, Window, chromium
+from page_tree import SECONDS, Task, make_task
+from PIL import Image
+from videos import number
+
+from rgwot.reporting.names import read_names
+from rgwot.reporting.page.render import write_page
+from rgwot.reporting.page.tree import Run, Tree
+
+pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
+
+VIDEOS = (
+    '"><img src=x onerror=window.hacked=1>',
+    "<script>window.hacked=2<svg onload=window.hacked=3>",
+    "it's `${window.hacked=4}` %22 &lt; \u202emoc.😀 名前 <!--<script",
+)
+STEPS = (
+    "</script><script>window.hacked=5</script>",
+    "javascript:window.hacked=6",
+    "</style><img src=x onerror=window.hacked=7>",
+)
+TYPED = "\"><script>window.hacked=9</script> '# %@`: {x} – 搅拌 😀"
+TABS = ("videos", "steps", "order", "alignment", "embedding", "training", "scores")
+LOG = logging.getLogger(__name__)
+FIRST = Run("rgwot", "graphcut", 0)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    return make_task(tmp_path_factory.mktemp("page"), VIDEOS, steps=STEPS)
+
+
+@pytest.fixture(scope="module")
+def page(made: Task) -> Path:
+    return made.page()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def window(browser: Browser, page: Path) -> Window:
+    opened = browser.window()
+    opened.open(page)
+    return opened
+
+
+def page_and_tree(made: Task, page: Path) -> list[tuple[Path, Tree]]:
+    """The page of this test, and the one that the environment names."""
+    pages = [(page, made.tree)]
+    if named := os.environ.get("RGWOT_PAGE"):
+        path = Path(named).resolve()
+        pages.append((path, Tree(path.parents[2], path.parent.name, path.stem)))
+    return pages
+
+
+def tab(window: Window, name: str) -> None:
+    window.run(f"document.getElementById('tab-{name}').click()")
+    window.frames()
+
+
+def segment(video: int, index: int, run: int = 0) -> str:
+    return f'.card[data-video="{video}"] .bar[data-run="{run}"] .seg[data-index="{index}"]'
+
+
+def see(window: Window, video: int, run: int = 0) -> None:
+    """Scroll a card into the window and wait until it has its bars."""
+    window.run(f"document.querySelector('.card[data-video=\"{video}\"]').scrollIntoView()")
+    window.wait_for(f"document.querySelector('{segment(video, 0, run)}') !== null")
+    window.frames()
+
+
+def test_opens_from_a_file_without_a_request_or_an_error(made: Task, page: Path, browser: Browser) -> None:
+    for path, _ in page_and_tree(made, page):
+        window = browser.window()
+        window.open(path)
+        for run in range(int(window.get("DATA.runs.length"))):
+            window.run(f"byId('run').value = '{run}'; byId('run').dispatchEvent(new Event('change'))")
+            for name in TABS:
+                tab(window, name)
+        time.sleep(0.3)
+        assert window.errors == []
+        left = [url for url in window.requests if not url.startswith(("data:", "blob:"))]
+        assert left == [path.resolve().as_uri()]
+        assert path.stat().st_size < 20e6
+
+
+def test_the_policy_stops_what_the_page_does_not_bring(window: Window) -> None:
+    window.run(
+        "const e = document.createElement('script'); e.textContent = 'window.hacked = 1'; document.body.append(e);"
+    )
+    window.run("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=window.hacked=1>');")
+    assert window.get("fetch('https://example.org/').then(() => 'sent', () => 'stopped')") == "stopped"
+    time.sleep(0.2)
+    assert window.get("window.hacked") is None
+    assert len(window.errors) >= 3
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_bars_line_up_with_the_segments_within_a_pixel(made: Task, page: Path, browser: Browser, width: int) -> None:
+    for path, tree in page_and_tree(made, page):
+        window = browser.window(width)
+        window.open(path)
+        window.run("byId('bars').value = 'methods'; byId('bars').dispatchEvent(new Event('change'))")
+        truth = pd.read_csv(tree.annotations, dtype={"video": str}, keep_default_na=False)
+        manifest = pd.read_csv(tree.manifest, dtype={"video": str}, keep_default_na=False)
+        runs = [Run.parse(run["id"]) for run in window.get("DATA.runs")]
+        found = {
+            at: pd.read_csv(tree.keysteps(run) / "segments.csv", dtype={"video": str}).query("scope == 'task'")
+            for at, run in enumerate(runs)
+        }
+        worst, compared = 0.0, 0
+        for at, row in enumerate(manifest.itertuples()):
+            see(window, at)
+            boxes = window.run(
+                f"const card = document.querySelector('.card[data-video=\"{at}\"]');"
+                "const side = (e) => { const b = e.getBoundingClientRect(); return [b.left, b.right]; };"
+                "const part = (bar) => ({ run: Number(bar.dataset.run), bar: side(bar),"
+                "  all: [...bar.querySelectorAll('.seg')].map(side) });"
+                "return { axis: side(card.querySelector('.strip')),"
+                "  bars: [...card.querySelectorAll('.bar')].map(part) };"
+            )
+            left, right = boxes["axis"]
+            assert right - left > 0.85 * width
+            for bar in boxes["bars"]:
+                assert bar["bar"] == [left, right]
+                table = truth if bar["run"] < 0 else found[bar["run"]]
+                own = table[table["video"] == row.video]
+                if bar["all"] == [] and len(own) > 400:
+                    continue
+                expected = left + own[["start_s", "end_s"]].to_numpy() / row.duration_s * (right - left)
+                assert np.shape(bar["all"]) == expected.shape
+                worst = max(worst, float(np.abs(np.array(bar["all"]) - expected).max()))
+                compared += len(expected)
+        assert compared > 30
+        assert worst < 1, (path, worst)
+        LOG.info("%s, %d px wide: %d segments, %.3f px off at most", path.name, width, compared, worst)
+
+
+def test_the_strip_shows_the_frames_of_its_times(window: Window) -> None:
+    see(window, 0)
+    sizes = window.run(
+        "const image = await stripOf(0); const c = document.createElement('canvas'); c.width = image.naturalWidth;"
+        "c.height = image.naturalHeight; c.getContext('2d').drawImage(image, 0, 0);"
+        "return [c.toDataURL('image/png').split(',')[1], DATA.frames];"
+    )
+    strip = np.asarray(Image.open(io.BytesIO(base64.b64decode(sizes[0]))).convert("RGB"))
+    shown = [number(part) for part in np.split(strip, sizes[1], axis=1)]
+    # Frame i / 32 of 180 is on the screen in the middle of the i-th of 32 equal parts.
+    assert shown == [int((i + 0.5) / 32 * SECONDS * 30) for i in range(32)]
+
+
+def test_pointing_at_a_segment_tells_it_its_time_and_its_frame(made: Task, window: Window) -> None:
+    see(window, 1)
+    own = made.segments(FIRST)
+    manifest = pd.read_csv(made.tree.manifest, dtype=str)
+    video = own[own["video"] == manifest["video"][1]].reset_index(drop=True)
+    for index, row in video.iterrows():
+        box = window.box(segment(1, int(str(index))))
+        x = box["x"] + box["width"] * 0.6
+        window.point(x, box["y"] + 8)
+        window.frames()
+        text = window.get("byId('popup').hidden ? '' : byId('popup').innerText")
+        seconds = row["start_s"] + 0.6 * (row["end_s"] - row["start_s"])
+        assert f"key step {row['key_step']}" in text
+        assert f"0:{row['start_s']:04.1f} to 0:{row['end_s']:04.1f}" in text
+        frame = int(text.split("frame ")[1])
+        assert abs(frame - seconds * 30) <= 2
+        # The picture in the window is the one of the strip nearest to that time.
+        window.wait_for("!popup.querySelector('canvas').hidden")
+        picture = window.get("popup.querySelector('canvas').toDataURL('image/png').split(',')[1]")
+        pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB"))
+        assert abs(number(pixels) - seconds * 30) <= SECONDS * 30 / 64 + 2
+    window.point(5, 5)
+    window.frames()
+    assert window.get("byId('popup').hidden")
+
+
+def test_a_click_plays_from_the_segment_and_escape_stops(made: Task, window: Window) -> None:
+    see(window, 2)
+    start = window.get("segmentsOf(2, 0)[1][0]")
+    window.click_on(segment(2, 1))
+    window.wait_for(f"document.querySelector('#player video')?.currentTime > {start} + 0.15")
+    assert window.get("document.querySelector('#player video').currentTime") < start + 4
+    assert window.get("document.querySelector('#player video').paused") is False
+    assert window.get("byId('player-title').textContent").startswith(VIDEOS[2])
+    line = window.wait_for("document.querySelector('.card[data-video=\"2\"] .playhead')?.getBoundingClientRect().left")
+    axis = window.get("document.querySelector('.card[data-video=\"2\"] .axis').getBoundingClientRect().toJSON()")
+    assert axis["left"] + start / SECONDS * axis["width"] - 1 <= line <= axis["right"]
+    window.press("Escape")
+    window.press("Escape")
+    assert window.get("byId('player').hidden")
+    assert window.get("document.querySelector('.playhead')") is None
+    # The strip plays from where it was clicked.
+    box = window.box('.card[data-video="2"] .strip')
+    window.click(box["x"] + box["width"] * 0.25, box["y"] + 20)
+    window.wait_for(f"document.querySelector('#player video')?.currentTime >= {SECONDS * 0.25 - 0.1}")
+    assert window.errors == []
+
+
+def test_a_video_that_is_not_at_hand_is_told(tmp_path: Path, page: Path, browser: Browser) -> None:
+    alone = tmp_path / "elsewhere" / "page.html"
+    alone.parent.mkdir()
+    shutil.copy(page, alone)
+    window = browser.window()
+    window.open(alone)
+    see(window, 0)
+    window.click_on(segment(0, 0))
+    said = window.wait_for("document.querySelector('#player .notice')?.textContent")
+    assert "not at hand" in said
+    assert VIDEOS[0] in said
+    assert window.get("window.hacked") is None
+
+
+def test_everything_works_from_the_keyboard(window: Window) -> None:
+    def focused() -> dict[str, str]:
+        return window.run(
+            "const e = document.activeElement; const s = getComputedStyle(e);"
+            "return { tag: e.tagName, id: e.id, role: e.getAttribute('role'), run: e.closest('.bar')?.dataset.run,"
+            " index: e.dataset.index, outline: s.outlineStyle === 'none' ? 0 : parseFloat(s.outlineWidth) };"
+        )
+
+    passed = []
+    for _ in range(12):
+        window.press("Tab")
+        passed.append(focused())
+        if "index" in passed[-1]:
+            break
+    assert [one["id"] for one in passed if one["id"]] == ["run", "bars", "tab-videos"]
+    assert all(float(one["outline"]) >= 2 for one in passed), passed
+    assert (passed[-1]["run"], passed[-1]["index"]) == ("-1", "0")
+    assert "annotated step" in window.get("byId('popup').innerText")
+    window.press("ArrowDown")
+    down = focused()
+    assert down["run"] == "0"
+    window.press("End")
+    last = focused()
+    assert last["index"] == str(window.get("segmentsOf(0, 0).length - 1"))
+    window.press("ArrowLeft")
+    window.press("Home")
+    assert (focused()["run"], focused()["index"]) == ("0", "0")
+    window.press("ArrowRight")
+    assert focused()["index"] == "1"
+    assert "key step" in window.get("byId('popup').innerText")
+    window.press("Enter")
+    window.wait_for("document.querySelector('#player video')?.currentTime > 0")
+    window.press("Escape")
+    window.press("Escape")
+    assert window.get("byId('player').hidden")
+    assert (focused()["run"], focused()["index"]) == ("0", "1")
+    # Views are tabs: arrow keys go round.
+    window.run("document.getElementById('tab-videos').focus()")
+    for name in (*TABS[1:], TABS[0]):
+        window.press("ArrowRight")
+        assert focused()["id"] == f"tab-{name}"
+        assert window.get(f"byId('{name}').hidden") is False
+    tab(window, "alignment")
+    window.run("document.querySelector('#plan canvas').focus()")
+    window.press("ArrowDown")
+    window.press("ArrowRight")
+    assert window.get("plan.cell") == [1, 1]
+    assert "matching probability" in window.get("byId('plan-status').textContent")
+    tab(window, "embedding")
+    window.run("document.querySelector('#clouds canvas').focus()")
+    window.press("ArrowRight")
+    window.press("ArrowRight")
+    assert window.get("clouds.here") == 1
+    assert window.errors == []
+
+
+CONTRAST = """
+  const parse = (text) => { const v = text.match(/[\\d.]+/g).map(Number); return v.length < 4 ? [...v, 1] : v; };
+  const light = (c) => { const f = (x) => { x /= 255; return x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; };
+    return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]); };
+  const low = []; let seen = 0, smallest = 99;
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const e = walk.currentNode.parentElement;
+    if (!walk.currentNode.textContent.trim() || e.closest('script, style, noscript, .skip')) continue;
+    if (!e.checkVisibility() || !e.getClientRects().length) continue;
+    let under = e; let ground = [255, 255, 255, 1];
+    for (; under; under = under.parentElement) {
+      const c = parse(getComputedStyle(under).backgroundColor);
+      if (c[3] === 1) { ground = c; break; }
+      if (c[3] > 0) low.push(['half transparent', e.className]);
+    }
+    const s = getComputedStyle(e);
+    const [a, b] = [light(parse(s.color)), light(ground)].sort((x, y) => y - x);
+    const size = parseFloat(s.fontSize);
+    const large = size >= 24 || (size >= 18.66 && Number(s.fontWeight) >= 700);
+    const ratio = (a + 0.05) / (b + 0.05);
+    seen += 1; smallest = Math.min(smallest, size);
+    const what = [ratio.toFixed(2), s.color, ground.join(), e.className, e.textContent.slice(0, 30)];
+    if (ratio < (large ? 3 : 4.5)) low.push(what);
+  }
+  return { low: low.slice(0, 5), seen, smallest };
+"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_readable_and_in_contrast_at_any_width(made: Task, page: Path, browser: Browser, width: int) -> None:
+    for path, _ in page_and_tree(made, page):
+        window = browser.window(width, 844 if width < 600 else 900)
+        if width < 600:
+            window.resize(width, 844, mobile=True)
+        window.open(path)
+        for name in TABS:
+            tab(window, name)
+            time.sleep(0.1)
+            # Nothing makes the page itself scroll sideways.
+            wide = window.get("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+            assert wide[0] <= wide[1] <= width, (path, name)
+            found = window.run(CONTRAST)
+            assert found["low"] == [], (path, name, found["low"])
+            assert found["seen"] > 10
+            assert found["smallest"] >= 11
+            small = window.run(
+                "return [...document.querySelectorAll('button, select, input')]"
+                ".filter((e) => e.checkVisibility() && !e.matches('.seg, [type=checkbox]'))"
+                ".filter((e) => e.getBoundingClientRect().height < 24).map((e) => e.outerHTML.slice(0, 80))"
+            )
+            assert small == []
+        assert window.errors == []
+
+
+def test_names_go_round_from_the_page_to_a_file_and_back(
+    made: Task, page: Path, browser: Browser, tmp_path: Path
+) -> None:
+    window = browser.window()
+    window.downloads(tmp_path)
+    window.open(page)
+    tab(window, "steps")
+    step = int(window.get("DATA.runs[0].steps[0]"))
+    window.run(f"document.querySelector('.keystep input[data-step=\"{step}\"]').focus()")
+    window.write(TYPED)
+    window.press("Tab")
+    # Used at once, and still there when the page is opened again.
+    for _ in range(2):
+        tab(window, "videos")
+        see(window, 0)
+        own = f'.card .bar[data-run="0"] .seg[data-step="{step}"]'
+        labels = window.get(f"[...document.querySelectorAll('{own}')].map((e) => e.textContent)")
+        assert labels
+        assert set(labels) == {TYPED}
+        window.open(page)
+    tab(window, "steps")
+    window.click_on("#download")
+    window._browser.until(lambda: any(path.suffix == ".yaml" for path in tmp_path.iterdir()))
+    (downloaded,) = tmp_path.glob("*.yaml")
+    names = read_names(downloaded)
+    assert {run: dict(entry.names) for run, entry in names.items()} == {str(FIRST): {step: TYPED}}
+    again = made.folder / "again" / "results" / "report" / "mine" / "page.html"
+    # Made anew with the file, a browser that never saw the name shows it, and so does the table.
+    write_page(made.tree, made.root, made.runs, again, downloaded)
+    table = pd.read_csv(again.with_suffix(".csv"))
+    first = table[(table["method"] == "rgwot") & (table["seed"] == 0)]
+    assert all(
+        (TYPED in row.names_) == (str(step) in row.order.split(">"))
+        for row in first.rename(columns={"names": "names_"}).itertuples()
+    )
+    window.run("localStorage.clear()")
+    fresh = browser.window()
+    fresh.open(again)
+    tab(fresh, "steps")
+    assert fresh.get(f"document.querySelector('.keystep input[data-step=\"{step}\"]').value") == TYPED
+    assert fresh.get("window.hacked") is None
+    # A change in the browser counts over the file, until the file changes.
+    fresh.run(f"rename(0, {step}, 'other')")
+    assert fresh.get(f"nameOf(0, {step})") == "other"
+    fresh.click_on("#forget")
+    assert fresh.get(f"nameOf(0, {step})") == TYPED
+    assert fresh.errors == []
+    fresh.run("localStorage.clear()")
+
+
+def test_hostile_names_are_shown_and_never_executed(window: Window) -> None:
+    for name in TABS:
+        tab(window, name)
+    tab(window, "videos")
+    for at, name in enumerate(VIDEOS):
+        see(window, at)
+        assert window.get(f"document.querySelector('.card[data-video=\"{at}\"] h3').textContent") == name
+    legend = window.get("byId('legend').textContent")
+    for step in STEPS:
+        assert step in legend
+    tab(window, "order")
+    assert all(step in window.get("byId('procedures').textContent") for step in STEPS)
+    assert window.get("[...byId('orders').querySelectorAll('td:first-child')].map((e) => e.textContent)") == list(
+        VIDEOS
+    )
+    tab(window, "alignment")
+    assert window.get("[...byId('first').options].map((e) => e.textContent)") == list(VIDEOS)
+    assert window.get("window.hacked") is None
+    assert (
+        window.get(
+            "document.querySelectorAll('img[src=\"x\"], body svg, b, [onerror], [onload], [onmouseover]').length"
+        )
+        == 0
+    )
+    assert window.get("document.scripts.length") == window.get(
+        "1 + 1 + DATA.runs.length + DATA.runs.filter((r) => r.view).length + DATA.videos.length"
+    )
+    assert not [event for event in window.said if event["method"] == "Page.javascriptDialogOpening"]
+    assert window.errors == []
+
+
+def test_the_heat_map_shows_the_plan_of_the_chosen_pair(made: Task, window: Window) -> None:
+    tab(window, "alignment")
+    view = json.loads(made.tree.view(FIRST).read_text())
+    pair = next(pair for pair in view["alignments"]["pairs"] if (pair["x"], pair["y"]) == (0, 2))
+    window.run(
+        "byId('first').value = '2'; byId('second').value = '0'; byId('second').dispatchEvent(new Event('change'))"
+    )
+    window.frames(4)
+    plan = np.frombuffer(base64.b64decode(pair["plan"]), np.uint8).reshape(32, 32) * pair["unit"]
+    # The other way round is the transpose.
+    drawn = np.array(
+        window.get("[...Array(32).keys()].map((i) => [...Array(32).keys()].map((j) => plan.shown.at(i, j)))")
+    )
+    np.testing.assert_allclose(drawn, plan.T, atol=1e-9)
+    assert window.get("plan.shown.virtual") == [pair["y_virtual"], pair["x_virtual"]]
+    i, j = np.unravel_index(plan.T.argmax(), plan.shape)
+    box = window.box("#plan canvas")
+    layout = window.get("plan.layout")
+    x, y = (
+        box[side] + layout[edge] + (at + 0.5) * layout["cell"] for side, edge, at in (("x", "left", j), ("y", "top", i))
+    )
+    window.point(x, y)
+    window.frames()
+    assert f"matching probability {plan.max():.3f}" in window.get("byId('popup').innerText")
+    colour = window.get(f"[...plan.canvas.getContext('2d').getImageData({x - box['x']}, {y - box['y']}, 1, 1).data]")
+    assert colour[:3] == [0, 40, 104]
+    assert f"{100 * pair['virtual_mass']:.0f} %" in window.get("byId('plan-words').textContent")
+    window.run("byId('first').value = '0'; byId('first').dispatchEvent(new Event('change'))")
+    assert window.get("byId('plan-words').textContent") == "Choose two different videos."

@@ -1,0 +1,346 @@
+"""What a page is made of, each part by itself: typical frames, plane, plans, names, words, pictures, the JSON."""
+
+from __future__ import annotations
+
+import base64
+import io
+import itertools
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from videos import number, write_video
+
+from rgwot.errors import RgwotError
+from rgwot.reporting.matching import match_to_steps
+from rgwot.reporting.names import named_order, names_in, names_of, read_names, result_id
+from rgwot.reporting.page.pairs import MAX_VIDEOS, align_pairs, nearest_samples
+from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, shown_aspect, strip_times, write_strips
+from rgwot.reporting.page.projection import spread, tsne
+from rgwot.reporting.page.render import embedded, policy, style_sheet
+from rgwot.reporting.page.tree import Run, Tree
+from rgwot.reporting.page.typical import APART_S, Samples, typical_frames
+from rgwot.reporting.page.words import soundness
+from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, contrast, ink_on
+from rgwot.settings import TransportSettings
+
+
+def samples(seed: int, length: int = 40, steps: int = 3) -> Samples:
+    rng = np.random.default_rng(seed)
+    return Samples(rng.normal(size=(length, 5)), np.arange(length) * 0.5, rng.integers(1, steps + 1, length))
+
+
+def test_typical_frames_are_the_nearest_to_the_mean_of_different_videos_first() -> None:
+    videos = {f"v{seed}": samples(seed) for seed in range(4)}
+    found = typical_frames(videos, n=6)
+    assert sorted(found) == [1, 2, 3]
+    for step, frames in found.items():
+        every = [(name, t, x) for name, v in videos.items() for x, t, k in zip(*v, strict=True) if k == step]
+        mean = np.mean([x for _, _, x in every], axis=0)
+        distances = {(name, t): float(np.linalg.norm(x - mean)) for name, t, x in every}
+        # First of each video its nearest, by distance; then the next that is far enough away.
+        nearest = {name: min((d, t) for (other, t), d in distances.items() if other == name) for name in videos}
+        first = sorted(nearest, key=lambda name: nearest[name])
+        assert [frame.video for frame in frames[:4]] == first
+        assert [frame.time_s for frame in frames[:4]] == [nearest[name][1] for name in first]
+        assert len({frame.video for frame in frames[4:]}) == 2
+        for frame in frames[4:]:
+            away = {
+                t: d
+                for (name, t), d in distances.items()
+                if name == frame.video and abs(t - nearest[name][1]) >= APART_S
+            }
+            assert frame.distance == pytest.approx(min(away.values()))
+        for frame in frames:
+            assert frame.distance == pytest.approx(distances[frame.video, frame.time_s])
+
+
+def test_typical_frames_of_a_rare_key_step() -> None:
+    one = Samples(np.eye(3), np.array([0.0, 0.5, 1.0]), np.array([1, 1, 2]))
+    found = typical_frames({"a": one})
+    # The two of key step 1 are nearer in time than what looks different.
+    assert [frame.time_s for frame in found[1]] == [0.0]
+    assert [(frame.time_s, frame.distance) for frame in found[2]] == [(1.0, 0.0)]
+
+
+@given(st.lists(st.integers(0, 500), min_size=1, max_size=30), st.integers(1, 200))
+@settings(max_examples=50, deadline=None)
+def test_points_are_spread_evenly_over_every_video(lengths: list[int], most: int) -> None:
+    chosen = spread(lengths, most)
+    assert sum(map(len, chosen)) <= max(most, 0) + len(lengths)
+    for length, places in zip(lengths, chosen, strict=True):
+        assert bool(len(places)) == bool(length)
+        if length:
+            assert 0 <= places.min() <= places.max() < length
+            assert np.unique(np.diff(places)).size <= 2
+            assert (np.diff(places) >= 1).all()
+
+
+def test_plane_keeps_clusters_and_says_why_there_is_none() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], 30)
+    points = tsne(np.eye(3)[labels] * 5 + 0.1 * rng.normal(size=(90, 3)), seed=0)
+    assert not isinstance(points, str)
+    assert points.min() == 0
+    assert points.max() == 1
+    centres = np.stack([points[labels == k].mean(0) for k in range(3)])
+    assert (np.linalg.norm(points[:, None] - centres, axis=2).argmin(1) == labels).all()
+    assert "only 3 frames" in tsne(np.eye(3), 0)
+    assert "the same" in tsne(np.full((40, 8), 0.3), 0)
+    assert "the same" in tsne(np.zeros((40, 8)), 0)
+
+
+def embedded_video(length: int, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
+    x = np.random.default_rng(seed).normal(size=(length, 6))
+    return x / np.linalg.norm(x, axis=1, keepdims=True), np.arange(length) * 0.5, length * 0.5
+
+
+@pytest.mark.parametrize("virtual", ["cost", "threshold", "none"])
+def test_plans_are_those_of_the_loss_to_a_255th(virtual: str) -> None:
+    import torch
+
+    from rgwot.transport import align_frames
+
+    videos = {f"v{n}": embedded_video(20 + 9 * n, n) for n in range(3)}
+    ot = TransportSettings(virtual=virtual, r=0.1)
+    found = align_pairs(videos, ot)
+    assert found["videos"] == ["v0", "v1", "v2"]
+    assert [(pair["x"], pair["y"]) for pair in found["pairs"]] == [(0, 1), (0, 2), (1, 2)]
+    for pair in found["pairs"]:
+        sides = []
+        for at in (pair["x"], pair["y"]):
+            x, times, duration = videos[f"v{at}"]
+            sides.append(torch.from_numpy(x[[np.abs(times - t).argmin() for t in strip_times(duration)]])[None])
+        exact = align_frames(*sides, r=0.1, virtual=virtual)
+        plan = np.frombuffer(base64.b64decode(pair["plan"]), np.uint8).reshape(FRAMES, FRAMES) * pair["unit"]
+        weights = exact.weights[0].numpy()
+        np.testing.assert_allclose(plan, weights, atol=weights.max() / 255)
+        if virtual == "cost":
+            mass = exact.transport.plan[0].numpy()
+            # Every real row holds 1/33 of the mass: what is missing from the plan went to the virtual frame.
+            np.testing.assert_allclose(pair["x_virtual"], 1 - weights.sum(1), atol=2e-3)
+            np.testing.assert_allclose(pair["x_virtual"], mass[1:, 0] * 33, atol=2e-3)
+            np.testing.assert_allclose(pair["y_virtual"], mass[0, 1:] * 33, atol=2e-3)
+            assert 0.001 < pair["virtual_mass"] < 0.9
+        elif virtual == "threshold":
+            assert set(pair["x_virtual"]) <= {0.0, 1.0}
+            assert ((weights.sum(1) == 0) == np.array(pair["x_virtual"], bool)).all()
+        else:
+            assert pair["virtual_mass"] == 0
+
+
+def test_alignments_are_bounded_and_show_the_frames_of_the_strip() -> None:
+    many = {f"v{n:02d}": embedded_video(8, n) for n in range(MAX_VIDEOS + 3)}
+    found = align_pairs(many, TransportSettings())
+    assert found["videos"] == list(many)[:MAX_VIDEOS]
+    assert len(found["pairs"]) == MAX_VIDEOS * (MAX_VIDEOS - 1) // 2
+    assert len(json.dumps(found)) < 900_000
+    times = np.arange(64) * 0.25
+    assert times[nearest_samples(times, 16.0)].tolist() == pytest.approx(strip_times(16.0).tolist(), abs=0.125)
+
+
+def test_colours_of_steps_are_read_with_their_ink() -> None:
+    for colour in (*STEP_COLOURS, BACKGROUND, UNMATCHED):
+        assert contrast(colour, ink_on(colour)) >= 4.5
+    assert all(f"background-color:{colour}" in style_sheet() for colour in STEP_COLOURS)
+
+
+def test_a_key_step_goes_to_the_annotated_step_it_shares_most_frames_with() -> None:
+    videos = pd.DataFrame({"video": ["a"], "duration_s": [10.0], "fps": ["30"]})
+    truth = pd.DataFrame({"video": "a", "start_s": [0.0, 4.0], "end_s": [4.0, 8.0], "key_step": [1, 2]})
+    found = pd.DataFrame(
+        {"video": "a", "start_s": [0, 5.0, 8.0, 9.0], "end_s": [5.0, 8.0, 9.0, 10.0], "key_step": [7, 3, 5, 3]}
+    )
+    # 7 covers all of step 1, 3 three quarters of step 2, 5 is on background; no pair without a common frame.
+    assert match_to_steps(videos, truth, found) == {7: 1, 3: 2, 5: 0}
+    assert match_to_steps(videos, truth, found.assign(key_step=7)) == {7: 1}
+    assert match_to_steps(videos, truth, found[found["video"] == "b"]) == {}
+
+
+NAMES = (
+    st.text(min_size=1, max_size=80)
+    .map(str.strip)
+    .filter(lambda text: text and not re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", text))
+)
+
+
+@given(st.dictionaries(st.integers(1, 40), NAMES, min_size=1))
+@settings(max_examples=100, deadline=None)
+def test_any_name_comes_back_from_its_file(tmp_path_factory: pytest.TempPathFactory, names: dict[int, str]) -> None:
+    path = tmp_path_factory.mktemp("names") / "tea.yaml"
+    content = {"rgwot/graphcut@K=9/seed0": {"result": "0123456789ab", "names": names}}
+    path.write_text(yaml.safe_dump(content, allow_unicode=True), encoding="utf-8")
+    (entry,) = read_names(path).values()
+    assert (entry.result, entry.names) == ("0123456789ab", names)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[1, 2]", ["list", "rgwot/graphcut/seed0"]),
+        ("a: {names: {}", ["cannot be read as YAML"]),
+        ("seed0: {result: x, names: {}}", ["'seed0'", "such as rgwot/graphcut/seed0"]),
+        ("rgwot/graphcut/seed0: {names: {1: a}}", ["['names']", "result and names"]),
+        ("rgwot/graphcut/seed0: {result: x, names: {0: a}}", ["key step 0", "from 1"]),
+        ("rgwot/graphcut/seed0: {result: x, names: {one: a}}", ["'one'", "whole number"]),
+        ("rgwot/graphcut/seed0: {result: x, names: {1: true}}", ["True", "put it in quotes"]),
+        ("rgwot/graphcut/seed0: {result: x, names: {1: 2024-01-01}}", ["put it in quotes"]),
+        ('rgwot/graphcut/seed0: {result: x, names: {1: "a\\nb"}}', ["in one line"]),
+        (f"rgwot/graphcut/seed0: {{result: x, names: {{1: {'a' * 81}}}}}", ["1 to 80"]),
+        ("rgwot/graphcut/seed0: !!python/object/apply:os.getcwd []", ["cannot be read as YAML"]),
+    ],
+)
+def test_a_mistake_in_the_file_of_names_is_told_in_one_line(tmp_path: Path, text: str, words: list[str]) -> None:
+    path = tmp_path / "names.yaml"
+    path.write_text(text)
+    with pytest.raises(RgwotError) as told:
+        read_names(path)
+    assert str(told.value).startswith(str(path))
+    assert "\n" not in str(told.value)
+    assert all(word in str(told.value) for word in words)
+
+
+def test_names_hold_for_one_result(tmp_path: Path) -> None:
+    folder = tmp_path / "keysteps/rgwot/graphcut/mine/tea/seed0"
+    folder.mkdir(parents=True)
+    table = pd.DataFrame({"video": "0003", "scope": "task", "start_s": [0, 1.5], "end_s": [1.5, 3], "key_step": [2, 1]})
+    table.to_csv(folder / "segments.csv", index=False)
+    path = tmp_path / "names.yaml"
+    path.write_text(f"rgwot/graphcut/seed0: {{result: {result_id(table)!r}, names: {{2: pour}}}}")
+    names = read_names(path)
+    assert names_in(folder, names) == {2: "pour"}
+    assert named_order("2>1", names_in(folder, names)) == "pour > 1"
+    assert names_in(tmp_path, names) == {}
+    # Another scope, or less than half a millisecond, is the same result; another border is another one.
+    other = pd.concat([table, table.assign(scope="video", end_s=9)])
+    assert names_of(names, "rgwot/graphcut/seed0", other.assign(end_s=other["end_s"] + 1e-5)) == {2: "pour"}
+    assert names_of(names, "rgwot/graphcut/seed0", table.assign(end_s=[1.6, 3])) == {}
+    assert names_of(names, "rgwot/graphcut/seed1", table) == {}
+    assert read_names(tmp_path / "nowhere.yaml") == read_names(None) == {}
+
+
+class Scripts(HTMLParser):
+    """The contents of script elements, found as a browser finds them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.elements: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.elements.append(tag)
+        if tag == "script":
+            self.found.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.found:
+            self.found[-1] += data
+
+
+@given(st.recursive(st.text() | st.floats(allow_nan=False, allow_infinity=False), st.lists, max_leaves=6))
+@settings(max_examples=150, deadline=None)
+def test_json_inside_a_page_is_read_back_and_never_markup(content: object) -> None:
+    dangerous = [content, "</script><!--<script>]]>&lt;\u2028\u2029"]
+    text = embedded(dangerous)
+    assert not set(text) & set("<>&\u2028\u2029")
+    read = Scripts(f'<script type="application/json">{text}</script>')
+    assert read.elements == ["script"]
+    assert json.loads(read.found[0]) == dangerous
+
+
+def test_the_policy_names_style_and_script_and_nothing_else() -> None:
+    rules = dict(rule.split(" ", 1) for rule in policy("a", "b").split("; "))
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+    assert rules["script-src"] == "'sha256-PiPoFgA5WUoziU9lZOGxNIu9egCI1CxKy3PurtWcAJ0='"
+    assert "unsafe" not in policy("a", "b")
+    assert "http" not in policy("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("diagnostics", "words", "others"),
+    [
+        ({"degenerate": True, "degenerate_cause": "embedding", "K": 7}, ["Collapsed: the embedding"], ["No collapse"]),
+        ({"degenerate": True, "degenerate_cause": "decoder", "K": 7}, ["Collapsed: the decoder"], ["the embedding."]),
+        (
+            {
+                "degenerate": False, "K": 7, "n_videos": 9, "videos_without_frames": ["a"],
+                "task": {
+                    "distinct_labels": 6, "dominant_label_share": 0.314, "relative_variance": 0.04,
+                    "membership_entropy": 0.9,
+                },
+                "video": {"degenerate_videos": ["b", "c"]},
+                "split": {"train": ["a", "b"], "test": ["c"]},
+            },
+            ["No collapse", "6 of 7", "31%", "little", "undecided", "2 of 9", "1 videos have no", "1 were held out"],
+            ["Collapsed"],
+        ),
+        ({}, ["No collapse"], ["None"]),
+    ],
+)  # fmt: skip
+def test_diagnostics_in_words(diagnostics: dict[str, object], words: list[str], others: list[str]) -> None:
+    said = " ".join(soundness(diagnostics))
+    assert all(word in said for word in words), said
+    assert not any(word in said for word in others), said
+    assert "trivial" in soundness(diagnostics, trivial=True)[0]
+
+
+def test_strips_show_the_frames_of_their_times_and_bad_videos_none(tmp_path: Path) -> None:
+    write_video(tmp_path / "wide.mp4", 120, size=(192, 96))
+    (tmp_path / "broken.mp4").write_bytes(b"no video" * 100)
+    rows = [
+        "wide,wide,wide.mp4,,4.0,30,192,96,ok,",
+        "broken,broken,broken.mp4,,4.0,30,192,96,ok,",
+        "left,left,left.mp4,,,,,,skipped,broken",
+    ]
+    header = "video,name,path,annotation,duration_s,fps,width,height,status,reason"
+    (tmp_path / "manifest.csv").write_text("\n".join([header, *rows]) + "\n")
+    write_strips(tmp_path / "manifest.csv", tmp_path, tmp_path / "strips", jobs=2)
+    assert [path.name for path in (tmp_path / "strips").iterdir()] == ["wide.jpg"]
+    content = (tmp_path / "strips/wide.jpg").read_bytes()
+    strip = np.asarray(Image.open(io.BytesIO(content)))
+    assert strip.shape == (STRIP_HEIGHT, FRAMES * 2 * STRIP_HEIGHT, 3)
+    # At 20 videos and this size, strips take a small part of 20 MB.
+    assert len(content) < 300_000
+    shown = [number(part) for part in np.split(strip, FRAMES, axis=1)]
+    assert shown == [int(time * 30) for time in strip_times(4.0)]
+
+
+def test_aspects_are_bounded() -> None:
+    assert shown_aspect(1920, 1080) == pytest.approx(16 / 9)
+    assert (shown_aspect(100, 1000), shown_aspect(5000, 100)) == (0.5, 2.4)
+    assert shown_aspect(float("nan"), 3) == pytest.approx(4 / 3)
+
+
+def test_runs_are_read_and_found(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, "mine", "te[a]")
+    ids = ["rgwot@alpha=0.5/graphcut@K=9/seed10", "rgwot/kmeans/seed2", "raw/kmeans/seed0"]
+    for text in ids:
+        run = Run.parse(text)
+        assert str(run) == text
+        tree.keysteps(run).mkdir(parents=True)
+        (tree.keysteps(run) / "segments.csv").touch()
+        assert Run.of_folder(tree.keysteps(run)) == run
+    Tree(tmp_path, "mine", "a").keysteps(Run("x", "y", 0)).mkdir(parents=True)
+    assert [str(run) for run in tree.runs()] == ["raw/kmeans/seed0", "rgwot/kmeans/seed2", ids[0]]
+    for text in ("rgwot/graphcut", "rgwot/graphcut/seed", "rgwot/graphcut/seed01", "a/b/c/seed0"):
+        with pytest.raises(RgwotError, match="METHOD/DECODER/seedN"):
+            Run.parse(text)
+
+
+def test_the_scripts_of_a_page_use_no_way_from_text_to_markup_or_code() -> None:
+    from rgwot.reporting.page.render import SCRIPTS, part
+
+    forbidden = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "fetch(")
+    for name, word in itertools.product(
+        SCRIPTS, (*forbidden, "XMLHttpRequest", "http:", "https:", 'setAttribute("style')
+    ):
+        assert word not in part(name), name

@@ -1,0 +1,230 @@
+"""Every number of a table of the paper stands in the cell it belongs to, and in no other; walked both ways.
+
+The cell of a number is worked out here from the words of its line, not by what makes the tables.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from table_helpers import REPOSITORY
+
+from rgwot.evaluation.evaluate import COLUMNS
+from rgwot.reporting.gains import average_gain
+from rgwot.reporting.kinds import kind_of
+from rgwot.reporting.models import SettingsTable, Table
+from rgwot.reporting.spec import load_tables
+from rgwot.reporting.tables import make_row
+
+REPORTED = REPOSITORY / "workflow/reported"
+TABLES = load_tables(REPOSITORY / "workflow/tables.yaml")
+DATASETS = {
+    "CMU-MMAC": "cmu_mmac", "EGTEA-GAZE+": "egtea_gaze", "MECCANO": "meccano", "EPIC-Tents": "epic_tents",
+    "PC Assembly": "pc_assembly", "PC Disassembly": "pc_disassembly", "ProceL": "procel", "CrossTask": "crosstask",
+}  # fmt: skip
+METRICS = {"Precision": "precision", "Recall": "recall", "F1": "f1", "IoU": "iou"}
+TASKS = {
+    "Bacon Eggs": "BaconAndEggs", "Breakfast": "ContinentalBreakfast", "Greek Salad": "GreekSalad",
+    "Pasta Salad": "PastaSalad", "Turkey": "TurkeySandwich", "Assemble Clarinet": "assemble_clarinet",
+    "Change iPhone Battery": "change_iphone_battery", "Change Tire": "change_tire",
+    "Change Toilet Seat": "change_toilet_seat", "Jump Car": "jump_car", "Coffee": "make_coffee",
+    "Make PBJ Sandwich": "make_pbj_sandwich", "Make Salmon Sandwich": "make_smoke_salmon_sandwich",
+    "Perform CPR": "perform_cpr", "Repot Plant": "repot_plant", "Setup Chromecast": "setup_chromecast",
+    "Tie Tie": "tie_tie",
+}  # fmt: skip
+PARTS = {
+    "contrastive_regularization": "no_contrastive", "temporal_prior": "no_temporal_prior",
+    "structural_prior": "no_structural_prior", "virtual_frame": "no_virtual_frame",
+}  # fmt: skip
+SCORE_FILES = [
+    "egoprocel", "third_person", "multimodal", "action_segmentation", "ablation_components", "ablation_clustering",
+    "ablation_k", "sensitivity_beta", "subtasks_egtea", "subtasks_cmu_mmac", "subtasks_procel", "subtasks_crosstask",
+]  # fmt: skip
+
+
+def lines_of(name: str) -> list[dict[str, str]]:
+    """The lines of a file of reported numbers whose source is a table of the paper."""
+    frame = pd.read_csv(REPORTED / f"{name}.csv", dtype=str, keep_default_na=False)
+    return frame[frame["source"].str.fullmatch("RGWOT paper, .* table( \\(supplement\\))?")].to_dict("records")
+
+
+def fabricated(table: Table, folder: Path) -> Path:
+    """Scores for every row of a table, all in one file: one protocol, one seed, one task per whole dataset."""
+    lines = []
+    for row, place in itertools.product(table.rows, table.datasets.values()):
+        run = (place.dataset, place.task or "first", row.method, row.decoder, 0, "micro_video", "with", "exact")
+        values = dict.fromkeys(METRICS.values(), 0.5) | {"n_videos": 1, "degenerate": 0}
+        lines += [(*run, metric, value) for metric, value in values.items()]
+    # Two rows of a table may show one experiment.
+    frame = pd.DataFrame(list(dict.fromkeys(lines)), columns=list(COLUMNS))
+    path = folder / f"{table.id}-scores.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
+    """Every table of scores from made-up scores, put together from its rows as the workflow does, and read back."""
+    folder = tmp_path_factory.mktemp("tables")
+    frames = {}
+    for table in (table for table in TABLES.values() if isinstance(table, Table) and table.paper):
+        scores, rows = fabricated(table, folder), []
+        for row in table.rows:
+            rows.append(folder / table.id / f"{row.id}.csv")
+            make_row(table, row.id, [scores], rows[-1])
+        kind_of(table).join_rows(table, rows, folder / f"{table.id}.csv")
+        frames[table.id] = pd.read_csv(folder / f"{table.id}.csv", keep_default_na=False, na_values=[""])
+    return frames
+
+
+def cell_of(name: str, line: dict[str, str]) -> tuple[str, str]:
+    """Where a number belongs: the reported row and the column."""
+    if name == "ablation_components":
+        without = [row for part, row in PARTS.items() if line[part] == "no"]
+        row = without[0] if without else "full"
+    elif name in ("ablation_k", "sensitivity_beta"):
+        key = name.rpartition("_")[2].replace("k", "K")
+        row = f"{key}={line[key]}"
+    else:
+        row = line["method"]
+    place = DATASETS[line["dataset"]] if line["task"] == "all" else TASKS.get(line["task"], line["task"])
+    return row, f"{place}_{METRICS[line['metric']]}"
+
+
+@pytest.mark.parametrize("name", SCORE_FILES)
+def test_every_number_is_in_its_cell_and_every_cell_has_its_number(made: dict[str, pd.DataFrame], name: str) -> None:
+    frame = made[name]
+    rows = frame[frame["kind"] == "reported"].set_index("method")
+    assert rows.index.is_unique
+    values = [column for column in frame if column.rpartition("_")[2] in METRICS.values()]
+    left = {(row, column) for row in rows.index for column in values if not pd.isna(rows.loc[row, column])}
+    lines = lines_of(name)
+    assert lines
+    cells = [cell_of(name, line) for line in lines]
+    assert len(set(cells)) == len(cells)
+    for line, (row, column) in zip(lines, cells, strict=True):
+        found = rows.loc[row, column]
+        if line["value"]:
+            assert found == pytest.approx(float(line["value"]) / 100, abs=1e-9), (row, column)
+            left.remove((row, column))
+        else:
+            assert pd.isna(found), (row, column)
+            collapsed = rows.loc[row, f"{column.rpartition('_')[0]}_degenerate"]
+            assert (collapsed == 1) == line["note"].startswith("degenerate"), (row, column)
+    assert not left
+    # No deviation and no run is claimed for them, and each tells its protocol or that nobody knows it.
+    assert rows[[column for column in frame if column.endswith(("_sd", "_runs"))]].isna().all(axis=None)
+    assert set(rows["protocol"]) <= {"micro_video", "macro_video", "macro_task", "unknown"}
+    assert rows["note"].str.contains("not comparable with rows of another|comparable with no measured row").all()
+
+
+def test_all_files_and_their_numbers_were_walked() -> None:
+    of_the_paper = {path.stem for path in REPORTED.glob("*.csv") if path.stem != "hyperparameters"}
+    counted = {name: len(lines_of(name)) for name in of_the_paper}
+    assert {name for name, count in counted.items() if count} == {*SCORE_FILES, "runtime"}
+    assert sum(counted.values()) == 120 + 84 + 24 + 48 + 20 + 32 + 24 + 24 + 14 + 10 + 24 + 36 + 3
+
+
+def test_no_other_table_shows_reported_scores(made: dict[str, pd.DataFrame]) -> None:
+    with_reported = {name for name, frame in made.items() if (frame["kind"] == "reported").any()}
+    assert with_reported == set(SCORE_FILES)
+
+
+def test_a_row_has_its_reported_numbers_beside_it(tmp_path: Path) -> None:
+    table = TABLES["ablation_k"]
+    frame = make_row(table, "K=10", [fabricated(table, tmp_path)], tmp_path / "K=10.csv")
+    assert list(frame["kind"]) == ["reported", "measured"]
+    assert set(frame["method"]) == {"K=10"}
+    assert list(frame["pc_assembly_f1"]) == [0.378, 0.5]
+    gt = make_row(table, "K=gt", [fabricated(table, tmp_path)], tmp_path / "K=gt.csv")
+    assert list(gt["kind"]) == ["measured"]
+
+
+def test_hyperparameters_one_by_one(tmp_path: Path) -> None:
+    table = TABLES["hyperparameters"]
+    assert isinstance(table, SettingsTable)
+    facts = {"seeds": [3, 4], "settings": {method: dict.fromkeys(keys(table), 0.25) for method in table.methods}}
+    rows = []
+    for row in table.rows:
+        rows.append(tmp_path / "rows" / f"{row.id}.csv")
+        kind_of(table).make_row(table, row.id, [], facts, rows[-1])
+    kind_of(table).join_rows(table, rows, tmp_path / "hyperparameters.csv")
+    frame = pd.read_csv(tmp_path / "hyperparameters.csv", dtype=str, keep_default_na=False)
+    printed = pd.read_csv(REPORTED / "hyperparameters.csv", dtype=str, keep_default_na=False)
+    # What a row is called in the paper, by what it is called here.
+    names = {row.id: row.reported for row in table.rows}
+    beside = {names[row]: (value, source) for row, value, source in
+              zip(frame["parameter"], frame["reported"], frame["source"], strict=True) if value}  # fmt: skip
+    assert beside == {
+        name: (value, source)
+        for name, value, source in zip(printed["name"], printed["value"], printed["source"], strict=True)
+    }
+    assert set(frame[frame["key"].str.contains(".", regex=False)]["rgwot"]) == {"0.25"}
+    assert frame.set_index("parameter").loc["seeds", "rgwot"] == "3, 4"
+
+
+def keys(table: SettingsTable) -> list[str]:
+    return [row.key for row in table.rows if row.key and row.key != "seeds"]
+
+
+def test_run_times_one_by_one(tmp_path: Path) -> None:
+    table = TABLES["runtime"]
+    for row in table.rows:
+        run = tmp_path / row.id / "seed0"
+        run.mkdir(parents=True)
+        run.with_suffix(".tsv").write_text("s\tmax_rss\n600\t100\n", encoding="utf-8")
+        (run / "history.csv").write_text("step,loss,seconds\n10,1,590\n", encoding="utf-8")
+        (run / "machine.json").write_text(json.dumps({"gpu": "G", "processor": "P", "threads": 2}), encoding="utf-8")
+        inputs = [run.with_suffix(".tsv"), run / "history.csv", run / "machine.json"]
+        kind_of(table).make_row(table, row.id, inputs, {}, tmp_path / f"{row.id}.csv")
+    kind_of(table).join_rows(table, [tmp_path / f"{row.id}.csv" for row in table.rows], tmp_path / "runtime.csv")
+    frame = pd.read_csv(tmp_path / "runtime.csv")
+    reported = frame[frame["kind"] == "reported"].set_index("method")["minutes"]
+    assert dict(reported) == {line["method"].lower(): float(line["value"]) for line in lines_of("runtime")}
+    assert dict(reported) == {"opel": 206, "vaot": 161, "rgwot": 164}
+
+
+def test_average_gains_are_worked_out_again(tmp_path: Path) -> None:
+    """Methods 7, rows 29 and 30: what the paper's own numbers give, beside what it prints."""
+    texts = {}
+    for name in ("egoprocel", "third_person"):
+        table = TABLES[name]
+        frame = make_table_file(table, tmp_path)
+        texts[name] = [(tmp_path / f"{name}{suffix}").read_text(encoding="utf-8") for suffix in (".md", ".tex")]
+        rows = frame[frame["kind"] == "reported"].set_index("method").to_dict("index")
+        if name == "egoprocel":
+            gains = [
+                average_gain(rows["RGWOT"], rows["OPEL"], [f"{dataset}_{metric}" for dataset in table.datasets])
+                for metric in ("f1", "iou")
+            ]
+            assert [round(gain, 1) for gain in gains] == [14.8, 14.9]
+    for text in texts["egoprocel"]:
+        assert "over OPEL, mean over all 6 datasets: +14.8 F1, +14.9 IoU; the paper prints +15.1 F1, +15.3 IoU" in text
+        assert "PC Assembly: +15.0 F1, +15.3 IoU" in text
+        assert "over VAOT, mean over all 6 datasets: +3.6 F1, +3.0 IoU." in text
+        assert "not comparable" in text
+        # Measured rows are all 0.5 here.
+        assert "Measured gain of RGWOT over OPEL, mean over all 6 datasets: " in text
+    told = "mean over CrossTask: +4.8 Precision, +5.9 Recall, +5.3 F1; the paper prints +5.4 F1"
+    assert told in texts["third_person"][0]
+
+
+def make_table_file(table: Table, folder: Path) -> pd.DataFrame:
+    rows = []
+    for row in table.rows:
+        rows.append(folder / table.id / f"{row.id}.csv")
+        make_row(table, row.id, [fabricated(table, folder)], rows[-1])
+    kind = kind_of(table)
+    frame = kind.join_rows(table, rows, folder / f"{table.id}.csv")
+    kind.render(table, folder / f"{table.id}.csv")
+    return frame
+
+
+def test_a_missing_value_makes_no_gain() -> None:
+    assert average_gain({"a": 0.5}, {"a": math.nan}, ["a"]) is None
+    assert average_gain({"a": 0.5}, {}, ["a"]) is None

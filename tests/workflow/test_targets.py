@@ -1,0 +1,63 @@
+"""Which target paths are refused before anything is planned; `test_mistakes` sees some of them through Snakemake."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+from checkouts import REPOSITORY, touch_tree
+
+from rgwot.catalogue import Catalogue
+from rgwot.errors import RgwotError
+
+CONFIG = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
+SCORES = "results/scores/rgwot/graphcut/meccano/meccano/seed0.csv"
+
+
+@pytest.fixture(scope="module")
+def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
+    root = tmp_path_factory.mktemp("egoprocel")
+    touch_tree(root, "egoprocel", videos=2)
+    return Catalogue({**CONFIG, "roots": {"egoprocel": str(root)}}, REPOSITORY / "workflow/tables.yaml")
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("results/yardsticks/mecano/meccano.json", "dataset 'mecano'"),
+        ("results/yardsticks/cmu_mmac/Browny.json", "did you mean 'Brownie'?"),
+        ("results/figures/segments/mecano/meccano/seed0.pdf", "dataset 'mecano'"),
+        ("results/figures/segments/cmu_mmac/Browny/seed0.png", "did you mean 'Brownie'?"),
+        ("results/figures/segment/meccano/meccano/seed0.pdf", "unknown figure 'segment'; did you mean 'segments'?"),
+        ("results/figures/no_such_figure.pdf", "figure 'no_such_figure': not among the figures"),
+        ("./results/tables/egoprocell.csv", "did you mean 'egoprocel'?"),
+        ("./" + SCORES.replace("rgwot", "rgwott"), "did you mean 'rgwot'?"),
+        (SCORES.replace("/scores", "//scores").replace("meccano/seed", "mecano/seed"), "did you mean 'meccano'?"),
+        ("results/tables/../figures/segments/mecano/x/seed0.pdf", "dataset 'mecano'"),
+        (SCORES.replace("rgwot", "rgwot@beta=0"), f"ask for {SCORES.replace('rgwot', 'vaot')}"),
+    ],
+)
+def test_refused(catalogue: Catalogue, target: str, words: str) -> None:
+    with pytest.raises(RgwotError) as told:
+        catalogue.check_targets(["--cores", "2", "--", target])
+    assert words in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        SCORES,
+        os.path.join(".", SCORES),
+        "results/yardsticks/cmu_mmac/Brownie.json",
+        "results/figures/segments/cmu_mmac/Brownie/seed3.pdf",
+        "results/tables/egoprocel/vaot.md",
+        # Not ours to judge: what no rule makes is Snakemake's to refuse.
+        "results/figures",
+        str(Path.home() / "results/tables/egoprocell.csv"),
+    ],
+)
+def test_let_through(catalogue: Catalogue, target: str) -> None:
+    catalogue.check_targets([target])
