@@ -1,0 +1,180 @@
+"""Killing a running workflow at chosen stages and random moments, and telling what was lost by it."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from checkouts import SMALL, Checkout
+
+# The verbs of the command line that the demo runs, in the order in which they first appear.
+STAGES = ("synth", "extract", "manifest", "index", "train", "embed", "decode", "evaluate", "table")
+# What dies: one job, the workflow without its jobs, or everything at once, as when a machine loses power.
+VICTIMS = ("job", "snakemake", "everything")
+TARGET = "results/tables/demo.csv"
+# Outputs of jobs; a log and a measured run time are nothing that a repeated run has to keep.
+KEPT = ("synthetic", "features", "manifest", "annotations", "models", "embeddings", "keysteps", "scores", "tables")
+
+
+@dataclass
+class Tally:
+    """What was tried and what came of it."""
+
+    tried: list[tuple[str, str]] = field(default_factory=list)
+    survived: int = 0
+    lost: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Run:
+    """One checkout in which the demo is made, with interruptions."""
+
+    checkout: Checkout
+    more: tuple[str, ...]
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start snakemake as the leader of a process group of its own."""
+        log = open(self.checkout.path / "said.log", "ab")  # noqa: SIM115 - handed to the process
+        command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", SMALL, *self.more, "--", TARGET]
+        return subprocess.Popen(
+            command,
+            cwd=self.checkout.path,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+    def finish(self) -> None:
+        """Give the same command again until it ends; one call has to be enough."""
+        self.unlock()
+        process = self.start()
+        code = process.wait(timeout=600)
+        assert code == 0, (self.checkout.path / "said.log").read_text(errors="replace")[-4000:]
+
+    def unlock(self) -> None:
+        """Remove the lock that a killed snakemake leaves."""
+        command = [sys.executable, "-m", "snakemake", "--configfile", SMALL, *self.more, "--unlock"]
+        subprocess.run(command, cwd=self.checkout.path, capture_output=True, check=True, timeout=120)
+
+    def interrupt(self, stage: str, victim: str, rng: random.Random) -> bool:
+        """Start the workflow and kill it (or a job) at a random moment of a stage.
+
+        Returns
+        -------
+        bool
+            False when the workflow ended before the stage came.
+        """
+        self.unlock()
+        process = self.start()
+        try:
+            found = _wait_for(stage, process)
+            if found is None:
+                return False
+            time.sleep(rng.uniform(0, 2.0))
+            if victim == "job":
+                # Gone already: then the moment was one without a job of this stage, and the workflow dies instead.
+                jobs = _jobs(stage, process.pid)
+                _kill(jobs[0] if jobs else process.pid)
+                process.wait(timeout=600)
+            elif victim == "snakemake":
+                _kill(process.pid)
+                process.wait(timeout=60)
+            else:
+                _kill_all(process)
+            return True
+        finally:
+            # What the workflow left running (it was killed without its jobs) may go on for a moment, then it goes too.
+            time.sleep(rng.uniform(0, 1.0))
+            _kill_all(process)
+
+    def finished(self) -> dict[str, int]:
+        """Return the outputs of finished jobs and when each was written, in ns."""
+        results = self.checkout.path / "results"
+        open_jobs = tuple(_incomplete(self.checkout.path / ".snakemake" / "incomplete"))
+        files = {}
+        for part in KEPT:
+            for path in (results / part).rglob("*"):
+                name = str(path.relative_to(self.checkout.path))
+                hidden = any(piece.startswith(".") for piece in path.relative_to(results).parts)
+                if path.is_file() and not hidden and not _below(name, open_jobs):
+                    files[name] = path.stat().st_mtime_ns
+        return files
+
+    def tables(self) -> dict[str, bytes]:
+        """Return the final tables, byte by byte, and the key steps behind them."""
+        found = [*self.checkout.path.glob("results/tables/**/*.*"), *self.checkout.path.glob("results/keysteps/**/*.*")]
+        return {str(path.relative_to(self.checkout.path)): path.read_bytes() for path in found if path.is_file()}
+
+
+def lost(before: dict[str, int], after: dict[str, int]) -> list[str]:
+    """Return the files of finished jobs that are gone or were made again."""
+    return [name for name, written in before.items() if after.get(name) != written]
+
+
+def _below(name: str, outputs: tuple[str, ...]) -> bool:
+    return any(name == output or name.startswith(output + "/") for output in outputs)
+
+
+def _incomplete(folder: Path) -> list[str]:
+    """Return the outputs that snakemake holds for unfinished; it notes each as a file named by its path in base64."""
+    names = [path.relative_to(folder).parts for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
+    return [base64.b64decode("".join(part.lstrip("@") for part in parts), altchars=b"-_").decode() for parts in names]
+
+
+def _wait_for(stage: str, process: subprocess.Popen[bytes]) -> int | None:
+    """Wait until a job of the stage runs; None when the workflow ends first."""
+    until = time.monotonic() + 600
+    while time.monotonic() < until:
+        jobs = _jobs(stage, process.pid)
+        if jobs:
+            return jobs[0]
+        if process.poll() is not None:
+            return None
+        time.sleep(0.02)
+    raise AssertionError(f"no job of stage {stage} within 600 s")
+
+
+def _jobs(stage: str, session: int) -> list[int]:
+    """Return the processes of a verb that belong to a session, the command itself and no shell around it."""
+    found = []
+    for pid in _session(session):
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            verbs = [b for a, b in zip(words, words[1:], strict=False) if Path(os.fsdecode(a)).name == "rgwot"]
+            if stage.encode() in verbs:
+                found.append(pid)
+    return found
+
+
+def _session(leader: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                # The name may hold spaces and brackets; what follows its last bracket does not.
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+                if int(fields[3]) == leader and fields[0] != "Z":
+                    found.append(int(entry.name))
+    return found
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _kill_all(process: subprocess.Popen[bytes]) -> None:
+    while pids := _session(process.pid):
+        for pid in pids:
+            _kill(pid)
+        time.sleep(0.05)
+    process.wait(timeout=60)

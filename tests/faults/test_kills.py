@@ -1,0 +1,71 @@
+"""Nothing is lost: the demo, killed with SIGKILL at random moments of every stage, gives the tables of a quiet run."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+from checkouts import Checkout
+from killing import STAGES, VICTIMS, Run, Tally, lost
+
+# In `make faults` 30, in continuous integration 5.
+KILLS = int(os.environ.get("RGWOT_KILLS", "5"))
+
+QUICK = """
+datasets:
+  demo:
+    synth: {n_videos: 3, min_s: 6, max_s: 8, width: 160, height: 120}
+    settings:
+      features: {fps: 5, size: 64}
+      encoder: {channels: 8, hidden: 8}
+      train: {iterations: 400, N: 8, precision: float32}
+# A side checkpoint at almost every step, so that every kill in training is followed by a resumed one.
+train: {save_every_s: 0.2}
+"""
+
+
+def make_run(folder: Path) -> Run:
+    run = Run(Checkout.copied_to(folder), ("quick.yaml",))
+    (folder / "quick.yaml").write_text(QUICK, encoding="utf-8")
+    return run
+
+
+@pytest.mark.long
+def test_killed_at_random_moments_gives_the_same_tables(tmp_path: Path) -> None:
+    quiet = make_run(tmp_path / "quiet")
+    quiet.finish()
+    expected = quiet.tables()
+    assert "results/tables/demo.csv" in expected
+
+    rng, tally, round_ = random.Random(0), Tally(), 0
+    # Stages are taken in order, each as often as the number of kills asks; victims in turn.
+    wanted = sorted((STAGES[index % len(STAGES)] for index in range(KILLS)), key=STAGES.index)
+    if len(wanted) < len(STAGES):
+        wanted = sorted(rng.sample(STAGES, KILLS), key=STAGES.index)
+    while wanted:
+        round_ += 1
+        run = make_run(tmp_path / f"round{round_}")
+        later = []
+        for index, stage in enumerate(wanted):
+            before = run.finished()
+            victim = VICTIMS[(index + round_) % len(VICTIMS)]
+            if run.interrupt(stage, victim, rng):
+                tally.tried.append((stage, victim))
+                tally.lost += lost(before, run.finished())
+            else:
+                later.append(stage)
+        before = run.finished()
+        run.finish()
+        tally.lost += lost(before, run.finished())
+        assert run.tables() == expected
+        tally.survived = len(tally.tried)
+        assert len(later) < len(wanted), f"no run reached {later}"
+        wanted = later
+
+    print(json.dumps({"tried": len(tally.tried), "survived": tally.survived, "lost": len(tally.lost)}))  # noqa: T201
+    print(*(f"{stage}: {victim}" for stage, victim in tally.tried), sep="\n")  # noqa: T201
+    assert not tally.lost
+    assert len(tally.tried) >= KILLS
