@@ -13,7 +13,7 @@ from typing import Any
 
 from rgwot.config import Config
 from rgwot.errors import RgwotError, nearest
-from rgwot.methods import DECODERS, FAMILIES, Family
+from rgwot.methods import DECODERS, EMBEDDINGS, FAMILIES, Family
 from rgwot.settings import EXECUTION, Settings, build, defaults, flatten
 
 SYMBOLS: Mapping[str, str] = {
@@ -32,13 +32,12 @@ SYMBOLS: Mapping[str, str] = {
     "K": "decode.K",
     "m": "decode.m",
 }
-METHOD_BLOCKS = ("ot", "cidm", "loss", "encoder", "train", "data")
 DECODER_BLOCKS = ("decode", "graphcut")
-# Keys of methods that train nothing: what is scored, and what a clustering may see.
+# Keys of every method, also of one that trains nothing: what is scored, and what a clustering may see.
 SPLIT = "data.split"
 SPLIT_KEYS = (SPLIT, "data.holdout", "data.split_by", "data.split_seed")
 ID = re.compile(r"(?P<base>[a-z][a-z0-9_-]*)(@(?P<keys>[^/]+))?")
-VALUE = re.compile(r"[A-Za-z0-9.+-]+")
+VALUE = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
 def split_id(text: str) -> tuple[str, dict[str, str]]:
@@ -97,12 +96,9 @@ class Experiments:
         if base not in FAMILIES:
             raise RgwotError(f"method {text!r}: unknown base {base!r}; {nearest(base, FAMILIES)}")
         family = FAMILIES[base]
-        if family.trained:
-            allowed = [key for key in defaults() if key.split(".")[0] in METHOD_BLOCKS and key not in EXECUTION]
-        else:
-            allowed = list(SPLIT_KEYS)
-            if set(written) - set(allowed):
-                raise RgwotError(f"method {text!r}: nothing is trained; {base} takes no keys but {', '.join(allowed)}")
+        allowed = [key for key in defaults() if _takes(family, key)]
+        if not family.trained and set(written) - set(allowed):
+            raise RgwotError(f"method {text!r}: {base} trains no encoder; it takes no keys but {', '.join(allowed)}")
         values = self._values(text, written, allowed, family)
         # Equalities between families follow from their data: of all spellings of the same settings the one with the
         # fewest keys is used (rgwot@beta=0 is vaot, vaot@beta=1 is rgwot), and on a tie the family listed first.
@@ -110,8 +106,7 @@ class Experiments:
         self._refuse_unused_split(text, values, self._base_values(family))
         spellings = []
         for candidate in FAMILIES.values():
-            alike = candidate.trained and family.trained and _beyond_training(candidate) == _beyond_training(family)
-            if alike or candidate is family:
+            if candidate.embedding == family.embedding and _beyond_id(candidate) == _beyond_id(family):
                 own = self._base_values(candidate)
                 spellings.append(
                     (
@@ -184,13 +179,19 @@ class Experiments:
         return bool(meant[key] != own[key]) or (key in written and key in self._overridden)
 
 
-def _beyond_training(family: Family) -> dict[str, Any]:
-    return {key: value for key, value in family.overrides.items() if key.split(".")[0] not in METHOD_BLOCKS}
+def _takes(family: Family, key: str) -> bool:
+    """Whether a key may stand in ids of a method."""
+    return key in SPLIT_KEYS or (EMBEDDINGS[family.embedding].takes(key) and key not in EXECUTION)
+
+
+def _beyond_id(family: Family) -> dict[str, Any]:
+    """What a family changes that no key of its ids can say."""
+    return {key: value for key, value in family.overrides.items() if not _takes(family, key)}
 
 
 def _spelt(values: Mapping[str, Any]) -> dict[str, str]:
     short = {dotted: symbol for symbol, dotted in SYMBOLS.items()}
-    return {short.get(key, key): _print(value) for key, value in values.items()}
+    return {short.get(key, key): value_text(value) for key, value in values.items()}
 
 
 def _parse(value: str) -> Any:
@@ -204,7 +205,8 @@ def _parse(value: str) -> Any:
     return value
 
 
-def _print(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Return a value as ids spell it: true and false, and whole numbers without ``.0``."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rgwot.errors import RgwotError, nearest
 
@@ -68,16 +68,41 @@ class TransportSettings(Block):
     prior_time: Literal["positions", "times"] = Field(
         "positions", description="temporal prior on sampled positions (paper) or on true relative times"
     )
+    sinkhorn: Literal["pot", "batched"] = Field(
+        "pot", description="kantorovich: 20 passes by POT per pair, or all pairs at once until they converge"
+    )
+    tau_m: Positive = Field(0.5, description="partial: weight of the marginals; ours")
+    lambda_s: NonNegative = Field(1.0, description="partial: weight of the smoothness along both videos; ours")
+    b: Positive = Field(0.1, description="partial: scale of the Laplace structure kernels, share of N; ours")
 
 
 class LossSettings(Block):
     """Alignment loss (methods 3.6)."""
 
-    alignment: Literal["gromov_wasserstein", "none"] = Field(
+    alignment: Literal["gromov_wasserstein", "tcc", "gtcc", "soft_dtw", "kantorovich", "partial", "none"] = Field(
         "gromov_wasserstein", description="which alignment loss; none trains C-IDM alone"
     )
     tau: Positive = Field(0.1, description="softmax temperature; not in the paper, value of its code")
     symmetric: bool = Field(False, description="average of X to Y and Y to X instead of X to Y alone")
+    lambda_v: NonNegative = Field(1e-3, description="weight of the log variance of tcc and gtcc; TCC's code")
+    gamma: Positive = Field(0.1, description="smoothing of soft_dtw; LAV")
+    components: Count = Field(3, description="soft neighbours of a frame in gtcc; ours")
+    eta: Positive = Field(1.0, description="price of dropping a frame in gtcc, 1: what a blind answer costs; ours")
+    prior: Literal["gaussian", "laplace"] = Field(
+        "gaussian", description="kantorovich: density of the prior on the matches; VAVA, or laplace (OPEL)"
+    )
+    phi_rate: Positive = Field(
+        1.0, description="kantorovich: how fast the temporal prior gives way to the nearest frame; VAVA 1, OPEL 100"
+    )
+    lambda1: NonNegative = Field(1.0, description="kantorovich: weight of the moment term, in units of N + M; VAVA")
+    lambda2: Positive = Field(0.1, description="kantorovich: divergence from the prior, in units of N M / 4; VAVA")
+    window: NonNegative = Field(15.0, description="kantorovich: window of the contrast in a video, in samples; VAVA")
+    weighted_negatives: bool = Field(
+        False, description="kantorovich: far pairs of the contrast in a video count (i - j)^2 + 1 times (OPEL)"
+    )
+    lambda_c: NonNegative = Field(
+        1e-4, description="kantorovich, partial: weight of the contrast between the videos; VAVA (remap: 1, ours)"
+    )
 
 
 class CidmSettings(Block):
@@ -94,7 +119,12 @@ class CidmSettings(Block):
     positives: Literal["plain", "weighted"] = Field(
         "plain", description="near pairs: d (public code), or d divided by the weight (paper)"
     )
-    reduction: Literal["mean", "sum"] = Field("mean", description="mean over rows, as the alignment loss, or sum")
+    reduction: Literal["mean", "sum", "video_mean"] = Field(
+        "mean",
+        description="mean over rows, as the alignment loss; sum, and the total over N (RGWOT's code); or video_mean: "
+        "sum, averaged over the two videos (CnC)",
+    )
+    gradient: bool = Field(True, description="whether C-IDM trains the encoder; in CnC's released code it does not")
 
 
 class EncoderSettings(Block):
@@ -128,6 +158,7 @@ class TrainSettings(Block):
     )
     threads: Count = Field(4, description="CPU threads of one training; fixed, because they change rounding")
     memory_gb: Positive = Field(8.0, description="features held in memory when they fit, else read per step")
+    save_every_s: NonNegative = Field(60.0, description="seconds between side checkpoints, lost at most by a kill")
 
 
 class DataSettings(Block):
@@ -154,6 +185,34 @@ class DataSettings(Block):
     )
 
 
+class RegressionSettings(Block):
+    """Continuous temporal embedding, `cte`: regression on relative time (methods 4.10)."""
+
+    E: Count = Field(200, description="units of the second layer, the first has 2E; 200 for YouTube, 20 for Breakfast")
+    epochs: Count = Field(90, description="passes over the frames; 90 for YouTube, 60 for Breakfast")
+    lr: Positive = Field(1e-3, description="learning rate, a tenth of it after every 30 epochs; Breakfast: 1e-4")
+    weight_decay: NonNegative = Field(1e-4, description="coupled L2 weight decay; public code")
+    batch: Count = Field(256, description="frames per step; public code")
+
+
+class GraphSettings(Block):
+    """The graph of a task's clips, `unitygraph` and `gpl`; our reading of the abstract (methods 4.9)."""
+
+    clip_s: Positive = Field(1.0, description="length of a clip, a node, in seconds; about 32 frames at 30 fps")
+    neighbours: Count = Field(5, description="spatial edges of a clip: to the most similar clips of other videos")
+    update: Literal["node2vec", "mean"] = Field(
+        "node2vec", description="embedding of a node: Node2Vec (gpl), or the mean of it and its neighbours (unitygraph)"
+    )
+    D: Count = Field(128, description="dimensions of the Node2Vec embedding")
+    walks: Count = Field(10, description="random walks from every node")
+    walk_length: Annotated[int, Field(ge=2)] = Field(40, description="nodes of a walk")
+    window: Count = Field(5, description="nodes on either side that predict each other")
+    epochs: Count = Field(1, description="passes over the walks; reference code of Node2Vec")
+    background: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0, description="share of the clips, least similar to other videos, that are background (gpl-nobg: 0.5)"
+    )
+
+
 class DecodeSettings(Block):
     """Clustering of embeddings (methods 5)."""
 
@@ -166,9 +225,17 @@ class DecodeSettings(Block):
     start: Literal["far_apart", "random"] = Field(
         "far_apart", description="fuzzy C-means starts from samples far apart, or from random memberships (public code)"
     )
-    restarts: Count = Field(4, description="starts of fuzzy C-means, of which the best is kept; public code: 1")
+    restarts: Count = Field(
+        4, description="starts of fuzzy C-means and of subset, of which the best is kept; public code: 1, subset 50"
+    )
     max_iterations: Count = Field(150, description="fuzzy C-means iterations at most; public code")
     tolerance: Positive = Field(1e-5, description="change of the memberships that ends fuzzy C-means; public code")
+    centres: Count | None = Field(
+        None, description="subset: k-means centres of which K are selected; null: K, which is k-means; original: 30"
+    )
+    background: Annotated[float, Field(gt=0, lt=100)] | None = Field(
+        None, description="viterbi: percentile of likelihoods below which a frame is background; YouTube 75; null: none"
+    )
 
 
 class GraphcutSettings(Block):
@@ -197,9 +264,19 @@ class Settings(Block):
     encoder: EncoderSettings = EncoderSettings()
     train: TrainSettings = TrainSettings()
     data: DataSettings = DataSettings()
+    regression: RegressionSettings = RegressionSettings()
+    graph: GraphSettings = GraphSettings()
     decode: DecodeSettings = DecodeSettings()
     graphcut: GraphcutSettings = GraphcutSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+
+    @model_validator(mode="after")
+    def _something_trains(self) -> Self:
+        if self.loss.alignment == "none" and not self.cidm.gradient:
+            raise ValueError(
+                "loss.alignment none and cidm.gradient false leave nothing to train; expected another alignment or true"
+            )
+        return self
 
 
 BLOCKS: tuple[str, ...] = tuple(Settings.model_fields)
@@ -209,7 +286,7 @@ BLOCKS: tuple[str, ...] = tuple(Settings.model_fields)
 NAMED_WEIGHTS: tuple[str, ...] = ("imagenet1k_v1", "random")
 
 #: Keys that say how a job runs and not what it makes: no result depends on them.
-EXECUTION: tuple[str, ...] = ("features.timeout_s", "train.memory_gb")
+EXECUTION: tuple[str, ...] = ("features.timeout_s", "train.memory_gb", "train.save_every_s")
 
 
 def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,8 @@ def cidm_loss(
     paper         euclidean    indices, 300, 1                 weighted
     ============  ===========  ==============================  ==========
 
-    (The public CnC code detaches its distances, so that there the term has no gradient; here it always has.)
+    (The public CnC code detaches its distances, so that there the term has no gradient; here that is for the caller to
+    do, as `rgwot.training.loop.objective` does without ``cidm.gradient``.)
 
     Parameters
     ----------

@@ -2,79 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import logging
-from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rgwot.datasets.split import check_held_out
-from rgwot.errors import RgwotError
-from rgwot.features.store import FeatureStore, open_store
+from rgwot.features.store import FeatureStore
 
 logger = logging.getLogger(__name__)
 
-# What all videos of a task must share for one encoder to read them.
-SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "size", "fps", "precision")
 # Frames per video that the input statistics are estimated from, evenly spaced.
 STATISTICS_FRAMES = 512
 BLOCK = 256
 GIGABYTE = 1e9
-
-
-def indexed_videos(index_csv: str | Path) -> dict[str, int]:
-    """Return the frames of every video of a feature index, in the order of the index; 0 for a skipped one.
-
-    Raises
-    ------
-    RgwotError
-        When there is no index or it lacks a column.
-    """
-    try:
-        with Path(index_csv).open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-            return {row["video"]: int(row["frames"]) for row in rows}
-    except FileNotFoundError:
-        raise RgwotError(f"{index_csv}: no such feature index; expected one written by rgwot index") from None
-    except (KeyError, TypeError, ValueError) as error:
-        raise RgwotError(
-            f"{index_csv}: not a feature index ({error!r}); expected the columns video,status,reason,frames; "
-            "run rgwot index again"
-        ) from None
-
-
-def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Collection[str] = ()) -> list[FeatureStore]:
-    """Open the stores of all indexed videos that have frames, and check that one network made them.
-
-    The stores of videos held out are not touched.
-
-    Raises
-    ------
-    RgwotError
-        When a store is missing, incomplete, empty or made differently from the first one, or a video held out is
-        not in the index.
-    """
-    stores: list[FeatureStore] = []
-    indexed = indexed_videos(index_csv)
-    check_held_out(held_out, indexed, str(index_csv))
-    for video in (video for video, frames in indexed.items() if frames > 0 and video not in held_out):
-        path = Path(features_dir) / f"{video}.zarr"
-        first = stores[0].attributes if stores else {}
-        expect = {key: first[key] for key in SHARED if key in first}
-        store = open_store(path, expect)
-        if len(store) == 0:
-            raise RgwotError(f"{path}: no frames, but {index_csv} says there are; run rgwot index again")
-        if stores and store.shape[1:] != stores[0].shape[1:]:
-            raise RgwotError(
-                f"{path}: maps of shape {store.shape[1:]}, expected {stores[0].shape[1:]} as in "
-                f"{stores[0].path.name}; delete it and extract the video again"
-            )
-        stores.append(store)
-    return stores
 
 
 class FeatureBank:

@@ -16,8 +16,9 @@ from torch import Tensor
 from rgwot.encoder import Encoder, dropout_masks
 from rgwot.errors import RgwotError
 from rgwot.losses import cidm_loss
-from rgwot.losses.alignments import ALIGNMENTS, PairBatch
+from rgwot.losses.alignments import ALIGNMENTS, PairBatch, learned_by
 from rgwot.settings import Settings
+from rgwot.training.adam import Adam
 from rgwot.training.bank import FeatureBank
 from rgwot.training.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
 
@@ -49,12 +50,14 @@ class Terms(NamedTuple):
 def objective(batch: PairBatch, settings: Settings) -> Terms:
     """Loss of every pair: L = L_align + beta (I(X) + I(Y)) (RGWOT's total loss; methods 3.6).
 
-    With ``cidm.reduction = sum`` the total is divided by N, as in the public code.
+    With ``cidm.reduction = sum`` the total is divided by N, as in the public code; with ``video_mean`` C-IDM counts
+    half, the mean over the two videos, as in CnC. Without ``cidm.gradient`` C-IDM is a constant.
     """
     cidm = settings.cidm
     align = ALIGNMENTS[settings.loss.alignment](batch, settings)
+    embedded = torch.cat([batch.x, batch.y])
     contrast = cidm_loss(
-        torch.cat([batch.x, batch.y]),
+        embedded if cidm.gradient else embedded.detach(),
         torch.cat([batch.x_times, batch.y_times]),
         lambda_=cidm.lambda_,
         sigma=cidm.sigma,
@@ -62,10 +65,10 @@ def objective(batch: PairBatch, settings: Settings) -> Terms:
         distance=cidm.distance,
         weight=cidm.weight,
         positives=cidm.positives,
-        reduction=cidm.reduction,
+        reduction="mean" if cidm.reduction == "mean" else "sum",
     )
     contrast = contrast.view(2, -1).sum(0)
-    loss = align + cidm.beta * contrast
+    loss = align + cidm.beta * (contrast / 2 if cidm.reduction == "video_mean" else contrast)
     if cidm.reduction == "sum":
         loss = loss / batch.x.shape[1]
     return Terms(loss, align, contrast)
@@ -87,6 +90,8 @@ class Trainer:
         Iterations done.
     history
         One record per iteration done.
+    learned
+        What the alignment loss learns beside the encoder, or None.
     pairs_at_once
         Pairs in one forward pass; does not change results beyond rounding.
     """
@@ -103,9 +108,12 @@ class Trainer:
         train, data = self.settings.train, self.settings.data
         fps = float(self.bank.stores[0].attributes["fps"])
         self.offsets = context_offsets(self.settings.encoder.c, data.context_s, fps, data.context_side)
-        self.optimiser = torch.optim.Adam(
-            self.encoder.parameters(), lr=train.lr, weight_decay=train.weight_decay, fused=True
-        )
+        self.learned = learned_by(self.settings, int(generator(self.seed, Stream.ALIGNMENT).integers(2**31)))
+        self.parameters = list(self.encoder.parameters())
+        if self.learned is not None:
+            # Where the encoder is, and in its precision.
+            self.parameters += self.learned.to(self.parameters[0]).parameters()
+        self.optimiser = Adam(self.parameters, lr=train.lr, weight_decay=train.weight_decay)
         # In half precision the prepared input takes the memory of the features themselves, so it is made once.
         self.prepared = self.encoder.precision == "bfloat16" and self.bank.in_memory
         if self.prepared:
@@ -132,7 +140,7 @@ class Trainer:
         while self.step < self.settings.train.iterations:
             began = time.perf_counter()
             end = min(self.step + self.settings.train.accumulation, self.settings.train.iterations)
-            self.optimiser.zero_grad(set_to_none=True)
+            self.optimiser.zero_grad()
             values = np.concatenate([
                 self._accumulate(range(first, min(first + self.pairs_at_once, end)))
                 for first in range(self.step, end, self.pairs_at_once)
@@ -150,13 +158,14 @@ class Trainer:
             self.step = end
             if not keep_going(records):
                 break
-        if not all(bool(value.isfinite().all()) for value in self.encoder.parameters()):
+        if not all(bool(value.isfinite().all()) for value in self.parameters):
             raise _not_finite(self.step, "a weight is not finite")
 
     def state(self) -> dict[str, Any]:
         """Return everything a resumed run needs, as plain containers and tensors."""
         return {
             "encoder": self.encoder.state_dict(),
+            "learned": {} if self.learned is None else self.learned.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "history": torch.tensor(self.history, dtype=torch.float64),
         }
@@ -164,6 +173,8 @@ class Trainer:
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from what `state` returned."""
         self.encoder.load_state_dict(state["encoder"])
+        if self.learned is not None:
+            self.learned.load_state_dict(state["learned"])
         self.optimiser.load_state_dict(state["optimiser"])
         self.history = [Record(int(step), *values) for step, *values in state["history"].tolist()]
         self.step, self.seconds = len(self.history), self.history[-1].seconds
@@ -214,7 +225,7 @@ class Trainer:
             sides += [torch.from_numpy(times).to(x.device), torch.from_numpy(lengths).to(x.device)]
         x_times, x_lengths, y_times, y_lengths = sides
         steps = torch.tensor(iterations, device=x.device)
-        return PairBatch(x, y, x_times, x_lengths, y_times, y_lengths, steps)
+        return PairBatch(x, y, x_times, x_lengths, y_times, y_lengths, steps, self.learned)
 
 
 def _not_finite(iteration: int, found: str) -> RgwotError:

@@ -24,6 +24,7 @@ class Stream(IntEnum):
     VIDEOS = 1
     PAIRS = 2
     DROPOUT = 3
+    ALIGNMENT = 4
 
 
 @dataclass(frozen=True)

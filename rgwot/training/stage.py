@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import torch
 
-from rgwot.device import resolve_device
+from rgwot.device import hardware, resolve_device
 from rgwot.encoder import Encoder, initialised
 from rgwot.errors import RgwotError
-from rgwot.files import replacing, write_csv
+from rgwot.features.index import SHARED, open_stores
+from rgwot.files import replacing, write_json, write_rows
 from rgwot.progress import Progress
 from rgwot.radius import inactive_prior
 from rgwot.settings import EXECUTION, Settings
-from rgwot.training.bank import SHARED, FeatureBank, open_stores
+from rgwot.training.bank import FeatureBank
 from rgwot.training.loop import Record, Trainer
 from rgwot.training.resume import Checkpoint, stop_requested
 from rgwot.training.sampler import Stream, draw_videos, generator
@@ -26,7 +26,6 @@ from rgwot.training.sampler import Stream, draw_videos, generator
 logger = logging.getLogger(__name__)
 
 BLOCKS = ("ot", "loss", "cidm", "encoder", "train", "data")
-SAVE_EVERY_S = 60.0
 RANDOM_WEIGHTS = "random"
 
 
@@ -46,7 +45,7 @@ def train(
     ``encoder`` (state dict), ``architecture`` (arguments of `rgwot.encoder.Encoder`), ``settings``, ``seed``,
     ``features`` (what made the features), ``videos`` (trained on), ``held_out`` (kept for scoring); and
     ``history.csv`` with one row per iteration: ``step``, ``loss``, ``align``, ``cidm`` (I(X) + I(Y), before the
-    weight beta) and ``seconds``.
+    weight beta) and ``seconds``; and ``machine.json``, the hardware that the run ended on.
 
     A run that is stopped (SIGTERM, Ctrl-C) keeps a side checkpoint in ``.resume`` beside ``output_dir`` and
     goes on from there when started again with the same settings, seed and features. On the CPU the result has
@@ -124,7 +123,8 @@ def train(
 
     _run(trainer, checkpoint, Path(output_dir))
 
-    write_csv(pd.DataFrame(trainer.history, columns=list(Record._fields)), Path(output_dir) / "history.csv")
+    write_rows(Record._fields, trainer.history, Path(output_dir) / "history.csv")
+    write_json(hardware(place), Path(output_dir) / "machine.json")
     content: dict[str, Any] = {
         "encoder": {name: tensor.cpu() for name, tensor in encoder.state_dict().items()},
         "architecture": architecture,
@@ -185,7 +185,7 @@ def _run(trainer: Trainer, checkpoint: Checkpoint, output_dir: Path) -> None:
             nonlocal saved
             loss, align, cidm = (sum(column) / len(records) for column in list(zip(*records, strict=True))[1:4])
             progress.advance(len(records), f"loss {loss:.4g} (alignment {align:.4g}, C-IDM {cidm:.4g})")
-            if time.monotonic() - saved >= SAVE_EVERY_S:
+            if time.monotonic() - saved >= trainer.settings.train.save_every_s:
                 checkpoint.save(trainer.state())
                 saved = time.monotonic()
             return not signalled()

@@ -1,14 +1,16 @@
 """Regularised fused Gromov-Wasserstein transport between two videos: pure functions of tensors.
 
 Everything is batched: B pairs of an N-frame and an M-frame sequence. :func:`align_frames` goes from
-embeddings to the weights of the alignment loss; :func:`solve` is the solver alone; the rest are its parts.
+embeddings to the weights of the alignment loss; :func:`solve` is the solver alone; the rest are its parts. Of the
+other methods, :mod:`rgwot.transport.kantorovich` holds the transport of VAVA and OPEL, and
+:mod:`rgwot.transport.partial` that of REMAP, which :func:`align_frames_partially` uses.
 """
 
 from __future__ import annotations
 
 from rgwot.radius import smallest_active_radius, structure_radius
-from rgwot.transport.alignment import FrameAlignment, align_frames
-from rgwot.transport.costs import cosine_cost, relative_positions, temporal_prior
+from rgwot.transport.alignment import FrameAlignment, align_frames, align_frames_partially
+from rgwot.transport.costs import cosine_cost, relative_positions, squared_distance, temporal_prior
 from rgwot.transport.fused_gromov_wasserstein import TransportResult, solve
 from rgwot.transport.sinkhorn import SinkhornResult, sinkhorn
 from rgwot.transport.structure import structure_matrix_x, structure_matrix_y, structure_product
@@ -20,6 +22,7 @@ __all__ = [
     "TransportResult",
     "add_virtual_frame",
     "align_frames",
+    "align_frames_partially",
     "cosine_cost",
     "drop_unmatched",
     "matched_frames",
@@ -28,6 +31,7 @@ __all__ = [
     "sinkhorn",
     "smallest_active_radius",
     "solve",
+    "squared_distance",
     "structure_matrix_x",
     "structure_matrix_y",
     "structure_product",

@@ -10,7 +10,10 @@ from torch import Tensor
 
 from rgwot.transport.costs import cosine_cost, relative_positions, temporal_prior
 from rgwot.transport.fused_gromov_wasserstein import TransportResult, solve
+from rgwot.transport.partial import solve_partial
 from rgwot.transport.virtual import add_virtual_frame, drop_unmatched, matched_frames, remove_virtual_frame
+
+Virtual = Literal["cost", "threshold", "none"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ def align_frames(
     r: float = 0.02,
     zeta: float = 0.5,
     solver: Literal["converged", "parity"] = "converged",
-    virtual: Literal["cost", "threshold", "none"] = "cost",
+    virtual: Virtual = "cost",
     max_iterations: int = 100,
     tolerance: float = 1e-6,
     x_positions: Tensor | None = None,
@@ -84,17 +87,9 @@ def align_frames(
     ValueError
         If shapes disagree or only one of the two positions is given.
     """
-    if (x_positions is None) != (y_positions is None):
-        raise ValueError("x_positions, y_positions: found one of the two, expected both or none")
-    if virtual not in {"cost", "threshold", "none"}:
-        raise ValueError(f"virtual: found {virtual!r}, expected 'cost', 'threshold' or 'none'")
+    _check_virtual(virtual)
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
-        cost = cosine_cost(x.double(), y.double())
-        n, m = cost.shape[1:]
-        if x_positions is None or y_positions is None:
-            x_positions = relative_positions(n, dtype=cost.dtype, device=cost.device)
-            y_positions = relative_positions(m, dtype=cost.dtype, device=cost.device)
-        cost = cost + rho * temporal_prior(x_positions.to(cost), y_positions.to(cost))
+        cost = _cost(x, y, rho, x_positions, y_positions)
         if virtual == "cost":
             cost = add_virtual_frame(cost, zeta)
         transport = solve(
@@ -106,12 +101,95 @@ def align_frames(
             max_iterations=max_iterations,
             tolerance=tolerance,
         )
-        plan = remove_virtual_frame(transport.plan) if virtual == "cost" else transport.plan
-        if virtual == "threshold":
-            x_matched, y_matched = matched_frames(plan, zeta)
-            plan = drop_unmatched(plan, x_matched, y_matched)
-        else:
-            x_matched = torch.ones(plan.shape[:2], dtype=torch.bool, device=plan.device)
-            y_matched = torch.ones(plan.shape[::2], dtype=torch.bool, device=plan.device)
-        weights = (cost.shape[1] * plan).to(torch.promote_types(x.dtype, torch.float32))
-        return FrameAlignment(weights, transport, x_matched, y_matched)
+        weights, x_matched, y_matched = _real_frames(transport.plan, virtual, zeta)
+        return FrameAlignment(weights.to(_loss_type(x)), transport, x_matched, y_matched)
+
+
+def align_frames_partially(
+    x: Tensor,
+    y: Tensor,
+    *,
+    alpha: float = 0.3,
+    epsilon: float = 0.07,
+    rho: float = 0.35,
+    zeta: float = 0.5,
+    tau_m: float = 0.5,
+    lambda_s: float = 1.0,
+    b: float = 0.1,
+    virtual: Virtual = "cost",
+    max_iterations: int = 100,
+    tolerance: float = 1e-6,
+    x_positions: Tensor | None = None,
+    y_positions: Tensor | None = None,
+) -> Tensor:
+    """Match the frames of pairs of videos by fused partial transport, our reconstruction of REMAP (methods 4.8).
+
+    As :func:`align_frames`, with the problem of :mod:`rgwot.transport.partial` in place of the balanced one.
+
+    Parameters
+    ----------
+    x, y, rho, zeta, virtual, x_positions, y_positions
+        See `align_frames`.
+    alpha, epsilon, tau_m, lambda_s, b, max_iterations, tolerance
+        See `rgwot.transport.partial.solve_partial`.
+
+    Returns
+    -------
+    Tensor, shape (B, N, M)
+        The plan between real frames times the number of rows of the transport problem. No gradient.
+
+    Raises
+    ------
+    ValueError
+        As `align_frames`.
+    """
+    _check_virtual(virtual)
+    with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
+        cost = _cost(x, y, rho, x_positions, y_positions)
+        transport = solve_partial(
+            add_virtual_frame(cost, zeta) if virtual == "cost" else cost,
+            alpha=alpha,
+            epsilon=epsilon,
+            tau_m=tau_m,
+            lambda_s=lambda_s,
+            b=b,
+            virtual=virtual == "cost",
+            max_iterations=max_iterations,
+            tolerance=tolerance,
+        )
+        return _real_frames(transport.plan, virtual, zeta)[0].to(_loss_type(x))
+
+
+def _check_virtual(virtual: str) -> None:
+    if virtual not in {"cost", "threshold", "none"}:
+        raise ValueError(f"virtual: found {virtual!r}, expected 'cost', 'threshold' or 'none'")
+
+
+def _loss_type(x: Tensor) -> torch.dtype:
+    return torch.promote_types(x.dtype, torch.float32)
+
+
+def _cost(x: Tensor, y: Tensor, rho: float, x_positions: Tensor | None, y_positions: Tensor | None) -> Tensor:
+    """Cost C + rho R between real frames, float64, (B, N, M)."""
+    if (x_positions is None) != (y_positions is None):
+        raise ValueError("x_positions, y_positions: found one of the two, expected both or none")
+    cost = cosine_cost(x.double(), y.double())
+    if x_positions is None or y_positions is None:
+        n, m = cost.shape[1:]
+        x_positions = relative_positions(n, dtype=cost.dtype, device=cost.device)
+        y_positions = relative_positions(m, dtype=cost.dtype, device=cost.device)
+    return cost + rho * temporal_prior(x_positions.to(cost), y_positions.to(cost))
+
+
+def _real_frames(plan: Tensor, virtual: Virtual, zeta: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Weights of the real frames, rows rescaled, and which frames of both videos take part."""
+    rows = plan.shape[1]
+    if virtual == "cost":
+        plan = remove_virtual_frame(plan)
+    if virtual == "threshold":
+        x_matched, y_matched = matched_frames(plan, zeta)
+        plan = drop_unmatched(plan, x_matched, y_matched)
+    else:
+        x_matched = torch.ones(plan.shape[:2], dtype=torch.bool, device=plan.device)
+        y_matched = torch.ones(plan.shape[::2], dtype=torch.bool, device=plan.device)
+    return rows * plan, x_matched, y_matched

@@ -66,3 +66,31 @@ def temporal_prior(x_positions: Tensor, y_positions: Tensor) -> Tensor:
         Values in [0, 1].
     """
     return (x_positions[..., :, None] - y_positions[..., None, :]).abs()
+
+
+def squared_distance(x: Tensor, y: Tensor) -> Tensor:
+    r"""Squared Euclidean distance :math:`|x_i - y_j|^2` between frames of two videos, or of one (y = x).
+
+    Both videos are centred first, which loses fewer digits where distances are small against the lengths.
+
+    Parameters
+    ----------
+    x : Tensor, shape (B, N, D)
+    y : Tensor, shape (B, M, D)
+
+    Returns
+    -------
+    Tensor, shape (B, N, M)
+        Values >= 0.
+
+    Raises
+    ------
+    ValueError
+        If the batch or embedding dimensions disagree.
+    """
+    if x.ndim != 3 or y.ndim != 3 or x.shape[0] != y.shape[0] or x.shape[2] != y.shape[2]:
+        raise ValueError(f"embeddings: found {tuple(x.shape)} and {tuple(y.shape)}, expected (B, N, D) and (B, M, D)")
+    centre = torch.cat([x, y], 1).mean(1, keepdim=True).detach()
+    x, y = x - centre, y - centre
+    squares = (x * x).sum(2)[:, :, None] + (y * y).sum(2)[:, None, :]
+    return (squares - 2 * x @ y.transpose(1, 2)).clamp_min(0)

@@ -45,12 +45,25 @@ def written_out(x: Tensor, times: Tensor, lambda_: float, sigma: float, **readin
         (RGWOT_CODE, [0, 400, 800], 6.56, 1e-6),
         (PAPER, [0, 400, 800], 2_934_909.66, 5e-3),
         (PAPER, [0, 1, 2], 2.828427, 5e-7),
+        # Both ways each. All apart: 1.16 (2 - sqrt 2) twice, and 1.64 (2 - 0) for the frames that are the same.
+        (CNC_CODE, [0, 400, 800], 9.278049, 1e-6),
+        # The first two together: sqrt 2 / 1.01; then 1.64 * 2 and 1.49 (2 - sqrt 2).
+        (CNC_CODE, [0, 100, 800], 11.106066, 1e-6),
     ],
 )
 def test_oracles(reading: dict[str, Any], times: list[int], expected: float, digits: float, dtype: torch.dtype) -> None:
     x = torch.tensor([[[1, 0], [0, 1], [1, 0]]], dtype=dtype)
     loss = cidm_loss(x, torch.tensor([times]), lambda_=2, sigma=300, reduction="sum", **reading)
     assert loss.item() == pytest.approx(expected, abs=digits, rel=3e-7 if dtype == torch.float32 else 0)
+
+
+def test_the_window_of_lav_is_ten_frames() -> None:
+    # Its code compares |t_i - t_j| / L with 10 / L, L in frames. By hand: 8 frames apart d^2 = 2, 800 apart 1.64 * 2.
+    x = torch.tensor([[[1, 0], [0, 1], [1, 0]]], dtype=torch.float64)
+    frames = torch.tensor([[0.0, 8.0, 800.0]])
+    normalised = cidm_loss(x, frames.double() / 1000, sigma=10 / 1000, duration=1, reduction="sum")
+    assert normalised.item() == pytest.approx(2 * (2 + 3.28))
+    torch.testing.assert_close(cidm_loss(x, frames, sigma=10, duration=1000, reduction="sum"), normalised)
 
 
 @pytest.mark.parametrize("reading", READINGS)

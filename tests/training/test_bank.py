@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from rgwot.errors import RgwotError
-from rgwot.training.bank import FeatureBank, open_stores
+from rgwot.features.index import open_stores
+from rgwot.training.bank import FeatureBank
 
 STACKS = [np.array([[0, 1], [3, 4], [3, 4]]), np.array([[19, 2], [5, 5]])]
 

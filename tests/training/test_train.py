@@ -18,11 +18,12 @@ import torch
 
 from rgwot.encoder import Encoder
 from rgwot.errors import RgwotError
+from rgwot.features.index import open_stores
 from rgwot.losses.alignments import ALIGNMENTS
 from rgwot.radius import inactive_prior
 from rgwot.settings import LossSettings, Settings
-from rgwot.training import loop, stage, train
-from rgwot.training.bank import FeatureBank, open_stores
+from rgwot.training import loop, train
+from rgwot.training.bank import FeatureBank
 from rgwot.training.loop import Record, Trainer
 from rgwot.training.resume import Checkpoint
 from rgwot.training.stage import build_encoder
@@ -183,9 +184,8 @@ def test_checkpoints_of_other_settings_are_not_used(tmp_path: Path) -> None:
 
 def test_periodic_checkpoint(task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved: list[int] = []
-    monkeypatch.setattr(stage, "SAVE_EVERY_S", 0.0)
     monkeypatch.setattr(Checkpoint, "save", lambda self, state: saved.append(len(state["history"])))
-    train(task, task.parent, tmp_path / "out", settings(), 0, device="cpu")
+    train(task, task.parent, tmp_path / "out", settings(**{"train.save_every_s": 0}), 0, device="cpu")
     assert saved == [4, 8, 12]
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rgwot.transport import cosine_cost, relative_positions, temporal_prior
+from rgwot.transport import cosine_cost, relative_positions, squared_distance, temporal_prior
 
 
 def test_cost_of_three_one_hot_frames() -> None:
@@ -35,3 +35,15 @@ def test_prior_with_unequal_numbers_of_frames_and_with_times() -> None:
 def test_wrong_shapes_are_told() -> None:
     with pytest.raises(ValueError, match=r"\(2, 3, 4\) and \(2, 3, 5\)"):
         cosine_cost(torch.zeros(2, 3, 4), torch.zeros(2, 3, 5))
+
+
+def test_squared_distance_is_exact_far_from_the_origin() -> None:
+    generator = torch.Generator().manual_seed(3)
+    x, y = (torch.randn(2, size, 5, dtype=torch.float64, generator=generator) for size in (4, 3))
+    expected = torch.stack([torch.stack([((one - y[b]) ** 2).sum(1) for one in x[b]]) for b in range(2)])
+    torch.testing.assert_close(squared_distance(x, y), expected)
+    torch.testing.assert_close(squared_distance(x + 1e6, y + 1e6), expected, rtol=1e-8, atol=0)
+    assert (squared_distance(x, x) >= 0).all()
+    assert torch.autograd.gradcheck(squared_distance, (x.requires_grad_(), y.requires_grad_()))
+    with pytest.raises(ValueError, match=r"embeddings: found \(2, 4, 5\) and \(1, 3, 5\)"):
+        squared_distance(x, y[:1])

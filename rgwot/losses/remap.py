@@ -1,0 +1,48 @@
+"""Loss of our reconstruction of REMAP: transported cost and contrast between the videos (methods 4.8)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from rgwot.losses.vava import inter_video_loss
+from rgwot.transport.costs import cosine_cost
+
+
+def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float = 1.0) -> Tensor:
+    r"""Two of the three terms of REMAP as we reconstruct it; the third is C-IDM, as in RGWOT.
+
+    .. math:: L = \frac1N \sum_{ij} W_{ij} C_{ij} + \lambda_c L_{inter}, \qquad C_{ij} = 1 - \cos(x_i, y_j)
+
+    W is the plan of fused partial transport and a constant; L_inter is VAVA's contrast between the videos, on C and
+    with best and worst matches by W.
+
+    Parameters
+    ----------
+    x : Tensor, shape (B, N, D)
+        Embeddings of the first video of each pair.
+    y : Tensor, shape (B, M, D)
+        Embeddings of the second video of each pair.
+    weights : Tensor, shape (B, N, M)
+        W, from `rgwot.transport.alignment.align_frames_partially`; no gradient flows into it.
+    lambda_c : float
+        Weight of the contrast.
+
+    Returns
+    -------
+    Tensor, shape (B,)
+        >= 0.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree.
+    """
+    expected = (x.shape[0], x.shape[1], y.shape[1])
+    if weights.shape != expected:
+        raise ValueError(f"weights: found shape {tuple(weights.shape)}, expected {expected}")
+    with torch.autocast(device_type=x.device.type, enabled=False):
+        dtype = torch.promote_types(torch.promote_types(x.dtype, y.dtype), torch.float32)
+        cost = cosine_cost(x.to(dtype), y.to(dtype))
+        weights = weights.detach().to(dtype)
+        return (weights * cost).sum((1, 2)) / x.shape[1] + lambda_c * inter_video_loss(cost, weights)

@@ -1,0 +1,116 @@
+"""Temporal cycle consistency (TCC): a frame goes to its soft neighbour in another video and back (methods 4.2)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+# A cycle that comes back to one frame alone has no variance: the ratio below would be 0/0. Below a thousandth of the
+# video (0.3 s of five minutes) two answers count as the same.
+VARIANCE_FLOOR = 1e-6
+
+
+def tcc_loss(
+    x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, *, tau: float = 0.1, lambda_v: float = 1e-3
+) -> Tensor:
+    r"""Regress the time at which every frame's cycle through the other video comes back.
+
+    For frame i of U with embedding u_i and time s_i, against the frames v_j of V:
+
+    .. math::
+        a_{ij} = \mathrm{softmax}_j \left(-\frac{|u_i - v_j|^2}{D \tau}\right), \quad
+        \tilde v_i = \sum_j a_{ij} v_j, \quad
+        b_{ik} = \mathrm{softmax}_k \left(-\frac{|\tilde v_i - u_k|^2}{D \tau}\right)
+
+        \mu_i = \sum_k b_{ik} s_k, \quad \mathrm{var}_i = \sum_k b_{ik} (s_k - \mu_i)^2, \quad
+        L = \mathrm{mean}_i \left[\frac{(s_i - \mu_i)^2}{\mathrm{var}_i} + \lambda_v \log \mathrm{var}_i\right]
+
+    averaged over both orders of the pair, (U, V) = (x, y) and (y, x). An answer that knows nothing, b uniform,
+    has the value 1 for evenly spaced frames, up to the small second term. Variances below 1e-6 count as 1e-6.
+
+    Parameters
+    ----------
+    x : Tensor, shape (P, N, D)
+        Embeddings of the first video of each pair, of any length.
+    y : Tensor, shape (P, M, D)
+        Embeddings of the second video of each pair.
+    x_times, y_times : Tensor, shape (P, N) and (P, M)
+        When the frames were taken as a share of their video, t_i / L, in [0, 1].
+    tau : float
+        Softmax temperature, > 0, in units of squared distance per dimension.
+    lambda_v : float
+        Weight of the logarithm of the variance, >= 0.
+
+    Returns
+    -------
+    Tensor, shape (P,)
+        One value per pair, above -14 lambda_v.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree or tau is not positive.
+    """
+    check_pair(x, y, x_times, y_times)
+    check_positive(tau=tau)
+    with torch.autocast(device_type=x.device.type, enabled=False):
+        x, y, x_times, y_times = accurate(x, y, x_times, y_times)
+        directions = []
+        for u, v, times in ((x, y, x_times), (y, x, y_times)):
+            neighbours = matches(u, v, tau) @ v
+            directions.append(cycle_error(neighbours, u, times, times, tau, lambda_v).mean(1))
+        return (directions[0] + directions[1]) / 2
+
+
+def matches(u: Tensor, v: Tensor, tau: float) -> Tensor:
+    """Soft neighbours a of every u_i among the v_j: (P, N, D), (P, M, D) to (P, N, M), rows of sum 1.
+
+    a is the softmax over j of -|u_i - v_j|^2 / (D tau), which does not see |u_i|^2.
+    """
+    logits = 2 * u @ v.transpose(1, 2) - (v * v).sum(2)[:, None, :]
+    return torch.softmax(logits / (u.shape[2] * tau), 2)
+
+
+def cycle_error(neighbours: Tensor, u: Tensor, times: Tensor, expected: Tensor, tau: float, lambda_v: float) -> Tensor:
+    """Variance-aware squared error of the time at which soft neighbours come back to u.
+
+    Parameters
+    ----------
+    neighbours : Tensor, shape (P, Q, D)
+        Points whose way back is asked for.
+    u, times : Tensor, shape (P, N, D) and (P, N)
+        Frames they may come back to, and when those were taken.
+    expected : Tensor, shape (P, Q)
+        When each should come back.
+    tau, lambda_v : float
+        As in `tcc_loss`.
+
+    Returns
+    -------
+    Tensor, shape (P, Q)
+    """
+    b = matches(neighbours, u, tau)
+    mean = (b * times[:, None, :]).sum(2)
+    variance = (b * (times[:, None, :] - mean[:, :, None]) ** 2).sum(2).clamp_min(VARIANCE_FLOOR)
+    return (expected - mean) ** 2 / variance + lambda_v * variance.log()
+
+
+def accurate(x: Tensor, y: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
+    """Return the tensors in the precision of the embeddings x and y, at least float32."""
+    dtype = torch.promote_types(torch.promote_types(x.dtype, y.dtype), torch.float32)
+    return tuple(tensor.to(dtype) for tensor in (x, y, *others))
+
+
+def check_pair(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor) -> None:
+    """Raise ValueError unless the shapes are (P, N, D), (P, M, D), (P, N), (P, M)."""
+    fits = x.ndim == y.ndim == 3 and x.shape[0] == y.shape[0] and x.shape[2] == y.shape[2]
+    if not fits or x_times.shape != x.shape[:2] or y_times.shape != y.shape[:2]:
+        found = ", ".join(str(tuple(tensor.shape)) for tensor in (x, y, x_times, y_times))
+        raise ValueError(f"x, y, x_times, y_times: found {found}, expected (P, N, D), (P, M, D), (P, N), (P, M)")
+
+
+def check_positive(**values: float) -> None:
+    """Raise ValueError for the first value that is not above 0."""
+    for name, value in values.items():
+        if not value > 0:
+            raise ValueError(f"{name}: found {value}, expected a value above 0")

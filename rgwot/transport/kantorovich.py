@@ -1,0 +1,227 @@
+r"""Kantorovich transport with a prior on the matches, of VAVA and OPEL (methods 4.5, 4.6).
+
+.. math::
+    \min_T \langle T, D\rangle - \lambda_1 I(T) + \lambda_2 \, \mathrm{KL}(T \| P), \quad
+    T 1 = 1/N', \; T^\top 1 = 1/M'
+
+P says where matches are expected, on the diagonal (temporal prior) and at the nearest frame of the other video
+(optimality prior); the inverse difference moment I adds a second, broader pull to the same places. With
+:math:`N' = N + 1` and :math:`M' = M + 1` frames, the virtual frame first, the plan is the Sinkhorn scaling of
+
+.. math:: K = P \circ \exp((S - D) / \lambda_2).
+
+References
+----------
+W. Liu, B. Tekin, H. Coskun, V. Vineet, P. Fua, M. Pollefeys, "Learning to align sequential actions in the wild",
+CVPR 2022 (VAVA); S. Chowdhury et al., "OPEL: Optimal transport guided procedure learning", NeurIPS 2024.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from rgwot.transport.costs import squared_distance
+from rgwot.transport.sinkhorn import sinkhorn
+from rgwot.transport.virtual import add_virtual_frame
+
+Density = Literal["gaussian", "laplace"]
+Solver = Literal["pot", "batched"]
+
+# Bounds of phi, base of its decay, and the range that the kernel is clamped to: constants of the public code.
+PHI_RANGE = (0.001, 0.999)
+PHI_DECAY = 0.999
+KERNEL_RANGE = (1e-15, 1e20)
+# Offset of the virtual frame from everything: 1.5 times a virtual distance of 5 frames, relative to the mean length.
+VIRTUAL_OFFSET = 1.5 * 2 * 5
+SINKHORN_ITERATIONS = 20
+
+
+@dataclass(frozen=True)
+class Matching:
+    r"""Soft matches of B pairs of videos; no gradient flows into them.
+
+    Attributes
+    ----------
+    plan : Tensor, float64, shape (B, N + 1, M + 1)
+        T, total mass 1, virtual row and column first.
+    score : Tensor, float64, shape (B, N, M)
+        :math:`K \circ D` of the real frames, from which the inter-video term takes best and worst matches.
+    """
+
+    plan: Tensor
+    score: Tensor
+
+
+def temporal_share(iterations: Tensor, rate: float = 1.0) -> Tensor:
+    r"""Share phi of the temporal prior, which falls during training (methods 4.5).
+
+    .. math:: \varphi = 0.999^{\lfloor\sqrt{\mathrm{rate} \cdot \mathrm{iteration} + 1}\rfloor},
+        \text{ within } [0.001, 0.999]
+
+    Parameters
+    ----------
+    iterations : Tensor, shape (B,)
+        Iterations done, from 0.
+    rate : float
+        1 for VAVA, 100 for OPEL.
+
+    Returns
+    -------
+    Tensor, float64, shape (B,)
+    """
+    return (PHI_DECAY ** (rate * iterations.double() + 1).sqrt().floor()).clamp(*PHI_RANGE)
+
+
+def match_prior(
+    nearest: Tensor, m: int, phi: Tensor, *, density: Density = "gaussian", scale: float = 2.0
+) -> tuple[Tensor, Tensor]:
+    r"""Prior P and inverse difference moment S / lambda_1 of the matches (methods 4.5).
+
+    With rows i = 1..N' and columns j = 1..M', :math:`\mu = \sqrt{1/N'^2 + 1/M'^2}`, n(i) the nearest frame of
+    row i and :math:`h(u) = 1/(u^2 + 1)`,
+
+    .. math::
+        P_{ij} &= \varphi\, g(|i/N' - j/M'| / \mu) + (1 - \varphi)\, g(|j - n(i) - 1| / (M' \mu)) \\
+        S_{ij} / \lambda_1 &= \varphi\, h(i/N' - j/M') + (1 - \varphi)\, h((j - n(i) - 1) / M')
+
+    The virtual row and column have the offset :math:`d = 15 / (N' + M')` instead, divided by mu in P; their
+    corner keeps the formula, with n = 0. Frame n(i), counted from 0, stands in column n(i) + 2: the published
+    offset puts the peak of the optimality prior one frame before the nearest one.
+
+    Parameters
+    ----------
+    nearest : Tensor, int64, shape (B, N)
+        For each real frame of the first video its nearest frame in the second, from 0.
+    m : int
+        Real frames M of the second video.
+    phi : Tensor, shape (B,)
+        Share of the temporal prior, in [0, 1].
+    density : {"gaussian", "laplace"}
+        g: normal density with standard deviation ``scale`` (VAVA), or exp(-u / scale) / (2 scale) (OPEL).
+    scale : float
+        > 0; 2 in both methods.
+
+    Returns
+    -------
+    prior, moment : Tensor, float64, shape (B, N + 1, M + 1)
+    """
+    rows, columns = nearest.shape[1] + 1, m + 1
+    i = torch.arange(1, rows + 1, dtype=torch.float64, device=nearest.device)
+    j = torch.arange(1, columns + 1, dtype=torch.float64, device=nearest.device)
+    temporal = (i[:, None] / rows - j / columns).abs().expand(len(nearest), -1, -1)
+    n = torch.nn.functional.pad(nearest, (1, 0)).double()
+    optimal = (j - n[:, :, None] - 1).abs() / columns
+    virtual = torch.zeros(rows, columns, dtype=torch.bool, device=nearest.device)
+    virtual[0], virtual[:, 0], virtual[0, 0] = True, True, False
+    offset = VIRTUAL_OFFSET / (rows + columns)
+    temporal, optimal = temporal.masked_fill(virtual, offset), optimal.masked_fill(virtual, offset)
+    share, mu = phi.double()[:, None, None], math.sqrt(1 / rows**2 + 1 / columns**2)
+
+    def mixed(temporal: Tensor, optimal: Tensor) -> Tensor:
+        return share * temporal + (1 - share) * optimal
+
+    prior = mixed(_density(temporal / mu, density, scale), _density(optimal / mu, density, scale))
+    return prior, mixed(1 / (temporal**2 + 1), 1 / (optimal**2 + 1))
+
+
+def kantorovich_match(
+    x: Tensor,
+    y: Tensor,
+    phi: Tensor,
+    *,
+    density: Density = "gaussian",
+    zeta: float = 0.5,
+    lambda1: float = 1.0,
+    lambda2: float = 0.1,
+    solver: Solver = "pot",
+    iterations: int = SINKHORN_ITERATIONS,
+) -> Matching:
+    r"""Match the frames of pairs of videos by Kantorovich transport with priors (module docstring).
+
+    The cost is :math:`D_{ij} = |x_i - y_j|^2`, with zeta for the virtual frame. In float64 and the log domain.
+
+    Parameters
+    ----------
+    x : Tensor, shape (B, N, D)
+        Embeddings of the first video of each pair, in order of time.
+    y : Tensor, shape (B, M, D)
+        Embeddings of the second video of each pair, in order of time.
+    phi : Tensor, shape (B,)
+        Share of the temporal prior; see `temporal_share`.
+    density : {"gaussian", "laplace"}
+        Prior; see `match_prior`.
+    zeta : float
+        Cost of the virtual frame, in units of D.
+    lambda1 : float
+        Weight of the inverse difference moment, in units of N + M.
+    lambda2 : float
+        Weight of the divergence from the prior, > 0, in units of N M / 4.
+    solver, iterations
+        See `kantorovich_plan`.
+
+    Returns
+    -------
+    Matching
+    """
+    with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
+        real = squared_distance(x.double(), y.double())
+        n, m = real.shape[1:]
+        cost = add_virtual_frame(real, zeta)
+        prior, moment = match_prior(real.argmin(2), m, phi.to(x.device), density=density)
+        log_kernel = prior.log() + (lambda1 * (n + m) * moment - cost) / (lambda2 * n * m / 4)
+        log_kernel = log_kernel.clamp(*(math.log(bound) for bound in KERNEL_RANGE))
+        plan = kantorovich_plan(log_kernel, solver=solver, iterations=iterations)
+        return Matching(plan, (log_kernel.exp() * cost)[:, 1:, 1:])
+
+
+def kantorovich_plan(
+    log_kernel: Tensor,
+    *,
+    solver: Solver = "pot",
+    iterations: int = SINKHORN_ITERATIONS,
+    tolerance: float = 1e-6,
+) -> Tensor:
+    """Scale a kernel to uniform marginals.
+
+    Parameters
+    ----------
+    log_kernel : Tensor, float64, shape (B, N, M)
+        Logarithm of the kernel, finite.
+    solver : {"pot", "batched"}
+        ``pot``: that many passes of POT's ``ot.sinkhorn`` in the log domain, pair after pair; row sums are exact,
+        column sums as far as the passes go. ``batched``: all pairs at once until both are exact to
+        ``tolerance``, by `rgwot.transport.sinkhorn.sinkhorn`.
+    iterations : int
+        Passes of ``pot``.
+    tolerance : float
+        Marginal error of ``batched``, relative.
+
+    Returns
+    -------
+    Tensor, shape (B, N, M)
+        Total mass 1.
+    """
+    batch, rows, columns = log_kernel.shape
+    p, q = log_kernel.new_full((rows,), 1 / rows), log_kernel.new_full((columns,), 1 / columns)
+    if solver == "batched":
+        return sinkhorn(-log_kernel, p.expand(batch, -1), q.expand(batch, -1), 1.0, tolerance=tolerance).plan
+    if solver != "pot":
+        raise ValueError(f"solver: found {solver!r}, expected 'pot' or 'batched'")
+    import ot
+
+    # stopThr = 0: the number of passes is part of the method. The kernel is exp(-M / reg).
+    options = {"method": "sinkhorn_log", "numItermax": iterations, "stopThr": 0.0, "warn": False}
+    return torch.stack([ot.sinkhorn(p, q, -one, 1.0, **options) for one in log_kernel])
+
+
+def _density(u: Tensor, density: Density, scale: float) -> Tensor:
+    if density == "gaussian":
+        return torch.exp(-(u**2) / (2 * scale**2)) / (scale * math.sqrt(2 * math.pi))
+    if density == "laplace":
+        return torch.exp(-u / scale) / (2 * scale)
+    raise ValueError(f"density: found {density!r}, expected 'gaussian' or 'laplace'")
