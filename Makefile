@@ -35,7 +35,8 @@ $(DEVELOPER): $(READY)
 demo: $(READY)
 	@echo "demo: synthetic clips, features, training, key steps, scores, table; about 5 minutes on 2 cores"
 	snakemake --cores $(CORES) --quiet host reason -- demo
-	@rgwot show results/tables/demo.csv --yardsticks results/yardsticks/demo/assembly.json --procedures results/keysteps/rgwot/graphcut/demo/assembly/seed0/procedures.csv
+	@rgwot show results/tables/demo.csv --yardsticks results/yardsticks/demo/assembly.json --procedures results/keysteps/rgwot/graphcut/demo/assembly/seed0/procedures.csv --names names/demo/assembly.yaml
+	@echo "To look at it, open results/report/demo/assembly.html in a browser."
 
 test: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -n $(CORES) --dist loadfile

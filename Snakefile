@@ -30,7 +30,7 @@ wildcard_constraints:
     decoder="[^/]+",
     seed="0|[1-9][0-9]*",
     table="[a-z0-9_]+",
-    row="[a-z0-9_-]+",
+    row="[A-Za-z0-9_.=+-]+",
     figure="[a-z0-9_]+",
 
 
@@ -41,6 +41,7 @@ include: "workflow/rules/keysteps.smk"
 include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/report.smk"
 include: "workflow/rules/collect.smk"
 
 
@@ -48,3 +49,8 @@ rule all:
     default_target: True
     input:
         rules.demo.input,
+        "results/report/index.html",
+
+
+onsuccess:
+    say_where_results_are()

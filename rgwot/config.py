@@ -58,6 +58,25 @@ class DatasetSettings(Block):
         )
 
 
+class PageSettings(Block):
+    """What the page of a task shows, and where names typed into it are kept."""
+
+    methods: tuple[str, ...] = Field(
+        (
+            "rgwot/graphcut",
+            "raw/graphcut",
+            "raw/kmeans",
+            "none/one_label",
+            "none/uniform",
+            "none/random",
+        ),
+        min_length=1,
+        description="results shown side by side, as method/decoder, with every seed; the first is shown first",
+    )
+    datasets: tuple[str, ...] = Field(("demo",), description="whose tasks results/report/index.html makes pages of")
+    names: str = Field("names", description="folder of names typed into pages: names/{dataset}/{task}.yaml")
+
+
 class Config(Settings):
     """The whole of ``config.yaml``."""
 
@@ -69,6 +88,7 @@ class Config(Settings):
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU when there is one")
     roots: dict[str, str] = Field(default_factory=dict, description="folders that datasets refer to by name")
     datasets: dict[str, DatasetSettings] = Field(default_factory=dict, description="datasets by id")
+    page: PageSettings = Field(PageSettings(), description="the page of a task")
 
     @field_validator("seeds")
     @classmethod

@@ -5,11 +5,16 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections.abc import Collection, Iterator
 from types import TracebackType
+from typing import TypeVar
 
 from tqdm import tqdm
 
 EVERY_S = 10.0
+
+
+T = TypeVar("T")
 
 
 class Progress:
@@ -65,3 +70,11 @@ class Progress:
             self._title, self._done, self._total, self._unit, f", {text}" if text else "", rate, self._unit,
             left // 60, left % 60,
         )  # fmt: skip
+
+
+def counted(logger: logging.Logger, title: str, items: Collection[T], unit: str = "it") -> Iterator[T]:
+    """Go through items and report how far it is; parameters as of `Progress`."""
+    with Progress(logger, title, len(items), unit=unit) as progress:
+        for item in items:
+            yield item
+            progress.advance(1)

@@ -9,7 +9,7 @@ import pytest
 import torch
 import zarr
 
-from rgwot import embedding
+from rgwot import model
 from rgwot.embedding import embed
 from rgwot.errors import RgwotError
 from rgwot.features.store import StoreWriter, open_store
@@ -57,7 +57,7 @@ def test_embeddings_are_the_model_applied_by_hand(
 ) -> None:
     train(task, task.parent, tmp_path / "model", tiny(side), 5, device="cpu")
     path = tmp_path / "model" / "model.pt"
-    monkeypatch.setattr(embedding, "FRAMES_AT_ONCE", 7)
+    monkeypatch.setattr(model, "FRAMES_AT_ONCE", 7)
     embed(task, task.parent, path, tmp_path / "seed5.zarr", method="rgwot", device="cpu", threads=1)
 
     root = zarr.open_group(tmp_path / "seed5.zarr", mode="r")

@@ -15,7 +15,8 @@ from PIL import Image
 from videos import number, picture, write_video
 
 from rgwot.config import load_config
-from rgwot.datasets.finding import LAYOUTS, find, layout_module
+from rgwot.datasets.finding import find, layout_module
+from rgwot.datasets.layouts import LAYOUTS
 from rgwot.datasets.manifest import read_manifest, write_manifest
 from rgwot.errors import RgwotError
 from rgwot.features.extract import extract

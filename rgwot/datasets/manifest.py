@@ -16,6 +16,7 @@ from rgwot.datasets.base import FoundTask, VideoEntry
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
 from rgwot.errors import RgwotError
 from rgwot.files import read_csv, write_csv
+from rgwot.progress import counted
 from rgwot.rates import parse_rate
 
 COLUMNS = ("video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason")
@@ -65,7 +66,7 @@ def write_manifest(
     _warn_leftovers(f"{dataset}/{task}", found.tasks[task])
     rows: list[dict[str, Any]] = []
     annotations: dict[str, Annotation] = {}
-    for entry in entries:
+    for entry in counted(_LOG, f"manifest {dataset}/{task}", entries, "video"):
         row, clock = _probed(folder, entry, on_bad_video, chosen.told_fps)
         rows.append(row)
         if clock is None or entry.annotation is None:

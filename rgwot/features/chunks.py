@@ -22,7 +22,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,11 +31,11 @@ import torch
 from dask.base import compute
 from dask.delayed import delayed
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from rgwot.features.backbone import CHANNELS, Backbone, map_size
 from rgwot.features.store import SHARD, StoreWriter
 from rgwot.files import write_json
+from rgwot.progress import Progress
 from rgwot.video import FrameReader, VideoError, VideoInfo, read_frames, sample_times
 from rgwot.video.probing import REMEDY
 
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _WORKERS = 3
-_LOG_EVERY_S = 30.0
 
 
 def allowed_loss(duration_s: float) -> float:
@@ -123,9 +121,9 @@ class Extraction:
                 self._settings.batch,
                 frames_fps=self._info.fps,
             ) as reader,
-            _progress(self._video.name, len(self._times), len(self._times) - len(wanted)) as progress,
+            Progress(logger, self._video.name, len(self._times), len(self._times) - len(wanted), "frame") as progress,
         ):
-            self._reader, self._progress = reader, progress
+            self._reader, self._progress = reader, progress.advance
             self._frames = (frame for _, frames in reader for frame in frames)
             tasks = self._graph(missing)
             compute(*tasks, scheduler="threads", pool=pool)  # type: ignore[no-untyped-call]
@@ -222,25 +220,6 @@ def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> NDArray
             pixels = torch.from_numpy(frames[start : start + batch]).to(device)
             maps[start : start + batch] = backbone(pixels).half().cpu().numpy()
     return maps
-
-
-@contextmanager
-def _progress(name: str, total: int, done: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that is told of finished frames: a bar on a terminal, else a log line now and then."""
-    if sys.stderr.isatty():
-        with tqdm(total=total, initial=done, desc=name, unit="frame") as bar:
-            yield lambda frames: None if bar.update(frames) else None
-        return
-    last = time.monotonic()
-
-    def tell(frames: int) -> None:
-        nonlocal done, last
-        done += frames
-        if time.monotonic() - last > _LOG_EVERY_S:
-            last = time.monotonic()
-            logger.info("%s: %d of %d frames", name, done, total)
-
-    yield tell
 
 
 def side_folders(output: Path) -> list[Path]:

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from rgwot import __version__
 from rgwot.errors import RgwotError
@@ -22,6 +21,7 @@ from rgwot.features.import_settings import IMPORTED, ImportSettings
 from rgwot.features.sources import DAMAGE, ArraySource, open_array
 from rgwot.features.store import CHANNELS, IMPORTER, SHARD, StoreWriter, source_facts
 from rgwot.files import replacing
+from rgwot.progress import counted
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +130,7 @@ def _write(source: Path, output: Path, settings: ImportSettings, footage: Footag
         times = settings.start_s + frame_times(np.arange(count), Fraction(settings.fps))
         with replacing(output) as temporary:
             store = StoreWriter(temporary, times, (sizes["H"], sizes["W"]))
-            for shard in tqdm(range(-(-count // SHARD)), source.name, unit="shard", disable=None):
+            for shard in counted(logger, source.name, range(-(-count // SHARD)), "shard"):
                 start = shard * SHARD
                 store.write(shard, _maps(source, array, settings.axes, start, min(start + SHARD, count)))
             store.finish(

@@ -20,6 +20,7 @@ from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import generator_for, write_keysteps
 from rgwot.keysteps.registry import DECODERS
 from rgwot.keysteps.segments import label_segments
+from rgwot.progress import counted
 from rgwot.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -101,7 +102,7 @@ def decode(
         joint = _cluster_task(task, decoder, K, settings, generator_for(seed))
         single = {
             name: _run([video], task.features_fps, decoder, K, settings, generator_for(seed, name))
-            for name, video in task.videos.items()
+            for name, video in counted(log, f"decode {output_dir}: videos by themselves", task.videos.items(), "video")
         }
     key_steps = {
         "task": {name: joint.labels[name] + 1 for name in task.videos},

@@ -126,6 +126,17 @@ def _select(frame: pd.DataFrame, block: Block) -> dict[tuple[str, str], Mapping[
     return {(row["kind"], row["method"]): row for row in here.to_dict("records")}
 
 
+def _printed(table: Table, frame: pd.DataFrame) -> set[str]:
+    """Return the metrics that the papers print; all where what they print is an X throughout."""
+    reported = frame[frame["kind"] == "reported"]
+    found = {
+        str(metric)
+        for metric in table.metrics
+        if reported[[f"{place}_{metric}" for place in table.datasets]].notna().any(axis=None)
+    }
+    return found or {str(metric) for metric in table.metrics}
+
+
 def _number(row: Mapping[Any, Any], column: str) -> float:
     value = row.get(column)
     return math.nan if value is None or pd.isna(value) else float(value)
@@ -176,10 +187,13 @@ def make_grid(table: Table, frame: pd.DataFrame, blocks: Sequence[Block], max_co
     joined = len(blocks) * len(sides) * len(table.metrics) > max_columns or table.lines == "datasets"
     groups: list[tuple[str, ...]] = [table.metrics] if joined else [(metric,) for metric in table.metrics]
 
+    printed = _printed(table, frame)
     columns: list[tuple[Column, list[Cell]]] = []
     for block, part in zip(blocks, shown, strict=True):
         values: dict[tuple[str, str], list[Value]] = {
-            (name, metric): _values(part, rows, name, metric) for name in places for metric in table.metrics
+            (name, metric): _values(part, rows, name, metric, metric in printed)
+            for name in places
+            for metric in table.metrics
         }
         for side, label in sides:
             for metrics in groups:
@@ -216,14 +230,17 @@ def _rows(table: Table, shown: Sequence[Mapping[tuple[str, str], Any]]) -> list[
 
 
 def _values(
-    part: Mapping[tuple[str, str], Mapping[Any, Any]], rows: Sequence[_Row], place: str, metric: str
+    part: Mapping[tuple[str, str], Mapping[Any, Any]], rows: Sequence[_Row], place: str, metric: str, printed: bool
 ) -> list[Value]:
-    found = [part.get((row.kind, row.id), {}) for row in rows]
     values = []
-    for row in found:
+    for kind, row in ((row.kind, part.get((row.kind, row.id), {})) for row in rows):
         mean, deviation = _number(row, f"{place}_{metric}"), _number(row, f"{place}_{metric}_sd")
         counts = [_number(row, f"{place}_{what}") for what in ("degenerate", "task_runs")]
-        values.append(Value(100 * mean, 100 * deviation, 0, *(0 if math.isnan(n) else int(n) for n in counts)))
+        # A collapse is reported of a method; its X stands where the papers have numbers.
+        known = kind == "measured" or printed
+        values.append(
+            Value(100 * mean, 100 * deviation, 0, *(int(n) if known and not math.isnan(n) else 0 for n in counts))
+        )
     ranked = [row.kind == "measured" and not value.degenerate for row, value in zip(rows, values, strict=True)]
     ranks = _ranks([value.mean if counts else math.nan for value, counts in zip(values, ranked, strict=True)], metric)
     return [

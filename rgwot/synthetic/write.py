@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import cast
 
 import av
-from tqdm import tqdm
 
 from rgwot.files import replacing
+from rgwot.progress import Progress
 from rgwot.synthetic.ground_truth import FPS
 from rgwot.synthetic.layouts import VideoPlan
 from rgwot.synthetic.looks import task_look
@@ -102,10 +102,9 @@ def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: i
     for path, content in side_files(settings, videos).items():
         with replacing(Path(root) / path) as temporary:
             temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-    written = _written(videos, Path(root), settings, jobs)
-    # Quiet where there is no terminal: a log wants lines, not a bar.
-    for _ in tqdm(written, total=len(videos), desc="synth", unit="video", disable=None):
-        pass
+    with Progress(log, f"synth {root}", len(videos), unit="video") as progress:
+        for _ in _written(videos, Path(root), settings, jobs):
+            progress.advance(1)
     return [Path(root) / video.place.video for video in videos]
 
 

@@ -150,7 +150,7 @@ def test_bars_line_up_with_the_segments_within_a_pixel(made: Task, page: Path, b
                 assert bar["bar"] == [left, right]
                 table = truth if bar["run"] < 0 else found[bar["run"]]
                 own = table[table["video"] == row.video]
-                if bar["all"] == [] and len(own) > 400:
+                if bar["all"] == [] and len(own) > 150:
                     continue
                 expected = left + own[["start_s", "end_s"]].to_numpy() / row.duration_s * (right - left)
                 assert np.shape(bar["all"]) == expected.shape

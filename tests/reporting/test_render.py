@@ -1,16 +1,17 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import re
 
 import pytest
 from table_helpers import FLAT, OURS, PLAIN, SPEC, all_scores, small_table, write_scores
 
-from rgwot.reporting.grid import make_grid, other_blocks
+from rgwot.reporting.grid import leading_blocks, make_grid, other_blocks
 from rgwot.reporting.latex import escape
 from rgwot.reporting.notes import notes
 from rgwot.reporting.render import _pipe, latex, markdown, render_table, terminal_table
-from rgwot.reporting.spec import Block
+from rgwot.reporting.spec import Block, load_tables
 from rgwot.reporting.tables import make_table
 
 
@@ -167,3 +168,84 @@ def test_files_beside_the_csv_and_the_terminal(table, frame, tmp_path):
     assert "A caveat." in text
     assert text.index("macro_task") < text.index("micro_video")
     assert max(len(line) for line in text.splitlines() if "±" in line) <= 100
+
+
+def collapsed_scores(folder, n_collapsed):
+    """`ours` on dataset two: four seeds of 0.6, of which some collapsed; `plain` 0.5, never."""
+    paths = []
+    for seed in range(4):
+        flag = int(seed < n_collapsed)
+        paths.append(write_scores(folder, (*OURS, "two", "a", seed), 0.6, degenerate=flag))
+        paths.append(write_scores(folder, (*PLAIN, "two", "a", seed), 0.5))
+    return [*paths, write_scores(folder, (*FLAT, "two", "a", 0), 0.4)]
+
+
+@pytest.mark.parametrize(
+    ("n_collapsed", "ours", "plain"),
+    [
+        (0, "**60.0 ± 0.0**", "<ins>50.0 ± 0.0</ins>"),
+        (1, "**60.0 ± 0.0 (1/4 X)**", "<ins>50.0 ± 0.0</ins>"),
+        # From half on the cell is an X as in the papers, its value beside it, and it is not ranked.
+        (2, "X (60.0 ± 0.0)", "**50.0 ± 0.0**"),
+        (4, "X (60.0 ± 0.0)", "**50.0 ± 0.0**"),
+    ],
+)
+def test_collapsed_runs_are_marked_and_their_value_is_kept(tmp_path, n_collapsed, ours, plain):
+    spec = copy.deepcopy(SPEC)
+    spec["tables"]["small"]["datasets"] = ["two"]
+    table = small_table(tmp_path, spec)
+    frame = make_table(table, collapsed_scores(tmp_path, n_collapsed), tmp_path / "small.csv")
+    body = {row[0]: row[1:] for row in rows_of(markdown(table, frame))[0][2:]}
+    assert (body["Ours & theirs"][0], body["Plain"][0]) == (ours, plain)
+    measured = frame[(frame.method == "ours") & (frame.kind == "measured")]
+    assert set(measured["two_f1"]) == {0.6}
+    assert set(measured["degenerate"]) == {n_collapsed}
+    assert set(measured["two_f1_degenerate"].dropna()) == ({0.6} if n_collapsed else set())
+    assert ("(1/4 X)" in latex(table, frame)) == (n_collapsed == 1)
+    assert ("X: degenerate" in "\n".join(notes(table, frame))) == (n_collapsed > 0)
+
+
+def test_a_reported_collapse_is_an_x_without_a_number(tmp_path):
+    small_table(tmp_path)
+    reported = tmp_path / "reported.csv"
+    text = reported.read_text()
+    assert "37.4,,paper," in text
+    reported.write_text(text.replace("37.4,,paper,", ",,paper,degenerate (X)"))
+    table = load_tables(tmp_path / "tables.yaml")["small"]
+    frame = make_table(table, all_scores(tmp_path), tmp_path / "small.csv")
+    body = {row[0]: row[1:] for row in rows_of(markdown(table, frame))[0][2:]}
+    assert body["RGWOT (reported)"][-4:] == ["54.4", "38.6", "X", "X"]
+    # Where a paper prints no IoU at all it prints no X either.
+    reported.write_text("".join(line for line in reported.read_text().splitlines(True) if ",IoU," not in line))
+    frame = make_table(table, all_scores(tmp_path), tmp_path / "small.csv")
+    body = {row[0]: row[1:] for row in rows_of(markdown(table, frame))[0][2:]}
+    assert body["RGWOT (reported)"][-4:] == ["54.4", "–", "X", "–"]
+
+
+def test_many_datasets_stand_below_each_other(tmp_path):
+    spec = copy.deepcopy(SPEC)
+    spec["tables"]["small"]["lines"] = "datasets"
+    table = small_table(tmp_path, spec)
+    frame = make_table(table, all_scores(tmp_path), tmp_path / "small.csv")
+    leading = rows_of(markdown(table, frame))[0]
+    heads = [head.split("<br>")[2:] for head in leading[0][1:]]
+    names = ["One label", "Ours & theirs", "Plain"]
+    # The reported row has no value under macro_task, so it has no column there.
+    assert heads == [[name, "F1 / IoU"] for name in [*names, "RGWOT (reported)", *names]]
+    body = {row[0]: row[1:] for row in leading[2:]}
+    assert list(body) == ["First_set", "Second"]
+    assert body["Second"][1] == "52.0 ± 2.6 / 26.0 ± 1.3"
+    assert body["Second"][0] == "**90.0** / **45.0**"
+    assert body["First_set"][3] == "54.4 / 38.6"
+
+
+def test_as_many_blocks_side_by_side_as_fit(tmp_path):
+    spec = copy.deepcopy(SPEC)
+    pairs = itertools.product(("macro_task", "micro_video", "macro_video"), ("with", "without"))
+    spec["tables"]["small"]["blocks"] = [{"protocol": name, "background": bg} for name, bg in pairs]
+    table = small_table(tmp_path, spec)
+    assert [len(blocks) for blocks in leading_blocks(table)] == [6]
+    wide = table.model_copy(update={"datasets": {f"d{n}": table.datasets["one"] for n in range(5)}})
+    assert [len(blocks) for blocks in leading_blocks(wide)] == [2, 2, 2]
+    frame = make_table(table, all_scores(tmp_path), tmp_path / "small.csv")
+    assert latex(table, frame).count(r"\begin{tabular}") == 2

@@ -6,6 +6,7 @@ rule demo:
         "results/tables/demo.csv",
         "results/figures/segments/demo/assembly/seed0.pdf",
         "results/yardsticks/demo/assembly.json",
+        "results/report/demo/assembly.html",
     localrule: True
 
 

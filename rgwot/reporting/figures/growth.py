@@ -20,6 +20,9 @@ from rgwot.reporting.figures.style import DASHES, GREY, PAGE, sheet, styled, tel
 from rgwot.reporting.figures.sweep import STAR, draw_curve
 from rgwot.reporting.tables import read_scores
 
+#: A thin line from a name to the height it stands for.
+LEADER = {"arrowstyle": "-", "linewidth": 0.4, "color": "#999999", "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}
+
 
 def draw_growth(plan: Plan) -> Figure:
     """Draw lines of measured scores, levels of answers without training, and what papers report at their size."""
@@ -83,7 +86,7 @@ def _beside(axis: Axes, ends: list[tuple[float, str, str]], apart: float = 3.6) 
         axis.annotate(
             f"{name} {height:.1f}", (1, height), (1.03, place), xycoords=("axes fraction", "data"), color=colour,
             textcoords=("axes fraction", "data"), va="center", fontsize=7, annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": "#AAAAAA", "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)},
+            arrowprops=LEADER,
         )  # fmt: skip
 
 

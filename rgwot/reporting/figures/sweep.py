@@ -149,7 +149,9 @@ def _scores(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, figure: Sweep) -
             seen["reported"] = panel.reported.mark
             if name.startswith(IMPLIED):
                 seen[IMPLIED] = "; reported precision: implied by F1 and recall"
-    _axis(axis, panel, sweep, np.array([row.value for row in rows]))
+    # Then every class and every cluster has a partner, and both ratios are of all frames (methods 6.1, A).
+    balanced = figure.protocol == "micro_video" and figure.background == "with"
+    _axis(axis, panel, sweep, np.array([row.value for row in rows]), balanced=balanced)
     if len({one.dataset for one in figure.panels}) > 1:
         axis.set_title(sweep.label)
     return seen
@@ -164,8 +166,8 @@ def draw_curve(axis: Axes, found: Curve, number: int, label: str | None = None) 
     axis.plot(found.x[bad], 100 * found.mean[bad], style["marker"], color=style["color"], markerfacecolor="#FFFFFF")
 
 
-def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array) -> None:
-    """Scale and annotate the axis of the parameter."""
+def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balanced: bool = False) -> None:
+    """Scale and annotate the axis of the parameter; ``balanced``: with as many clusters as classes P equals R."""
     if panel.scale == "log":
         positive = x[x > 0]
         if len(positive) == len(x):
@@ -195,15 +197,16 @@ def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array) -> None:
         axis.axvspan(left, smallest_active_radius(sweep.frames, sweep.frames), color="#EEEEEE", zorder=0)
         axis.text(0.02, 0.03, "prior off", transform=axis.transAxes, fontsize=7, color=GREY)
     if panel.classes and sweep.classes is not None:
+        said = f"K_gt + 1 = {sweep.classes}{': P = R' if balanced else ''}"
         axis.axvline(sweep.classes, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
         axis.annotate(
-            f"K_gt + 1 = {sweep.classes}: P = R", (sweep.classes, 1), (3, -2), xycoords=("data", "axes fraction"),
-            textcoords="offset points", va="top", fontsize=7, color=GREY,
+            said, (sweep.classes, 0), (3, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
+            fontsize=7, color=GREY,
         )  # fmt: skip
 
 
 def _collapse(axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> None:
-    for number, (key, (x, values)) in enumerate(collapse_curves(sweep).items(), start=4):
+    for number, (x, values) in enumerate(collapse_curves(sweep).values(), start=4):
         axis.plot(x, values, **line_style(number))
     _axis(axis, panel.model_copy(update={"above": None, "classes": False}), sweep, x)
     axis.set_ylim(-0.03, 1.03)

@@ -1,0 +1,121 @@
+"""Tables of settings and of run times, whose cells are texts and single numbers."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from rgwot.errors import RgwotError
+from rgwot.reporting import runtime_table, settings_table
+from rgwot.reporting.models import RuntimeTable, SettingsTable
+
+MACHINE = {"gpu": None, "processor": "Some CPU", "threads": 2}
+
+
+@pytest.fixture
+def times():
+    rows = [{"id": "slow", "label": "Slow_one", "method": "opel"}, {"id": "fast", "label": "Fast", "method": "vaot"}]
+    return RuntimeTable.model_validate(
+        {"kind": "runtime", "id": "times", "title": "Times", "dataset": "d", "task": "t", "rows": rows}
+    )
+
+
+def write_run(folder, seed, seconds, iterations=10, trained=None, machine=None):
+    run = folder / f"seed{seed}"
+    run.mkdir(parents=True)
+    benchmark = run.with_suffix(".tsv")
+    benchmark.write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0\t{1000 + seed}\n", encoding="utf-8")
+    history = f"step,loss,seconds\n1,2,3\n{iterations},1,{seconds - 10 if trained is None else trained}\n"
+    (run / "history.csv").write_text(history, encoding="utf-8")
+    (run / "machine.json").write_text(json.dumps(machine or MACHINE), encoding="utf-8")
+    return [run / "machine.json", benchmark, run / "history.csv"]
+
+
+def test_minutes_are_those_of_the_benchmarks(times, tmp_path):
+    inputs = [path for seed, seconds in enumerate((600, 660, 720)) for path in write_run(tmp_path, seed, seconds)]
+    runtime_table.make_row(times, "slow", inputs, {}, tmp_path / "slow.csv")
+    (line,) = pd.read_csv(tmp_path / "slow.csv").to_dict("records")
+    assert (line["n_runs"], line["iterations"], line["minutes"], line["minutes_sd"]) == (3, 10, 11, 1)
+    assert line["seconds_per_iteration"] == 66
+    assert line["memory_mb"] == 1002
+    assert line["hardware"] == "2 threads of Some CPU"
+    assert pd.isna(line["note"])
+
+
+def test_rows_are_joined_and_hardware_is_named(times, tmp_path):
+    gpu = {"gpu": "Big GPU", "processor": "Some CPU", "threads": 2}
+    for row, machine in (("slow", MACHINE), ("fast", gpu)):
+        inputs = write_run(tmp_path / row, 0, 600, machine=machine)
+        runtime_table.make_row(times, row, inputs, {}, tmp_path / f"{row}.csv")
+    runtime_table.join_rows(times, [tmp_path / "fast.csv", tmp_path / "slow.csv"], tmp_path / "times.csv")
+    runtime_table.render_table(times, tmp_path / "times.csv")
+    text = (tmp_path / "times.md").read_text(encoding="utf-8")
+    assert text.index("Slow_one") < text.index("Fast")
+    assert "| Fast | 10.0 | 1 | 10 | 60.000 | 1000 | Big GPU, 2 threads of Some CPU |" in text
+    assert "they are not comparable" in text
+    assert r"Slow\_one & 10.0" in (tmp_path / "times.tex").read_text(encoding="utf-8")
+
+
+def test_a_resumed_training_is_told(times, tmp_path):
+    runtime_table.make_row(times, "slow", write_run(tmp_path, 1, 60, trained=600), {}, tmp_path / "slow.csv")
+    note = pd.read_csv(tmp_path / "slow.csv")["note"].iloc[0]
+    assert note == "seed 1: the training was resumed, so its benchmark covers 1.0 of 10.0 minutes"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "missing", "message"),
+    [
+        ([(0, 10), (1, 11)], None, "trainings of 10 and 11 iterations, expected the same for every seed"),
+        ([(0, 10)], "machine.json", "seed 0: found no machine of its training"),
+        ([], None, "found no benchmark"),
+    ],
+)
+def test_what_cannot_be_timed_is_one_line(times, tmp_path, seeds, missing, message):
+    inputs = [path for seed, steps in seeds for path in write_run(tmp_path, seed, 60, steps) if path.name != missing]
+    with pytest.raises(RgwotError, match=message):
+        runtime_table.make_row(times, "slow", inputs, {}, tmp_path / "slow.csv")
+
+
+def test_methods_have_to_train_equally_long(times, tmp_path):
+    for row, iterations in (("slow", 10), ("fast", 20)):
+        inputs = write_run(tmp_path / row, 0, 60, iterations)
+        runtime_table.make_row(times, row, inputs, {}, tmp_path / f"{row}.csv")
+    with pytest.raises(RgwotError, match=r"trainings of 10 \(slow\) and 20 \(fast\) iterations, expected equally many"):
+        runtime_table.join_rows(times, [tmp_path / "fast.csv", tmp_path / "slow.csv"], tmp_path / "times.csv")
+    with pytest.raises(RgwotError, match="found no row fast; make it first"):
+        runtime_table.join_rows(times, [tmp_path / "slow.csv"], tmp_path / "times.csv")
+
+
+def test_constants_are_read_from_the_source():
+    assert settings_table.constant("losses/alignment.py:_PROBABILITY_FLOOR") == 1e-11
+    assert settings_table.constant("transport/fused_gromov_wasserstein.py:parity_outer") == 25
+    for place, message in (
+        ("losses/gone.py:X", "no file losses/gone.py in the package"),
+        ("losses/alignment.py:GONE", "no number of this name"),
+    ):
+        with pytest.raises(RgwotError, match=message):
+            settings_table.constant(place)
+
+
+def test_settings_of_every_method_stand_side_by_side(tmp_path):
+    rows = [
+        {"id": "alpha", "label": "Weight", "symbol": "α", "key": "ot.alpha"},
+        {"id": "seeds", "label": "Seeds", "key": "seeds"},
+        {"id": "fixed", "label": "Fixed", "note": "cannot be set"},
+    ]
+    table = SettingsTable.model_validate(
+        {"kind": "settings", "id": "numbers", "title": "Numbers", "methods": ["one", "two"], "rows": rows}
+    )
+    facts = {"seeds": [0, 7], "settings": {"one": {"ot.alpha": 0.3}, "two": {"ot.alpha": 1.0}}}
+    for row in table.rows:
+        settings_table.make_row(table, row.id, [], facts, tmp_path / f"{row.id}.csv")
+    settings_table.join_rows(table, [tmp_path / f"{row.id}.csv" for row in table.rows], tmp_path / "numbers.csv")
+    settings_table.render_table(table, tmp_path / "numbers.csv")
+    text = (tmp_path / "numbers.md").read_text(encoding="utf-8")
+    assert "| Weight | α | 0.3 | 1 | – |" in text
+    assert "| Seeds |  | 0, 7 | 0, 7 | – |" in text
+    assert "| Fixed |  | – | – | – |" in text
+    assert "Fixed: cannot be set." in text
+    assert r"$\alpha$" in (tmp_path / "numbers.tex").read_text(encoding="utf-8")

@@ -1,0 +1,119 @@
+"""What a page asks for, what makes it anew, and that none of it asks for more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from checkouts import Checkout
+
+from rgwot.catalogue import Catalogue
+from rgwot.errors import RgwotError
+from rgwot.reporting.page.tree import Run
+
+PAGE = "results/report/mine/tea.html"
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Catalogue]:
+    """A function that lays down videos of a task and returns the catalogue of a configuration on them."""
+
+    def configured(annotated: bool, **page: object) -> Catalogue:
+        for name in ("a", "b", "c"):
+            video = tmp_path / "videos" / "tea" / f"{name}.mp4"
+            video.parent.mkdir(parents=True, exist_ok=True)
+            video.touch()
+            if annotated:
+                video.with_suffix(".csv").touch()
+        monkeypatch.chdir(tmp_path)
+        entry = {"layout": "folder", "root": "videos"}
+        content = {"seeds": [3, 4], "datasets": {"mine": entry}, "page": {"datasets": ["mine"], **page}}
+        return Catalogue(content, Path(__file__).parents[2] / "workflow" / "tables.yaml")
+
+    return configured
+
+
+def test_a_page_asks_for_every_method_and_seed(own: Callable[..., Catalogue]) -> None:
+    catalogue = own(True, methods=["rgwot@alpha=0.5/graphcut", "raw/kmeans", "none/uniform"])
+    runs = catalogue.page_runs("mine", "tea")
+    methods = ("rgwot@alpha=0.5/graphcut", "raw/kmeans", "none/uniform")
+    assert [str(run) for run in runs] == [f"{method}/seed{seed}" for method in methods for seed in (3, 4)]
+    files = catalogue.page_files("mine", "tea")
+    assert len(files) == len(set(files)) == 3 + 6 * 5 + 2 + 2
+    assert "results/models/rgwot@alpha=0.5/mine/tea/seed4/history.csv" in files
+    # One seed of what has embeddings is looked at in detail.
+    views = [file for file in files if "/views/" in file]
+    assert views == [
+        "results/views/rgwot@alpha=0.5/graphcut/mine/tea/seed3.json",
+        "results/views/raw/kmeans/mine/tea/seed3.json",
+    ]
+    assert catalogue.index_pages() == [PAGE]
+
+
+def test_without_annotation_there_is_nothing_to_score_or_compare(own: Callable[..., Catalogue]) -> None:
+    catalogue = own(False)
+    assert {run.method for run in catalogue.page_runs("mine", "tea")} == {"rgwot", "raw"}
+    assert not [file for file in catalogue.page_files("mine", "tea") if "/scores/" in file]
+    with pytest.raises(RgwotError, match="nothing to show of mine/tea, which has no annotation"):
+        own(False, methods=["none/random"]).page_runs("mine", "tea")
+
+
+def test_what_is_there_besides_is_shown_and_never_asked_for(own: Callable[..., Catalogue], tmp_path: Path) -> None:
+    catalogue = own(True, methods=["raw/kmeans"])
+    asked = catalogue.page_files("mine", "tea")
+    for run in (Run("vaot", "graphcut", 0), Run("raw", "kmeans", 3)):
+        folder = tmp_path / "results/keysteps" / run.method / run.decoder / "mine/tea" / f"seed{run.seed}"
+        folder.mkdir(parents=True)
+        (folder / "segments.csv").touch()
+    assert [str(run) for run in catalogue.page_others("mine", "tea")] == ["vaot/graphcut/seed0"]
+    assert catalogue.page_options("mine", "tea").endswith(
+        "--run raw/kmeans/seed3 --run raw/kmeans/seed4 --run vaot/graphcut/seed0"
+    )
+    assert catalogue.page_files("mine", "tea") == asked
+    view = tmp_path / "results/views/raw/kmeans/mine/tea/seed4.json"
+    view.parent.mkdir(parents=True)
+    view.touch()
+    assert json.loads(catalogue.page_views("mine", "tea")) == ["results/views/raw/kmeans/mine/tea/seed4.json"]
+
+
+def test_names_become_an_input_once_they_are_there(own: Callable[..., Catalogue], tmp_path: Path) -> None:
+    catalogue = own(True, names="my names")
+    before = catalogue.page_files("mine", "tea")
+    path = tmp_path / "my names/mine/tea.yaml"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert [file for file in catalogue.page_files("mine", "tea") if file not in before] == ["my names/mine/tea.yaml"]
+    assert "--names 'my names/mine/tea.yaml'" in catalogue.page_options("mine", "tea")
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ({"methods": ["rgwto/graphcut"]}, ["page.methods", "rgwto", "did you mean"]),
+        ({"methods": ["rgwot"]}, ["page.methods", "'rgwot'"]),
+        ({"methods": ["rgwot/graphcut@alpha=1"]}, ["page.methods", "alpha"]),
+        ({"methods": []}, ["page.methods"]),
+        ({"method": ["raw/kmeans"]}, ["page.method", "did you mean 'methods'"]),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(
+    own: Callable[..., Catalogue], page: dict[str, object], words: list[str]
+) -> None:
+    with pytest.raises(RgwotError) as told:
+        own(True, **page).page_runs("mine", "tea")
+    assert all(word in str(told.value) for word in words), str(told.value)
+
+
+@pytest.mark.slow
+def test_a_page_of_own_videos_is_planned_by_the_workflow(fresh: Checkout, configured: Callable[[str], str]) -> None:
+    for name in ("a", "b"):
+        (fresh.path / f"videos/tea/{name}.mp4").parent.mkdir(parents=True, exist_ok=True)
+        (fresh.path / f"videos/tea/{name}.mp4").touch()
+    more = configured("datasets: {mine: {layout: folder, root: videos}}\npage: {datasets: [mine]}\n")
+    jobs = fresh.plan("results/report/index.html", more=[more]).jobs
+    assert {rule: jobs[rule] for rule in ("page_index", "page", "strips", "view", "train", "evaluate")} == {
+        "page_index": 1, "page": 1, "strips": 1, "view": 3, "train": 1, "evaluate": 0
+    }  # fmt: skip
+    assert "did you mean 'tea'" in fresh.plan("results/report/mine/tee.html", more=[more]).mistake

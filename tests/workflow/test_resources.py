@@ -1,0 +1,153 @@
+"""What jobs ask for: on every rule, by size and attempt, and as a cluster is told in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from checkouts import REPOSITORY, SMALL, Checkout, run
+
+from rgwot.planning.needs import NEEDS, features_mb, map_cells, megabytes, memory_mb, runtime, train_minutes
+
+TARGETS = {"all", "demo", "paper"}
+GPU_RULES = {"extract", "train", "embed"}
+
+
+def rules() -> dict[str, str]:
+    """The text of every rule by its name."""
+    text = "\n\n".join(path.read_text("utf-8") for path in sorted((REPOSITORY / "workflow/rules").glob("*.smk")))
+    return {match[1]: match[0] for match in re.finditer(r"^rule (\w+):\n(?:(?: .*)?\n)*", text, re.MULTILINE)}
+
+
+def test_every_rule_that_runs_a_command_says_what_it_needs() -> None:
+    commands = {name: text for name, text in rules().items() if "shell:" in text}
+    assert set(rules()) - set(commands) <= TARGETS
+    assert set(commands) == set(NEEDS)
+    for name, text in commands.items():
+        assert re.search(r"^    threads: ", text, re.MULTILINE), name
+        assert f'mem_mb=memory_for("{name}")' in text, name
+        assert f'runtime=time_for("{name}")' in text, name
+        assert ("gpu=GPUS" in text) == (name in GPU_RULES), name
+
+
+def test_memory_leaves_room_above_what_was_seen() -> None:
+    for name, need in NEEDS.items():
+        assert need.memory_mb >= 1.5 * need.seen_mb, name
+        assert min(need.memory_mb, need.minutes) > 0, name
+
+
+def test_needs_grow_with_size_and_double_with_the_attempt() -> None:
+    # Worked by hand from the table: 1500 + 15 x 20 MB, 20 + 0.5 x 20 minutes.
+    assert memory_mb("decode", 20, 1) == 1800
+    assert memory_mb("decode", 20, 3) == 4 * 1800
+    assert (runtime("decode", 20, 1), runtime("decode", 20, 2)) == ("30m", "60m")
+    # Half the samples and a quarter of the channels: an eighth of 600 iterations at 4 s, 5 minutes.
+    assert train_minutes(600, 16, 128, "gpu") == pytest.approx(5)
+    assert train_minutes(600, 16, 128, "cpu") > train_minutes(600, 16, 128, "gpu")
+
+
+def test_sizes_are_read_from_what_is_there(tmp_path: Path) -> None:
+    video, index = tmp_path / "v.mp4", tmp_path / "index.csv"
+    assert megabytes([video]) == features_mb(index, 121) == 0
+    video.write_bytes(bytes(3_000_000))
+    assert megabytes([video, tmp_path]) == 3
+    index.write_text("video,status,reason,frames\na,ok,,1000\nb,ok,,200\n", encoding="utf-8")
+    assert map_cells(168) == 121
+    # The 1200 frames of 1024 x 11 x 11 float16.
+    assert features_mb(index, 121) == pytest.approx(1200 * 1024 * 121 * 2 / 1e6)
+
+
+FAKE = """#!{python}
+import json, os, sys
+name = os.path.basename(sys.argv[0])
+if name == "sinfo":
+    print("debug*")
+elif name == "sbatch":
+    with open({record!r}, "a") as file:
+        file.write(json.dumps(sys.argv[1:]) + "\\n")
+    sys.exit("refused: only recorded")
+else:
+    sys.exit(1)
+"""
+
+
+def submissions(
+    checkout: Checkout, folder: Path, profile: str, allowed: tuple[str, ...], targets: tuple[str, ...]
+) -> list[list[str]]:
+    """The arguments of every `sbatch` by which Snakemake would hand these targets to a cluster."""
+    pytest.importorskip("snakemake_executor_plugin_slurm")
+    record, fakes = folder / "submitted.jsonl", folder / "fakes"
+    fakes.mkdir()
+    for name in ("sbatch", "sinfo", "squeue", "sacct", "sacctmgr", "scontrol", "scancel"):
+        (fakes / name).write_text(FAKE.format(python=sys.executable, record=str(record)), encoding="utf-8")
+        (fakes / name).chmod(0o755)
+    options = ["--profile", f"profiles/{profile}", "--retries", "0", "--slurm-no-account", "--allowed-rules", *allowed]
+    options += ["--slurm-status-command", "squeue", "--latency-wait", "1"]
+    path = os.pathsep.join([str(fakes), os.environ["PATH"]])
+    command = ["env", f"PATH={path}", sys.executable, "-m", "snakemake", *options]
+    said = run([*command, "--configfile", "config.yaml", SMALL, "--", *targets], checkout.path, 120)
+    assert record.exists(), said.text
+    return [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+
+
+def option(arguments: list[str], name: str) -> str | None:
+    """The value of an option of `sbatch`, in either spelling."""
+    for position, argument in enumerate(arguments):
+        if argument == name:
+            return arguments[position + 1]
+        if argument.startswith(f"{name}="):
+            return argument.partition("=")[2]
+    return None
+
+
+def trainings(checkout: Checkout, folder: Path, profile: str) -> tuple[list[list[str]], float]:
+    """What is submitted for three trainings, and the size of the features that they read."""
+    index = checkout.path / "results/features/demo/assembly/index.csv"
+    index.parent.mkdir(parents=True)
+    index.write_text("video,status,reason,frames\na,ok,,30000\nb,ok,,10000\n", encoding="utf-8")
+    targets = tuple(f"results/models/rgwot/demo/assembly/seed{seed}/model.pt" for seed in range(3))
+    found = submissions(checkout, folder, profile, ("train",), targets)
+    # The demo's maps are 7 x 7.
+    return [arguments for arguments in found if "rule_train" in (option(arguments, "--comment") or "")], features_mb(
+        index, 49
+    )
+
+
+def test_the_submission_carries_gpu_memory_and_time_of_the_rule(fresh: Checkout, tmp_path: Path) -> None:
+    found, held = trainings(fresh, tmp_path, "slurm")
+    # One GPU job at a time is a rule of one machine and must not throttle a cluster.
+    assert len(found) == 3
+    for arguments in found:
+        assert option(arguments, "--mem") == str(memory_mb("train", held, 1))
+        assert held > 4000
+        # The demo's own settings win over those of the tests: 800 iterations, N = 6, 64 channels.
+        assert f"{option(arguments, '-t')}m" == runtime("train", held, 1, train_minutes(800, 6, 64, "cpu"))
+        assert option(arguments, "--gpus") == "1"
+        assert option(arguments, "--gres") is None
+
+
+def test_the_gres_profile_asks_by_gres_instead(fresh: Checkout, tmp_path: Path) -> None:
+    found, _ = trainings(fresh, tmp_path, "slurm-gres")
+    assert [option(arguments, "--gres") for arguments in found] == ["gpu:1"] * 3
+    assert {option(arguments, "--gpus") for arguments in found} == {None}
+
+
+@pytest.mark.parametrize("profile", ["slurm", "slurm-gres"])
+def test_many_videos_are_few_submissions_with_one_gpu_each(fresh: Checkout, tmp_path: Path, profile: str) -> None:
+    folder = fresh.path / "videos/task"
+    folder.mkdir(parents=True)
+    for n in range(45):
+        (folder / f"v{n:02}.mp4").write_bytes(bytes(1_000_000 * (n == 0)))
+    (fresh.path / SMALL).write_text("datasets: {mine: {layout: folder, root: videos}}\n", encoding="utf-8")
+    targets = tuple(f"results/features/mine/task/v{n:02}.zarr" for n in range(45))
+    found = submissions(fresh, tmp_path, profile, ("extract",), targets)
+    assert len(found) == 3
+    for arguments in found:
+        assert option(arguments, "--gpus" if profile == "slurm" else "--gres") in ("1", "gpu:1")
+        # One after the other: the memory of one, and time that adds up.
+        assert option(arguments, "--mem") == str(memory_mb("extract", 0, 1))
+    assert sum(int(option(arguments, "-t") or 0) for arguments in found) == pytest.approx(45 * 5, abs=1)
