@@ -4,17 +4,22 @@ CORES ?= 2
 VENV := .venv
 READY := $(VENV)/.ready
 DEVELOPER := $(VENV)/.ready-developer
+PAGE := results/report/demo/assembly.html
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # A failed job must fail the target that pipes or chains it.
 SHELL := /bin/bash -o pipefail
 
-.PHONY: help env demo test lint schema clean
+.PHONY: help env demo test cluster-test test-page pictures lint schema clean
 
 help:
 	@echo "make env    the environment in .venv"
 	@echo "make demo   environment, then the whole pipeline on synthetic clips; prints the table"
 	@echo "make test   environment, then every test"
+	@echo "make test-page  the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
+	@echo "make pictures   the same, and keeps the pictures of the guide in docs/images"
+	@echo "make cluster-test   the demo through a Slurm on this machine; needs root and installs Debian's packages"
 	@echo "make lint   ruff, snakefmt, snakemake --lint and mypy"
 	@echo "make schema regenerate workflow/schemas from the typed configuration"
 	@echo "make clean  remove results of the demo and of the tests (not the environment)"
@@ -40,6 +45,19 @@ demo: $(READY)
 
 test: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -n $(CORES) --dist loadfile
+
+# The tests skip themselves where there is no Chromium; here it is installed, and the page of the demo is looked at, too.
+test-page: $(DEVELOPER)
+	@command -v chromium chromium-browser google-chrome >/dev/null || { $(SUDO) apt-get update && $(SUDO) apt-get install -y chromium; }
+	snakemake --cores $(CORES) --quiet host reason -- $(PAGE)
+	RGWOT_PAGE=$(PAGE) OMP_NUM_THREADS=1 pytest --log-cli-level=INFO tests/reporting/test_page*.py
+
+pictures: export RGWOT_PICTURES := docs/images
+pictures: test-page
+
+# Needs root and apt, and changes the machine (/etc/slurm while it runs), so it is no part of `test`.
+cluster-test: $(DEVELOPER)
+	OMP_NUM_THREADS=1 pytest -m long tests/cluster
 
 lint: $(DEVELOPER)
 	ruff check .

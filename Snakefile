@@ -52,5 +52,9 @@ rule all:
         "results/report/index.html",
 
 
+onstart:
+    record_this_run()
+
+
 onsuccess:
     say_where_results_are()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import errno
 import json
 import os
 import shutil
@@ -22,22 +24,75 @@ if TYPE_CHECKING:
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success rename it over ``path``, on failure remove it.
 
-    Works for a file and for a directory (an existing directory is replaced as a whole).
+    Works for a file and for a directory (an existing directory is replaced as a whole). Of two processes that write
+    the same path, the later one wins, and at no time is it half of each.
+
+    Raises
+    ------
+    RgwotError
+        When the disk is full.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix is kept because many writers choose the format by it.
-    temporary = target.with_name(f".{target.stem}.{uuid.uuid4().hex[:8]}.tmp{target.suffix}")
+    temporary = _hidden(target)
     try:
-        yield temporary
-        if temporary.is_dir() and target.is_dir():
-            shutil.rmtree(target)
-        os.replace(temporary, target)
+        with told_when_full(target):
+            yield temporary
+            move(temporary, target)
     finally:
-        if temporary.is_dir():
-            shutil.rmtree(temporary, ignore_errors=True)
+        _remove(temporary)
+
+
+def move(made: Path, target: Path) -> None:
+    """Rename a finished file or directory over ``target``; an older directory there goes as a whole."""
+    while True:
+        try:
+            os.replace(made, target)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            # No system replaces a directory that holds something. Whoever else replaces it may have been faster.
+            older = _hidden(target)
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(target, older)
+            _remove(older)
         else:
-            temporary.unlink(missing_ok=True)
+            return
+
+
+@contextmanager
+def told_when_full(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Tell a full disk in one line that names the file, whatever library met it.
+
+    Raises
+    ------
+    RgwotError
+        When an exception passes that was caused by a full disk or an exhausted quota.
+    """
+    try:
+        yield
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(error, RgwotError):
+            if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise RgwotError(
+                    f"{path}: cannot be written ({cause.strerror}); make room and run the same again, it goes on from "
+                    "what is finished"
+                ) from error
+            cause = cause.__cause__ or cause.__context__
+        raise
+
+
+def _hidden(target: Path) -> Path:
+    # The suffix is kept because many writers choose the format by it.
+    return target.with_name(f".{target.stem}.{uuid.uuid4().hex[:8]}.tmp{target.suffix}")
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -64,6 +119,15 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
     """Write UTF-8 text."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def write_tensors(content: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write tensors and plain values as PyTorch does, to be read with ``weights_only=True``."""
+    import torch
+
+    # Given a path, PyTorch writes its (temporary) name into the file, and loses the reason when a disk is full.
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        torch.save(dict(content), file)
 
 
 def read_csv(

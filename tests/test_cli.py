@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from rgwot.cli import cli, main
+from rgwot.cli import VERBS, cli, main
 
 HEAVY = ("torch", "torchvision", "zarr", "decord", "av", "sklearn", "matplotlib", "pandas", "scipy", "numpy")
 
@@ -17,10 +17,25 @@ def test_help_imports_nothing_heavy():
     code = (
         "import sys\nfrom click.testing import CliRunner\nfrom rgwot.cli import cli\n"
         "assert CliRunner().invoke(cli, ['--help']).exit_code == 0\n"
-        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])\n"
+        "print(sorted(name for name in sys.modules if name.startswith('rgwot.cli.')))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    assert found.stdout.splitlines() == ["[]", "['rgwot.cli.lazy']"]
+
+
+def test_verbs_are_listed_in_order_and_told_in_one_line_each():
+    listed = CliRunner().invoke(cli, ["--help"], terminal_width=80).stdout.split("Commands:\n")[1].splitlines()
+    assert [line.split()[0] for line in listed] == list(VERBS)
+    assert all(line.endswith(".") and not line.endswith("...") for line in listed)
+
+
+def test_a_misspelt_verb_is_told_the_nearest(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["rgwot", "trian"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "Did you mean 'train'?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", sorted(cli.commands))

@@ -27,6 +27,8 @@ COMPILER = "torch._dynamo"
         ("rgwot.keysteps.trivial", ("torch", "zarr", "scipy", "sklearn", "matplotlib")),
         ("rgwot.evaluation.evaluate", ("torch", "zarr", "sklearn", "matplotlib")),
         ("rgwot.reporting.render", ("torch", "zarr", "scipy", "sklearn", "matplotlib")),
+        ("rgwot.reporting.page.render", ("torch", "zarr", "sklearn", "matplotlib", "av", "decord", "h5py")),
+        ("rgwot.reporting.figures", ("torch", "zarr", "sklearn", "av", "decord", "h5py")),
     ],
 )
 def test_a_stage_imports_only_what_it_needs(module: str, unwanted: tuple[str, ...]) -> None:

@@ -52,6 +52,7 @@ class DatasetCatalogue:
         self.config: Config = load_config(content)
         self.videos = lru_cache(maxsize=None)(self._videos)
         self.found = lru_cache(maxsize=None)(self._found)
+        self.left_out = lru_cache(maxsize=None)(self._left_out)
 
     def root(self, dataset: str) -> Path:
         """Return the folder of a dataset."""
@@ -145,32 +146,48 @@ class DatasetCatalogue:
         places = {video_id(place.stem): place.video for place in written[task].places}
         return str(self.root(dataset) / places[video])
 
-    def check_left_out(self, dataset: str, task: str) -> None:
+    def check_left_out(self, dataset: str, task: str, video: str | None = None) -> None:
         """Raise when features lack a bad video that an earlier run skipped, and bad videos are now to fail.
 
-        Which they are is in the index of the task. A video that has changed since is extracted again, and judged there.
+        Parameters
+        ----------
+        dataset, task
+            Of the features.
+        video
+            The one that is asked for; None for all.
 
         Raises
         ------
         RgwotError
             Naming the first such video.
         """
+        for name, found in self.left_out(dataset, task).items():
+            if video in (None, name):
+                raise RgwotError(found)
+
+    def _left_out(self, dataset: str, task: str) -> dict[str, str]:
+        """Return what is wrong with every video skipped earlier that is to fail now; the index of the task tells.
+
+        A video that has changed since is extracted again, and judged then.
+        """
         index = Path(f"results/features/{dataset}/{task}/index.csv")
         if self.config.on_bad_video != "fail" or not index.is_file():
-            return
+            return {}
         imported = self.config.dataset(dataset).imported is not None
         with index.open(encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.DictReader(file) if left_out(row["status"], imported)]
+            rows = [row for row in csv.DictReader(file) if left_out(row.get("status", ""), imported)]
+        found = {}
         for row in rows:
-            video = row["video"]
-            if video not in self.videos(dataset, task) or not index.with_name(f"{video}.zarr").exists():
+            store = index.with_name(f"{row['video']}.zarr")
+            if row["video"] not in self.videos(dataset, task) or not store.exists():
                 continue
-            path = Path(self.video_path(dataset, task, video))
+            path = Path(self.video_path(dataset, task, row["video"]))
             if path.exists() and path.stat().st_mtime <= index.stat().st_mtime:
-                raise RgwotError(
+                found[row["video"]] = (
                     f"{path}: {row['status']} by an earlier run ({row['reason']}), and on_bad_video is fail; mend the "
-                    f"video and delete {index.with_name(video)}.zarr, or set on_bad_video: skip"
+                    f"video and delete {store}, or set on_bad_video: skip"
                 )
+        return found
 
     def frames_fps(self, dataset: str) -> str:
         """Return the rate of stored frames as far as the configuration tells it, else nothing."""

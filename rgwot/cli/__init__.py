@@ -37,6 +37,7 @@ VERBS = {
     "report": ("rgwot.cli.pages:report", "Make the page of a task, to look at what was found."),
     "report-index": ("rgwot.cli.pages:report_index", "List all pages, with links to them."),
     "figure": ("rgwot.cli.figures:figure", "Draw a figure of the paper."),
+    "plan": ("rgwot.cli.planning:plan", "Estimate what a whole study costs, from measured rates."),
     "show": ("rgwot.cli.reporting:show", "Print a table for people."),
 }
 
@@ -80,5 +81,5 @@ def cli(verbose: bool) -> None:
         stream=sys.stderr,
     )
     # Chatter of libraries would bury our own lines.
-    for name in ("matplotlib", "PIL", "asyncio", "numba", "gensim", "smart_open"):
+    for name in ("matplotlib", "fontTools", "PIL", "asyncio", "numba", "gensim", "smart_open"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+import functools
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import Any
 
 import click
 
@@ -24,8 +26,10 @@ class LazyCommands(MutableMapping[str, click.Command]):
     def __getitem__(self, name: str) -> click.Command:
         command = self._commands[name]
         if isinstance(command, str):
-            command = self._commands[name] = load(command)
-        assert isinstance(command, click.Command)
+            command = load(command)
+            assert isinstance(command, click.Command)
+            command.callback = _recorded(name, command.callback)
+            self._commands[name] = command
         return command
 
     def __setitem__(self, name: str, command: click.Command) -> None:
@@ -39,6 +43,20 @@ class LazyCommands(MutableMapping[str, click.Command]):
 
     def __len__(self) -> int:
         return len(self._commands)
+
+
+def _recorded(name: str, callback: Callable[..., Any] | None) -> Callable[..., None]:
+    """Return the function behind a verb with a record of provenance written at its end."""
+    assert callback is not None
+
+    @functools.wraps(callback)
+    def run(**arguments: Any) -> None:
+        callback(**arguments)
+        from rgwot.provenance import record
+
+        record(name, arguments)
+
+    return run
 
 
 class LazyGroup(click.Group):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
@@ -11,7 +12,10 @@ from rgwot.datasets.manifest import read_manifest, read_segments
 from rgwot.evaluation.labels import truth_labels
 from rgwot.evaluation.yardsticks import kmeans_yardstick, largest_step_share, probe_yardstick
 from rgwot.files import write_json
+from rgwot.progress import counted
 from rgwot.rates import parse_rate
+
+log = logging.getLogger(__name__)
 
 
 def measure(
@@ -51,7 +55,7 @@ def measure(
     pooled = [video.astype(np.float32).mean(axis=(2, 3)) for video in maps]
     found: dict[str, float | int] = {
         **kmeans_yardstick(pooled, labels, K),
-        **probe_yardstick(maps, labels),
+        **probe_yardstick(maps, labels, watch=lambda left_out: counted(log, "probe", left_out, "video")),
         **largest_step_share(labels),
         "K": K,
         "n_videos": len(maps),

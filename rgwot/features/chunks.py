@@ -16,10 +16,7 @@ import hashlib
 import itertools
 import json
 import logging
-import os
 import shutil
-import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -34,7 +31,7 @@ from numpy.typing import NDArray
 
 from rgwot.features.backbone import CHANNELS, Backbone, map_size
 from rgwot.features.store import SHARD, StoreWriter
-from rgwot.files import write_json
+from rgwot.files import move, write_json
 from rgwot.progress import Progress
 from rgwot.video import FrameReader, VideoError, VideoInfo, read_frames, sample_times
 from rgwot.video.probing import REMEDY
@@ -163,9 +160,7 @@ class Extraction:
                 "reason": reason,
             },
         )
-        if self._output.exists():
-            shutil.rmtree(self._output)
-        os.replace(self._folder / "store.zarr", self._output)
+        move(self._folder / "store.zarr", self._output)
         shutil.rmtree(self._folder)
 
     def _graph(self, shards: Sequence[int]) -> list[Any]:

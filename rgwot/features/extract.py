@@ -15,11 +15,13 @@ import torch
 
 from rgwot import __version__
 from rgwot.device import resolve_device
+from rgwot.errors import RgwotError
 from rgwot.features import backbone as network
 from rgwot.features.backbone import Backbone, load_backbone, map_size, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
-from rgwot.features.store import StoreWriter, source_facts
-from rgwot.files import replacing
+from rgwot.features.store import StoreWriter, open_store, source_facts
+from rgwot.files import replacing, told_when_full
+from rgwot.locks import alone
 from rgwot.video import VideoError, probe
 
 if TYPE_CHECKING:
@@ -87,17 +89,29 @@ def extract(
     if backbone is None:
         backbone = load_backbone(settings.weights, settings.seed, settings.precision)
     attributes = _described(settings, weights_digest(backbone))
+    with alone(output) as waited, told_when_full(output):
+        try:
+            info = probe(video, frames_fps)
+            facts = {**attributes, **source_facts(video)}
+            if waited and _made_meanwhile(output, facts):
+                logger.info("%s: another process has made it", output)
+                return
+            job = Extraction(video, output, info, settings, facts, backbone.to(target))
+            job.run()
+            job.finish(on_bad_video)
+        except VideoError as error:
+            if on_bad_video == "fail":
+                raise
+            logger.warning("%s, skipped", error)
+            _write_skipped(video, output, settings, attributes, error.reason)
+
+
+def _made_meanwhile(output: Path, facts: Mapping[str, Any]) -> bool:
+    """Return whether a whole store of the same video by the same settings is there."""
     try:
-        info = probe(video, frames_fps)
-        facts = {**attributes, **source_facts(video)}
-        job = Extraction(video, output, info, settings, facts, backbone.to(target))
-        job.run()
-        job.finish(on_bad_video)
-    except VideoError as error:
-        if on_bad_video == "fail":
-            raise
-        logger.warning("%s, skipped", error)
-        _write_skipped(video, output, settings, attributes, error.reason)
+        return open_store(output, facts).status == "ok"
+    except RgwotError:
+        return False
 
 
 def _described(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]:

@@ -25,6 +25,12 @@ DAMAGE = (
 )  # fmt: skip
 """What readers raise on a file that is damaged or of another kind."""
 
+UNCHECKED = 2**30
+"""Bytes that any archive may unpack to."""
+
+DENSEST = 100
+"""How many times the packed bytes a larger one may unpack to; the format itself allows a thousand."""
+
 
 @dataclass(frozen=True)
 class ArraySource:
@@ -128,6 +134,12 @@ def _npz(path: Path, key: str | None, scratch: Path) -> Iterator[ArraySource]:
     scratch.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path) as archive, TemporaryDirectory(dir=scratch, prefix=".unpacked.") as folder:
         name = _chosen(path, key, [member.removesuffix(".npy") for member in archive.namelist()])
+        told = archive.getinfo(f"{name}.npy")
+        if told.file_size > max(UNCHECKED, DENSEST * told.compress_size):
+            raise RgwotError(
+                f"{path}: {told.compress_size} bytes that unpack to {told.file_size}; expected features, which shrink "
+                "to a third at most; make it again"
+            )
         unpacked = Path(folder) / "array.npy"
         with archive.open(f"{name}.npy") as member, unpacked.open("wb") as file:
             shutil.copyfileobj(member, file, 2**20)

@@ -165,7 +165,11 @@ class Plan(Part):
 
     def labels(self) -> dict[str, str]:
         """Return what a report is filtered by."""
-        protocol = self.figure.protocol if isinstance(self.figure, Scored) else "–"
+        protocol: str = self.figure.protocol if isinstance(self.figure, Scored) else "–"
+        if isinstance(self.figure, Protocols):
+            protocol = "all"
+        elif isinstance(self.figure, Bars) and self.figure.beside == "scores":
+            protocol = "micro_video, macro_video"
         seeds = ", ".join(map(str, self.seeds))
         return {"figure": self.figure.id, "data": ", ".join(self.data), "protocol": protocol, "seeds": seeds}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rgwot.errors import RgwotError, nearest
 from rgwot.experiments import SYMBOLS, split_id
 from rgwot.methods import FAMILIES
-from rgwot.reporting.figure_plan import Plan, PlannedRow, PlannedRun, PlannedSweep, PlannedTask, PlannedVideo
+from rgwot.reporting.figure_plan import READS, Plan, PlannedRow, PlannedRun, PlannedSweep, PlannedTask, PlannedVideo
 from rgwot.reporting.figure_spec import (
     Figure,
     Growth,
@@ -30,6 +30,10 @@ from rgwot.settings import flatten
 if TYPE_CHECKING:
     from rgwot.catalogue.figures import FigureCatalogue as Catalogue
     from rgwot.reporting.models import Row, Table
+
+
+#: Settings that drawings read, besides those of the transport; a change of any other redraws nothing.
+SETTINGS = ("loss.tau", "cidm.beta", "train.N")
 
 
 class Shared(NamedTuple):
@@ -95,6 +99,7 @@ def _tasks(figure: OfTasks, facts: Catalogue) -> Iterable[PlannedTask]:
         videos = facts.videos(figure.dataset, task)
         asked = runs_of(figure)
         for run in asked:
+            _check_run(figure, run)
             facts.check_task(figure.dataset, task, run.method)
         every = facts.config.seeds if isinstance(figure, Losses) else facts.config.seeds[:1]
         yield PlannedTask(
@@ -108,13 +113,24 @@ def _tasks(figure: OfTasks, facts: Catalogue) -> Iterable[PlannedTask]:
         )
 
 
+def _check_run(figure: OfTasks, run: Run) -> None:
+    """Raise when a method has nothing of what a figure shows."""
+    family = FAMILIES[split_id(run.method)[0]]
+    needed = READS[type(figure)][1]
+    if ("history" in needed and not family.trained) or ("embeddings" in needed and family.embedding == "none"):
+        raise RgwotError(
+            f"figure {figure.id!r}: run {run.label!r}: {family.name} {family.description}: expected a method with "
+            f"{'a training' if 'history' in needed else 'an embedding'}"
+        )
+
+
 def _planned(run: Run, dataset: str, task: str, seed: int) -> PlannedRun:
     return PlannedRun(label=run.label, method=run.method, decoder=run.decoder, dataset=dataset, task=task, seed=seed)
 
 
 def _settings(method: str, dataset: str, facts: Catalogue) -> dict[str, Any]:
     settings = flatten(facts.experiments.settings(method, None, dataset).model_dump(by_alias=True, mode="json"))
-    return {key: value for key, value in settings.items() if key.split(".")[0] in ("ot", "loss", "train", "cidm")}
+    return {key: value for key, value in settings.items() if key.startswith("ot.") or key in SETTINGS}
 
 
 def _footage(figure: Tsne, facts: Catalogue) -> Iterable[PlannedVideo]:

@@ -42,12 +42,13 @@ def settings_text(plan: Plan, facts: Catalogue) -> str:
     trained = [run for run in runs if FAMILIES[split_id(run.method)[0]].trained]
     if not trained:
         return ""
-    values = flatten(
-        facts.experiments.settings(trained[0].method, None, trained[0].dataset).model_dump(by_alias=True, mode="json")
-    )
+    # Of a sweep the run with the fewest keys: all others differ from it in what the figure shows.
+    run = min(trained, key=lambda one: len(split_id(one.method)[1]))
+    values = flatten(facts.experiments.settings(run.method, None, run.dataset).model_dump(by_alias=True, mode="json"))
     swept = {SYMBOLS.get(panel.key, panel.key) for panel in sweep_panels(plan.figure)}
-    said = [f"{symbol} = {values[key]}" for key, symbol in SAID.items() if key not in swept]
-    return f"Settings of {trained[0].method} on {trained[0].dataset}: {', '.join(said)}"
+    told = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in values.items()}
+    said = [f"{symbol} = {told[key]}" for key, symbol in SAID.items() if key not in swept]
+    return f"Settings of {run.method} on {run.dataset}: {', '.join(said)}"
 
 
 def about_text(plan: Plan, labels: dict[str, str], facts: Catalogue) -> str:

@@ -160,7 +160,8 @@ def _run(seed: int, paths: Mapping[str, Path]) -> dict[str, Any]:
         history = pd.read_csv(paths["history"])
         iterations, trained = int(history["step"].iloc[-1]), float(history["seconds"].iloc[-1])
         machine = json.loads(paths["machine"].read_text(encoding="utf-8"))
-        processor = f"{machine['threads']} threads of {machine['processor']}"
+        threads = int(machine["threads"])
+        processor = f"{threads} thread{'' if threads == 1 else 's'} of {machine['processor']}"
         hardware = f"{machine['gpu']}, {processor}" if machine["gpu"] else processor
     except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
         told = " ".join(str(error).split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -22,6 +23,8 @@ from rgwot.synthetic.scenes import Scene
 from rgwot.synthetic.settings import SynthSettings
 
 __all__ = ["names", "write_dataset", "write_video"]
+
+log = logging.getLogger(__name__)
 
 # Container, codec and its options per suffix. One thread and no mbtree, because x264 decides differently from run to
 # run otherwise. AVI stores no presentation times, which decord then makes up for H.264, but not for MPEG-4.

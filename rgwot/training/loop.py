@@ -158,11 +158,21 @@ class Trainer:
             self.step = end
             if not keep_going(records):
                 break
+        self._check_weights()
+
+    def _check_weights(self) -> None:
         if not all(bool(value.isfinite().all()) for value in self.parameters):
             raise _not_finite(self.step, "a weight is not finite")
 
     def state(self) -> dict[str, Any]:
-        """Return everything a resumed run needs, as plain containers and tensors."""
+        """Return everything a resumed run needs, as plain containers and tensors.
+
+        Raises
+        ------
+        RgwotError
+            When a weight is not finite, so that no such state takes the place of the last good one.
+        """
+        self._check_weights()
         return {
             "encoder": self.encoder.state_dict(),
             "learned": {} if self.learned is None else self.learned.state_dict(),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +15,9 @@ from typing import Any
 
 import torch
 
-from rgwot.files import replacing
+from rgwot.files import write_tensors
+
+logger = logging.getLogger(__name__)
 
 
 class Checkpoint:
@@ -33,16 +37,19 @@ class Checkpoint:
         self.path = output_dir.parent / ".resume" / digest / "state.pt"
 
     def load(self) -> dict[str, Any] | None:
-        """Return the state saved last, or None."""
+        """Return the state saved last, or None; also where it cannot be read, as after a loss of power."""
         if not self.path.exists():
             return None
-        state: dict[str, Any] = torch.load(self.path, map_location="cpu", weights_only=True)
+        try:
+            state: dict[str, Any] = torch.load(self.path, map_location="cpu", weights_only=True)
+        except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+            logger.warning("%s: not readable (%s); starting anew", self.path, str(error).partition("\n")[0])
+            return None
         return state
 
     def save(self, state: dict[str, Any]) -> None:
         """Replace the saved state."""
-        with replacing(self.path) as temporary:
-            torch.save(state, temporary)
+        write_tensors(state, self.path)
 
     def remove(self) -> None:
         """Remove the saved state, and the side directory when no other run uses it."""

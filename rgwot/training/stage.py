@@ -14,7 +14,9 @@ from rgwot.device import hardware, resolve_device
 from rgwot.encoder import Encoder, initialised
 from rgwot.errors import RgwotError
 from rgwot.features.index import SHARED, open_stores
-from rgwot.files import replacing, write_json, write_rows
+from rgwot.features.store import FeatureStore
+from rgwot.files import write_json, write_rows, write_tensors
+from rgwot.locks import alone
 from rgwot.progress import Progress
 from rgwot.radius import inactive_prior
 from rgwot.settings import EXECUTION, Settings
@@ -102,13 +104,32 @@ def train(
         }
         for block in BLOCKS
     }
-    identity = {
+    known = {
         "settings": chosen,
+        "seed": seed,
+        "features": features,
+        "videos": [store.video for store in stores],
+        "held_out": sorted(held_out),
+    }
+    with alone(output_dir) as waited:
+        if waited and _made_meanwhile(Path(output_dir) / "model.pt", known):
+            logger.info("%s: another process has made it", output_dir)
+            return
+        _fit(stores, Path(output_dir), settings, place, known)
+
+
+def _fit(
+    stores: Sequence[FeatureStore], output_dir: Path, settings: Settings, place: torch.device, known: dict[str, Any]
+) -> None:
+    """Train on some stores and write the files; ``known`` is all of the model's content that is known before."""
+    seed, features = known["seed"], known["features"]
+    identity = {
+        "settings": known["settings"],
         "seed": seed,
         "features": features,
         "videos": [[store.video, *store.shape, store.duration_s, str(store.native_fps)] for store in stores],
     }
-    checkpoint = Checkpoint(Path(output_dir), identity)
+    checkpoint = Checkpoint(output_dir, identity)
 
     bank = FeatureBank(stores, settings.train.memory_gb, place)
     encoder, architecture = build_encoder(settings, seed, bank, str(features.get("weights")))
@@ -121,22 +142,21 @@ def train(
         trainer.restore(saved)
         logger.info("%s: going on after iteration %d", output_dir, trainer.step)
 
-    _run(trainer, checkpoint, Path(output_dir))
+    _run(trainer, checkpoint, output_dir)
 
-    write_rows(Record._fields, trainer.history, Path(output_dir) / "history.csv")
-    write_json(hardware(place), Path(output_dir) / "machine.json")
-    content: dict[str, Any] = {
-        "encoder": {name: tensor.cpu() for name, tensor in encoder.state_dict().items()},
-        "architecture": architecture,
-        "settings": chosen,
-        "seed": seed,
-        "features": features,
-        "videos": [store.video for store in stores],
-        "held_out": sorted(held_out),
-    }
-    with replacing(Path(output_dir) / "model.pt") as temporary:
-        torch.save(content, temporary)
+    write_rows(Record._fields, trainer.history, output_dir / "history.csv")
+    write_json(hardware(place), output_dir / "machine.json")
+    weights = {name: tensor.cpu() for name, tensor in encoder.state_dict().items()}
+    write_tensors({"encoder": weights, "architecture": architecture, **known}, output_dir / "model.pt")
     checkpoint.remove()
+
+
+def _made_meanwhile(path: Path, known: dict[str, Any]) -> bool:
+    """Return whether a model is there that was trained on the same in the same way."""
+    if not path.exists():
+        return False
+    model = torch.load(path, map_location="cpu", weights_only=True)
+    return all(model.get(key) == value for key, value in known.items())
 
 
 def resolve_precision(name: str, device: torch.device) -> str:

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.video import decode
-from rgwot.video.probing import VideoError, probe
+from rgwot.video.apart import probe
+from rgwot.video.probing import VideoError
 from rgwot.video.stored import is_stored
 
 #: Readers with the distribution whose version is recorded: two for videos, in the order they are tried, and the one

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +20,11 @@ from rgwot.errors import RgwotError
 from rgwot.video import decode
 
 REMEDY = "re-encode it: ffmpeg -i IN -map 0:v:0 -an -dn -c:v libx264 -preset fast -crf 23 OUT.mp4"
+#: Two days; a damaged length could ask for any amount of memory.
+LONGEST_S = 172_800
 _MICROSECONDS = 1_000_000
+# Stamps of decoding only grow; by less than this they are merely sloppy.
+_STEP_BACK_S = 0.5
 
 
 class VideoError(RgwotError):
@@ -68,15 +73,8 @@ class VideoInfo:
     codec: str
 
 
-def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> VideoInfo:
-    """Read the facts of a video file and decode its first frame.
-
-    Parameters
-    ----------
-    path
-        A video, or frames stored in an HDF5 file, see `rgwot.video.stored`.
-    frames_fps
-        Frames per second of stored frames whose file states none; a video states its own.
+def probe_here(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> VideoInfo:
+    """Read the facts of a video file in this process; `rgwot.video.probe` survives whatever happens here.
 
     Raises
     ------
@@ -139,6 +137,8 @@ def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoI
     duration = _duration(container, stream)
     if duration <= 0:
         raise VideoError(path, f"no duration in it; {REMEDY}")
+    if duration > LONGEST_S:
+        raise VideoError(path, f"states a length of {float(duration):.4g} s; expected at most {LONGEST_S} s; {REMEDY}")
     rotation = -round(frame.rotation / 90) * 90 % 360
     width, height = (frame.height, frame.width) if rotation % 180 else (frame.width, frame.height)
     return VideoInfo(
@@ -179,9 +179,20 @@ def _shown_packets(container: InputContainer, stream: VideoStream) -> list[int]:
     container.seek(0)
     # VP8 stores pictures that only others refer to as packets of their own; the fifth bit says that one is shown.
     hides = stream.codec_context.name == "vp8"
-    shown = []
+    tick_s = float(stream.time_base or 0)
+    shown: list[int] = []
+    last_s = -math.inf
     try:
         for packet in container.demux(stream):
+            if packet.dts is not None:
+                # Two recordings in one file; by time stamp the second would be lost behind the first.
+                if packet.dts * tick_s < last_s - _STEP_BACK_S:
+                    raise VideoError(
+                        container.name,
+                        f"its time stamps go back from {last_s:.1f} to {packet.dts * tick_s:.1f} s, as in recordings "
+                        f"put one after the other; {REMEDY}",
+                    )
+                last_s = packet.dts * tick_s
             hidden = hides and packet.size and not bytes(packet)[0] & 0x10
             if packet.pts is not None and not hidden:
                 shown.append(packet.pts)
@@ -196,14 +207,10 @@ def _duration(container: InputContainer, stream: VideoStream) -> Fraction:
     if stream.duration and stream.time_base:
         return stream.duration * Fraction(stream.time_base)
     # Matroska keeps the length of a track in a tag.
-    clock = stream.metadata.get("DURATION", "").split(":")
-    if len(clock) == 3:
-        try:
-            hours, minutes, seconds = (Fraction(part) for part in clock)
-        except ValueError:
-            pass
-        else:
-            return 3600 * hours + 60 * minutes + seconds
+    clock = re.fullmatch(r"(\d{1,9}):(\d{1,2}):(\d{1,2}(?:\.\d{0,18})?)", stream.metadata.get("DURATION", "").strip())
+    if clock:
+        hours, minutes, seconds = (Fraction(part) for part in clock.groups())
+        return 3600 * hours + 60 * minutes + seconds
     if container.duration:
         return Fraction(container.duration, _MICROSECONDS)
     return _scanned_duration(container, stream)

@@ -20,8 +20,8 @@ start() {
         exit 1
     fi
     mkdir -p "$dir/state" "$dir/spool" /etc/slurm /run/munge
-    # CPUs as Slurm itself counts them; a tenth of the memory is left to the daemons and the tests.
-    sed -e "s|@HOST@|$(hostname -s)|" -e "s|@DIR@|$dir|" -e "s|@CPUS@|$(nproc)|" \
+    # Not nproc, which OMP_NUM_THREADS changes. A tenth of the memory is left to the daemons and the tests.
+    sed -e "s|@HOST@|$(hostname -s)|" -e "s|@DIR@|$dir|" -e "s|@CPUS@|$(getconf _NPROCESSORS_ONLN)|" \
         -e "s|@MEMORY@|$(awk '/MemTotal/ {print int($2 / 1024 * 0.9)}' /proc/meminfo)|" \
         "$here/slurm.conf.template" > "$conf"
     echo "NodeName=$(hostname -s) Name=gpu File=/dev/zero" > "$(dirname "$conf")/gres.conf"

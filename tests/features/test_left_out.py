@@ -64,9 +64,9 @@ def listed(index: Path, status: str) -> None:
     pd.DataFrame(rows, columns=["video", "status", "reason", "frames"]).to_csv(index, index=False)
 
 
-def check(on_bad_video: str = "fail", **entry: object) -> None:
+def check(on_bad_video: str = "fail", video: str | None = None, **entry: object) -> None:
     content = {"on_bad_video": on_bad_video, "datasets": {"mine": {"layout": "folder", "root": "videos", **entry}}}
-    Catalogue(content, TABLES).check_left_out("mine", "tea")
+    Catalogue(content, TABLES).check_left_out("mine", "tea", video)
 
 
 def test_planning_refuses_them(made: Path) -> None:
@@ -74,6 +74,9 @@ def test_planning_refuses_them(made: Path) -> None:
         check()
     assert "delete results/features/mine/tea/b.zarr" in str(told.value)
     check("skip")
+    check(video="a")
+    with pytest.raises(RgwotError, match="b.mp4: skipped"):
+        check(video="b")
     with pytest.raises(RgwotError, match="b.mp4: skipped"):
         check(**IMPORTED)
     listed(made, "partial")

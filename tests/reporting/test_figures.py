@@ -6,7 +6,8 @@ import matplotlib.colors
 import pandas as pd
 import pytest
 
-from rgwot.reporting.figures import BACKGROUND, STEP_COLOURS, save, segment_bars
+from rgwot.reporting.figures import save, segment_bars
+from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS
 
 MANIFEST = pd.DataFrame(
     {

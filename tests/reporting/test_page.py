@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 import pandas as pd
 import pytest
+import yaml
 from page_tree import STEPS, Task, embedded_data, make_task
 
 from rgwot.cli import main
@@ -205,3 +206,34 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
     assert re.search(rf"rgwot / graphcut</td><td>{100 * leading['value'].mean():.1f}</td>", text)
     write_index(tmp_path / "nothing", tmp_path / "index.html")
     assert "No task has a page yet" in (tmp_path / "index.html").read_text()
+
+
+def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    from rgwot.datasets.manifest import read_manifest, read_segments
+    from rgwot.reporting.figures import save, segment_bars
+    from rgwot.reporting.names import names_in, read_names
+    from rgwot.reporting.show import procedure_lines
+
+    folder = made.tree.keysteps(FIRST)
+    table = pd.read_csv(folder / "segments.csv")
+    steps = sorted(made.segments(FIRST)["key_step"].unique())
+    called = {int(step): f"name $\\frac {step}" for step in steps}
+    path = tmp_path / "tea.yaml"
+    path.write_text(yaml.safe_dump({str(FIRST): {"result": result_id(table), "names": called}}))
+    own = names_in(folder, read_names(path))
+    assert own == called
+    tables = read_manifest(made.tree.manifest), read_segments(made.tree.annotations), {"ours": table}
+    figure = segment_bars(*tables, "title $", names={"ours": own})
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    match = embedded_data(made.page())["runs"][0]["match"]  # type: ignore[index]
+    for cluster, step in match.items():
+        assert not step or f"step {step}: {called[int(cluster)]}" in legend
+    assert sum("name $" in text for text in legend) == sum(step > 0 for step in match.values())
+    save(figure, tmp_path / "bars.pdf")
+    plt.close(figure)
+    first = pd.read_csv(folder / "procedures.csv", dtype=str)["order"][0]
+    expected = " > ".join(called[int(step)] for step in first.split(">"))
+    assert procedure_lines(folder / "procedures.csv", path)[1] == f"  key steps {expected}"
+    assert procedure_lines(folder / "procedures.csv")[1] == f"  key steps {first.replace('>', ' > ')}"

@@ -457,3 +457,60 @@ def test_the_heat_map_shows_the_plan_of_the_chosen_pair(made: Task, window: Wind
     assert f"{100 * pair['virtual_mass']:.0f} %" in window.get("byId('plan-words').textContent")
     window.run("byId('first').value = '0'; byId('first').dispatchEvent(new Event('change'))")
     assert window.get("byId('plan-words').textContent") == "Choose two different videos."
+
+
+def keep(window: Window, folder: Path, name: str) -> None:
+    """Keep a picture of the window, in few colours: a picture of a page needs no more."""
+    time.sleep(0.3)
+    window.frames(4)
+    window.picture(folder / "whole.png")
+    with Image.open(folder / "whole.png") as whole:
+        whole.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(folder / name, optimize=True)
+    (folder / "whole.png").unlink()
+
+
+def test_pictures_for_the_guide(made: Task, page: Path, browser: Browser, tmp_path: Path) -> None:
+    """With RGWOT_PICTURES in the environment the pictures are kept there (`make pictures`)."""
+    folder = Path(os.environ.get("RGWOT_PICTURES", tmp_path))
+    path, _ = page_and_tree(made, page)[-1]
+    window = browser.window(1280, 860)
+    window.open(path)
+    see(window, 0)
+    window.run("window.scrollTo(0, 0)")
+    window.frames()
+    box = window.run(f"return document.querySelector('{segment(0, 2)}').getBoundingClientRect().toJSON()")
+    window.point(box["x"] + box["width"] / 2, box["y"] + 8)
+    keep(window, folder, "page_videos.png")
+    window.point(2, 2)
+    tab(window, "steps")
+    steps = window.get("DATA.runs[0].steps")
+    for step, name in zip(steps, ("spin the blue disc", "drag the dotted square"), strict=False):
+        window.run(f"document.querySelector('.keystep input[data-step=\"{step}\"]').focus()")
+        window.write(name)
+        window.press("Tab")
+    window.run("document.activeElement.blur(); window.scrollTo(0, 0)")
+    keep(window, folder, "page_steps.png")
+    tab(window, "order")
+    keep(window, folder, "page_order.png")
+    for name, selector in (("alignment", "#plan canvas"), ("embedding", "#clouds canvas")):
+        window.run("window.scrollTo(0, 0)")
+        tab(window, name)
+        window.run(f"document.querySelector('{selector}').focus(); window.scrollTo(0, 170)")
+        window.press("ArrowRight")
+        keep(window, folder, f"page_{name}.png")
+    for name in ("training", "scores"):
+        window.run("document.activeElement.blur(); window.scrollTo(0, 0)")
+        tab(window, name)
+        keep(window, folder, f"page_{name}.png")
+    narrow = browser.window(390, 844)
+    narrow.resize(390, 844, mobile=True)
+    narrow.open(path)
+    see(narrow, 0)
+    keep(narrow, folder, "page_narrow.png")
+    window.run("localStorage.clear()")
+    pictures = sorted(folder.glob("page_*.png"))
+    assert len(pictures) == 8
+    for picture in pictures:
+        assert picture.stat().st_size < 300_000, picture
+        with Image.open(picture) as shown:
+            assert np.asarray(shown.convert("L")).std() > 5, picture

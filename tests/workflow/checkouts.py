@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -63,12 +65,17 @@ def run(command: list[str], folder: Path, timeout_s: float) -> Said:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        start_new_session=True,
     ) as process:
         try:
             text, _ = process.communicate(timeout=timeout_s)
         except BaseException:
-            # Asked to end, snakemake ends its jobs; killed, it would leave them running.
+            # Asked to end, snakemake ends its jobs, or hangs over it; killed alone, it would leave them running.
             process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(30)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             raise
     return Said(process.returncode, text)
 
@@ -102,7 +109,7 @@ class Checkout:
         entry = content["tables"][table]
         rows = [row for part in entry["rows"] for row in (part if isinstance(part, list) else [part])]
         entry["rows"] = [row for row in rows if row["id"] in ids]
-        for method in entry["reported"]["methods"]:
+        for method in entry.get("reported", {}).get("methods", []):
             if method.get("row") not in ids:
                 method.pop("row", None)
         path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")

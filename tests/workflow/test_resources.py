@@ -86,7 +86,8 @@ def submissions(
         (fakes / name).write_text(FAKE.format(python=sys.executable, record=str(record)), encoding="utf-8")
         (fakes / name).chmod(0o755)
     options = ["--profile", f"profiles/{profile}", "--retries", "0", "--slurm-no-account", "--allowed-rules", *allowed]
-    options += ["--slurm-status-command", "squeue", "--latency-wait", "1"]
+    options += ["--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "1"]
+    options += ["--latency-wait", "1", "--seconds-between-status-checks", "1"]
     path = os.pathsep.join([str(fakes), os.environ["PATH"]])
     command = ["env", f"PATH={path}", sys.executable, "-m", "snakemake", *options]
     said = run([*command, "--configfile", "config.yaml", SMALL, "--", *targets], checkout.path, 120)

@@ -108,7 +108,7 @@ def test_every_task_of_both_datasets_is_read_and_scored(checkout: Checkout) -> N
 
 @pytest.mark.long
 def test_the_whole_table_is_made(checkout: Checkout) -> None:
-    made = checkout.snakemake("results/tables/third_person.csv", more=["roots.yaml"], timeout_s=5400)
+    made = checkout.snakemake("results/tables/third_person.csv", more=["roots.yaml"], timeout_s=7200)
     assert made.returncode == 0, made.text[-4000:]
     table = pd.read_csv(checkout.path / "results/tables/third_person.csv")
     measured = table[table["kind"] == "measured"]

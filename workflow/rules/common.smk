@@ -8,6 +8,7 @@ from rgwot.catalogue import Catalogue, own_commands_first
 from rgwot.errors import RgwotError
 from rgwot.methods import EMBEDDINGS, method_pattern
 from rgwot.planning.needs import NEEDS, features_mb, map_cells, megabytes, memory_mb, runtime, train_minutes
+from rgwot.provenance import record_run
 from snakemake.logging import logger
 
 
@@ -52,6 +53,7 @@ def dataset_files(wildcards):
 @plainly
 def video_file(wildcards):
     """The file of one video, or the synthetic dataset that holds it."""
+    CATALOGUE.check_left_out(wildcards.dataset, wildcards.task, wildcards.video)
     return CATALOGUE.video_file(wildcards.dataset, wildcards.task, wildcards.video)
 
 
@@ -258,6 +260,11 @@ def other_pages(wildcards):
     return CATALOGUE.other_pages()
 
 
+def record_this_run():
+    """Keep the whole configuration below results; the records of all jobs point there."""
+    record_run(CATALOGUE.config.model_dump(by_alias=True, mode="json"), TABLES.parent)
+
+
 def say_where_results_are():
     """Say, at the end of a run, where what was asked for is."""
     jobs = workflow.dag.targetjobs
@@ -329,7 +336,7 @@ def time_for(rule):
     @plainly
     def time(wildcards, input, attempt):
         more = 0
-        if rule == "train":
+        if NEEDS[rule].size == "features_mb":  # a training
             settings = CATALOGUE.experiments.settings(wildcards.method, None, wildcards.dataset)
             # A submit host without a GPU says nothing about the nodes; only `device: cpu` means the slow way.
             device = "cpu" if CATALOGUE.config.device == "cpu" else "gpu"

@@ -10,7 +10,7 @@ rule synth:
         "results/benchmarks/synth/{dataset}.tsv"
     conda:
         "../../envs/train.yaml"
-    threads: workflow.cores or 1
+    threads: 4
     resources:
         mem_mb=memory_for("synth"),
         runtime=time_for("synth"),

@@ -60,7 +60,8 @@ def task_groups(plan: Plan, task: PlannedTask, figure: Bars) -> list[Group]:
     labels = TaskLabels.of(task)
     read = [(run.label, *labels.labelled(run)) for run in task.runs]
     groups = []
-    for video in labels.choose(task.videos, figure.n_videos):
+    decoded = set.intersection(*(set(videos) for _, videos, _ in read))
+    for video in labels.choose(task.videos, figure.n_videos, decoded):
         truth = read[0][1][video].truth["exact"]
         count = str(len(stretches(truth)))
         bars = [Bar("ground truth", truth, ("", "", count) if figure.beside == "scores" else ())]

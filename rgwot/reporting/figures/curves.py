@@ -17,6 +17,8 @@ from rgwot.reporting.reported import METRIC_NAMES, read_reported
 from rgwot.reporting.tables import read_scores
 
 Array = NDArray[np.float64]
+#: What stands between measured and reported numbers, wherever both are drawn.
+FEATURES = "; reported numbers: of a fine-tuned backbone, ours is frozen"
 #: Begins the name of what is not printed but follows from what is.
 IMPLIED = "implied "
 #: How metrics are called in figures.

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from rgwot.reporting.figure_plan import Plan, PlannedSweep
 from rgwot.reporting.figure_spec import Growth, ReportedCurve
 from rgwot.reporting.figures.curves import (
+    FEATURES,
     PRINTED,
     curve,
     lines_of,
@@ -41,7 +42,8 @@ def draw_growth(plan: Plan) -> Figure:
         if panel.reported is not None:
             ends += _reported(axis, panel.reported, figure, sweep)
         _beside(axis, ends)
-        sizes = sorted({row.value for row in sweep.rows if row.trained})
+        told = {float(panel.reported.x)} if panel.reported and not isinstance(panel.reported.x, str) else set()
+        sizes = sorted({row.value for row in sweep.rows if row.trained} | told)
         axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
         axis.set_xlabel(panel.label)
         axis.set_ylabel(f"{PRINTED[figure.metric]}, %")
@@ -51,7 +53,11 @@ def draw_growth(plan: Plan) -> Figure:
         band = (
             "; line: mean over seeds (each draws its own videos), band: least to largest" if len(plan.seeds) > 1 else ""
         )
-        tell(drawn, figure.title, f"{plan.about}{band}; scored on all videos of the task")
+        tell(
+            drawn,
+            figure.title,
+            f"{plan.about}{band}; scored on all videos of the task{FEATURES if panel.reported else ''}",
+        )
     return drawn
 
 

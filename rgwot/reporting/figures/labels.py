@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,10 @@ from rgwot.evaluation.metrics import IntArray, contingency, match
 from rgwot.evaluation.protocols import PROTOCOLS, score, unit
 from rgwot.keysteps.outputs import read_decoded
 from rgwot.reporting.figure_plan import PlannedRun, PlannedTask
+from rgwot.reporting.figures.style import short
+
+#: Characters of the name of a video at most.
+NAME = 40
 
 
 @dataclass(frozen=True)
@@ -25,12 +29,15 @@ class TaskLabels:
 
     Attributes
     ----------
+    where
+        The task, to be named in errors.
     manifest, annotations
         The tables of the task.
     n_key_steps
         K_gt: as registered, else the largest annotated one.
     """
 
+    where: str
     manifest: pd.DataFrame
     annotations: pd.DataFrame
     n_key_steps: int
@@ -40,26 +47,29 @@ class TaskLabels:
         """Read the tables of a planned task."""
         annotations = read_segments(task.path("annotations"))
         largest = int(annotations["key_step"].max()) if len(annotations) else 1
-        return cls(read_manifest(task.path("manifest")), annotations, max(task.key_steps or 1, largest))
+        where = f"{task.dataset}/{task.task}"
+        return cls(where, read_manifest(task.path("manifest")), annotations, max(task.key_steps or 1, largest))
 
     def name(self, video: str) -> str:
-        """Return what a video is called, and how long it is."""
+        """Return what a video is called, cut where it is long, and how long the video is."""
         row = self.manifest[self.manifest["video"] == video].iloc[0]
-        return f"{row['name']} ({row['duration_s']:.0f} s)"
+        return f"{short(str(row['name']), NAME)} ({row['duration_s']:.0f} s)"
 
-    def choose(self, wanted: Sequence[str], count: int, least: int = 1) -> list[str]:
-        """Return the scored videos to draw: those wanted first, then in the order of the manifest.
+    def choose(self, wanted: Sequence[str], count: int, among: Collection[str], least: int = 1) -> list[str]:
+        """Return the annotated videos to draw ``among`` some: those wanted first, then in the order of the manifest.
 
         Raises
         ------
         RgwotError
             When fewer than ``least`` can be drawn.
         """
-        scored = self.manifest.loc[self.manifest["status"] == "ok", "video"].tolist()
+        annotated = self.manifest.loc[self.manifest["status"] == "ok", "video"]
+        scored = [video for video in annotated if video in among]
         chosen = [*(video for video in wanted if video in scored), *(video for video in scored if video not in wanted)]
         if len(chosen) < least:
             raise RgwotError(
-                f"figure: found {len(chosen)} annotated videos, expected at least {least}; see the manifest"
+                f"{self.where}: found {len(chosen)} annotated videos with features, expected at least {least} to draw; "
+                f"see its manifest"
             )
         return chosen[:count]
 

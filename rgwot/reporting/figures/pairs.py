@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.errors import RgwotError
 from rgwot.evaluation.metrics import IntArray
 from rgwot.keysteps.decode import read_embeddings
 from rgwot.reporting.figure_plan import PlannedTask
@@ -74,12 +73,7 @@ def read_pair(task: PlannedTask, labels: TaskLabels, n: int) -> tuple[Side, Side
     """
     run = task.runs[0]
     embedded = read_embeddings(run.path("embeddings")).videos
-    scored = labels.choose(task.videos, len(labels.manifest))
-    chosen = [video for video in scored if video in embedded][:2]
-    if len(chosen) < 2:
-        raise RgwotError(
-            f"figure: found {len(chosen)} annotated videos with embeddings in {run.path('embeddings')}, expected 2"
-        )
+    chosen = labels.choose(task.videos, 2, embedded, least=2)
     first, second = (_side(video, embedded[video], labels, n) for video in chosen)
     return first, second
 

@@ -53,6 +53,8 @@ _RC: Any = {
     "lines.markersize": 4,
     "hatch.linewidth": 0.5,
     "legend.frameon": False,
+    # Names of videos may hold dollar signs, which are no mathematics.
+    "text.parse_math": False,
     # Fonts are embedded as outlines that can be searched and edited (TrueType), never as Type 3.
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
@@ -86,8 +88,18 @@ def sheet(rows: int = 1, columns: int = 1, *, height: float, width: float = PAGE
 def tell(figure: Figure, title: str, about: str) -> None:
     """Head a figure with its title, and under it with what data, protocol, seeds and settings it shows."""
     characters = int(figure.get_figwidth() * 17)
-    lines = textwrap.wrap(about, characters, break_long_words=False)
-    figure.suptitle("\n".join([title, *lines]), x=0.01, ha="left", fontsize=SMALLEST + 0.5)
+    lines = [line for text in (title, about) for line in textwrap.wrap(text, characters)]
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=SMALLEST + 0.5)
+
+
+def short(name: str, most: int) -> str:
+    """Return a name, cut in the middle where it is longer than ``most`` characters.
+
+    >>> short("a_very_long_name", 9)
+    'a_ve…name'
+    """
+    half = (most - 1) // 2
+    return name if len(name) <= most else f"{name[: most - 1 - half]}…{name[len(name) - half :]}"
 
 
 def plain(axis: Axes) -> None:

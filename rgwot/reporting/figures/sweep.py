@@ -15,6 +15,7 @@ from rgwot.radius import smallest_active_radius, structure_radius
 from rgwot.reporting.figure_plan import Plan, PlannedSweep
 from rgwot.reporting.figure_spec import Sweep, SweepPanel
 from rgwot.reporting.figures.curves import (
+    FEATURES,
     IMPLIED,
     PRINTED,
     Array,
@@ -121,7 +122,11 @@ def draw_sweep(plan: Plan) -> Figure:
             f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}" if left_out else ""
         )
         band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
-        tell(drawn, figure.title, f"{plan.about}{band}{seen.get(IMPLIED, '')}{without}")
+        tell(
+            drawn,
+            figure.title,
+            f"{plan.about}{band}{FEATURES if 'reported' in seen else ''}{seen.get(IMPLIED, '')}{without}",
+        )
     return drawn
 
 
@@ -148,7 +153,7 @@ def _scores(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, figure: Sweep) -
             )  # fmt: skip
             seen["reported"] = panel.reported.mark
             if name.startswith(IMPLIED):
-                seen[IMPLIED] = "; reported precision: implied by F1 and recall"
+                seen[IMPLIED] = ", their precision implied by F1 and recall"
     # Then every class and every cluster has a partner, and both ratios are of all frames (methods 6.1, A).
     balanced = figure.protocol == "micro_video" and figure.background == "with"
     _axis(axis, panel, sweep, np.array([row.value for row in rows]), balanced=balanced)

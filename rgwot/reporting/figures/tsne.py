@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,14 +13,18 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from rgwot.evaluation.collapse import mean_pairwise_cosine
-from rgwot.features.store import FeatureStore, open_store
 from rgwot.reporting.figure_plan import Plan
 from rgwot.reporting.figure_spec import Tsne
 from rgwot.reporting.figures.labels import evenly
-from rgwot.reporting.figures.style import TIME, sheet, styled, tell
+from rgwot.reporting.figures.style import TIME, sheet, short, styled, tell
+
+if TYPE_CHECKING:
+    from rgwot.features.store import FeatureStore
 
 #: Fewer frames than this have no neighbourhoods to draw.
 LEAST = 5
+#: Characters of a name above a panel at most.
+NAME = 26
 BLOCK = 256
 
 
@@ -102,6 +106,8 @@ def embed_2d(x: NDArray[np.float64], figure: Tsne) -> tuple[NDArray[np.float64],
 
 def draw_tsne(plan: Plan) -> Figure:
     """Draw every planned video in a panel of its own."""
+    from rgwot.features.store import open_store
+
     figure = plan.figure
     assert isinstance(figure, Tsne)
     columns = min(4, len(plan.videos))
@@ -111,8 +117,8 @@ def draw_tsne(plan: Plan) -> Figure:
         perplexities = []
         for axis, video in zip(axes.flat, plan.videos, strict=False):
             perplexities.append(_panel(axis, open_store(video.features), figure))
-            task = "" if video.task == video.dataset else f"\n{_short(video.task)}"
-            axis.set_title(f"{video.label}{task}\n{_short(video.video)}", fontsize=7)
+            task = "" if video.task == video.dataset else f"\n{short(video.task, NAME)}"
+            axis.set_title(f"{video.label}{task}\n{short(video.video, NAME)}", fontsize=7)
         for axis in axes.flat[len(plan.videos) :]:
             axis.set_axis_off()
         bar = drawn.colorbar(
@@ -131,10 +137,6 @@ def draw_tsne(plan: Plan) -> Figure:
             "er: effective rank of the covariance",
         )
     return drawn
-
-
-def _short(name: str, most: int = 24) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def _panel(axis: Axes, store: FeatureStore, figure: Tsne) -> float | None:

@@ -112,7 +112,7 @@ def read_run(
         "seed": run.seed,
         "kind": kind_of(run),
         "K": diagnostics.get("K"),
-        "steps": sorted(int(step) for step in own["key_step"].unique()),
+        "steps": sorted({int(step) for step in own["key_step"]} - {0}),
         "result": result,
         "names": {str(step): name for step, name in known.items()},
         # Names of an earlier result are not used; the person who typed them should know.

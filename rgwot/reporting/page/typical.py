@@ -48,7 +48,8 @@ def typical_frames(videos: Mapping[str, Samples], n: int = TYPICAL) -> dict[int,
     dict
         Key steps in ascending order.
     """
-    steps = sorted({int(step) for samples in videos.values() for step in np.unique(samples.key_step)})
+    # 0 is what a method calls background.
+    steps = sorted({int(step) for samples in videos.values() for step in np.unique(samples.key_step)} - {0})
     return {step: _typical(videos, step, n) for step in steps}
 
 

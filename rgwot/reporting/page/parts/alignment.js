@@ -61,10 +61,12 @@ function choosePair() {
   plan.canvas.hidden = false;
   const levels = Uint8Array.from(atob(pair.plan), (letter) => letter.charCodeAt(0));
   const at = (i, j) => pair.unit * (swapped ? levels[j * n + i] : levels[i * n + j]);
-  plan.shown = { places, at, largest: pair.unit * 255, virtual: swapped ? [pair.y_virtual, pair.x_virtual] : [pair.x_virtual, pair.y_virtual] };
+  const virtual = swapped ? [pair.y_virtual, pair.x_virtual] : [pair.x_virtual, pair.y_virtual];
+  // Bars at the edges are scaled to the largest share, but not so far that next to nothing looks like much.
+  plan.shown = { places, at, largest: pair.unit * 255, virtual, full: Math.max(0.1, ...virtual[0], ...virtual[1]) };
   const names = places.map((video) => DATA.videos[video].name);
   const kinds = {
-    cost: `${percent(pair.virtual_mass)} of the mass goes to the virtual frame (orange at the right and at the bottom; 0 % to 100 % of each frame).`,
+    cost: `${percent(pair.virtual_mass)} of the mass goes to the virtual frame (orange at the right and at the bottom: of each frame its share, a full bar is ${percent(plan.shown.full)}).`,
     threshold: `${percent(pair.virtual_mass)} of the frames have no partner above the threshold and are left out (orange).`,
     none: "This method has no virtual frame: every frame must have a partner.",
   };
@@ -96,8 +98,8 @@ function drawPlan() {
     }
   }
   pen.fillStyle = "#D55E00";
-  shown.virtual[0].forEach((share, i) => pen.fillRect(layout.left + size + 4, layout.top + i * layout.cell, edge * share, layout.cell - 0.5));
-  shown.virtual[1].forEach((share, j) => pen.fillRect(layout.left + j * layout.cell, layout.top + size + 4, layout.cell - 0.5, edge * share));
+  shown.virtual[0].forEach((share, i) => pen.fillRect(layout.left + size + 4, layout.top + i * layout.cell, (edge * share) / shown.full, layout.cell - 0.5));
+  shown.virtual[1].forEach((share, j) => pen.fillRect(layout.left + j * layout.cell, layout.top + size + 4, layout.cell - 0.5, (edge * share) / shown.full));
   pen.strokeStyle = "#666666";
   pen.strokeRect(layout.left, layout.top, size, size);
   pen.strokeRect(layout.left + size + 4, layout.top, edge - 0.5, size);

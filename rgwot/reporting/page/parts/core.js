@@ -60,7 +60,8 @@ const matchOf = (run, step) => factsOf(run).match[step];
 
 /** Classes that colour a step: where there are annotations, one colour means one annotated step everywhere. */
 function lookOf(run, step) {
-  const index = run < 0 || !ANNOTATED ? step : matchOf(run, step);
+  // What a method itself calls background is no key step.
+  const index = run < 0 || !ANNOTATED || step === 0 ? step : matchOf(run, step);
   if (index === undefined) return ["step", "none"];
   if (index === 0) return ["step", "s0"];
   const pattern = ["", "stripes", "dots"][Math.min(2, Math.floor((index - 1) / 8))];

@@ -25,9 +25,9 @@ function namesOf(run) {
 
 const nameOf = (run, step) => (run < 0 ? DATA.steps[step] : namesOf(run)[step]) || "";
 /** A name, or else the number. */
-const labelOf = (run, step) => nameOf(run, step) || String(step);
+const labelOf = (run, step) => nameOf(run, step) || (step ? String(step) : "-");
 /** The number and the name. */
-const fullLabel = (run, step) => `${run < 0 ? "annotated step" : "key step"} ${step}${nameOf(run, step) ? `: ${nameOf(run, step)}` : ""}`;
+const fullLabel = (run, step) => step === 0 ? "background, says this method" : `${run < 0 ? "annotated step" : "key step"} ${step}${nameOf(run, step) ? `: ${nameOf(run, step)}` : ""}`;
 
 function rename(run, step, text) {
   const names = { ...namesOf(run) };

@@ -24,6 +24,7 @@ function stepNumbers(run) {
   DATA.videos.forEach((_, at) => {
     for (const [start, end, step] of segmentsOf(at, run)) {
       const own = numbers.get(step);
+      if (!own) continue;
       own.segments += 1;
       own.seconds += end - start;
       own.videos.add(at);

@@ -77,7 +77,7 @@ function fill(card) {
     axis.append(make("div", { className: "label", textContent: run < 0 ? "ground truth" : runTitle(run) }), bar(at, run));
   }
   axis.append(ticks(video.duration));
-  const facts = `${clock(video.duration)} long, ${Math.round(video.duration * video.fps)} frames at ${Number(video.fps.toFixed(3))} per second${video.status === "unscored" ? "; not scored, no annotation" : ""}`;
+  const facts = `${clock(video.duration)} long, ${Math.round(video.duration * video.fps)} frames at ${Number(video.fps.toFixed(3))} per second${video.status === "unscored" ? "; not scored, no annotation" : ""}${order.length ? "; key steps in order:" : ""}`;
   card.replaceChildren(
     make("h3", { textContent: video.name }),
     make("p", { className: "hint", textContent: facts }),
@@ -190,7 +190,7 @@ function describe({ at, seconds, run, segment }) {
   if (segment) {
     const [start, end, step] = segment;
     lines.push(fullLabel(run, step));
-    if (run >= 0 && ANNOTATED) {
+    if (run >= 0 && ANNOTATED && step) {
       const match = matchOf(run, step);
       lines.push(match === undefined ? "matched to no annotated step" : match === 0 ? "matched to background" : `matched to annotated step ${match}: ${DATA.steps[match]}`);
     }

@@ -1,0 +1,1 @@
+"""What runs cost: the resources that jobs ask for (`needs`) and the cost of a whole study (`estimate`)."""

@@ -1,0 +1,157 @@
+"""What comes of every kind of bad video, under both values of on_bad_video, bounded in time and memory."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from bad_videos import KINDS, Kind, plain
+from checkouts import run
+from videos import write_video
+
+from rgwot.datasets.manifest import write_manifest
+from rgwot.features.backbone import Backbone, load_backbone
+from rgwot.features.extract import extract
+from rgwot.features.store import open_store
+from rgwot.settings import FeatureSettings
+from rgwot.video import VideoError, apart, probe
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs/faults.md"
+SETTINGS = FeatureSettings(fps=2, size=32, weights="random", timeout_s=10)
+SECONDS, GIGABYTES = 60, 2
+
+
+@pytest.fixture(scope="module")
+def backbone() -> Backbone:
+    return load_backbone("random")
+
+
+def listed(root: Path, on_bad_video: str) -> dict[str, dict[str, str]]:
+    """Write the manifest of the task tea and return its rows by video."""
+    output = root.parent / "manifest.csv"
+    write_manifest("own", "tea", root, "folder", {}, output, root.parent / "segments.csv", on_bad_video)  # type: ignore[arg-type]
+    with output.open(newline="", encoding="utf-8") as file:
+        return {row["video"]: row for row in csv.DictReader(file)}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_outcome(kind: Kind, tmp_path: Path, backbone: Backbone) -> None:
+    (tmp_path / "root/tea").mkdir(parents=True)
+    plain(tmp_path / "root/tea", "good.mp4")
+    path = kind.make(tmp_path / "root/tea")
+    began = time.monotonic()
+
+    rows = listed(tmp_path / "root", "skip")
+    # Nothing that is the matter with one video costs another.
+    assert rows["good"]["status"] == "unscored"
+    found = rows.get("bad")
+    assert (found is None) == (kind.manifest == "no video")
+    if found is not None:
+        assert (found["status"] == "skipped") == (kind.manifest == "skipped")
+        if kind.manifest == "skipped":
+            assert kind.said in found["reason"]
+            assert found["reason"]
+            refused(path, lambda: listed(tmp_path / "root", "fail"))
+        output = tmp_path / "features/bad.zarr"
+        extract(path, output, SETTINGS, on_bad_video="skip", device="cpu", backbone=backbone)
+        store = open_store(output)
+        assert store.status == kind.store
+        assert kind.said in store.reason
+        assert bool(store.reason) == (kind.store != "ok")
+        assert (len(store) == 0) == (kind.store == "skipped")
+        if kind.store == "ok":
+            assert len(store) == pytest.approx(float(found["duration_s"]) * 2, abs=1)
+        else:
+            refused(path, lambda: extract(path, output, SETTINGS, device="cpu", backbone=backbone))
+
+    assert time.monotonic() - began < SECONDS
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < GIGABYTES * 2**20
+
+
+def refused(path: Path, stage: Callable[[], object]) -> None:
+    """Check that a stage ends in one line that begins with the file."""
+    with pytest.raises(VideoError) as caught:
+        stage()
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [
+        ("os.abort()", "its decoder died (exit code -6)"),
+        ("time.sleep(1000)", "not opened within 1 s"),
+        ("bytearray(apart.MEMORY)", "takes more than 8 GiB of memory"),
+        ("1 / 0", "its decoder died (exit code 1)"),
+    ],
+)
+def test_opening_is_survived(
+    behaviour: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backbone: Backbone
+) -> None:
+    code = f"""
+import os, time
+from rgwot.video import apart
+real = apart.probe_here
+apart.probe_here = lambda path, fps: {behaviour} if path.name == "bad.mp4" else real(path, fps)
+apart.serve()
+"""
+    good = write_video(tmp_path / "good.mp4", 24, 24)
+    bad = write_video(tmp_path / "bad.mp4", 24, 24)
+    monkeypatch.setattr(apart, "_COMMAND", [sys.executable, "-P", "-c", code])
+    monkeypatch.setattr(apart, "TIMEOUT_S", 20.0)
+    monkeypatch.setattr(apart._own, "child", None, raising=False)
+    assert probe(good).fps == 24
+    if "sleep" in behaviour:
+        monkeypatch.setattr(apart, "TIMEOUT_S", 1.0)
+    refused(bad, lambda: probe(bad))
+    output = tmp_path / "bad.zarr"
+    extract(bad, output, SETTINGS, on_bad_video="skip", device="cpu", backbone=backbone)
+    assert said in open_store(output).reason
+    monkeypatch.setattr(apart, "TIMEOUT_S", 20.0)
+    assert probe(good).fps == 24
+
+
+def test_a_file_that_must_not_be_read(tmp_path: Path) -> None:
+    (tmp_path / "root/tea").mkdir(parents=True)
+    path = plain(tmp_path / "root/tea")
+    plain(tmp_path / "root/tea", "good.mp4")
+    path.chmod(0)
+    options = json.dumps({"layout": "folder", "root": "root", "options": {}, "on_bad_video": "fail"})
+    command = [sys.executable, "-m", "rgwot.cli", "manifest", "m.csv", "--dataset", "own", "--task", "tea"]
+    command += ["--options", options, "--annotations", "a.csv"]
+    if os.geteuid() == 0:
+        # Root may read everything, unless it gives that up.
+        command = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", *command]
+    try:
+        said = run(command, tmp_path, 60)
+    except FileNotFoundError:
+        pytest.skip("root without setpriv (util-linux) may read every file")
+    if "setpriv:" in said.text:
+        pytest.skip(f"root may read every file here ({said.text.strip()})")
+    assert "bad.mp4: not a readable video (Permission denied)" in said.mistake
+    assert not (tmp_path / "m.csv").exists()
+
+
+def table() -> list[str]:
+    """Return the lines of the table of bad videos."""
+    fail = {"ok": "used", "partial": "extraction stops", "skipped": "the manifest stops", "": "not looked at"}
+    skip = {"ok": "used", "partial": "used as far as it decodes", "skipped": "left out", "": "not looked at"}
+    rows = [(k.name, fail[k.store], skip[k.store], f"“{k.said} …”" if k.said else "") for k in KINDS]
+    return [
+        "| video | `on_bad_video: fail` | `on_bad_video: skip` | reason given |",
+        "| --- | --- | --- | --- |",
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]
+
+
+def test_the_table_is_documented() -> None:
+    assert len(KINDS) >= 15
+    print(*table(), sep="\n")  # noqa: T201
+    assert "\n".join(table()) in DOCUMENT.read_text(encoding="utf-8")

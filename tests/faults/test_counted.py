@@ -1,0 +1,48 @@
+"""A video that was skipped is told all the way: in the manifest, the scores, and beside every number of a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from checkouts import REPOSITORY
+from videos import write_video
+
+from rgwot.datasets.manifest import write_manifest
+from rgwot.evaluation.evaluate import evaluate
+from rgwot.keysteps.trivial import decode_trivial
+from rgwot.reporting.kinds import kind_of
+from rgwot.reporting.spec import find_table, load_tables
+
+IDENTITY = {"dataset": "demo", "task": "assembly", "method": "none", "decoder": "one_label", "seed": 0}
+
+
+def rows_with(folder: Path, bad: int) -> pd.DataFrame:
+    """Make one row of the demo's table from four videos, of which the first ones are broken."""
+    task = folder / "root/assembly"
+    task.mkdir(parents=True)
+    for number in range(4):
+        if number < bad:
+            (task / f"v{number}.mp4").write_bytes(b"no video" * 100)
+        else:
+            write_video(task / f"v{number}.mp4", 48, 24)
+        (task / f"v{number}.csv").write_text("0,1,1 pour\n1,2,2 stir\n", encoding="utf-8")
+    manifest, segments, output = folder / "m.csv", folder / "s.csv", folder / "demo/one_label.csv"
+    write_manifest("demo", "assembly", folder / "root", "folder", {}, manifest, segments, "skip")
+    assert pd.read_csv(manifest)["status"].tolist() == ["skipped"] * bad + ["ok"] * (4 - bad)
+    decode_trivial(manifest, folder / "keysteps", "one_label", 2, 0)
+    decoded, diagnostics = folder / "keysteps/segments.csv", folder / "keysteps/diagnostics.json"
+    scores = folder / "seed0.csv"
+    evaluate(manifest, segments, decoded, diagnostics, scores, IDENTITY, 2)
+    table = find_table(load_tables(REPOSITORY / "workflow/tables.yaml"), "demo")
+    told = {"method": "none", "decoder": "one_label"}
+    kind_of(table).make_row(table, "one_label", [scores], told, output)
+    return pd.read_csv(output)
+
+
+@pytest.mark.parametrize("bad", [0, 2])
+def test_tables_count_the_videos_they_rest_on(tmp_path: Path, bad: int) -> None:
+    rows = rows_with(tmp_path, bad)
+    assert set(rows["n_videos"]) == {4 - bad}
+    assert rows["note"].astype(str).str.contains("skipped").all() == (bad > 0)

@@ -1,0 +1,97 @@
+"""A full disk: one line with the file and the cause, nothing half written, and the next run with room finishes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from checkouts import Said, run
+from test_same_output import FEATURES, TRAINING, write_task
+from videos import write_video
+
+from rgwot.errors import RgwotError
+from rgwot.features.store import open_store
+from rgwot.files import told_when_full
+
+# A disk of 1 MiB of which all but a part is taken; then room is made and the same is run again.
+SCRIPT = """
+mount -t tmpfs -o size={size}k none {disk} || exit 77
+head -c {taken}k /dev/zero > {disk}/taken
+{command}; echo "first: $?"
+find {disk} -mindepth 1 ! -name taken -printf 'left: %P\\n'
+rm {disk}/taken
+{command}; echo "second: $?"
+cp -r {disk}/. {copy}
+"""
+
+
+def run_on_a_full_disk(folder: Path, size: int, room: int, arguments: list[object]) -> Said:
+    """Run a verb twice on a small disk, first with little room; the disk's content ends in ``folder/copy``."""
+    allowed = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
+    if allowed.returncode:
+        pytest.skip(f"no mount namespace here ({allowed.stderr.decode().strip()})")
+    (folder / "disk").mkdir()
+    (folder / "copy").mkdir()
+    command = shlex.join([sys.executable, "-m", "rgwot.cli", *map(str, arguments)])
+    script = SCRIPT.format(size=size, taken=size - room, disk="disk", copy="copy", command=command)
+    said = run(["unshare", "-m", "bash", "-c", script], folder, 300)
+    if said.returncode == 77:
+        pytest.skip(f"no tmpfs here ({said.text.strip()})")
+    return said
+
+
+def first_and_left(said: Said) -> tuple[str, list[str]]:
+    """Return the line of the first run's mistake, and what it left on the disk."""
+    first, rest = said.text.split("first: 1\n")
+    assert "Traceback" not in first
+    assert "Task was destroyed" not in first
+    lines = [line for line in first.splitlines() if line.startswith("rgwot: ")]
+    assert len(lines) == 1, first
+    assert "second: 0" in rest
+    return lines[0], [line.removeprefix("left: ") for line in rest.splitlines() if line.startswith("left: ")]
+
+
+def test_during_extraction(tmp_path: Path) -> None:
+    video = write_video(tmp_path / "a.mp4", 150)
+    command = ["extract", "disk/a.zarr", "--source", video, "--settings", json.dumps(FEATURES), "--device", "cpu"]
+    # 150 frames take 3 shards of about 400 KiB.
+    line, left = first_and_left(run_on_a_full_disk(tmp_path, 4096, 600, command))
+    assert line.startswith("rgwot: disk/a.zarr: cannot be written (No space left on device); make room")
+    # What a second run goes on from is hidden and has another name.
+    assert left
+    assert all(name.startswith(".a.zarr.") and ".partial" in name for name in left)
+    store = open_store(tmp_path / "copy/a.zarr")
+    assert (store.status, len(store)) == ("ok", 150)
+    assert [path.name for path in (tmp_path / "copy").iterdir()] == ["a.zarr"]
+
+
+@pytest.mark.parametrize(("room", "file"), [(8, "state.pt"), (0, "")])
+def test_during_training(tmp_path: Path, room: int, file: str) -> None:
+    index = write_task(tmp_path)
+    settings = {**TRAINING, "train": {**TRAINING["train"], "save_every_s": 0.001}}
+    chosen = ["--settings", json.dumps(settings), "--index", index, "--device", "cpu"]
+    line, left = first_and_left(run_on_a_full_disk(tmp_path, 4096, room, ["train", "disk/seed0/model.pt", *chosen]))
+    assert "No space left on device" in line
+    assert file in line
+    assert [name for name in left if "." in Path(name).name and not name.startswith((".resume", ".seed0"))] == []
+    model = torch.load(tmp_path / "copy/seed0/model.pt", weights_only=True)
+    assert model["videos"] == ["a", "b"]
+    assert not (tmp_path / "copy/.resume").exists()
+
+
+def test_every_library_s_way_of_saying_it(tmp_path: Path) -> None:
+    def meets(cause: OSError) -> None:
+        try:
+            raise cause
+        except OSError:
+            raise RuntimeError("unexpected pos 704 vs 598")  # noqa: B904
+
+    with pytest.raises(RgwotError, match=r"^out: cannot be written \(No space left on device\)"), told_when_full("out"):
+        meets(OSError(28, "No space left on device"))
+    with pytest.raises(RuntimeError), told_when_full("out"):
+        meets(OSError(13, "Permission denied"))

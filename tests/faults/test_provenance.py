@@ -1,0 +1,88 @@
+"""Every result says where it comes from, and saying it changes no result."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rgwot import __version__, provenance
+from rgwot.cli import cli
+
+MANIFEST = (
+    "video,name,path,annotation,duration_s,fps,width,height,status,reason\na,a,a.mp4,,6.0,30,96,64,unscored,none\n"
+)
+
+
+def decoded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run `rgwot decode` on a manifest of one video and return its output."""
+    (folder / "m.csv").write_text(MANIFEST, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    settings = json.dumps({"decode": {"K": 3}})
+    cli(
+        ["decode", "out/segments.csv", "--manifest", "m.csv", "--decoder", "uniform", "--seed", "4"]
+        + ["--settings", settings],
+        standalone_mode=False,
+    )
+    return folder / "out/segments.csv"
+
+
+def test_a_job_leaves_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(provenance.RUN, raising=False)
+    monkeypatch.delenv(provenance.REVISION, raising=False)
+    path = provenance.record_path(decoded(tmp_path, monkeypatch))
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert (content["verb"], content["seed"], content["rgwot"], content["run"]) == ("decode", 4, __version__, None)
+    assert content["settings"]["decode"]["K"] == 3
+    # Resolved: also what was not given.
+    assert set(content["settings"]["decode"]) > {"K"}
+    assert content["arguments"]["manifest"] == "m.csv"
+    assert all(content["packages"][name] for name in ("numpy", "torch", "zarr", "snakemake"))
+    assert content["revision"] == provenance.revision(Path(__file__).parent)
+
+
+def test_a_failed_job_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rgwot.keysteps.trivial.decode_trivial", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        decoded(tmp_path, monkeypatch)
+    assert not list(tmp_path.rglob("*provenance*"))
+
+
+def test_a_run_leaves_its_configuration_and_jobs_point_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (provenance.RUN, provenance.REVISION):
+        monkeypatch.setenv(name, "")
+    monkeypatch.chdir(tmp_path)
+    provenance.record_run({"ot": {"alpha": 0.3}}, tmp_path)
+    (path,) = (tmp_path / "results/provenance").iterdir()
+    assert json.loads(path.read_text(encoding="utf-8"))["config"] == {"ot": {"alpha": 0.3}}
+    told = json.loads(provenance.record_path(decoded(tmp_path, monkeypatch)).read_text(encoding="utf-8"))
+    assert tmp_path / told["run"] == path
+    # The same again is the same file, another configuration another one.
+    provenance.record_run({"ot": {"alpha": 0.3}}, tmp_path)
+    provenance.record_run({"ot": {"alpha": 0.4}}, tmp_path)
+    assert len(list((tmp_path / "results/provenance").iterdir())) == 2
+
+
+def test_the_revision_tells_changed_files(tmp_path: Path) -> None:
+    assert provenance.revision(tmp_path / "nowhere") == ""
+
+    def git(*words: str) -> str:
+        # Nothing of the user's own settings, nor of a repository that runs these tests.
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+        author = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+        done = subprocess.run(
+            ["git", "-C", tmp_path, *author, *words], capture_output=True, text=True, check=True, env=clean
+        )
+        return done.stdout.strip()
+
+    git("init", "--quiet")
+    (tmp_path / "a").write_text("one")
+    git("add", "a")
+    git("commit", "--quiet", "--message", "one")
+    commit = git("rev-parse", "HEAD")
+    assert provenance.revision(tmp_path) == commit
+    (tmp_path / "a").write_text("two")
+    assert provenance.revision(tmp_path) == f"{commit}-dirty"

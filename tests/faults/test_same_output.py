@@ -1,0 +1,173 @@
+"""Two processes that are asked for the same output at the same time do not harm each other."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from videos import write_video
+
+from rgwot.errors import RgwotError
+from rgwot.features.extract import extract
+from rgwot.features.store import StoreWriter, open_store
+from rgwot.files import replacing
+from rgwot.locks import alone
+from rgwot.settings import FeatureSettings, build, flatten
+from rgwot.training import train
+
+FEATURES = {"features": {"fps": 30, "size": 32, "weights": "random"}}
+TRAINING = {
+    "encoder": {"channels": 8, "hidden": 8, "D": 8},
+    "train": {"N": 4, "iterations": 40, "accumulation": 2, "precision": "float32", "threads": 1},
+}
+
+
+def write_task(folder: Path) -> Path:
+    """Write the features of a task of two videos and return the path of its index."""
+    rng = np.random.default_rng(0)
+    for name in ("a", "b"):
+        writer = StoreWriter(folder / f"{name}.zarr", np.arange(12) / 2, 2)
+        writer.write(0, rng.normal(size=(12, 1024, 2, 2)))
+        facts = {"weights": "random", "fps": 2.0, "status": "ok", "reason": "", "duration_s": 6.0, "native_fps": "30"}
+        writer.finish(12, facts)
+    (folder / "index.csv").write_text("video,status,reason,frames\na,ok,,12\nb,ok,,12\n", encoding="utf-8")
+    return folder / "index.csv"
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "rgwot.cli", *map(str, arguments)],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def both(*arguments: object) -> list[str]:
+    """Run a command twice at the same time, to its end; return what each said."""
+    processes = [start(*arguments) for _ in range(2)]
+    said = [process.communicate(timeout=300)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], said
+    return said
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_extraction(tmp_path: Path) -> None:
+    video = write_video(tmp_path / "a.mp4", 150)
+    command = ["--source", video, "--settings", json.dumps(FEATURES), "--device", "cpu"]
+    both("extract", tmp_path / "twice/a.zarr", *command)
+    extract(video, tmp_path / "alone/a.zarr", FeatureSettings(**FEATURES["features"]), device="cpu")
+    store = open_store(tmp_path / "twice/a.zarr")
+    assert (store.status, len(store)) == ("ok", 150)
+    np.testing.assert_array_equal(store.read(), open_store(tmp_path / "alone/a.zarr").read())
+    assert [path.name for path in (tmp_path / "twice").iterdir()] == ["a.zarr"]
+
+
+def test_training(tmp_path: Path) -> None:
+    index = write_task(tmp_path)
+    command = ["--index", index, "--settings", json.dumps(TRAINING), "--device", "cpu"]
+    both("train", tmp_path / "twice/seed0/model.pt", *command)
+    train(index, tmp_path, tmp_path / "alone/seed0", build(flatten(TRAINING), "here"), 0, device="cpu")
+    one, two = (tmp_path / name / "seed0/model.pt" for name in ("alone", "twice"))
+    assert one.read_bytes() == two.read_bytes()
+    assert [path.name for path in (tmp_path / "twice").iterdir()] == ["seed0"]
+
+
+def hold(path: Path, pipe: object) -> None:
+    with alone(path):
+        pipe.send("held")  # type: ignore[attr-defined]
+        time.sleep(1000)
+
+
+def test_the_second_waits_and_is_told_and_a_killed_holder_lets_go(tmp_path: Path) -> None:
+    here, there = multiprocessing.Pipe()
+    holder = multiprocessing.get_context("spawn").Process(target=hold, args=(tmp_path / "out", there))
+    holder.start()
+    assert here.recv() == "held"
+    waited: list[bool] = []
+
+    def second() -> None:
+        with alone(tmp_path / "out") as had_to_wait:
+            waited.append(had_to_wait)
+
+    thread = threading.Thread(target=second)
+    thread.start()
+    thread.join(0.3)
+    assert waited == []
+    os.kill(holder.pid or 0, signal.SIGKILL)
+    thread.join(30)
+    holder.join()
+    assert waited == [True]
+    with alone(tmp_path / "out") as had_to_wait:
+        assert not had_to_wait
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    inside, most = [0], [0]
+
+    def work() -> None:
+        for _ in range(25):
+            with alone(tmp_path / "out"):
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+                time.sleep(0.0005)
+                inside[0] -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1]
+
+
+def test_a_directory_replaced_from_both_sides_is_always_one_of_them(tmp_path: Path) -> None:
+    target, failed = tmp_path / "out", []
+
+    def write(name: str) -> None:
+        try:
+            for _ in range(40):
+                with replacing(target) as folder:
+                    folder.mkdir()
+                    for part in ("a", "b", "c"):
+                        (folder / part).write_text(name)
+        except BaseException as error:  # noqa: BLE001
+            failed.append(error)
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "123"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    parts = {(target / part).read_text() for part in ("a", "b", "c")}
+    assert len(parts) == 1
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def fail_half_way(target: Path) -> None:
+    with replacing(target) as folder:
+        folder.mkdir()
+        raise RgwotError("made up")
+
+
+def test_a_failed_directory_leaves_the_older_one(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/kept").touch()
+    with pytest.raises(RgwotError, match="made up"):
+        fail_half_way(tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["kept"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -1,0 +1,235 @@
+"""Every figure drawn from the files of its plan: what it says, that it can be read, and that both files are sound."""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from figure_tree import Tree, catalogue
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from rgwot.cli import cli
+from rgwot.reporting.figure_plan import Plan
+from rgwot.reporting.figures import draw, save
+from rgwot.reporting.figures.style import PAGE, SMALLEST
+
+FACTS = catalogue(seeds=(0, 1, 2))
+#: What has to be read in each figure besides its title and what it says of itself.
+READ = {
+    "teaser": ("(a) align the frames of two videos", "X found", "Y true", "order X", "background"),
+    "overview": ("shared", "plan T*", "C-IDM(X), β = 1", "soft matches P", "(no gradient)"),
+    "degenerate": ("ground truth", "VAOT", "cosine", "labels", "not degenerate"),
+    "qualitative": ("ground truth", "CnC", "OPEL", "RGWOT", "A", "B", "segments"),
+    "training_videos": ("CnC", "RGWOT", "one label", "RGWOT, reported 59.5", "OPEL, reported 39.2", "17"),
+    "sensitivity": ("temperature ε/(1−α)", "active radius a, frames", "prior off", "reported peak", "precision", "IoU"),
+    "collapse_beta": ("mean pairwise cosine", "membership entropy", "reported", "β, weight of C-IDM"),
+    "k_score": ("PC Assembly", "PC Disassembly", "K_gt + 1 = 10: P = R", "uniform answer without training, F1"),
+    "transport_plan": ("T*, parity", "T*, converged", "a = 3: prior acts", "a = 0: prior off", "left unmatched"),
+    "losses": ("alignment loss", "total loss", "ln 32: all frames alike", "RGWOT", "VAOT"),
+    "protocols": ("MECCANO, background a class", "MECCANO, without background", "macro_task", "K equal segments"),
+    "tsne_egoprocel": ("CMU-MMAC", "Brownie", "first frame", "last frame", "er ="),
+    "tsne_procel": ("ProceL", "make_coffee", "first frame", "d ="),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    return Tree(tmp_path_factory.mktemp("results"), FACTS)
+
+
+@pytest.fixture
+def folder(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tree.folder)
+    yield tree.folder
+    plt.close("all")
+
+
+def planned(tree: Tree, name: str) -> Plan:
+    plan = FACTS.figure_plan(name)
+    tree.fill(plan)
+    return plan
+
+
+def shown(figure: Figure) -> list[Text]:
+    """Return every text that is drawn."""
+    return [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+
+
+def pixels(path: Path) -> tuple[int, int]:
+    """Return width and height of a PNG, with its signature and checksums checked."""
+    content = path.read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    at, size = 8, None
+    while at < len(content):
+        (length,), kind = struct.unpack(">I", content[at : at + 4]), content[at + 4 : at + 8]
+        body = content[at + 4 : at + 8 + length]
+        assert struct.unpack(">I", content[at + 8 + length : at + 12 + length])[0] == zlib.crc32(body)
+        if kind == b"IHDR":
+            size = struct.unpack(">II", body[4:12])
+        at += 12 + length
+    assert kind == b"IEND"
+    assert size is not None
+    return size
+
+
+def test_every_figure_is_looked_at_here() -> None:
+    assert set(READ) == set(FACTS.figures.figures)
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, name: str) -> None:
+    plan = planned(tree, name)
+    figure = draw(plan)
+    size = figure.get_size_inches()
+    figure.canvas.draw()
+    texts = shown(figure)
+    everything = "\n".join(text.get_text() for text in texts)
+    flat = " ".join(everything.split())
+    for said in READ[name]:
+        assert said in everything, said
+    assert plan.figure.title in flat
+    # The line on data, protocol and seeds may be broken anywhere between words.
+    assert " ".join(plan.about.split()) in flat
+    # In print: no wider than a page, no letter below 7 points, nothing cut off at an edge.
+    assert size[0] <= PAGE
+    assert min(text.get_fontsize() for text in texts) >= SMALLEST
+    drawn = figure.get_tightbbox()
+    assert min(drawn.x0, drawn.y0) >= -0.02
+    assert drawn.x1 <= size[0] + 0.02
+    assert drawn.y1 <= size[1] + 0.02
+
+    save(figure, folder / f"{name}.pdf")
+    vector = (folder / f"{name}.pdf").read_bytes()
+    assert vector.startswith(b"%PDF")
+    assert vector.rstrip().endswith(b"%%EOF")
+    # Fonts are embedded as TrueType, none as Type 3, and lines stay lines.
+    assert b"/FontFile2" in vector
+    assert b"/Type3" not in vector
+    assert pixels(folder / f"{name}.png") == tuple(round(200 * inches) for inches in size)
+
+
+def test_the_same_plan_gives_the_same_bytes(tree: Tree, folder: Path) -> None:
+    plan = planned(tree, "tsne_procel")
+    for name in ("one", "two"):
+        save(draw(plan), folder / f"{name}.pdf")
+    for suffix in (".pdf", ".png"):
+        assert (folder / f"one{suffix}").read_bytes() == (folder / f"two{suffix}").read_bytes()
+
+
+def test_the_line_of_a_log_draws_the_figure_again(tree: Tree, folder: Path) -> None:
+    plan = planned(tree, "losses")
+    told = ["figure", "--plan", plan.model_dump_json(exclude_defaults=True), "again/losses.pdf"]
+    done = CliRunner().invoke(cli, told, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert (folder / "again" / "losses.pdf").exists()
+    assert pixels(folder / "again" / "losses.png")[0] == round(200 * PAGE)
+
+
+def test_bands_and_means_are_those_of_the_scores(tree: Tree, folder: Path) -> None:
+    figure = draw(planned(tree, "sensitivity"))
+    axis = figure.axes[0]
+    by_colour = {line.get_color(): line for line in axis.get_lines() if len(line.get_xdata()) == 8}
+    # The made-up scores are 0.50, 0.60, 0.55 and 0.35 plus 0.02 per seed, of seeds 0, 1 and 2.
+    assert sorted(float(line.get_ydata()[0]) for line in by_colour.values()) == pytest.approx([37, 52, 57, 62])
+    for line in by_colour.values():
+        assert list(line.get_xdata()) == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9]
+    bands = [band.get_paths()[0].get_extents() for band in axis.collections if isinstance(band, PolyCollection)]
+    assert len(bands) == 4
+    assert sorted(band.y0 for band in bands) == pytest.approx([35, 50, 55, 60])
+    assert all(band.height == pytest.approx(4) for band in bands)
+
+
+def test_reported_peaks_lie_at_their_parameter(tree: Tree, folder: Path) -> None:
+    figure = draw(planned(tree, "sensitivity"))
+    stars = {}
+    for axis in figure.axes[:4]:
+        points = [line for line in axis.get_lines() if line.get_marker() == "*"]
+        stars[axis.get_xlabel()[0]] = {
+            (float(line.get_xdata()[0]), round(float(line.get_ydata()[0]), 1)) for line in points
+        }
+    peaks = {"α": 0.3, "r": 0.02, "ρ": 0.35, "λ": 2.0}
+    assert stars == {symbol: {(x, y) for y in (39.9, 48.0, 43.6, 28.0)} for symbol, x in peaks.items()}
+
+
+def test_a_degenerate_run_is_drawn_open(tree: Tree, folder: Path) -> None:
+    plan = planned(tree, "collapse_beta")
+    row = next(row for row in plan.sweeps[0].rows if row.value == 0.01)
+    path = folder / "results" / "tables" / plan.sweeps[0].table / f"{row.id}.csv"
+    text = path.read_text()
+    try:
+        table = pd.read_csv(path)
+        table.loc[table["kind"] == "measured", "degenerate"] = 1
+        table.to_csv(path, index=False)
+        figure = draw(plan)
+    finally:
+        path.write_text(text)
+    assert "open: a run behind it is degenerate" in "\n".join(text.get_text() for text in shown(figure))
+    open_markers = [line for line in figure.axes[0].get_lines() if line.get_markerfacecolor() == "#FFFFFF"]
+    assert {tuple(line.get_xdata()) for line in open_markers} == {(0.01,)}
+
+
+def test_levels_are_the_scores_of_answers_without_training(tree: Tree, folder: Path) -> None:
+    figure = draw(planned(tree, "training_videos"))
+    levels = [line for line in figure.axes[0].get_lines() if list(line.get_xdata()) == [0, 1]]
+    assert [float(line.get_ydata()[0]) for line in levels] == pytest.approx([57.0] * 3)
+
+
+@pytest.mark.parametrize("name", ["qualitative", "transport_plan"])
+def test_odd_names_are_written_as_they_are_and_stay_inside(tree: Tree, folder: Path, name: str) -> None:
+    plan = planned(tree, name)
+    task = plan.tasks[0]
+    manifest = folder / task.path("manifest")
+    text = manifest.read_text()
+    try:
+        table = pd.read_csv(manifest)
+        table["name"] = "from $5 to $6 " + "a_very_long_name_" * 8 + "{end}\\n"
+        table.to_csv(manifest, index=False)
+        figure = draw(plan)
+        figure.canvas.draw()
+    finally:
+        manifest.write_text(text)
+    said = " ".join(" ".join(one.get_text().split()) for one in shown(figure))
+    assert "from $5 to $6" in said
+    assert "…" in said
+    box = figure.get_tightbbox()
+    assert box.x0 >= -0.02
+    assert box.x1 <= PAGE + 0.02
+
+
+def test_a_video_without_key_steps_is_left_out(tree: Tree, folder: Path) -> None:
+    plan = planned(tree, "qualitative")
+    task = plan.tasks[0]
+    first, second = list(FACTS.videos(task.dataset, task.task))[:2]
+    segments = folder / task.runs[-1].path("segments")
+    text = segments.read_text()
+    try:
+        table = pd.read_csv(segments)
+        table[table["video"] != first].to_csv(segments, index=False)
+        titles = [axis.get_title(loc="left") for axis in draw(plan).axes]
+    finally:
+        segments.write_text(text)
+    assert titles[0].startswith(f"{task.task}, {second}")
+
+
+def test_a_skipped_video_is_told_and_the_others_are_drawn(tree: Tree, folder: Path) -> None:
+    from rgwot.features.store import StoreWriter
+
+    plan = planned(tree, "tsne_procel")
+    features = folder / "results" / "features" / "none.zarr"
+    writer = StoreWriter(features, np.empty(0), 2)
+    writer.finish(0, {"status": "skipped", "reason": "no video stream"})
+    missing = plan.videos[0].model_copy(update={"dataset": ".", "task": ".", "video": "none"})
+    figure = draw(plan.model_copy(update={"videos": (missing, *plan.videos[1:])}))
+    said = [text.get_text() for text in shown(figure)]
+    assert "no video stream" in said
+    assert sum(bool(re.match(r"d = ", text)) for text in said) == 3

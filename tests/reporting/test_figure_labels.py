@@ -1,0 +1,107 @@
+"""Which cluster is drawn as which step, against every possible matching, and the small functions behind bars."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rgwot.errors import RgwotError
+from rgwot.reporting.figures.bars import Bar, collapse_facts, degenerate_text
+from rgwot.reporting.figures.labels import TaskLabels, evenly, labels_at, matched_steps, stretches, video_f1
+
+LABELS = st.integers(1, 12).flatmap(
+    lambda n: st.tuples(
+        st.lists(st.integers(0, 3), min_size=n, max_size=n), st.lists(st.integers(1, 4), min_size=n, max_size=n)
+    )
+)
+
+
+def best_overlap(truth: np.ndarray, prediction: np.ndarray) -> int:
+    """Most frames that any one-to-one naming of the clusters 1 to 4 by the classes 0 to 3 gets right."""
+    return max(
+        sum(int(((prediction == cluster) & (truth == step)).sum()) for cluster, step in enumerate(names, start=1))
+        for names in permutations(range(4))
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(LABELS)
+def test_clusters_get_the_steps_of_the_best_matching(pair: tuple[list[int], list[int]]) -> None:
+    truth, prediction = (np.array(values, dtype=np.int64) for values in pair)
+    steps = matched_steps(truth, prediction, n_key_steps=3, n_clusters=4)
+    assert (steps == truth).sum() == best_overlap(truth, prediction)
+    # One cluster has one name, and two clusters never share one.
+    names = {(int(cluster), int(step)) for cluster, step in zip(prediction, steps, strict=True)}
+    assert len(names) == len(np.unique(prediction))
+    used = [step for _, step in names if step >= 0]
+    assert len(used) == len(set(used))
+    renamed = np.array([0, 40, 7, 23, 5])[prediction]
+    # How clusters are numbered decides nothing but which of two that agree equally well is named.
+    assert (matched_steps(truth, renamed, 3, 4) == truth).sum() == (steps == truth).sum()
+
+
+def test_a_cluster_that_shares_no_frame_with_its_partner_has_no_step() -> None:
+    truth, prediction = np.array([0, 0, 0, 0]), np.array([1, 1, 1, 2])
+    assert matched_steps(truth, prediction, 2, 3).tolist() == [0, 0, 0, -1]
+
+
+@given(st.lists(st.integers(-1, 3), min_size=1, max_size=30))
+def test_stretches_put_together_are_the_labels(labels: list[int]) -> None:
+    parts = stretches(np.array(labels))
+    again = [step for start, end, step in parts for _ in range(round((end - start) * len(labels)))]
+    assert again == labels
+    assert all(left[2] != right[2] for left, right in zip(parts, parts[1:], strict=False))
+
+
+def test_f1_of_one_video_by_hand() -> None:
+    # Cluster 5 is background (2 of its 3 frames), cluster 6 is step 1 (2 of 2): A counts 4 of 5 frames.
+    truth, prediction = np.array([0, 0, 1, 1, 1]), np.array([5, 5, 5, 6, 6])
+    assert video_f1("micro_video", truth, prediction, 1, 2) == pytest.approx(4 / 5)
+    # B averages over classes: P (2/3, 1), R (1, 2/3).
+    assert video_f1("macro_video", truth, prediction, 1, 2) == pytest.approx(5 / 6)
+
+
+def test_the_later_row_wins_and_ends_are_open() -> None:
+    rows = [("a", 0.0, 4.0, 1), ("a", 2.0, 3.0, 2), ("b", 0.0, 9.0, 3)]
+    table = pd.DataFrame(rows, columns=["video", "start_s", "end_s", "key_step"])
+    assert labels_at(table, "a", np.array([0.0, 1.9, 2.0, 3.0, 4.0])).tolist() == [1, 1, 2, 1, 0]
+
+
+def test_evenly_spread_frames_are_distinct_and_symmetric() -> None:
+    chosen = evenly(100, 32)
+    assert len(set(chosen.tolist())) == 32
+    assert np.array_equal(chosen + chosen[::-1], np.full(32, 99))
+
+
+def task(statuses: dict[str, str]) -> TaskLabels:
+    manifest = pd.DataFrame({"video": list(statuses), "name": list(statuses), "status": list(statuses.values())})
+    return TaskLabels("d/t", manifest, pd.DataFrame(), 3)
+
+
+def test_wanted_videos_come_first_and_only_annotated_ones_are_drawn() -> None:
+    videos = task({"a": "ok", "b": "skipped", "c": "ok", "d": "unscored", "e": "ok"})
+    assert videos.choose((), 2, "abcde") == ["a", "c"]
+    assert videos.choose(("e", "b", "gone"), 2, "abcde") == ["e", "a"]
+    # A video without features has nothing to show.
+    assert videos.choose(("a",), 2, "cde") == ["c", "e"]
+    with pytest.raises(RgwotError, match="d/t: found 1 annotated videos with features, expected at least 2"):
+        task({"a": "ok", "b": "skipped"}).choose((), 2, "ab", least=2)
+
+
+def test_a_figure_without_a_degenerate_run_says_so() -> None:
+    bars = [Bar("x", np.zeros(1, dtype=np.int64), (), degenerate=flag) for flag in (False, False)]
+    assert degenerate_text(bars) == "none of the 2 clusterings drawn is degenerate"
+    bars[0] = Bar("x", np.zeros(1, dtype=np.int64), (), degenerate=True)
+    assert degenerate_text(bars) == "1 of the 2 clusterings drawn is degenerate"
+
+
+def test_collapse_is_told_as_the_decoder_recorded_it() -> None:
+    facts = {"degenerate": True, "mean_pairwise_cosine": 0.999, "lambda_1": 0.123, "distinct_labels": 1}
+    told, degenerate = collapse_facts({"video": {"videos": {"v": facts}}}, "v")
+    assert told == ("1.00", "0.12", "–", "1", "degenerate")
+    assert degenerate

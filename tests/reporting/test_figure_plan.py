@@ -1,0 +1,204 @@
+"""Which runs and files a figure needs, over the real tables and a configuration of a few tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from figure_tree import TABLES, catalogue
+
+from rgwot.catalogue import Catalogue
+from rgwot.errors import RgwotError
+from rgwot.reporting.figure_plan import PLACES, read_plan
+
+
+@pytest.fixture(scope="module")
+def facts() -> Catalogue:
+    return catalogue()
+
+
+def with_figures(folder: Path, figures: dict) -> Path:
+    """Write the real tables with other figures."""
+    content = yaml.safe_load(TABLES.read_text(encoding="utf-8"))
+    path = folder / "workflow" / "tables.yaml"
+    path.parent.mkdir()
+    (path.parent / "reported").symlink_to(TABLES.parent / "reported")
+    path.write_text(yaml.safe_dump({**content, "figures": figures}))
+    return path
+
+
+def test_tasks_that_are_not_configured_give_way_to_the_first_that_are(facts: Catalogue) -> None:
+    # The figure wants four tasks; two of them are configured, and no more.
+    assert [task.task for task in facts.figure_plan("degenerate").tasks] == [
+        "make_coffee",
+        "make_smoke_salmon_sandwich",
+    ]
+    assert [video.task for video in facts.figure_plan("tsne_procel").videos] == 2 * [
+        "make_coffee",
+        "make_smoke_salmon_sandwich",
+    ]
+    names = [(video.task, video.video) for video in facts.figure_plan("tsne_procel").videos]
+    assert len(set(names)) == 4
+
+
+def test_a_sweep_takes_its_values_from_the_settings_behind_the_rows(facts: Catalogue) -> None:
+    alpha, radius, rho, margin = facts.figure_plan("sensitivity").sweeps
+    assert [row.value for row in alpha.rows] == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9]
+    assert [row.value for row in radius.rows] == [0.01, 0.02, 0.03, 0.035, 0.05, 0.065, 0.1, 0.2]
+    assert (alpha.frames, alpha.epsilon) == (33, 0.07)
+    # The published value of every sweep is the default model: one training for all four.
+    pairs = zip((alpha, radius, rho, margin), (0.3, 0.02, 0.35, 2), strict=True)
+    published = [row for sweep, value in pairs for row in sweep.rows if row.value == value]
+    assert {run.method for row in published for run in row.runs} == {"rgwot"}
+    assert len(published) == 4
+
+
+def test_lines_of_training_videos_are_methods_with_all_videos_last(facts: Catalogue) -> None:
+    sweep = facts.figure_plan("training_videos").sweeps[0]
+    lines: dict[str, list[float]] = {}
+    for row in sweep.rows:
+        lines.setdefault(row.line, []).append(row.value)
+    assert set(lines) == {"cnc", "opel", "vaot", "rgwot"}
+    assert all(values == [2, 5, 8, 11, 14, 17] for values in lines.values())
+    assert {run.decoder for run in facts.figure_plan("training_videos").levels} == {"one_label", "uniform", "random"}
+
+
+def test_key_steps_are_looked_up_and_answers_without_training_are_apart(facts: Catalogue) -> None:
+    sweep = facts.figure_plan("k_score").sweeps[0]
+    assert sweep.classes == 10
+    values = {row.id: row.value for row in sweep.rows}
+    assert (values["K=gt"], values["K=gt+1"]) == (9, 10)
+    assert {row.line for row in sweep.rows if not row.trained} == {"uniform"}
+
+
+def test_beta_is_drawn_on_the_one_task_of_its_table(facts: Catalogue) -> None:
+    plan = facts.figure_plan("collapse_beta")
+    runs = {(run.dataset, run.task) for row in plan.sweeps[0].rows for run in row.runs}
+    assert runs == {("procel", "make_smoke_salmon_sandwich")}
+    assert sum(file.endswith("diagnostics.json") for file in plan.files()) == 6 * 2
+
+
+def test_a_figure_of_some_rows_waits_for_no_others(facts: Catalogue) -> None:
+    files = facts.figure_plan("protocols").files()
+    rows = {Path(file).stem for file in files}
+    assert {"one_label", "rgwot"} <= rows
+    assert "remap" not in rows
+    assert all(file.startswith("results/tables/protocols/") for file in files)
+
+
+def test_features_are_asked_of_the_drawn_videos_alone(facts: Catalogue) -> None:
+    files = facts.figure_plan("tsne_egoprocel").files()
+    assert len(files) == 4
+    assert all(file.startswith("results/features/") and file.endswith(".zarr") for file in files)
+
+
+def test_every_plan_says_what_it_shows_and_survives_the_command_line(facts: Catalogue) -> None:
+    for name, figure in facts.figures.figures.items():
+        plan = facts.figure_plan(name)
+        again = read_plan(plan.model_dump_json(exclude_defaults=True))
+        assert again == plan, name
+        assert again.files() == plan.files()
+        assert "seed" in plan.about, name
+        assert plan.data, name
+        assert plan.data[0] in plan.about, name
+        told = " ".join(plan.caption())
+        assert figure.title in told
+        assert plan.about in told
+        labels = plan.labels()
+        assert labels["figure"] == name
+        assert all(isinstance(value, str) and value for value in labels.values())
+        if hasattr(figure, "protocol"):
+            assert f"({figure.protocol})" in plan.about
+        if plan.tasks or plan.sweeps:
+            assert "Settings of" in told
+            assert "N = 32" in told
+
+
+def test_a_caption_does_not_fix_what_the_figure_varies(facts: Catalogue) -> None:
+    assert "α =" not in facts.figure_plan("sensitivity").settings
+    assert facts.figure_plan("sensitivity").settings.startswith("Settings of rgwot on pc_assembly: ε = 0.07, ")
+    assert "α = 0.3" in facts.figure_plan("collapse_beta").settings
+    assert "β =" not in facts.figure_plan("collapse_beta").settings
+
+
+def test_untrained_backbones_are_told(facts: Catalogue) -> None:
+    assert "random weights" not in facts.figure_plan("losses").about
+    mine = catalogue(features={"weights": "random"})
+    assert "random weights: not the paper's numbers" in mine.figure_plan("losses").about
+
+
+def test_figures_of_single_videos_take_the_first_seed_and_losses_all(facts: Catalogue) -> None:
+    assert {run.seed for task in facts.figure_plan("teaser").tasks for run in task.runs} == {0}
+    assert {run.seed for task in facts.figure_plan("losses").tasks for run in task.runs} == {0, 1}
+    assert facts.figure_plan("teaser").labels()["seeds"] == "0"
+
+
+def test_places_are_those_of_the_workflow() -> None:
+    rules = "\n".join(path.read_text(encoding="utf-8") for path in (TABLES.parent / "rules").glob("*.smk"))
+    for what, place in PLACES.items():
+        assert f'"{place}"' in rules, what
+
+
+def test_a_sweep_on_a_task_that_is_not_configured_says_so() -> None:
+    from figure_tree import synthetic
+
+    few = catalogue(datasets={"procel": synthetic("procel", ("tie_tie",))})
+    with pytest.raises(RgwotError, match="none of procel/make_smoke_salmon_sandwich is configured"):
+        few.figure_plan("collapse_beta")
+
+
+@pytest.mark.parametrize(
+    ("figure", "said"),
+    [
+        (
+            {"kind": "protocols", "title": "t", "table": "protocol", "datasets": ["meccano"]},
+            "'protocol': not among the tables",
+        ),
+        (
+            {"kind": "protocols", "title": "t", "table": "protocols", "datasets": ["mecano"]},
+            "no dataset 'mecano' for a figure; did you mean 'meccano'",
+        ),
+        ({"kind": "protocols", "title": "t", "table": "runtime", "datasets": ["meccano"]}, "expected one of scores"),
+        (
+            {"kind": "losses", "title": "t", "dataset": "procel", "runs": [{"label": "R", "method": "raw"}]},
+            "run 'R': raw .*expected a method with a training",
+        ),
+        (
+            {
+                "kind": "plans",
+                "title": "t",
+                "dataset": "procel",
+                "run": {"label": "N", "method": "none", "decoder": "random"},
+            },
+            "run 'N': none .*expected a method with an embedding",
+        ),
+        (
+            {"kind": "losses", "title": "t", "dataset": "crosstask", "runs": [{"label": "R", "method": "rgwot"}]},
+            "dataset 'crosstask': not in `datasets`",
+        ),
+        (
+            {
+                "kind": "sweep",
+                "title": "t",
+                "panels": [{"table": "sensitivity_alpha", "dataset": "pc_assembly", "key": "ot.solver", "label": "s"}],
+            },
+            "no row is trained with a ot.solver",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_told_in_one_line(tmp_path: Path, figure: dict, said: str) -> None:
+    facts = catalogue(tables=with_figures(tmp_path, {"mine": figure}))
+    with pytest.raises(RgwotError, match=said) as caught:
+        facts.figure_plan("mine")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_plan_that_is_none_is_refused() -> None:
+    with pytest.raises(RgwotError, match=r"--plan: .*Field required; expected the plan"):
+        read_plan("{}")
+
+
+def test_files_are_listed_once(facts: Catalogue) -> None:
+    files = facts.figure_plan("sensitivity").files()
+    assert len(files) == len(set(files))

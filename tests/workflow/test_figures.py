@@ -1,0 +1,100 @@
+"""Figures as targets: which jobs each needs, what redraws it, and what the report says of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from checkouts import Checkout
+
+from rgwot.reporting.figure_spec import load_figures
+
+# Clips that the workflow itself writes, so that figures of PC Assembly and ProceL need nothing on disk.
+WRITTEN = """
+datasets:
+  pc_assembly:
+    root: results/synthetic/pc_assembly
+    synth: &clips
+      {layout: egoprocel, tasks: [pc_assembly/pc_assembly], n_videos: 2, min_s: 4, max_s: 5, width: 160, height: 120}
+  procel:
+    root: results/synthetic/procel
+    drop_rows: []
+    synth: {<<: *clips, layout: procel, tasks: [tie_tie]}
+"""
+
+
+def test_a_figure_makes_what_it_shows_and_nothing_else(fresh: Checkout, configured: Callable[[str], str]) -> None:
+    jobs = fresh.plan("results/figures/transport_plan.pdf", more=[configured(WRITTEN)]).jobs
+    assert jobs == {"synth": 1, "manifest": 1, "extract": 2, "index": 1, "train": 1, "embed": 1, "figure": 1}
+    # Without a decoding it shows no key steps, without an embedding no plan: the features of four videos suffice.
+    jobs = fresh.plan("results/figures/tsne_procel.png", more=[configured(WRITTEN)]).jobs
+    assert jobs == {"synth": 1, "extract": 2, "figure": 1}
+
+
+def test_every_figure_can_be_planned(planned: Checkout) -> None:
+    figures = load_figures(planned.path / "workflow" / "tables.yaml").figures
+    jobs = planned.plan(*(f"results/figures/{name}.pdf" for name in figures)).jobs
+    assert jobs["figure"] == len(figures)
+
+
+def test_a_figure_that_is_not_there_is_told_in_one_line(fresh: Checkout) -> None:
+    assert "figure 'teasers': not among the figures; did you mean 'teaser'" in (
+        fresh.plan("results/figures/teasers.pdf").mistake
+    )
+
+
+def test_a_mistake_in_the_figures_ends_before_any_job(fresh: Checkout) -> None:
+    tables = fresh.path / "workflow" / "tables.yaml"
+    tables.write_text(tables.read_text(encoding="utf-8").replace("beside: collapse", "besides: collapse"))
+    assert "figure 'degenerate': " in fresh.plan("results/tables/demo.csv").mistake
+
+
+@pytest.mark.slow
+def test_figures_are_drawn_once_and_stand_in_the_report(fresh: Checkout, configured: Callable[[str], str]) -> None:
+    more = [configured(WRITTEN)]
+    targets = [f"results/figures/{name}.pdf" for name in ("teaser", "transport_plan", "tsne_procel")]
+    made = fresh.snakemake(*targets, more=more, timeout_s=900)
+    assert made.returncode == 0, made.text[-4000:]
+    for target in targets:
+        assert (fresh.path / target).read_bytes().startswith(b"%PDF")
+        assert (fresh.path / target).with_suffix(".png").stat().st_size > 10_000
+    assert not fresh.plan(*targets, more=more).jobs
+
+    # An edited figure is drawn again, and nothing is trained for it.
+    tables = fresh.path / "workflow" / "tables.yaml"
+    tables.write_text(tables.read_text(encoding="utf-8").replace("Transport of one pair", "One pair"), encoding="utf-8")
+    assert fresh.plan(*targets, more=more).jobs == {"figure": 1}
+    assert fresh.snakemake(*targets, more=more).returncode == 0
+
+    options = ("--cores", "1", "--report", "report.zip")
+    reported = fresh.snakemake(*targets, options=options, more=more)
+    assert reported.returncode == 0, reported.text[-4000:]
+    check_report(fresh.path / "report.zip")
+
+
+def check_report(path: Path) -> None:
+    """Check that both forms of every figure are in the report, with what can be filtered by and honest captions."""
+    with zipfile.ZipFile(path) as report:
+        names = report.namelist()
+        page = report.read(next(name for name in names if name.endswith("report.html"))).decode()
+    for figure in ("teaser", "transport_plan", "tsne_procel"):
+        for suffix in (".pdf", ".png"):
+            assert any(name.endswith(f"{figure}{suffix}") for name in names), figure
+    results = json.loads(re.search(r"var results = (\{.*?\});?\n", page, re.DOTALL)[1])  # type: ignore[index]
+    figures = [entry for entry in results.values() if entry["name"].startswith(("teaser", "transport", "tsne"))]
+    assert len(figures) == 6
+    for entry in figures:
+        labels = entry["labels"]
+        assert set(labels) == {"figure", "data", "protocol", "seeds", "form"}
+        assert labels["form"] in {"vector", "picture"}
+        assert labels["data"] in {"PC Assembly", "ProceL"}
+        assert labels["data"] in entry["caption"]
+        assert "seed" in entry["caption"]
+        assert "random weights" in entry["caption"]
+    teaser = next(entry for entry in figures if entry["name"].startswith("teaser"))
+    assert "Settings of rgwot on pc_assembly" in teaser["caption"]
+    assert "α = 0.3" in teaser["caption"]
