@@ -11,12 +11,13 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # A failed job must fail the target that pipes or chains it.
 SHELL := /bin/bash -o pipefail
 
-.PHONY: help env demo test cluster-test test-page pictures lint schema clean
+.PHONY: help env demo test faults cluster-test test-page pictures lint schema clean
 
 help:
 	@echo "make env    the environment in .venv"
 	@echo "make demo   environment, then the whole pipeline on synthetic clips; prints the table"
 	@echo "make test   environment, then every test"
+	@echo "make faults the demo killed at 30 random moments, full disks, two processes for one output; about an hour"
 	@echo "make test-page  the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
 	@echo "make pictures   the same, and keeps the pictures of the guide in docs/images"
 	@echo "make cluster-test   the demo through a Slurm on this machine; needs root and installs Debian's packages"
@@ -45,6 +46,11 @@ demo: $(READY)
 
 test: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -n $(CORES) --dist loadfile
+
+# RGWOT_KILLS=5 is the short form of continuous integration.
+faults: export RGWOT_KILLS ?= 30
+faults: $(DEVELOPER)
+	OMP_NUM_THREADS=1 pytest -s -m long tests/faults
 
 # The tests skip themselves where there is no Chromium; here it is installed, and the page of the demo is looked at, too.
 test-page: $(DEVELOPER)

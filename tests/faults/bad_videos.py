@@ -112,8 +112,8 @@ def tagged_length(folder: Path, hours_and_minutes: bytes) -> Path:
 
 
 def damaged(folder: Path, content: Callable[[int], bytes], suffix: str) -> Path:
-    """Copy a good video with a fifth of its middle replaced."""
-    whole = source(folder)
+    """Copy a good video of 6 s with a fifth of its middle replaced."""
+    whole = write_video(source(folder).with_name("long.mp4"), 3 * FRAMES, 24)
     data = (whole if suffix == ".mp4" else remux(whole, whole.with_suffix(suffix))).read_bytes()
     start, length = len(data) * 2 // 5, len(data) // 5
     return written(folder, data[:start] + content(length) + data[start + length :], f"bad{suffix}")

@@ -17,6 +17,8 @@ from checkouts import SMALL, Checkout
 
 # The verbs of the command line that the demo runs, in the order in which they first appear.
 STAGES = ("synth", "extract", "manifest", "index", "train", "embed", "decode", "evaluate", "table")
+# A moment at which no job of the stage waited for was running any more.
+BETWEEN = "between"
 # What dies: one job, the workflow without its jobs, or everything at once, as when a machine loses power.
 VICTIMS = ("job", "snakemake", "everything")
 TARGET = "results/tables/demo.csv"
@@ -32,6 +34,15 @@ class Tally:
     survived: int = 0
     lost: list[str] = field(default_factory=list)
 
+    def lines(self) -> list[str]:
+        """Return a row per stage: how often each victim was killed there."""
+        head = f"{'stage':10} {'kills':>5}  " + "  ".join(f"{victim:>10}" for victim in VICTIMS)
+        rows = [head]
+        for stage in (*STAGES, BETWEEN):
+            counts = [self.tried.count((stage, victim)) for victim in VICTIMS]
+            rows.append(f"{stage:10} {sum(counts):5}  " + "  ".join(f"{count:10}" for count in counts))
+        return rows
+
 
 @dataclass
 class Run:
@@ -40,10 +51,11 @@ class Run:
     checkout: Checkout
     more: tuple[str, ...]
 
-    def start(self) -> subprocess.Popen[bytes]:
+    def start(self, cores: int = 2) -> subprocess.Popen[bytes]:
         """Start snakemake as the leader of a process group of its own."""
         log = open(self.checkout.path / "said.log", "ab")  # noqa: SIM115 - handed to the process
-        command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", SMALL, *self.more, "--", TARGET]
+        command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", SMALL]
+        command += [*self.more, "--", TARGET]
         return subprocess.Popen(
             command,
             cwd=self.checkout.path,
@@ -53,10 +65,10 @@ class Run:
             start_new_session=True,
         )
 
-    def finish(self) -> None:
+    def finish(self, cores: int = 2) -> None:
         """Give the same command again until it ends; one call has to be enough."""
         self.unlock()
-        process = self.start()
+        process = self.start(cores)
         code = process.wait(timeout=600)
         assert code == 0, (self.checkout.path / "said.log").read_text(errors="replace")[-4000:]
 
@@ -65,24 +77,26 @@ class Run:
         command = [sys.executable, "-m", "snakemake", "--configfile", SMALL, *self.more, "--unlock"]
         subprocess.run(command, cwd=self.checkout.path, capture_output=True, check=True, timeout=120)
 
-    def interrupt(self, stage: str, victim: str, rng: random.Random) -> bool:
-        """Start the workflow and kill it (or a job) at a random moment of a stage.
+    def interrupt(self, stage: str, victim: str, rng: random.Random, within_s: float = 2.0) -> str | None:
+        """Start the workflow and kill it (or a job) at a random moment after a stage began.
 
         Returns
         -------
-        bool
-            False when the workflow ended before the stage came.
+        str or None
+            The stage if a job of it ran at that moment, else `BETWEEN`; None when nothing was killed, because the
+            workflow had ended.
         """
         self.unlock()
         process = self.start()
         try:
-            found = _wait_for(stage, process)
-            if found is None:
-                return False
-            time.sleep(rng.uniform(0, 2.0))
+            if _wait_for(stage, process) is None:
+                return None
+            time.sleep(rng.uniform(0, within_s))
+            jobs = _jobs(stage, process.pid)
+            if process.poll() is not None:
+                return None
             if victim == "job":
-                # Gone already: then the moment was one without a job of this stage, and the workflow dies instead.
-                jobs = _jobs(stage, process.pid)
+                # Gone already: then the workflow dies instead.
                 _kill(jobs[0] if jobs else process.pid)
                 process.wait(timeout=600)
             elif victim == "snakemake":
@@ -90,7 +104,7 @@ class Run:
                 process.wait(timeout=60)
             else:
                 _kill_all(process)
-            return True
+            return stage if jobs else BETWEEN
         finally:
             # What the workflow left running (it was killed without its jobs) may go on for a moment, then it goes too.
             time.sleep(rng.uniform(0, 1.0))

@@ -64,6 +64,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.long
 def test_extraction(tmp_path: Path) -> None:
     video = write_video(tmp_path / "a.mp4", 150)
     command = ["--source", video, "--settings", json.dumps(FEATURES), "--device", "cpu"]

@@ -6,6 +6,7 @@ import matplotlib.colors
 import pandas as pd
 import pytest
 
+from rgwot.errors import RgwotError
 from rgwot.reporting.figures import save, segment_bars
 from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS
 
@@ -58,6 +59,23 @@ def test_both_forms_are_written_and_repeat(tmp_path):
     for suffix in (".pdf", ".png"):
         assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()
     assert (tmp_path / "one.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_videos_without_annotation_show_their_clusters():
+    manifest = MANIFEST.assign(status=["unscored", "unscored", "skipped"])
+    figure = segment_bars(manifest, TRUTH.iloc[:0], {"ours": prediction(), "other": prediction()}, "title")
+    assert len(figure.axes) == 2
+    first = bars(figure.axes[0])
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["ours", "other"]
+    assert first[0, 0.0, 2.0] == first[0, 4.0, 5.0] == STEP_COLOURS[5].upper()
+    assert first[1, 2.0, 4.0] == STEP_COLOURS[6].upper()
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend == ["step 4", "step 5", "step 6", "step 7", "background"]
+
+
+def test_a_task_without_a_usable_video_is_told_in_one_line():
+    with pytest.raises(RgwotError, match="title: no usable video among 3"):
+        segment_bars(MANIFEST.assign(status="skipped"), TRUTH.iloc[:0], {"ours": prediction()}, "title")
 
 
 @pytest.mark.parametrize("limit", [1, 2])

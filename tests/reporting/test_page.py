@@ -18,6 +18,7 @@ from page_tree import STEPS, Task, embedded_data, make_task
 from rgwot.cli import main
 from rgwot.errors import RgwotError
 from rgwot.reporting.names import result_id
+from rgwot.reporting.page import render
 from rgwot.reporting.page.index import write_index
 from rgwot.reporting.page.render import write_page
 from rgwot.reporting.page.tree import Run
@@ -33,6 +34,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Task:
 @pytest.fixture(scope="module")
 def data(made: Task) -> dict[str, object]:
     return embedded_data(made.page())
+
+
+@pytest.fixture
+def without_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages are made without their training curves, which take most of the time."""
+    monkeypatch.setattr(render, "curve_pictures", lambda curves: {})
 
 
 class Outside(HTMLParser):
@@ -116,6 +123,7 @@ def test_losses_are_thinned_and_drawn(made: Task, data: dict[str, object]) -> No
     assert made.tree.page.read_text().count("data:image/svg+xml;base64,") == 2
 
 
+@pytest.mark.usefixtures("without_curves")
 def test_links_lead_to_the_videos_from_where_the_page_lies(made: Task, tmp_path: Path) -> None:
     for page in (made.tree.page, made.folder / "elsewhere" / "deep" / "page.html"):
         write_page(made.tree, made.root, [FIRST], page)
@@ -123,6 +131,7 @@ def test_links_lead_to_the_videos_from_where_the_page_lies(made: Task, tmp_path:
             assert (page.parent / unquote(video["file"])).resolve() == (made.root / video["path"]).resolve()
 
 
+@pytest.mark.usefixtures("without_curves")
 def test_stored_frames_have_no_link(made: Task, tmp_path: Path) -> None:
     folder = tmp_path / "page"
     shutil.copytree(made.folder / "results", folder / "results")
@@ -133,6 +142,7 @@ def test_stored_frames_have_no_link(made: Task, tmp_path: Path) -> None:
     assert embedded_data(task.tree.page)["videos"][0]["file"] is None  # type: ignore[index]
 
 
+@pytest.mark.usefixtures("without_curves")
 def test_a_view_or_names_of_another_result_are_not_shown(made: Task, tmp_path: Path) -> None:
     folder = tmp_path / "page"
     shutil.copytree(made.folder / "results", folder / "results")
@@ -158,6 +168,7 @@ def test_a_view_or_names_of_another_result_are_not_shown(made: Task, tmp_path: P
     assert embedded_data(task.tree.page)["typed"] == {str(FIRST): {"result": result, "names": called}}
 
 
+@pytest.mark.usefixtures("without_curves")
 def test_a_task_without_annotation_has_a_page_without_scores(tmp_path: Path) -> None:
     task = make_task(tmp_path, ("one", "two"), annotated=False)
     content = embedded_data(task.page())
@@ -185,6 +196,7 @@ def test_what_is_missing_is_told_in_one_line(made: Task, tmp_path: Path, capsys:
         write_page(made.tree, made.root, [], tmp_path / "page.html")
 
 
+@pytest.mark.usefixtures("without_curves")
 def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
     folder = tmp_path / "results"
     shutil.copytree(made.folder / "results", folder)
@@ -208,6 +220,7 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
     assert "No task has a page yet" in (tmp_path / "index.html").read_text()
 
 
+@pytest.mark.usefixtures("without_curves")
 def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Path) -> None:
     import matplotlib.pyplot as plt
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from rgwot.errors import RgwotError
 from rgwot.reporting.figures.style import plain, sheet, step_legend, step_style, styled
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.palette import BACKGROUND
@@ -24,12 +25,14 @@ def segment_bars(
     """Draw ground truth and predictions of a task as bars over time, one group per video.
 
     Clusters carry the colour of the annotated step that they are matched to over all videos of the task (protocol
-    ``macro_task``, background as a class), so one colour means one step in every bar.
+    ``macro_task``, background as a class), so one colour means one step in every bar. Where no video is annotated,
+    predictions are drawn alone, and a colour means one cluster within its row.
 
     Parameters
     ----------
     manifest
-        Videos of the task: ``video, name, duration_s, fps, status``; only those with status ``ok`` are drawn.
+        Videos of the task: ``video, name, duration_s, fps, status``; those with status ``ok`` are drawn; where there
+        is none, the ``unscored`` ones.
     annotations
         Annotated segments: ``video, start_s, end_s, key_step``.
     predictions
@@ -40,12 +43,20 @@ def segment_bars(
         The first so many videos are drawn; the matching always uses all.
     names
         Label of the row to the names of its key steps, for the legend; of two names for one step the first row's.
+
+    Raises
+    ------
+    RgwotError
+        If no video can be drawn.
     """
-    videos = manifest[manifest.status == "ok"].reset_index(drop=True)
-    rows, called = {"ground truth": annotations}, dict[int, str]()
+    annotated = bool((manifest.status == "ok").any())
+    videos = manifest[manifest.status == ("ok" if annotated else "unscored")].reset_index(drop=True)
+    if videos.empty:
+        raise RgwotError(f"{title}: no usable video among {len(manifest)}; expected one at least; see their manifest")
+    rows, called = {"ground truth": annotations} if annotated else {}, dict[int, str]()
     for label, table in predictions.items():
         own = table[table["scope"] == "task"]
-        steps = match_to_steps(videos, annotations, own)
+        steps = match_to_steps(videos, annotations, own) if annotated else {int(k): int(k) for k in own.key_step}
         rows[label] = own.assign(key_step=[steps.get(int(step), -1) for step in own.key_step])
         for cluster, name in (names or {}).get(label, {}).items():
             called.setdefault(steps.get(cluster, -1), name)
@@ -70,7 +81,9 @@ def segment_bars(
             plain(axis)
         axes[-1, 0].set_xlabel("seconds")
         figure.suptitle(title, x=0.01, ha="left", parse_math=False)
-        step_legend(figure, sorted(set(annotations.key_step)), unmatched=True, columns=5, names=called)
+        labelled = [annotations] if annotated else rows.values()
+        drawn = sorted({int(step) for table in labelled for step in table.key_step})
+        step_legend(figure, drawn, unmatched=annotated, columns=5, names=called)
     return figure
 
 

@@ -1,0 +1,110 @@
+"""Names of videos and tasks as they stand on disk reach neither a shell nor a path outside results."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+import unicodedata
+from pathlib import Path, PurePosixPath
+
+import pytest
+from checkouts import Checkout, run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from videos import write_video
+
+from rgwot.datasets.finding import find
+from rgwot.datasets.names import stem_of, video_id
+from rgwot.errors import RgwotError
+from rgwot.features.store import open_store
+
+NAMES = (
+    "two words", "it's", 'a "quoted" name', "a;touch escaped", "$(touch escaped)", "`touch escaped`", "$HOME",
+    "a&&b|c>d", "-rf", "--help", "..", "...",
+    "..%2F..%2Fup", "100%", "%20", "*", "[a]", "~", "#",
+    "\\", "naïve", unicodedata.normalize("NFD", "naïve2"), "茶", "🫖", "case", "CASE", "0003",
+    "NA", "a,b", "a:b", "a=b",
+)  # fmt: skip
+REFUSED = {"a\nb": "control", "é" * 120: "long"}
+FEATURES = {"features": {"fps": 1, "size": 32, "weights": "random"}}
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(stem=st.text(st.characters(exclude_characters="/\0"), min_size=1, max_size=40) | st.sampled_from(NAMES))
+def test_an_id_stays_inside_and_needs_no_quotes(stem: str) -> None:
+    try:
+        video = video_id(stem)
+    except UnicodeEncodeError:
+        # No such name comes from a disk: half of a surrogate pair.
+        return
+    assert set(video) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-%")
+    assert video[0] not in ".-"
+    path = PurePosixPath("results/features/own/tea") / f"{video}.zarr"
+    assert path.parent.name == "tea"
+    assert Path(os.path.normpath(path)) == Path(path)
+    assert stem_of(video) == stem
+
+
+def touched(root: Path) -> None:
+    """Make a task whose videos, empty files, have every name there is."""
+    root.mkdir(parents=True)
+    for name in NAMES:
+        (root / f"{name}.mp4").touch()
+
+
+def test_planning_with_every_name(tmp_path: Path) -> None:
+    fresh = Checkout.copied_to(tmp_path / "checkout")
+    touched(fresh.path / "videos/tea")
+    (fresh.path / "own.yaml").write_text("datasets: {own: {layout: folder, root: videos}}\n", encoding="utf-8")
+    options = ("--dry-run", "--cores", "1", "--printshellcmds")
+    said = fresh.snakemake("results/features/own/tea/index.csv", options=options, more=["own.yaml"])
+    assert said.returncode == 0, said.text[-3000:]
+    ids = sorted(video_id(name) for name in NAMES)
+    assert len({name.lower() for name in ids}) == len(NAMES) - 1
+    prefix = "Shell command: rgwot extract "
+    commands = [line.removeprefix("Shell command: ") for line in said.text.splitlines() if line.startswith(prefix)]
+    # What a shell makes of the very commands: each name whole, as one word.
+    (fresh.path / "results/logs/extract/own/tea").mkdir(parents=True)
+    script = "\n".join(['rgwot() { printf \'%s|%s\\n\' "$3" "${@: -1}"; }', *commands])
+    shown = run(["bash", "-c", script], fresh.path, 60)
+    assert shown.returncode == 0, shown.text
+    expected = [f"videos/tea/{name}.mp4|results/features/own/tea/{video_id(name)}.zarr" for name in NAMES]
+    assert sorted(shown.text.splitlines()) == sorted(expected)
+    assert not list(fresh.path.rglob("escaped"))
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED), ids=["control", "long"])
+def test_names_that_no_result_can_have_are_told(tmp_path: Path, name: str) -> None:
+    (tmp_path / "tea").mkdir()
+    (tmp_path / "tea" / f"{name}.mp4").touch()
+    (tmp_path / "tea/b.mp4").touch()
+    with pytest.raises(RgwotError, match=REFUSED[name]) as caught:
+        find("own", "folder", tmp_path).of("tea")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_command_line_with_a_hostile_name(tmp_path: Path) -> None:
+    name = "-a;$(touch escaped) `b` \"c\" 'd' %2e é"
+    (tmp_path / "root/tea").mkdir(parents=True)
+    source = write_video(tmp_path / "root/tea" / f"{name}.mp4", 24, 24)
+    write_video(tmp_path / "root/tea/b.mp4", 24, 24)
+    verb = [sys.executable, "-m", "rgwot.cli"]
+    options = json.dumps({"layout": "folder", "root": "root", "options": {}, "on_bad_video": "fail"})
+    told = ["--dataset", "own", "--task", "tea", "--options", options, "--annotations", "a.csv"]
+    said = run([*verb, "manifest", "m.csv", *told], tmp_path, 60)
+    assert said.returncode == 0, said.text
+    with (tmp_path / "m.csv").open(newline="", encoding="utf-8") as file:
+        (row,) = [row for row in csv.DictReader(file) if row["video"] != "b"]
+    assert (row["name"], row["video"]) == (name, video_id(name))
+    output = f"features/{row['video']}.zarr"
+    said = run(
+        [*verb, "extract", output, "--source", str(source), "--settings", json.dumps(FEATURES), "--device", "cpu"],
+        tmp_path, 120,
+    )  # fmt: skip
+    assert said.returncode == 0, said.text
+    assert open_store(tmp_path / output).attributes["source"] == f"{name}.mp4"
+    assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith(".")) == [
+        "a.csv", "features", "m.csv", "root",
+    ]  # fmt: skip
