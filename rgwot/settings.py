@@ -34,7 +34,7 @@ class FeatureSettings(Block):
     size: Annotated[int, Field(ge=32)] = Field(168, description="side of the squashed frame, pixels; paper's code")
     weights: str = Field(
         "imagenet1k_v1",
-        description="imagenet1k_v1 (torchvision's, fetched once), random (seeded, no network) or a path to a checkpoint",
+        description="imagenet1k_v1 (torchvision's, fetched), random (seeded, no network) or a path to a checkpoint",
     )
     seed: Annotated[int, Field(ge=0)] = Field(0, description="seed of random weights; without effect otherwise")
     precision: Literal["float32", "bfloat16"] = Field("float32", description="arithmetic of the network")

@@ -10,7 +10,8 @@ import pytest
 from rgwot.cli import main
 
 TABLES = {
-    "manifest": "video,name,path,annotation,duration_s,fps,width,height,status,reason\n0003,a,a.mp4,a.csv,4,30,1,1,ok,\n",
+    "manifest": "video,name,path,annotation,duration_s,fps,width,height,status,reason\n"
+    "0003,a,a.mp4,a.csv,4,30,1,1,ok,\n",
     "annotations": "video,start_s,end_s,key_step,name\n0003,1,2,1,stir\n",
     "segments": "video,scope,start_s,end_s,key_step\n0003,task,0,2,1\n0003,task,2,4,2\n",
 }

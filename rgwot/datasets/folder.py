@@ -14,7 +14,7 @@ from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.three_columns import read_three_columns
 
 OPTIONS = frozenset({"strict", "subset", "frames_fps"})
-EXPECTED = "a folder of videos per task: <task>/*.mp4"
+EXPECTED = "a folder of videos per task: <task>/*.mp4 (or avi, mkv, webm, mov, m4v)"
 
 _TASK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
