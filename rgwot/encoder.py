@@ -142,12 +142,12 @@ def batch_norm(x: Tensor, norm: nn.BatchNorm3d, groups: int, tracked: Sequence[i
     Tensor
         (n, c, h, w, C).
     """
-    if x.shape[0] % groups:
-        raise ValueError(f"{x.shape[0]} clips in {groups} groups; expected a multiple")
     running_mean, running_var = cast(Tensor, norm.running_mean), cast(Tensor, norm.running_var)
     if not norm.training:
         scale = norm.weight * torch.rsqrt(running_var + norm.eps)
         return x * scale + (norm.bias - running_mean * scale)
+    if x.shape[0] % groups:
+        raise ValueError(f"{x.shape[0]} clips in {groups} groups; expected a multiple")
     parts = x.view(groups, -1, *x.shape[1:])
     var, mean = torch.var_mean(parts, dim=(1, 2, 3, 4), correction=0)
     with torch.no_grad():

@@ -200,3 +200,12 @@ def test_input_prepared_once_gives_the_same_bits_as_at_every_step(standardise):
     plain = encoder(maps.movedim(-1, 1).unflatten(0, (6, 2)))
     prepared = encoder(encoder.prepare(maps).movedim(-1, 1).unflatten(0, (6, 2)), prepared=True)
     assert torch.equal(plain, prepared)
+
+
+@pytest.mark.parametrize("batch_norm", ["joint", "per_video"])
+def test_embedding_takes_any_number_of_clips(batch_norm: str) -> None:
+    # A video has as many samples as it has: in eval mode there are no groups that could fail to divide it.
+    encoder = initialised(0, c=2, D=8, channels=8, hidden=8, features=16, batch_norm=batch_norm).eval()
+    x = clips(7, 2)
+    with torch.no_grad():
+        torch.testing.assert_close(encoder(x), torch.cat([encoder(x[:3]), encoder(x[3:])]))

@@ -1,4 +1,4 @@
-"""Every readable annotation fixture beside a real video of its rate, through the stage ``manifest`` to scored labels."""
+"""Every readable annotation fixture beside a video of its rate, through the stage ``manifest`` to labels."""
 
 from __future__ import annotations
 

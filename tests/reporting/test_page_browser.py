@@ -28,7 +28,7 @@ from rgwot.reporting.names import read_names
 from rgwot.reporting.page.render import write_page
 from rgwot.reporting.page.tree import Run, Tree
 
-pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(WHERE is None, reason=WITHOUT)]
 
 VIDEOS = (
     '"><img src=x onerror=window.hacked=1>',

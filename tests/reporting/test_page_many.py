@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import WHERE, WITHOUT, chromium
+from chromium import WHERE, WITHOUT, Window, chromium
 from PIL import Image
 
 from rgwot.keysteps.ordering import rank_procedures, video_order
@@ -36,6 +37,8 @@ SCROLL = """
   return gaps.slice(1);
 """
 LOG = logging.getLogger(__name__)
+
+pytestmark = pytest.mark.slow
 
 
 def strip(rng: np.random.Generator) -> bytes:
@@ -99,20 +102,38 @@ def test_hundreds_of_videos_cost_little_more_than_their_pictures(page: Path) -> 
 def test_opens_within_three_seconds_and_scrolls_smoothly(page: Path) -> None:
     with chromium() as browser:
         window = browser.window()
-        opened = min(window.open(page) for _ in range(2))
+        # The processor's time of the page itself, whatever else the machine is doing.
+        window.send("Performance.setTimeDomain", timeDomain="threadTicks")
+        window.send("Performance.enable")
+        before = worked(window)
+        opened = window.open(page)
+        opening = worked(window) - before
+        opened = min(opened, window.open(page))
         assert window.get("document.querySelectorAll('.card').length") == N_VIDEOS
         assert window.get("document.querySelectorAll('.card[data-filled] .seg').length") > 20
         window.run("byId('bars').value = 'methods'; byId('bars').dispatchEvent(new Event('change'))")
-        # A fast reader: the whole page in 300 steps, one per frame; the better of two, for the sake of busy machines.
-        gaps = min((window.run(SCROLL) for _ in range(2)), key=lambda found: float(np.median(found)))
+        before = worked(window)
+        gaps = window.run(SCROLL)
+        per_frame = 1000 * (worked(window) - before) / len(gaps)
         window.wait_for("document.querySelector('.card:last-child').dataset.filled")
         # What was scrolled past is let go.
         assert window.get("document.querySelectorAll('.card[data-filled]').length") < 30
         median, slow = np.median(gaps), np.quantile(gaps, 0.95)
-        LOG.info("%.1f MB opened in %.2f s", page.stat().st_size / 1e6, opened)
-        LOG.info("scrolling: median %.0f ms, 95 %% below %.0f ms, longest %.0f ms", median, slow, max(gaps))
-        assert opened < 3
-        # Half of the frames at 30 per second or more, and hardly one that a reader would call a hang.
-        assert median < 34
-        assert slow < 150
+        LOG.info("%.1f MB opened in %.2f s, %.2f s of work", page.stat().st_size / 1e6, opened, opening)
+        LOG.info(
+            "scrolling: %.1f ms of work per frame; frames every %.0f ms, 95 %% within %.0f", per_frame, median, slow
+        )
+        assert opening < 1.5
+        # At 60 frames per second each has 16.7 ms.
+        assert per_frame < 12
+        if os.getloadavg()[0] < (os.cpu_count() or 1):
+            assert opened < 3
+            assert median < 34
+            assert slow < 150
         assert window.errors == []
+
+
+def worked(window: Window) -> float:
+    """Seconds that the page's main thread has worked."""
+    metrics = window.send("Performance.getMetrics")["metrics"]
+    return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))

@@ -310,9 +310,9 @@ def untracked(value):
 
 
 @plainly
-def size_of(rule, wildcards, input):
+def size_of(name, wildcards, input):
     """The size of a job's input, in what its rule's need is counted in."""
-    counted = NEEDS[rule].size
+    counted = NEEDS[name].size
     if counted == "file_mb":
         return megabytes(input[:1])
     if counted == "features_mb":
@@ -325,22 +325,22 @@ def size_of(rule, wildcards, input):
     return 0
 
 
-def memory_for(rule):
+def memory_for(name):
     """The memory of a job of a rule, by the size of its input, doubled with every attempt."""
-    return lambda wildcards, input, attempt: memory_mb(rule, size_of(rule, wildcards, input), attempt)
+    return lambda wildcards, input, attempt: memory_mb(name, size_of(name, wildcards, input), attempt)
 
 
-def time_for(rule):
+def time_for(name):
     """The time of a job of a rule, by the size of its input and what its settings ask for, doubled with every attempt."""
 
     @plainly
     def time(wildcards, input, attempt):
         more = 0
-        if NEEDS[rule].size == "features_mb":  # a training
+        if NEEDS[name].size == "features_mb":  # a training
             settings = CATALOGUE.experiments.settings(wildcards.method, None, wildcards.dataset)
             # A submit host without a GPU says nothing about the nodes; only `device: cpu` means the slow way.
             device = "cpu" if CATALOGUE.config.device == "cpu" else "gpu"
             more = train_minutes(settings.train.iterations, settings.train.N, settings.encoder.channels, device)
-        return runtime(rule, size_of(rule, wildcards, input), attempt, more)
+        return runtime(name, size_of(name, wildcards, input), attempt, more)
 
     return time
