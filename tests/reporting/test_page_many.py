@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import WHERE, WITHOUT, Window, chromium
+from chromium import WHERE, WITHOUT, Browser, chromium
 from PIL import Image
 
 from rgwot.keysteps.ordering import rank_procedures, video_order
@@ -28,12 +28,14 @@ RUNS = {
     Run("none", "random", 0): 1100,
 }
 K = 12
+# A fast reader: 120 pixels in every frame, and then the end.
 SCROLL = """
-  const gaps = []; let last = performance.now(); const end = document.documentElement.scrollHeight;
+  const gaps = []; let last = performance.now();
   for (let i = 1; i <= 300; i++) {
-    window.scrollTo(0, (i / 300) * end);
+    window.scrollTo(0, 120 * i);
     const now = await new Promise((go) => requestAnimationFrame(go)); gaps.push(now - last); last = now;
   }
+  window.scrollTo(0, document.documentElement.scrollHeight);
   return gaps.slice(1);
 """
 LOG = logging.getLogger(__name__)
@@ -103,18 +105,16 @@ def test_opens_within_three_seconds_and_scrolls_smoothly(page: Path) -> None:
     with chromium() as browser:
         window = browser.window()
         # The processor's time of the page itself, whatever else the machine is doing.
-        window.send("Performance.setTimeDomain", timeDomain="threadTicks")
-        window.send("Performance.enable")
-        before = worked(window)
+        before = worked(browser)
         opened = window.open(page)
-        opening = worked(window) - before
+        opening = worked(browser) - before
         opened = min(opened, window.open(page))
         assert window.get("document.querySelectorAll('.card').length") == N_VIDEOS
         assert window.get("document.querySelectorAll('.card[data-filled] .seg').length") > 20
         window.run("byId('bars').value = 'methods'; byId('bars').dispatchEvent(new Event('change'))")
-        before = worked(window)
+        before = worked(browser)
         gaps = window.run(SCROLL)
-        per_frame = 1000 * (worked(window) - before) / len(gaps)
+        per_frame = 1000 * (worked(browser) - before) / len(gaps)
         window.wait_for("document.querySelector('.card:last-child').dataset.filled")
         # What was scrolled past is let go.
         assert window.get("document.querySelectorAll('.card[data-filled]').length") < 30
@@ -123,9 +123,9 @@ def test_opens_within_three_seconds_and_scrolls_smoothly(page: Path) -> None:
         LOG.info(
             "scrolling: %.1f ms of work per frame; frames every %.0f ms, 95 %% within %.0f", per_frame, median, slow
         )
-        assert opening < 1.5
-        # At 60 frames per second each has 16.7 ms.
-        assert per_frame < 12
+        assert opening < 2
+        # Of all its threads, drawing in software among them; at 60 frames per second each thread has 16.7 ms.
+        assert per_frame < 20
         if os.getloadavg()[0] < (os.cpu_count() or 1):
             assert opened < 3
             assert median < 34
@@ -133,7 +133,7 @@ def test_opens_within_three_seconds_and_scrolls_smoothly(page: Path) -> None:
         assert window.errors == []
 
 
-def worked(window: Window) -> float:
-    """Seconds that the page's main thread has worked."""
-    metrics = window.send("Performance.getMetrics")["metrics"]
-    return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
+def worked(browser: Browser) -> float:
+    """Seconds of processor time that pages have taken."""
+    processes = browser.send("SystemInfo.getProcessInfo", {})["processInfo"]
+    return float(sum(process["cpuTime"] for process in processes if process["type"] == "renderer"))
