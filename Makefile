@@ -11,12 +11,13 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # A failed job must fail the target that pipes or chains it.
 SHELL := /bin/bash -o pipefail
 
-.PHONY: help env demo test faults cluster-test test-page pictures lint schema clean
+.PHONY: help env demo test paper-small faults cluster-test test-page pictures lint schema clean
 
 help:
 	@echo "make env    the environment in .venv"
 	@echo "make demo   environment, then the whole pipeline on synthetic clips; prints the table"
 	@echo "make test   environment, then every test"
+	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
 	@echo "make faults the demo killed at 30 random moments, full disks, two processes for one output; about an hour"
 	@echo "make test-page  the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
 	@echo "make pictures   the same, and keeps the pictures of the guide in docs/images"
@@ -51,6 +52,10 @@ test: $(DEVELOPER)
 faults: export RGWOT_KILLS ?= 30
 faults: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -s -m long tests/faults
+
+# Clips of seconds in the real layouts; about a quarter of an hour on two idle cores.
+paper-small: $(READY)
+	tests/paper_small.sh results/paper-small $(CORES)
 
 # The tests skip themselves where there is no Chromium; here it is installed, and the page of the demo is looked at, too.
 test-page: $(DEVELOPER)

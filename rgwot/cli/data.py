@@ -24,7 +24,11 @@ from rgwot.errors import RgwotError
 )
 @click.option("--videos", type=click.IntRange(1), help="Videos per task. Default: 10.")
 @click.option("--seconds", type=float, nargs=2, metavar="MIN MAX", help="Length of a clip, seconds. Default: 40 90.")
-@click.option("--recipe", type=int, help="Real human timelines of this CaptainCook4D recipe (1 to 29) drive the clips.")
+@click.option(
+    "--recipe",
+    type=int,
+    help="Real human timelines of this CaptainCook4D recipe (1 to 29) drive the clips; try 8. Default: none.",
+)
 @click.option("--seed", type=click.IntRange(0), help="The same seed gives the same ground truth. Default: 0.")
 @click.option("--settings", default="{}", metavar="JSON", help="Any other setting of a `synth` block, as JSON.")
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True, type=click.IntRange(1), help="Processes.")

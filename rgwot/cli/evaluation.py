@@ -9,9 +9,12 @@ import click
 
 from rgwot.cli.options import Folder, read_settings, seed_option, settings_option
 from rgwot.cli.options import key_steps as resolved_key_steps
+from rgwot.cli.settings_help import SettingsCommand
 
 
-@click.command()
+@click.command(
+    cls=SettingsCommand, reads=("evaluation",), epilog="Leave the stride alone where scores are compared with others."
+)
 @click.argument("output", type=Folder)
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
 @click.option("--annotations", required=True, type=Folder, help="Annotated segments of the task.")
@@ -41,7 +44,7 @@ def evaluate(
     run(manifest, annotations, segments, diagnostics, output, identity, key_steps, stride=stride)
 
 
-@click.command()
+@click.command(cls=SettingsCommand, reads=("decode.K",), epilog="Try the number of annotated key steps, and one more.")
 @click.argument("output", type=Folder)
 @click.option("--index", required=True, type=Folder, help="Feature index of the task.")
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")

@@ -17,10 +17,15 @@ from rgwot.cli.options import (
     settings_option,
     threads_option,
 )
+from rgwot.cli.settings_help import SettingsCommand
 from rgwot.errors import RgwotError
 
 
-@click.command()
+@click.command(
+    cls=SettingsCommand,
+    reads=("features",),
+    epilog="Try features.fps 1 for long videos and 5 for short steps; it is the one that costs most.",
+)
 @click.argument("output", type=Folder)
 @click.option("--source", required=True, type=Folder, help="The video file.")
 @bad_video_options

@@ -15,10 +15,16 @@ from rgwot.cli.options import (
     settings_option,
     video_ids,
 )
+from rgwot.cli.settings_help import SettingsCommand
 from rgwot.errors import RgwotError
 
 
-@click.command()
+@click.command(
+    cls=SettingsCommand,
+    reads=("decode", "graphcut"),
+    epilog="Try another decode.K first; a larger graphcut.pairwise where key steps flicker, a smaller one, or a "
+    "smaller decode.m, where one of them takes everything.",
+)
 @click.argument("output", type=Folder)
 @click.option("--embeddings", type=Folder, help="Embeddings of the task.")
 @click.option("--manifest", type=Folder, help="Manifest of the task, for the trivial decoders, which see no embedding.")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from rgwot.cli.options import Folder, read_settings, seed_option, settings_option
+from rgwot.cli.settings_help import SettingsCommand
 
 
 @click.command()
@@ -27,7 +28,11 @@ def strips(output: Path, manifest: Path, root: Path, threads: int) -> None:
     write_strips(manifest, root, output, jobs=threads)
 
 
-@click.command()
+@click.command(
+    cls=SettingsCommand,
+    reads=("ot",),
+    epilog="Try the settings of the method, so that the plans are those of its training.",
+)
 @click.argument("output", type=Folder)
 @click.option("--embeddings", required=True, type=Folder, help="Embeddings of the task.")
 @click.option("--segments", required=True, type=Folder, help="Key steps found from them (segments.csv).")

@@ -17,9 +17,15 @@ from rgwot.cli.options import (
     threads_option,
     video_ids,
 )
+from rgwot.cli.settings_help import SettingsCommand
 
 
-@click.command()
+@click.command(
+    cls=SettingsCommand,
+    reads=("ot", "loss", "cidm", "encoder", "train", "data"),
+    epilog="Try a larger cidm.beta where embeddings collapse, a cidm.sigma near the length of a key step, and fewer "
+    "train.iterations with a larger train.lr for a first look.",
+)
 @click.argument("output", type=Folder)
 @click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
 @hold_out_option
@@ -35,7 +41,11 @@ def train(output: Path, index: Path, held_out: str, settings: str, execution: st
     run(index, index.parent, output.parent, read_settings(settings, execution), seed, device=device, held_out=kept)
 
 
-@click.command()
+@click.command(
+    cls=SettingsCommand,
+    reads=("regression", "graph"),
+    epilog="The settings matter without --model alone; try --method raw first, which has none.",
+)
 @click.argument("output", type=Folder)
 @click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
 @click.option("--model", type=Folder, help="Trained model. Left out: a method without an encoder.")

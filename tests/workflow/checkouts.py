@@ -24,8 +24,10 @@ from rgwot.synthetic.settings import SynthSettings
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SMALL = "tests/small.yaml"
+# The small setting has two tasks of a dataset that has several; tests of planning look at all of them.
+ALL_TASKS = "tests/all_tasks.yaml"
 # Everything that `snakemake` in a clone reads, besides the installed package.
-PARTS = ("Snakefile", "config.yaml", "workflow", "profiles", "envs", SMALL)
+PARTS = ("Snakefile", "config.yaml", "workflow", "profiles", "envs", SMALL, ALL_TASKS)
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class Checkout:
         self, *targets: str, options: Sequence[str] = ("--cores", "2"), more: Sequence[str] = (), timeout_s: float = 120
     ) -> Said:
         """Run `snakemake` here with the small settings; configuration files in ``more`` are laid on top of them."""
-        command = [sys.executable, "-m", "snakemake", *options, "--configfile", SMALL, *more, "--", *targets]
+        command = [sys.executable, "-m", "snakemake", *options, "--configfile", SMALL, ALL_TASKS, *more, "--", *targets]
         return run(command, self.path, timeout_s)
 
     def keep_rows(self, table: str, ids: Sequence[str]) -> None:
