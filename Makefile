@@ -48,7 +48,7 @@ demo: $(READY)
 test: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -n $(CORES) --dist loadfile
 
-# RGWOT_KILLS=5 is the short form of continuous integration.
+# RGWOT_KILLS=5 make faults is the short form.
 faults: export RGWOT_KILLS ?= 30
 faults: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -s -m long tests/faults

@@ -11,7 +11,7 @@ import pytest
 from checkouts import Checkout
 from killing import STAGES, VICTIMS, Run, Tally, lost
 
-# In `make faults` 30, in continuous integration 5.
+# In `make faults` 30.
 KILLS = int(os.environ.get("RGWOT_KILLS", "5"))
 
 QUICK = """
