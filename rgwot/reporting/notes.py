@@ -82,7 +82,8 @@ def row_notes(table: Table, frame: pd.DataFrame) -> list[str]:
         where = [
             f"{place.label} {int(part[f'{name}_degenerate'].max())} of {int(part[f'{name}_task_runs'].max())}"
             for name, place in table.datasets.items()
-            if part[f"{name}_degenerate"].max() > 0
+            # A task that the configuration leaves out has no runs.
+            if part[f"{name}_degenerate"].fillna(0).max() > 0
         ]
         counts.append(f"{labels[str(row)]}: {', '.join(where)}")
     if counts:

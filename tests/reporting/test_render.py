@@ -249,3 +249,11 @@ def test_as_many_blocks_side_by_side_as_fit(tmp_path):
     assert [len(blocks) for blocks in leading_blocks(wide)] == [2, 2, 2]
     frame = make_table(table, all_scores(tmp_path), tmp_path / "small.csv")
     assert latex(table, frame).count(r"\begin{tabular}") == 2
+
+
+def test_a_collapsed_run_beside_a_dataset_that_the_configuration_leaves_out(tmp_path):
+    spec = copy.deepcopy(SPEC)
+    spec["tables"]["small"]["datasets"] = ["one", "two"]
+    table = small_table(tmp_path, spec)
+    frame = make_table(table, collapsed_scores(tmp_path, 2), tmp_path / "small.csv")
+    assert "2 of 4" in markdown(table, frame)
