@@ -73,6 +73,14 @@ def test_key_steps_without_any_annotation(own: Checkout) -> None:
     assert {row["order"] for row in procedures} == {row["order"] for row in orders}
 
 
+def test_plots_without_any_annotation(own: Checkout) -> None:
+    figure = "results/figures/segments/mine/tea/seed0"
+    made = own.snakemake(f"{figure}.pdf", more=["fail.yaml"], timeout_s=600)
+    assert made.returncode == 0, made.text[-4000:]
+    for suffix in (".pdf", ".png"):
+        assert (own.path / f"{figure}{suffix}").stat().st_size > 0
+
+
 def test_scoring_is_refused_in_one_line(own: Checkout) -> None:
     refused = own.snakemake(SCORES, more=["fail.yaml"])
     assert "annot" in refused.mistake
