@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
+import functools
+import glob
+import hashlib
 import json
 import os
 import shutil
@@ -25,7 +28,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success rename it over ``path``, on failure remove it.
 
     Works for a file and for a directory (an existing directory is replaced as a whole). Of two processes that write
-    the same path, the later one wins, and at no time is it half of each.
+    the same path, the later one wins, and at no time is it half of each. What a killed process left beside ``path``
+    is removed first.
 
     Raises
     ------
@@ -34,6 +38,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
+    for abandoned in _abandoned(target):
+        _remove(abandoned)
     temporary = _hidden(target)
     try:
         with told_when_full(target):
@@ -44,7 +50,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def move(made: Path, target: Path) -> None:
-    """Rename a finished file or directory over ``target``; an older directory there goes as a whole."""
+    """Rename a finished file or directory over ``target``; an older directory there goes as a whole.
+
+    The content reaches the disk before the name does: after a power failure a name stands for a whole output.
+    """
+    for path in (*made.rglob("*"), made) if made.is_dir() else (made,):
+        _to_disk(path)
     while True:
         try:
             os.replace(made, target)
@@ -57,6 +68,7 @@ def move(made: Path, target: Path) -> None:
                 os.replace(target, older)
             _remove(older)
         else:
+            _to_disk(target.parent)
             return
 
 
@@ -83,9 +95,46 @@ def told_when_full(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
 
 
+def _to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some network file systems cannot be asked for it.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(descriptor)
+
+
 def _hidden(target: Path) -> Path:
     # The suffix is kept because many writers choose the format by it.
-    return target.with_name(f".{target.stem}.{uuid.uuid4().hex[:8]}.tmp{target.suffix}")
+    name = f".{target.stem}.{_where()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp{target.suffix}"
+    return target.with_name(name)
+
+
+def _abandoned(target: Path) -> list[Path]:
+    """Return the temporary paths of a target whose writers, processes of this machine, have ended."""
+    found = []
+    for path in target.parent.glob(glob.escape(f".{target.stem}.{_where()}-") + f"*.tmp{glob.escape(target.suffix)}"):
+        writer = path.name.removeprefix(f".{target.stem}.{_where()}-").split("-")[0]
+        try:
+            os.kill(int(writer), 0)
+        except ProcessLookupError:
+            found.append(path)
+        except (PermissionError, ValueError):
+            continue
+    return found
+
+
+@functools.cache
+def _where() -> str:
+    """Name the space in which process numbers count: this machine, and the container where there is one."""
+    try:
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        space = ""
+    return hashlib.sha256(f"{os.uname().nodename} {space}".encode()).hexdigest()[:8]
 
 
 def _remove(path: Path) -> None:

@@ -124,9 +124,13 @@ class Run:
         return files
 
     def tables(self) -> dict[str, bytes]:
-        """Return the final tables, byte by byte, and the key steps behind them."""
-        found = [*self.checkout.path.glob("results/tables/**/*.*"), *self.checkout.path.glob("results/keysteps/**/*.*")]
-        return {str(path.relative_to(self.checkout.path)): path.read_bytes() for path in found if path.is_file()}
+        """Return the final tables, byte by byte, and the key steps behind them.
+
+        Not their records of provenance, hidden files, which name the folder and the run.
+        """
+        results = self.checkout.path / "results"
+        found = [path for part in ("tables", "keysteps") for path in (results / part).rglob("[!.]*") if path.is_file()]
+        return {str(path.relative_to(self.checkout.path)): path.read_bytes() for path in found}
 
 
 def lost(before: dict[str, int], after: dict[str, int]) -> list[str]:
