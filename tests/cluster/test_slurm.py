@@ -86,8 +86,10 @@ def cluster(slurm: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Chec
 
 
 def tables(checkout: Checkout) -> dict[str, bytes]:
+    """The tables byte by byte, without their records of provenance, hidden files, which name the folder and the run."""
     folder = checkout.path / "results/tables"
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.*"))}
+    found = [path for path in sorted(folder.rglob("[!.]*")) if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
 def submitted(text: str) -> list[int]:
