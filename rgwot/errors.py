@@ -11,8 +11,12 @@ class RgwotError(Exception):
 
     The message starts with the thing (file, row, key, video), then says what was found, what was expected and
     what to do. The command line prints it without a traceback and exits with a non-zero code; anything else that
-    escapes is a bug and keeps its traceback.
+    escapes is a bug and keeps its traceback. Names in a message come from files and folders: whatever does not print
+    (line breaks, control characters, halves of surrogate pairs) appears as its escape.
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in message))
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -74,6 +74,14 @@ def test_any_unknown_key(name: str, value: Any) -> None:
         check({**SHIPPED, name: value}, repr(name), name)
 
 
+@pytest.mark.parametrize("name", ["\n", "a\r\nb", "\x1b[31m", "\u2028"])
+def test_a_name_that_does_not_print_is_told_as_its_escape(name: str) -> None:
+    with pytest.raises(RgwotError) as told:
+        load_config({**SHIPPED, "datasets": {name: None}})
+    assert str(told.value).isprintable()
+    assert ascii(name)[1:-1] in str(told.value).replace("\\\\", "\\")
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_no_number_is_not_finite(value: float) -> None:
     for key in KEYS:
