@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import nullcontext
 from fractions import Fraction
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import cast
 
@@ -87,7 +90,8 @@ def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: i
     settings
         What to write.
     root
-        Folder of the dataset; made when missing. Files of the same name are replaced, others are left alone.
+        Folder of the dataset. A new one appears when it is whole; in one that is there files of the same name are
+        replaced one by one, and others are left alone.
     jobs
         Videos written at the same time, each by one process.
 
@@ -102,11 +106,14 @@ def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: i
         If the settings ask for what does not exist.
     """
     videos = plan(settings)
-    for path, content in side_files(settings, videos).items():
-        with replacing(Path(root) / path) as temporary:
-            temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-    with Progress(log, f"synth {root}", len(videos), unit="video") as progress:
-        for _ in _written(videos, Path(root), settings, jobs):
+    with (
+        nullcontext(Path(root)) if Path(root).exists() else replacing(root) as folder,
+        Progress(log, f"synth {root}", len(videos), unit="video") as progress,
+    ):
+        for path, content in side_files(settings, videos).items():
+            with replacing(folder / path) as temporary:
+                temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        for _ in _written(videos, folder, settings, jobs):
             progress.advance(1)
     return [Path(root) / video.place.video for video in videos]
 
@@ -118,10 +125,23 @@ def _written(videos: list[VideoPlan], root: Path, settings: SynthSettings, jobs:
             yield _write_one(video, root, size)
         return
     # A spawned process inherits no open files, locks or threads of a caller that may have loaded torch.
-    with ProcessPoolExecutor(min(jobs, len(videos)), mp_context=get_context("spawn")) as pool:
+    workers = min(jobs, len(videos))
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
         pending = [pool.submit(_write_one, video, root, size) for video in videos]
         for done in as_completed(pending):
             yield done.result()
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the one that started it does, however that was killed."""
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_exit_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _exit_after(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)
 
 
 def _write_one(video: VideoPlan, root: Path, size: tuple[int, int]) -> str:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import contextlib
 import csv
 import hashlib
+import subprocess
+import sys
+import time
 from collections import defaultdict
 from fractions import Fraction
 from pathlib import Path
@@ -65,6 +69,35 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path):
     assert left == {".csv", ".mp4"}
     other = [video.timeline for video in plan(SMALL.model_copy(update={"seed": 4}))]
     assert other != [video.timeline for video in plan(SMALL)]
+
+
+def processes_of(session):
+    """Return how many processes a session has; ended ones that nobody waited for do not count."""
+    found = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            values = path.read_text().rsplit(")", 1)[1].split()
+            found += int(values[3]) == session and values[0] != "Z"
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="tells processes by /proc")
+def test_killed_it_leaves_no_dataset_and_no_process(tmp_path):
+    root = tmp_path / "demo"
+    settings = '{"n_videos": 8, "min_s": 20, "max_s": 30, "width": 160, "height": 120}'
+    command = [sys.executable, "-m", "rgwot.cli", "synth", "--settings", settings, "--jobs", "2", str(root)]
+    with subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL) as process:
+        until = time.monotonic() + 60
+        while not list(tmp_path.rglob("*.mp4")) and time.monotonic() < until:
+            time.sleep(0.02)
+        process.kill()
+    while processes_of(process.pid) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert processes_of(process.pid) == 0
+    assert not root.exists()
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    assert [path.name for path in tmp_path.iterdir()] == ["demo"]
+    assert len(list(root.rglob("*.mp4"))) == 8
 
 
 @pytest.mark.parametrize(
