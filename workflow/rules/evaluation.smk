@@ -11,6 +11,8 @@ rule evaluate:
         "results/scores/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv",
     log:
         "results/logs/evaluate/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/evaluate/{method}/{decoder}/{dataset}/{task}/seed{seed}.tsv"
     group:
         "after_training"
     conda:
@@ -40,6 +42,8 @@ rule yardsticks:
         "results/yardsticks/{dataset}/{task}.json",
     log:
         "results/logs/yardsticks/{dataset}/{task}.log",
+    benchmark:
+        "results/benchmarks/yardsticks/{dataset}/{task}.tsv"
     conda:
         "../../envs/train.yaml"
     threads: 1

@@ -9,6 +9,8 @@ rule manifest:
         annotations="results/annotations/{dataset}/{task}.csv",
     log:
         "results/logs/manifest/{dataset}/{task}.log",
+    benchmark:
+        "results/benchmarks/manifest/{dataset}/{task}.tsv"
     conda:
         "../../envs/train.yaml"
     threads: 1
@@ -68,6 +70,8 @@ rule import_features:
         directory("results/features/{dataset}/{task}/{video}.zarr"),
     log:
         "results/logs/import_features/{dataset}/{task}/{video}.log",
+    benchmark:
+        "results/benchmarks/import_features/{dataset}/{task}/{video}.tsv"
     wildcard_constraints:
         # No name at all where no dataset brings its features.
         dataset=IMPORTED or "(?!)",
@@ -98,6 +102,8 @@ rule index:
         "results/features/{dataset}/{task}/index.csv",
     log:
         "results/logs/index/{dataset}/{task}.log",
+    benchmark:
+        "results/benchmarks/index/{dataset}/{task}.tsv"
     conda:
         "../../envs/train.yaml"
     threads: 1

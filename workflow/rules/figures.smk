@@ -18,6 +18,8 @@ rule segment_bars:
         picture="results/figures/segments/{dataset}/{task}/seed{seed}.png",
     log:
         "results/logs/segment_bars/{dataset}/{task}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/segment_bars/{dataset}/{task}/seed{seed}.tsv"
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
@@ -54,6 +56,8 @@ rule figure:
         ),
     log:
         "results/logs/figure/{figure}.log",
+    benchmark:
+        "results/benchmarks/figure/{figure}.tsv"
     conda:
         "../../envs/train.yaml"
     threads: 1

@@ -11,6 +11,8 @@ rule decode:
         diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
     log:
         "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.tsv"
     wildcard_constraints:
         method=f"(?!{FEATURELESS}/)[^/]+",
     group:
@@ -40,6 +42,8 @@ rule decode_trivial:
         diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
     log:
         "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.tsv"
     wildcard_constraints:
         method=FEATURELESS,
     group:

@@ -10,6 +10,8 @@ rule strips:
         directory("results/strips/{dataset}/{task}"),
     log:
         "results/logs/strips/{dataset}/{task}.log",
+    benchmark:
+        "results/benchmarks/strips/{dataset}/{task}.tsv"
     conda:
         "../../envs/train.yaml"
     threads: 2
@@ -34,6 +36,8 @@ rule view:
         "results/views/{method}/{decoder}/{dataset}/{task}/seed{seed}.json",
     log:
         "results/logs/view/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/view/{method}/{decoder}/{dataset}/{task}/seed{seed}.tsv"
     wildcard_constraints:
         method=f"(?!{FEATURELESS}/)[^/]+",
     conda:
@@ -70,6 +74,8 @@ rule page:
         ),
     log:
         "results/logs/page/{dataset}/{task}.log",
+    benchmark:
+        "results/benchmarks/page/{dataset}/{task}.tsv"
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
@@ -99,6 +105,8 @@ rule page_index:
         ),
     log:
         "results/logs/page_index/index.log",
+    benchmark:
+        "results/benchmarks/page_index/index.tsv"
     localrule: True
     conda:
         "../../envs/evaluate.yaml"

@@ -11,6 +11,8 @@ rule table_row:
         latex="results/tables/{table}/{row}.tex",
     log:
         "results/logs/table_row/{table}/{row}.log",
+    benchmark:
+        "results/benchmarks/table_row/{table}/{row}.tsv"
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
@@ -44,6 +46,8 @@ rule table:
         latex="results/tables/{table}.tex",
     log:
         "results/logs/table/{table}.log",
+    benchmark:
+        "results/benchmarks/table/{table}.tsv"
     localrule: True
     conda:
         "../../envs/evaluate.yaml"

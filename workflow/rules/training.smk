@@ -41,6 +41,8 @@ rule embed:
         directory("results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr"),
     log:
         "results/logs/embed/{method}/{dataset}/{task}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/embed/{method}/{dataset}/{task}/seed{seed}.tsv"
     wildcard_constraints:
         method=ENCODED,
     group:
@@ -68,6 +70,8 @@ rule embed_without_encoder:
         directory("results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr"),
     log:
         "results/logs/embed/{method}/{dataset}/{task}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/embed/{method}/{dataset}/{task}/seed{seed}.tsv"
     wildcard_constraints:
         method=OTHERWISE_EMBEDDED,
     group:
