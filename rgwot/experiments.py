@@ -13,7 +13,7 @@ from typing import Any
 
 from rgwot.config import Config
 from rgwot.errors import RgwotError, nearest
-from rgwot.methods import DECODERS, EMBEDDINGS, FAMILIES, Family
+from rgwot.methods import ALIGNMENT_READS, DECODERS, EMBEDDINGS, FAMILIES, Family, without_effect
 from rgwot.settings import EXECUTION, Settings, build, defaults, flatten
 
 SYMBOLS: Mapping[str, str] = {
@@ -104,6 +104,7 @@ class Experiments:
         # fewest keys is used (rgwot@beta=0 is vaot, vaot@beta=1 is rgwot), and on a tie the family listed first.
         meant = {**self._base_values(family), **values}
         self._refuse_unused_split(text, values, self._base_values(family))
+        _refuse_unread(text, values, meant)
         spellings = []
         for candidate in FAMILIES.values():
             if candidate.embedding == family.embedding and _beyond_id(candidate) == _beyond_id(family):
@@ -177,6 +178,17 @@ class Experiments:
     def _told(self, key: str, meant: Mapping[str, Any], own: Mapping[str, Any], written: Mapping[str, Any]) -> bool:
         """Whether a key has to stand in an id: it differs, or a dataset overrides it and the id decides."""
         return bool(meant[key] != own[key]) or (key in written and key in self._overridden)
+
+
+def _refuse_unread(text: str, written: Mapping[str, Any], meant: Mapping[str, Any]) -> None:
+    """Raise when an id names a key that its alignment loss does not read: the same training would run twice."""
+    alignment = meant["loss.alignment"]
+    for key in written:
+        if without_effect(key, alignment):
+            raise RgwotError(
+                f"experiment {text!r}: {key} has no effect with loss.alignment {alignment}; expected keys it reads "
+                f"({', '.join(ALIGNMENT_READS[alignment]) or 'none of ot and loss'}); leave it out"
+            )
 
 
 def _takes(family: Family, key: str) -> bool:

@@ -68,6 +68,29 @@ class Decoder:
     trivial: bool = False
 
 
+_PRIOR = ("ot.alpha", "ot.epsilon", "ot.rho", "ot.zeta", "ot.virtual", "ot.prior_time")
+_UNTIL = ("ot.max_iterations", "ot.tolerance")
+#: What every alignment loss reads of the blocks ``ot`` and ``loss``: the other keys have no effect on it.
+ALIGNMENT_READS: Mapping[str, tuple[str, ...]] = {
+    "gromov_wasserstein": (*_PRIOR, *_UNTIL, "ot.r", "ot.solver", "loss.tau", "loss.symmetric"),
+    "tcc": ("loss.tau", "loss.lambda_v"),
+    "gtcc": ("loss.tau", "loss.lambda_v", "loss.components", "loss.eta"),
+    "soft_dtw": ("loss.gamma",),
+    "kantorovich": (
+        "ot.zeta", "ot.sinkhorn", "loss.prior", "loss.phi_rate", "loss.lambda1", "loss.lambda2", "loss.window",
+        "loss.weighted_negatives", "loss.lambda_c",
+    ),
+    "partial": (*_PRIOR, *_UNTIL, "ot.tau_m", "ot.lambda_s", "ot.b", "loss.lambda_c"),
+    "none": (),
+}  # fmt: skip
+_READ_BY_SOME = {key for keys in ALIGNMENT_READS.values() for key in keys}
+
+
+def without_effect(key: str, alignment: str) -> bool:
+    """Whether a dotted key belongs to alignment losses, and this one does not read it."""
+    return key in _READ_BY_SOME and key not in ALIGNMENT_READS[alignment]
+
+
 _TCC: Mapping[str, Any] = {"loss.alignment": "tcc", "encoder.unit_norm": False, "cidm.beta": 0.0}
 _CNC: Mapping[str, Any] = {
     **_TCC,

@@ -112,6 +112,8 @@ def test_canonical_decoder(written, method, canonical):
         ("rgwot@data.holdout=0,data.split=holdout", "data.holdout: .*greater than 0"),
         ("rgwot@data.holdout=0.5", "data.holdout has no effect .*add data.split=holdout"),
         ("raw@data.split=all,data.split_seed=1", "data.split_seed has no effect"),
+        ("tcc@alpha=0.5", "ot.alpha has no effect with loss.alignment tcc; expected .*loss.tau"),
+        ("rgwot@loss.alignment=soft_dtw,tau=0.2", "loss.tau has no effect with loss.alignment soft_dtw"),
         ("RGWOT", "expected base"),
     ],
 )

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ from rgwot.errors import RgwotError
 from rgwot.features.index import open_stores
 from rgwot.losses import cidm_loss
 from rgwot.losses.alignments import ALIGNMENTS, LEARNED, PairBatch, learned_by
-from rgwot.methods import FAMILIES
+from rgwot.methods import ALIGNMENT_READS, FAMILIES
 from rgwot.model import encoder_of, load_model
-from rgwot.settings import Settings
+from rgwot.settings import EncoderSettings, Settings
 from rgwot.training import train
 from rgwot.training.bank import FeatureBank
 from rgwot.training.loop import Record, Trainer, objective
@@ -63,6 +64,36 @@ def random_batch(seed: int = 0) -> PairBatch:
     times = (40 * torch.rand(2, 3, 4, dtype=torch.float64, generator=generator)).sort(2)[0]
     lengths = torch.tensor([[40.0, 50.0, 60.0], [45.0, 41.0, 70.0]], dtype=torch.float64)
     return PairBatch(x, y, times[0], lengths[0], times[1], lengths[1], torch.arange(3))
+
+
+class Recorder:
+    """A block of settings that notes which keys are read."""
+
+    def __init__(self, block: str, values: object, read: set[str]) -> None:
+        self.block, self.values, self.read = block, values, read
+
+    def __getattr__(self, key: str) -> Any:
+        self.read.add(f"{self.block}.{key}")
+        return getattr(self.values, key)
+
+
+@pytest.mark.parametrize("name", ALIGNMENTS)
+def test_the_keys_an_alignment_is_said_to_read_are_those_it_reads(name: str) -> None:
+    read: set[str] = set()
+    settings = Settings.model_validate({"loss": {"alignment": name}})
+    recording = SimpleNamespace(ot=Recorder("ot", settings.ot, read), loss=Recorder("loss", settings.loss, read))
+    batch = replace(
+        random_batch(), learned=learned_by(settings.model_copy(update={"encoder": EncoderSettings(D=5)}), 0)
+    )
+    if batch.learned is not None:
+        batch.learned.double()
+    ALIGNMENTS[name](batch, recording)  # type: ignore[arg-type]
+    assert read == set(ALIGNMENT_READS[name])
+
+
+def test_every_key_of_the_two_blocks_is_read_by_some_alignment() -> None:
+    every = {f"{block}.{key}" for block in ("ot", "loss") for key in getattr(Settings(), block).model_dump()}
+    assert {key for keys in ALIGNMENT_READS.values() for key in keys} == every - {"loss.alignment"}
 
 
 @pytest.mark.parametrize("name", METHODS)
