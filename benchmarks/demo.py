@@ -1,0 +1,96 @@
+"""The demo as it is against the demo at an earlier revision: how much faster, and whether its numbers are the same.
+
+Both are checked out beside each other and run in turn in fresh folders, three seeds from clips to scores. Scores of the
+same experiment are compared cell by cell.
+
+    python benchmarks/demo.py --before REVISION [--rounds 5] [--output benchmarks/results/demo.json]
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import resource
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from measure import arguments, record, spread
+
+HOUSE = Path(__file__).resolve().parents[1]
+SEEDS = range(3)
+TARGETS = [f"results/scores/rgwot/graphcut/demo/assembly/seed{seed}.csv" for seed in SEEDS]
+
+
+def check_out(revision: str, folder: Path) -> None:
+    """Unpack a revision of this repository."""
+    packed = subprocess.run(["git", "archive", revision], cwd=HOUSE, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
+
+
+def run(folder: Path, cores: int) -> tuple[float, float]:
+    """Make the scores in a checkout; wall time and CPU time in seconds."""
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "all", "--", *TARGETS]
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)}, check=True)
+    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def scores(folder: Path) -> dict[tuple[str, ...], float]:
+    """Every value of the score files by what it is of."""
+    found = {}
+    for target in TARGETS:
+        for row in csv.DictReader((folder / target).open(encoding="utf-8")):
+            value = row.pop("value")
+            if value:
+                found[tuple(row.values())] = float(value)
+    return found
+
+
+def main() -> None:
+    """Run, print and record."""
+    chosen = arguments(__doc__, before="HEAD~1", after="HEAD", cores=2)
+    revisions = {"before": chosen.before, "after": chosen.after}
+    named = {
+        name: subprocess.run(
+            ["git", "rev-parse", "--short", revision], cwd=HOUSE, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for name, revision in revisions.items()
+    }
+    wall: dict[str, list[float]] = {name: [] for name in named}
+    cpu: dict[str, list[float]] = {name: [] for name in named}
+    values: dict[str, dict[tuple[str, ...], float]] = {}
+    for number in range(chosen.rounds):
+        for name, revision in revisions.items():
+            with tempfile.TemporaryDirectory() as place:
+                check_out(revision, Path(place))
+                seconds, busy = run(Path(place), chosen.cores)
+                values[name] = scores(Path(place))
+            wall[name].append(seconds)
+            cpu[name].append(busy)
+            print(f"round {number + 1}, {name} ({named[name]}): {seconds:.0f} s, {busy:.0f} s of CPU")
+    shared = values["before"].keys() & values["after"].keys()
+    found: dict[str, Any] = {
+        "revisions": named,
+        "cores": chosen.cores,
+        "wall_s": {name: spread(times) for name, times in wall.items()},
+        "cpu_s": {name: spread(times) for name, times in cpu.items()},
+        "wall_factor": spread([a / b for a, b in zip(wall["before"], wall["after"], strict=True)]),
+        "cpu_factor": spread([a / b for a, b in zip(cpu["before"], cpu["after"], strict=True)]),
+        "scores_compared": len(shared),
+        "scores_equal": sum(values["before"][key] == values["after"][key] for key in shared),
+        "largest_difference": max((abs(values["before"][key] - values["after"][key]) for key in shared), default=None),
+    }
+    print(*(f"{key}: {value}" for key, value in found.items()), sep="\n")
+    record("demo", found, chosen)
+
+
+if __name__ == "__main__":
+    main()
