@@ -6,9 +6,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from rgwot.catalogue.tables import TableCatalogue
-from rgwot.reporting.figure_plan import Plan
-from rgwot.reporting.figure_planning import plan_figure
-from rgwot.reporting.figure_spec import Figures, load_figures
+from rgwot.reporting.figures.plan import Plan
+from rgwot.reporting.figures.planning import plan_figure
+from rgwot.reporting.figures.spec import Figures, load_figures
 
 
 class FigureCatalogue(TableCatalogue):

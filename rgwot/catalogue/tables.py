@@ -13,8 +13,8 @@ from rgwot.catalogue.jobs import JobCatalogue
 from rgwot.errors import RgwotError
 from rgwot.experiments import split_id
 from rgwot.methods import EMBEDDINGS, FAMILIES
-from rgwot.reporting.models import AnyTable, Place, RuntimeTable, SettingsTable, Table
-from rgwot.reporting.spec import find_table, load_tables
+from rgwot.reporting.tables.models import AnyTable, Place, RuntimeTable, SettingsTable, Table
+from rgwot.reporting.tables.spec import find_table, load_tables
 from rgwot.settings import flatten
 
 

@@ -18,7 +18,8 @@ def figure(output: Path, plan: str) -> None:
     The workflow makes the plan: `snakemake results/figures/teaser.pdf`. To draw a figure again by hand, copy the line
     from what `snakemake --printshellcmds` prints.
     """
-    from rgwot.reporting.figure_plan import read_plan
-    from rgwot.reporting.figures import draw, save
+    from rgwot.reporting.figures.draw import draw
+    from rgwot.reporting.figures.plan import read_plan
+    from rgwot.reporting.figures.style import save
 
     save(draw(read_plan(plan)), output)

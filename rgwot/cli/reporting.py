@@ -27,8 +27,8 @@ def table(
     facts: str,
 ) -> None:
     """Make OUTPUT (CSV) from score files (--row) or from rows, and the Markdown and LaTeX forms beside it."""
-    from rgwot.reporting.kinds import kind_of
-    from rgwot.reporting.spec import find_table, load_tables
+    from rgwot.reporting.tables.kinds import kind_of
+    from rgwot.reporting.tables.spec import find_table, load_tables
 
     loaded = load_tables(tables)
     spec = find_table(loaded, output.parent.name if row else output.stem)
@@ -68,7 +68,8 @@ def plot(
     """Draw key steps over time, ground truth above predictions, into OUTPUT (PDF, and PNG beside it)."""
     from rgwot.datasets.manifest import read_manifest, read_segments
     from rgwot.keysteps.outputs import read_decoded
-    from rgwot.reporting.figures import labels_and_paths, save, segment_bars
+    from rgwot.reporting.figures.segments import labels_and_paths, segment_bars
+    from rgwot.reporting.figures.style import save
     from rgwot.reporting.names import names_in, read_names
 
     paths, typed = labels_and_paths(segments), read_names(names)
@@ -86,9 +87,9 @@ def plot(
 @click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
 def show(table: Path, tables: Path, yardsticks: Path | None, procedures: Path | None, names: Path | None) -> None:
     """Print a TABLE or a row of one (CSV) for people, with the yardsticks and the top-ranked procedure beside it."""
-    from rgwot.reporting.kinds import kind_of
     from rgwot.reporting.show import procedure_lines, yardstick_lines
-    from rgwot.reporting.spec import find_table, load_tables
+    from rgwot.reporting.tables.kinds import kind_of
+    from rgwot.reporting.tables.spec import find_table, load_tables
 
     loaded = load_tables(tables)
     # A row lies in a folder of its table's name.

@@ -16,8 +16,8 @@ from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.experiments import split_id
 from rgwot.features.store import StoreWriter
 from rgwot.keysteps.decode import decode
-from rgwot.reporting.figure_plan import Plan
-from rgwot.reporting.tables import make_row
+from rgwot.reporting.figures.plan import Plan
+from rgwot.reporting.tables.make import make_row
 from rgwot.settings import Settings, build
 
 REPOSITORY = Path(__file__).parents[2]

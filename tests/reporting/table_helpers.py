@@ -9,7 +9,7 @@ import yaml
 
 from rgwot.evaluation.evaluate import COLUMNS
 from rgwot.evaluation.protocols import PROTOCOLS
-from rgwot.reporting.spec import load_tables
+from rgwot.reporting.tables.spec import load_tables
 
 REPOSITORY = Path(__file__).parents[2]
 

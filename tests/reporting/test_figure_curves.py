@@ -10,12 +10,12 @@ import pytest
 from figure_tree import REPOSITORY
 
 from rgwot.errors import RgwotError
-from rgwot.reporting.figure_plan import PlannedRow, PlannedRun, PlannedSweep
-from rgwot.reporting.figure_spec import ReportedCurve, Sweep, SweepPanel
 from rgwot.reporting.figures.curves import cell, curve, lines_of, read_rows, reported_points, seed_values
 from rgwot.reporting.figures.growth import spread
 from rgwot.reporting.figures.losses import smoothed
+from rgwot.reporting.figures.plan import PlannedRow, PlannedRun, PlannedSweep
 from rgwot.reporting.figures.protocols import bar_colours
+from rgwot.reporting.figures.spec import ReportedCurve, Sweep, SweepPanel
 from rgwot.reporting.figures.sweep import above, spaced
 
 REPORTED = REPOSITORY / "workflow" / "reported"

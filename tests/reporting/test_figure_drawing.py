@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from rgwot.cli import cli
-from rgwot.reporting.figure_plan import Plan
-from rgwot.reporting.figures import draw, save
-from rgwot.reporting.figures.style import PAGE, SMALLEST
+from rgwot.reporting.figures.draw import draw
+from rgwot.reporting.figures.plan import Plan
+from rgwot.reporting.figures.style import PAGE, SMALLEST, save
 
 FACTS = catalogue(seeds=(0, 1, 2))
 #: What has to be read in each figure besides its title and what it says of itself.

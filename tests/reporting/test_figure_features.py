@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rgwot.features.store import StoreWriter, open_store
-from rgwot.reporting.figure_spec import Footage, Tsne
+from rgwot.reporting.figures.spec import Footage, Tsne
 from rgwot.reporting.figures.teaser import named_order, two_dimensions
 from rgwot.reporting.figures.tsne import concentration, effective_rank, embed_2d, pooled_features
 

@@ -10,7 +10,7 @@ from figure_tree import TABLES, catalogue
 
 from rgwot.catalogue import Catalogue
 from rgwot.errors import RgwotError
-from rgwot.reporting.figure_plan import PLACES, read_plan
+from rgwot.reporting.figures.plan import PLACES, read_plan
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import yaml
 from figure_tree import TABLES
 
 from rgwot.errors import RgwotError
-from rgwot.reporting.figure_spec import Bars, Sweep, load_figures
-from rgwot.reporting.figures import DRAWN_BY
+from rgwot.reporting.figures.draw import DRAWN_BY
+from rgwot.reporting.figures.spec import Bars, Sweep, load_figures
 
 BARS = {
     "kind": "bars", "title": "t", "dataset": "procel", "beside": "scores",

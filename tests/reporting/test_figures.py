@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from rgwot.errors import RgwotError
-from rgwot.reporting.figures import save, segment_bars
+from rgwot.reporting.figures.segments import segment_bars
+from rgwot.reporting.figures.style import save
 from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS
 
 MANIFEST = pd.DataFrame(

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from rgwot.errors import RgwotError
-from rgwot.reporting import runtime_table, settings_table
-from rgwot.reporting.models import RuntimeTable, SettingsTable
+from rgwot.reporting.tables import runtime_table, settings_table
+from rgwot.reporting.tables.models import RuntimeTable, SettingsTable
 
 MACHINE = {"gpu": None, "processor": "Some CPU", "threads": 2}
 

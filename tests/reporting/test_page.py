@@ -225,7 +225,8 @@ def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Pat
     import matplotlib.pyplot as plt
 
     from rgwot.datasets.manifest import read_manifest, read_segments
-    from rgwot.reporting.figures import save, segment_bars
+    from rgwot.reporting.figures.segments import segment_bars
+    from rgwot.reporting.figures.style import save
     from rgwot.reporting.names import names_in, read_names
     from rgwot.reporting.show import procedure_lines
 

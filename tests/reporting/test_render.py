@@ -7,12 +7,12 @@ import re
 import pytest
 from table_helpers import FLAT, OURS, PLAIN, SPEC, all_scores, small_table, write_scores
 
-from rgwot.reporting.grid import leading_blocks, make_grid, other_blocks
-from rgwot.reporting.latex import escape
-from rgwot.reporting.notes import notes
-from rgwot.reporting.render import _pipe, latex, markdown, render_table, terminal_table
-from rgwot.reporting.spec import Block, load_tables
-from rgwot.reporting.tables import make_table
+from rgwot.reporting.tables.grid import leading_blocks, make_grid, other_blocks
+from rgwot.reporting.tables.latex import escape
+from rgwot.reporting.tables.make import make_table
+from rgwot.reporting.tables.notes import notes
+from rgwot.reporting.tables.render import _pipe, latex, markdown, render_table, terminal_table
+from rgwot.reporting.tables.spec import Block, load_tables
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ import pytest
 from table_helpers import REPOSITORY
 
 from rgwot.evaluation.evaluate import COLUMNS
-from rgwot.reporting.gains import average_gain
-from rgwot.reporting.kinds import kind_of
-from rgwot.reporting.models import SettingsTable, Table
-from rgwot.reporting.spec import load_tables
-from rgwot.reporting.tables import make_row
+from rgwot.reporting.tables.gains import average_gain
+from rgwot.reporting.tables.kinds import kind_of
+from rgwot.reporting.tables.make import make_row
+from rgwot.reporting.tables.models import SettingsTable, Table
+from rgwot.reporting.tables.spec import load_tables
 
 REPORTED = REPOSITORY / "workflow/reported"
 TABLES = load_tables(REPOSITORY / "workflow/tables.yaml")

@@ -12,7 +12,7 @@ from rgwot.errors import RgwotError
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.experiments import Experiments
 from rgwot.methods import FAMILIES
-from rgwot.reporting.spec import LEADING, Table, find_table, load_tables
+from rgwot.reporting.tables.spec import LEADING, Table, find_table, load_tables
 
 
 def test_the_tables_of_the_repository():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rgwot.errors import RgwotError
-from rgwot.reporting.sweeps import expand
+from rgwot.reporting.tables.sweeps import expand
 
 
 def test_one_entry_per_value_as_experiment_ids_spell_it():

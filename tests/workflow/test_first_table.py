@@ -14,7 +14,7 @@ import pytest
 from checkouts import REPOSITORY, Checkout
 
 from rgwot.datasets.registry import tasks_of
-from rgwot.reporting.spec import load_tables
+from rgwot.reporting.tables.spec import load_tables
 
 pytestmark = pytest.mark.slow
 

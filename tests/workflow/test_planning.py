@@ -8,8 +8,8 @@ from pathlib import Path
 
 from checkouts import REPOSITORY, SMALL, Checkout, run
 
-from rgwot.reporting.figure_spec import load_figures
-from rgwot.reporting.spec import load_tables
+from rgwot.reporting.figures.spec import load_figures
+from rgwot.reporting.tables.spec import load_tables
 
 TABLES = load_tables(REPOSITORY / "workflow/tables.yaml")
 

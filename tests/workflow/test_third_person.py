@@ -11,8 +11,8 @@ from checkouts import Checkout, synthesise
 from rgwot.datasets.manifest import read_manifest, read_segments
 from rgwot.datasets.names import video_id
 from rgwot.datasets.registry import tasks_of
-from rgwot.reporting.reported import reported_rows
-from rgwot.reporting.spec import find_table, load_tables
+from rgwot.reporting.tables.reported import reported_rows
+from rgwot.reporting.tables.spec import find_table, load_tables
 from rgwot.synthetic.layouts.crosstask import annotated_rows
 from rgwot.synthetic.plan import plan
 from rgwot.synthetic.settings import SynthSettings

@@ -1,43 +1,4 @@
-"""Figures: one module per kind; each turns a plan, or tables, into a matplotlib figure.
+"""Figures: what they show (`spec`), what they are drawn from (`planning`, `plan`), and one module per kind that draws.
 
-`draw` goes from a plan (`rgwot.reporting.figure_plan`) to its figure; `save` writes it as vector and as picture.
+The first three are read whenever the workflow is parsed, so this package imports nothing; `draw` loads matplotlib.
 """
-
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
-
-from matplotlib.figure import Figure
-
-from rgwot.reporting import figure_spec
-from rgwot.reporting.figure_plan import Plan
-from rgwot.reporting.figures.bars import draw_bars
-from rgwot.reporting.figures.growth import draw_growth
-from rgwot.reporting.figures.losses import draw_losses
-from rgwot.reporting.figures.overview import draw_overview
-from rgwot.reporting.figures.plans import draw_plans
-from rgwot.reporting.figures.protocols import draw_protocols
-from rgwot.reporting.figures.segments import labels_and_paths, segment_bars
-from rgwot.reporting.figures.style import save
-from rgwot.reporting.figures.sweep import draw_sweep
-from rgwot.reporting.figures.teaser import draw_teaser
-from rgwot.reporting.figures.tsne import draw_tsne
-
-__all__ = ["DRAWN_BY", "draw", "labels_and_paths", "save", "segment_bars"]
-
-DRAWN_BY: Mapping[type[figure_spec.Figure], Callable[[Plan], Figure]] = {
-    figure_spec.Teaser: draw_teaser,
-    figure_spec.Overview: draw_overview,
-    figure_spec.Bars: draw_bars,
-    figure_spec.TransportPlans: draw_plans,
-    figure_spec.Losses: draw_losses,
-    figure_spec.Tsne: draw_tsne,
-    figure_spec.Sweep: draw_sweep,
-    figure_spec.Growth: draw_growth,
-    figure_spec.Protocols: draw_protocols,
-}
-
-
-def draw(plan: Plan) -> Figure:
-    """Draw a planned figure from the files it names."""
-    return DRAWN_BY[type(plan.figure)](plan)

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rgwot.evaluation.metrics import IntArray
-from rgwot.reporting.figure_plan import Plan, PlannedTask
-from rgwot.reporting.figure_spec import Bars
 from rgwot.reporting.figures.labels import TaskLabels, matched_steps, stretches, video_f1
+from rgwot.reporting.figures.plan import Plan, PlannedTask
+from rgwot.reporting.figures.spec import Bars
 from rgwot.reporting.figures.style import number_step, plain, sheet, step_legend, step_style, styled, tell
 
 #: Columns of text beside the bars: their heads, and how far right of the bars each ends, in points.

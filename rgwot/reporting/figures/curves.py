@@ -11,10 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot.errors import RgwotError
-from rgwot.reporting.figure_plan import PlannedRow, PlannedRun, PlannedSweep
-from rgwot.reporting.figure_spec import ReportedCurve, Scored
-from rgwot.reporting.reported import METRIC_NAMES, read_reported
-from rgwot.reporting.tables import read_scores
+from rgwot.reporting.figures.plan import PlannedRow, PlannedRun, PlannedSweep
+from rgwot.reporting.figures.spec import ReportedCurve, Scored
+from rgwot.reporting.tables.make import read_scores
+from rgwot.reporting.tables.reported import METRIC_NAMES, read_reported
 
 Array = NDArray[np.float64]
 #: What stands between measured and reported numbers, wherever both are drawn.
@@ -37,7 +37,7 @@ class Curve:
 
 
 def read_rows(paths: Iterable[Path]) -> pd.DataFrame:
-    """Read rows of a table of comparison as written by `rgwot.reporting.tables`, texts as they stand.
+    """Read rows of a table of comparison as written by `rgwot.reporting.tables.make`, texts as they stand.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from rgwot.evaluation.evaluate import LabelledVideo, label_videos, read_diagnost
 from rgwot.evaluation.metrics import IntArray, contingency, match
 from rgwot.evaluation.protocols import PROTOCOLS, score, unit
 from rgwot.keysteps.outputs import read_decoded
-from rgwot.reporting.figure_plan import PlannedRun, PlannedTask
+from rgwot.reporting.figures.plan import PlannedRun, PlannedTask
 from rgwot.reporting.figures.style import short
 
 #: Characters of the name of a video at most.

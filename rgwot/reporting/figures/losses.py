@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from rgwot.errors import RgwotError
-from rgwot.reporting.figure_plan import Plan
+from rgwot.reporting.figures.plan import Plan
 from rgwot.reporting.figures.style import line_style, sheet, styled, tell
 
 TERMS = {"loss": "total loss", "align": "alignment loss", "cidm": "C-IDM of both videos, before β"}

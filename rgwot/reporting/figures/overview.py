@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
 from rgwot.radius import structure_radius
-from rgwot.reporting.figure_plan import Plan
-from rgwot.reporting.figure_spec import Overview
 from rgwot.reporting.figures.labels import TaskLabels, stretches
 from rgwot.reporting.figures.pairs import Array, Side, read_pair, transport
+from rgwot.reporting.figures.plan import Plan
+from rgwot.reporting.figures.spec import Overview
 from rgwot.reporting.figures.style import GREY, sheet, step_legend, step_style, styled, tell
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rgwot.evaluation.metrics import IntArray
 from rgwot.keysteps.decode import read_embeddings
-from rgwot.reporting.figure_plan import PlannedTask
 from rgwot.reporting.figures.labels import TaskLabels, evenly, labels_at
+from rgwot.reporting.figures.plan import PlannedTask
 
 Array = NDArray[np.float64]
 

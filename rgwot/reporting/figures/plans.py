@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from rgwot.radius import structure_radius
-from rgwot.reporting.figure_plan import Plan
-from rgwot.reporting.figure_spec import TransportPlans
 from rgwot.reporting.figures.labels import TaskLabels, stretches
 from rgwot.reporting.figures.pairs import Array, PairPlan, Side, read_pair, transport
+from rgwot.reporting.figures.plan import Plan
+from rgwot.reporting.figures.spec import TransportPlans
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, sheet, step_legend, step_style, styled, tell
 
 SOLVERS = ("parity", "converged")

@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
-from rgwot.reporting.figure_plan import Plan, row_path
-from rgwot.reporting.figure_spec import Protocols
 from rgwot.reporting.figures.curves import PRINTED, cell, read_rows
+from rgwot.reporting.figures.plan import Plan, row_path
+from rgwot.reporting.figures.spec import Protocols
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, sheet, styled, tell
 
 GREYS = ("#C4C4C4", "#8F8F8F", "#5A5A5A")

@@ -12,8 +12,6 @@ from matplotlib.lines import Line2D
 
 from rgwot.evaluation.evaluate import read_diagnostics
 from rgwot.radius import smallest_active_radius, structure_radius
-from rgwot.reporting.figure_plan import Plan, PlannedSweep
-from rgwot.reporting.figure_spec import Sweep, SweepPanel
 from rgwot.reporting.figures.curves import (
     FEATURES,
     IMPLIED,
@@ -26,6 +24,8 @@ from rgwot.reporting.figures.curves import (
     reported_points,
     sweep_scores,
 )
+from rgwot.reporting.figures.plan import Plan, PlannedSweep
+from rgwot.reporting.figures.spec import Sweep, SweepPanel
 from rgwot.reporting.figures.style import GREY, line_style, sheet, styled, tell
 
 #: What tells collapse, as recorded per video; each in [0, 1] (methods 5.1).

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from rgwot.evaluation.metrics import IntArray
 from rgwot.keysteps.decode import read_embeddings
 from rgwot.keysteps.outputs import read_decoded
-from rgwot.reporting.figure_plan import Plan, PlannedRun
-from rgwot.reporting.figure_spec import Teaser
 from rgwot.reporting.figures.bars import draw_steps
 from rgwot.reporting.figures.labels import TaskLabels, labels_at
 from rgwot.reporting.figures.pairs import Array, Side, read_pair, transport
+from rgwot.reporting.figures.plan import Plan, PlannedRun
 from rgwot.reporting.figures.plans import shares
+from rgwot.reporting.figures.spec import Teaser
 from rgwot.reporting.figures.style import GREY, number_step, plain, sheet, step_legend, step_style, styled, tell
 from rgwot.reporting.matching import match_to_steps
 

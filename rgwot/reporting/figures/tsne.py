@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from rgwot.evaluation.collapse import mean_pairwise_cosine
-from rgwot.reporting.figure_plan import Plan
-from rgwot.reporting.figure_spec import Tsne
 from rgwot.reporting.figures.labels import evenly
+from rgwot.reporting.figures.plan import Plan
+from rgwot.reporting.figures.spec import Tsne
 from rgwot.reporting.figures.style import TIME, sheet, short, styled, tell
 
 if TYPE_CHECKING:

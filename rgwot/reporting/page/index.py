@@ -13,7 +13,7 @@ from rgwot.datasets.manifest import read_manifest
 from rgwot.files import write_text
 from rgwot.reporting.page.render import policy, style_sheet, templates
 from rgwot.reporting.page.tree import Run, Tree
-from rgwot.reporting.tables import read_scores
+from rgwot.reporting.tables.make import read_scores
 
 #: What the index shows of a task: the score that its tables lead with.
 LEADING = {"protocol": "macro_task", "background": "with", "label_rule": "exact", "metric": "f1"}

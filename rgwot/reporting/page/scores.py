@@ -12,7 +12,7 @@ from rgwot.datasets.rasterise import RULES
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.reporting.page.runs import kind_of
 from rgwot.reporting.page.tree import Run, Tree
-from rgwot.reporting.tables import read_scores, summarise
+from rgwot.reporting.tables.make import read_scores, summarise
 
 METRICS = ("f1", "iou", "precision", "recall", "order_tau")
 

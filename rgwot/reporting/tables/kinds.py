@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rgwot.reporting import flat, render, runtime_table, settings_table, tables
-from rgwot.reporting.models import AnyTable, RuntimeTable, SettingsTable, Table
+from rgwot.reporting.tables import flat, make, render, runtime_table, settings_table
+from rgwot.reporting.tables.models import AnyTable, RuntimeTable, SettingsTable, Table
 
 Path = str | os.PathLike[str]
 
@@ -39,11 +39,11 @@ def _score_row(table: Table, row_id: str, inputs: Sequence[Path], told: Mapping[
     """Make a row from scores; ``told`` has ``method`` and ``decoder`` in the one spelling that scores use."""
     spelling = {key: told[key] for key in ("method", "decoder") if told.get(key)}
     rows = (row.model_copy(update=spelling) if row.id == row_id else row for row in table.rows)
-    tables.make_row(table.model_copy(update={"rows": tuple(rows)}), row_id, inputs, output)
+    make.make_row(table.model_copy(update={"rows": tuple(rows)}), row_id, inputs, output)
 
 
 KINDS: Mapping[str, Kind] = {
-    Table.KIND: Kind(_score_row, tables.join_rows, render.render_table, render.terminal_table),
+    Table.KIND: Kind(_score_row, make.join_rows, render.render_table, render.terminal_table),
     SettingsTable.KIND: Kind(
         settings_table.make_row, settings_table.join_rows, settings_table.render_table, flat.terminal
     ),

@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 
 from rgwot.errors import RgwotError
-from rgwot.reporting import latex as tex
-from rgwot.reporting.models import AnyTable
+from rgwot.reporting.tables import latex as tex
+from rgwot.reporting.tables.models import AnyTable
 
 
 def read_flat(path: str | os.PathLike[str], columns: Sequence[str]) -> pd.DataFrame:

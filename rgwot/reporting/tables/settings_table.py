@@ -16,8 +16,8 @@ import pandas as pd
 from rgwot.errors import RgwotError
 from rgwot.experiments import value_text
 from rgwot.files import write_csv, write_text
-from rgwot.reporting import flat
-from rgwot.reporting.models import Setting, SettingsTable
+from rgwot.reporting.tables import flat
+from rgwot.reporting.tables.models import Setting, SettingsTable
 
 SEEDS = "seeds"
 REPORTED_COLUMNS = ("name", "value", "source", "note")

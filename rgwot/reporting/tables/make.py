@@ -14,8 +14,8 @@ import pandas as pd
 from rgwot.errors import RgwotError
 from rgwot.evaluation.evaluate import COLUMNS
 from rgwot.files import write_csv
-from rgwot.reporting.models import Row, Table
-from rgwot.reporting.reported import reported_rows
+from rgwot.reporting.tables.models import Row, Table
+from rgwot.reporting.tables.reported import reported_rows
 
 LEADING_COLUMNS = (
     "method", "kind", "protocol", "background", "label_rule", "n_runs", "n_videos", "degenerate", "note",

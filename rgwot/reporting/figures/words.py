@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.experiments import SYMBOLS, split_id
 from rgwot.methods import FAMILIES
-from rgwot.reporting.figure_plan import Plan, sweep_panels
-from rgwot.reporting.figure_spec import Bars, OfTasks, Protocols, Scored, Teaser, Tsne, runs_of
+from rgwot.reporting.figures.plan import Plan, sweep_panels
+from rgwot.reporting.figures.spec import Bars, OfTasks, Protocols, Scored, Teaser, Tsne, runs_of
 from rgwot.settings import flatten
 
 if TYPE_CHECKING:

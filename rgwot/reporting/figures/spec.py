@@ -1,7 +1,7 @@
 """The figures as data: what each one draws, read from the key ``figures`` of the file that also defines the tables.
 
 A kind of figure is a class here, a function in `rgwot.reporting.figures` that draws it, and a line in
-`rgwot.reporting.figure_plan` that says which runs it needs.
+`rgwot.reporting.figures.plan` that says which runs it needs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import yaml
 from pydantic import BaseModel, Field, ValidationError
 
 from rgwot.errors import RgwotError, nearest
-from rgwot.reporting.models import Background, DatasetName, Metric, Part, ProtocolName
+from rgwot.reporting.tables.models import Background, DatasetName, Metric, Part, ProtocolName
 
 Count = Annotated[int, Field(ge=1)]
 Canonical = Callable[[str, str], tuple[str, str]]

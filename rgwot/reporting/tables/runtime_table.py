@@ -13,10 +13,10 @@ import pandas as pd
 
 from rgwot.errors import RgwotError
 from rgwot.files import write_csv, write_text
-from rgwot.reporting import flat
-from rgwot.reporting.models import RuntimeTable, TimedRow
-from rgwot.reporting.reported import reported_values
-from rgwot.reporting.tables import summarise
+from rgwot.reporting.tables import flat
+from rgwot.reporting.tables.make import summarise
+from rgwot.reporting.tables.models import RuntimeTable, TimedRow
+from rgwot.reporting.tables.reported import reported_values
 
 COLUMNS = (
     "method", "kind", "n_runs", "iterations", "minutes", "minutes_sd", "seconds_per_iteration", "memory_mb",

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from rgwot.reporting.grid import METRIC_LABELS, PRINTED_RULE, block_title
-from rgwot.reporting.models import Gain, ReportedMethod, Table
+from rgwot.reporting.tables.grid import METRIC_LABELS, PRINTED_RULE, block_title
+from rgwot.reporting.tables.models import Gain, ReportedMethod, Table
 
 
 def gain_lines(table: Table, frame: pd.DataFrame) -> list[str]:

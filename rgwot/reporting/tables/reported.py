@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from rgwot.errors import RgwotError
-from rgwot.reporting.models import UNKNOWN, AnyTable, Place, ReportedMethod, Table
+from rgwot.reporting.tables.models import UNKNOWN, AnyTable, Place, ReportedMethod, Table
 
 REPORTED_COLUMNS = ("method", "dataset", "task", "metric", "value", "mark", "source", "note")
 # As the papers spell them; only these enter a table of scores.

@@ -14,8 +14,8 @@ from tabulate import tabulate
 
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.files import write_text
-from rgwot.reporting import latex as tex
-from rgwot.reporting.grid import (
+from rgwot.reporting.tables import latex as tex
+from rgwot.reporting.tables.grid import (
     METRIC_LABELS,
     Cell,
     Column,
@@ -28,9 +28,9 @@ from rgwot.reporting.grid import (
     other_blocks,
     unknown_block,
 )
-from rgwot.reporting.models import Table
-from rgwot.reporting.notes import notes, reported_notes, row_notes
-from rgwot.reporting.tables import read_table
+from rgwot.reporting.tables.make import read_table
+from rgwot.reporting.tables.models import Table
+from rgwot.reporting.tables.notes import notes, reported_notes, row_notes
 
 MISSING = "–"
 COLLAPSED = "X"

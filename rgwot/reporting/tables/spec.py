@@ -13,8 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from rgwot.datasets.registry import tasks_of
 from rgwot.errors import RgwotError, nearest
-from rgwot.reporting import models
-from rgwot.reporting.models import (
+from rgwot.reporting.tables import models
+from rgwot.reporting.tables.models import (
     LEADING,
     AnyTable,
     Background,
@@ -28,7 +28,7 @@ from rgwot.reporting.models import (
     SettingsTable,
     Table,
 )
-from rgwot.reporting.sweeps import expand
+from rgwot.reporting.tables.sweeps import expand
 from rgwot.settings import defaults
 
 __all__ = [

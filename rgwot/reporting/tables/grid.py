@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
-from rgwot.reporting.models import UNKNOWN, Block, Table
+from rgwot.reporting.tables.models import UNKNOWN, Block, Table
 
 PRINTED_RULE = "exact"
 LOWER_IS_BETTER = ("order_tau",)
@@ -166,7 +166,7 @@ def make_grid(table: Table, frame: pd.DataFrame, blocks: Sequence[Block], max_co
     table
         The table; with ``lines: datasets`` its datasets stand below each other and its rows side by side.
     frame
-        Its content, as from `rgwot.reporting.tables.read_table`.
+        Its content, as from `rgwot.reporting.tables.make.read_table`.
     blocks
         Groups of columns, from left to right.
     max_columns

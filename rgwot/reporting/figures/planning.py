@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rgwot.errors import RgwotError, nearest
 from rgwot.experiments import SYMBOLS, split_id
 from rgwot.methods import FAMILIES
-from rgwot.reporting.figure_plan import READS, Plan, PlannedRow, PlannedRun, PlannedSweep, PlannedTask, PlannedVideo
-from rgwot.reporting.figure_spec import (
+from rgwot.reporting.figures.plan import READS, Plan, PlannedRow, PlannedRun, PlannedSweep, PlannedTask, PlannedVideo
+from rgwot.reporting.figures.spec import (
     Figure,
     Growth,
     Losses,
@@ -24,12 +24,12 @@ from rgwot.reporting.figure_spec import (
     Tsne,
     runs_of,
 )
-from rgwot.reporting.figure_words import about_text, datasets_of, settings_text
+from rgwot.reporting.figures.words import about_text, datasets_of, settings_text
 from rgwot.settings import flatten
 
 if TYPE_CHECKING:
     from rgwot.catalogue.figures import FigureCatalogue as Catalogue
-    from rgwot.reporting.models import Row, Table
+    from rgwot.reporting.tables.models import Row, Table
 
 
 #: Settings that drawings read, besides those of the transport; a change of any other redraws nothing.

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from rgwot.errors import RgwotError
-from rgwot.reporting.figure_spec import (
+from rgwot.reporting.figures.spec import (
     AnyFigure,
     Bars,
     Figure,
@@ -25,7 +25,7 @@ from rgwot.reporting.figure_spec import (
     Teaser,
     TransportPlans,
 )
-from rgwot.reporting.models import Part
+from rgwot.reporting.tables.models import Part
 
 _RUN = "{method}/{decoder}/{dataset}/{task}/seed{seed}"
 _TRAINED = "{method}/{dataset}/{task}/seed{seed}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from rgwot.evaluation.protocols import PROTOCOLS
-from rgwot.reporting.gains import gain_lines
-from rgwot.reporting.models import UNKNOWN, Table
+from rgwot.reporting.tables.gains import gain_lines
+from rgwot.reporting.tables.models import UNKNOWN, Table
 
 
 def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
