@@ -26,7 +26,7 @@ COMPILER = "torch._dynamo"
         ("rgwot.keysteps.decode", ("torch", "scipy", "sklearn", "matplotlib")),
         ("rgwot.keysteps.trivial", ("torch", "zarr", "scipy", "sklearn", "matplotlib")),
         ("rgwot.evaluation.evaluate", ("torch", "zarr", "sklearn", "matplotlib")),
-        ("rgwot.reporting.render", ("torch", "zarr", "scipy", "sklearn", "matplotlib")),
+        ("rgwot.reporting.tables.render", ("torch", "zarr", "scipy", "sklearn", "matplotlib")),
         ("rgwot.reporting.page.render", ("torch", "zarr", "sklearn", "matplotlib", "av", "decord", "h5py")),
         ("rgwot.reporting.figures", ("torch", "zarr", "sklearn", "av", "decord", "h5py")),
     ],
