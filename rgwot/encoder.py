@@ -2,8 +2,7 @@
 
 RGWOT section 3 (encoder) and methods 3.1. The parameters are those of textbook layers (``nn.Conv3d``,
 ``nn.BatchNorm3d``, ``nn.Linear``), so a state dict means what its names say; only the order of the arithmetic
-differs, because a context of two frames makes the temporal taps of a padded 3-D convolution a small dense
-map.
+differs (`rgwot.convolution`).
 """
 
 from __future__ import annotations
@@ -16,110 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-KERNEL = 3
-# Above this width the shifted sum over the spatial taps costs more than oneDNN's bfloat16 convolution saves.
-NARROW = 128
-
-
-class _SpatialTaps(torch.autograd.Function):
-    """3x3 convolution, padding 1, as one matrix product and a shifted sum of its nine column blocks.
-
-    The sum runs over the (few) output channels, so the (many) input channels are never copied nine times, and
-    the gradient of the weight is a single product too.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
-        """Convolve ``x`` (n, h, w, I) with ``weight`` (9 O, I), rows ordered (row, column, output)."""
-        n, h, w, channels = x.shape
-        taps = (x.reshape(-1, channels) @ weight.t()).view(n, h, w, KERNEL, KERNEL, -1)
-        padded = torch.zeros(
-            n,
-            h + 2,
-            w + 2,
-            taps.shape[-1],
-            dtype=torch.promote_types(x.dtype, torch.float32),
-            device=x.device,
-        )
-        for row in range(KERNEL):
-            for column in range(KERNEL):
-                padded[:, 2 - row : 2 - row + h, 2 - column : 2 - column + w] += taps[:, :, :, row, column]
-        ctx.save_for_backward(x, weight)
-        return padded[:, 1:-1, 1:-1].contiguous()
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor]:
-        """Return the gradients of the input (only when asked for) and of the weight."""
-        x, weight = ctx.saved_tensors
-        n, h, w, channels = x.shape
-        padded = F.pad(gradients[0].to(x.dtype), (0, 0, 1, 1, 1, 1))
-        taps = torch.stack(
-            [
-                padded[:, 2 - row : 2 - row + h, 2 - column : 2 - column + w]
-                for row in range(KERNEL)
-                for column in range(KERNEL)
-            ],
-            dim=3,
-        ).view(n * h * w, -1)
-        input_gradient = (taps @ weight).view(x.shape) if ctx.needs_input_grad[0] else None
-        return input_gradient, taps.t() @ x.reshape(-1, channels)
-
-
-def stack_taps(weight: Tensor, c: int) -> Tensor:
-    """Unroll the time axis of a 3-D kernel over ``c`` frames with zero padding.
-
-    Parameters
-    ----------
-    weight
-        (O, I, 3, 3, 3), axes output, input, time, row, column.
-    c
-        Frames of the context stack, at least 1.
-
-    Returns
-    -------
-    Tensor
-        (9 c O, c I): the block that takes input frame s to output frame t holds the temporal tap s - t + 1,
-        and zeros where that tap does not exist. Taps that would only meet padding do not appear.
-    """
-    if weight.ndim != 5 or tuple(weight.shape[2:]) != (KERNEL,) * 3:
-        raise ValueError(f"weight has shape {tuple(weight.shape)}; expected (O, I, 3, 3, 3)")
-    taps = weight.unbind(2)
-    nothing = torch.zeros_like(taps[0])
-    blocks = [torch.stack([taps[s - t + 1] if abs(s - t) <= 1 else nothing for s in range(c)]) for t in range(c)]
-    # (t, s, O, I, row, column) -> (row, column, t, O, s, I)
-    return torch.stack(blocks).permute(4, 5, 0, 2, 1, 3).reshape(-1, c * weight.shape[1])
-
-
-def convolve(x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """3-D convolution with kernel 3 and padding 1 of a short stack of feature maps.
-
-    Parameters
-    ----------
-    x
-        (n, c, h, w, I); fastest on the CPU when its memory is ordered (n, h, w, c, I).
-    weight, bias
-        (O, I, 3, 3, 3) and (O,), as in ``nn.Conv3d``.
-    dtype
-        Arithmetic of the products; sums over taps and the result are float32 (float64 when ``dtype`` is).
-
-    Returns
-    -------
-    Tensor
-        (n, c, h, w, O).
-    """
-    n, c, h, w, channels = x.shape
-    if channels != weight.shape[1]:
-        raise ValueError(f"x has {channels} channels; expected {weight.shape[1]} as in weight")
-    outputs = weight.shape[0]
-    accurate = dtype in (torch.float32, torch.float64)
-    if x.device.type == "cpu" and c <= KERNEL and (accurate or outputs <= NARROW):
-        stacked = x.permute(0, 2, 3, 1, 4).reshape(n, h, w, c * channels).to(dtype)
-        y = cast(Tensor, _SpatialTaps.apply(stacked, stack_taps(weight, c).to(dtype)))
-        return y.view(n, h, w, c, outputs).permute(0, 3, 1, 2, 4) + bias
-    volume = x.movedim(-1, 1).to(dtype, memory_format=torch.channels_last_3d)
-    kernel = weight.to(dtype, memory_format=torch.channels_last_3d)
-    y = F.conv3d(volume, kernel, padding=1).movedim(1, -1)
-    return y.to(bias.dtype) + bias
+from rgwot.convolution import KERNEL, convolve, convolve_once
 
 
 def batch_norm(x: Tensor, norm: nn.BatchNorm3d, groups: int, tracked: Sequence[int]) -> Tensor:
@@ -273,9 +169,40 @@ class Encoder(nn.Module):
         groups = 2 * pairs if per_video else pairs
         tracked = range(0, groups, 2) if per_video else range(groups)
         y = x.movedim(2, -1) if prepared else self._standardised(x)
-        for conv, norm in ((self.conv1, self.bn1), (self.conv2, self.bn2)):
-            bias = cast(Tensor, conv.bias)
-            y = F.relu(batch_norm(convolve(y, conv.weight, bias, dtype), norm, groups, tracked))
+        y = convolve(y, self.conv1.weight, cast(Tensor, self.conv1.bias), dtype)
+        return self._after_first(y, groups, tracked, masks)
+
+    def embed(self, maps: Tensor, rows: Tensor) -> Tensor:
+        """Embed clips that share frames, in eval mode: as `forward` of ``maps[rows]``, but no frame is computed twice.
+
+        In bfloat16 they are computed apart, because the sum of the products of two frames is rounded once there.
+
+        Parameters
+        ----------
+        maps
+            (F, h, w, 1024) float16.
+        rows
+            (n, c) frames of every clip.
+
+        Returns
+        -------
+        Tensor
+            (n, D), equal to that of `forward` up to rounding in float32.
+        """
+        if self.training:
+            raise ValueError("embedding in training mode; expected eval mode")
+        if self.c == 1 or self.precision == "bfloat16":
+            return cast(Tensor, self(maps[rows].movedim(-1, 2)))
+        bias = cast(Tensor, self.conv1.bias)
+        return self._after_first(convolve_once(self.prepare(maps), rows, self.conv1.weight, bias, self._dtype), 1, ())
+
+    def _after_first(
+        self, y: Tensor, groups: int, tracked: Sequence[int], masks: Sequence[Tensor] | None = None
+    ) -> Tensor:
+        """Return the embeddings of what the first convolution gave, (n, c, h, w, channels)."""
+        y = F.relu(batch_norm(y, self.bn1, groups, tracked))
+        y = convolve(y, self.conv2.weight, cast(Tensor, self.conv2.bias), self._dtype)
+        y = F.relu(batch_norm(y, self.bn2, groups, tracked))
         y = y.permute(0, 2, 3, 1, 4).flatten(1, 3).max(dim=1).values
         for index, layer in enumerate((self.fc1, self.fc2)):
             if masks is not None:

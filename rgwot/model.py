@@ -73,13 +73,13 @@ def embed_by_model(model: dict[str, Any], fps: float, device: str, threads: int 
     data = model["settings"]["data"]
     encoder = encoder_of(model).to(place)
     offsets = context_offsets(encoder.c, data["context_s"], fps, data["context_side"])
-    return lambda store: Embedded(embed_video(store, offsets, encoder, place))
+    return lambda store: Embedded(embed_video(store, offsets, encoder.embed, place))
 
 
 def embed_video(
     store: FeatureStore,
     offsets: NDArray[np.int64],
-    function: Callable[[Tensor], Tensor],
+    function: Callable[[Tensor, Tensor], Tensor],
     device: torch.device,
 ) -> NDArray[np.float32]:
     """Embed all frames of a video in blocks; memory does not grow with its length.
@@ -91,7 +91,7 @@ def embed_video(
     offsets
         (c,) offsets of the context stack in frames.
     function
-        Maps (n, c, 1024, h, w) to (n, D).
+        Embeds clips that share frames: the frames, (F, h, w, 1024), and those of every clip, (n, c), give (n, D).
     device
         Where ``function`` wants its input.
 
@@ -104,9 +104,8 @@ def embed_video(
     with torch.inference_mode():
         for start in range(0, len(store), FRAMES_AT_ONCE):
             stacks = with_context(np.arange(start, min(start + FRAMES_AT_ONCE, len(store))), offsets, len(store))
-            # Context frames are mostly sampled frames of the same block: every frame is read once.
+            # Context frames are mostly sampled frames of the same block: every frame is read, and computed, once.
             needed, rows = np.unique(stacks, return_inverse=True)
             maps = torch.from_numpy(store.frames(needed)).to(device).movedim(1, -1).contiguous()
-            clips = maps[torch.from_numpy(rows.reshape(stacks.shape)).to(device)].movedim(-1, 2)
-            parts.append(function(clips).float().cpu().numpy())
+            parts.append(function(maps, torch.from_numpy(rows.reshape(stacks.shape)).to(device)).float().cpu().numpy())
     return np.concatenate(parts)

@@ -7,8 +7,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.utils.flop_counter import FlopCounterMode
 
-from rgwot.encoder import Encoder, batch_norm, convolve, dropout_masks, initialised, stack_taps
+from rgwot.convolution import convolve, convolve_once, stack_taps
+from rgwot.encoder import Encoder, batch_norm, dropout_masks, initialised
 
 SMALL = {"D": 5, "channels": 6, "hidden": 7, "features": 16}
 
@@ -60,6 +62,26 @@ def test_convolution_equals_conv3d_in_value_and_gradients(c: int) -> None:
         torch.testing.assert_close(mine, theirs, atol=3e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("c", [1, 2, 3, 4])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_stacks_that_share_frames_equal_stacks_of_their_own(c: int, dtype: torch.dtype) -> None:
+    conv = nn.Conv3d(16, 8, 3, padding=1, dtype=dtype)
+    maps = torch.randn(9, 4, 5, 16, generator=torch.Generator().manual_seed(0), dtype=dtype)
+    rows = torch.randint(0, 9, (7, c), generator=torch.Generator().manual_seed(1))
+    found = convolve_once(maps, rows, conv.weight, conv.bias, dtype)
+    torch.testing.assert_close(found, convolve(maps[rows], conv.weight, conv.bias, dtype), atol=1e-5, rtol=1e-5)
+
+
+def test_a_pair_of_frames_takes_three_products() -> None:
+    """The products of the first convolution, forward and for its weight, are three quarters of the dense map's."""
+    x = clips(6, 2).movedim(2, -1)
+    conv = nn.Conv3d(16, 8, 3, padding=1)
+    with FlopCounterMode(display=False) as counted:
+        convolve(x, conv.weight, conv.bias).sum().backward()
+    products = 9 * 16 * 8 * 6 * 5 * 4  # of one temporal tap
+    assert counted.get_total_flops() == 2 * (3 + 3) * products
+
+
 def test_convolution_gradient_is_the_derivative() -> None:
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(2, 2, 3, 3, 2, dtype=torch.float64, generator=generator, requires_grad=True)
@@ -80,12 +102,12 @@ def test_bfloat16_convolution_is_close(outputs: int) -> None:
 
 def test_taps_that_meet_padding_only_are_left_out() -> None:
     weight = torch.randn(2, 3, 3, 3, 3)
-    assert stack_taps(weight, 1).shape == (9 * 2, 3)
-    stacked = stack_taps(weight, 3).view(9, 3, 2, 3, 3)
-    assert (stacked[:, 2, :, 0] == 0).all()
-    assert (stacked[:, 0, :, 2] == 0).all()
+    assert stack_taps(weight, 1).shape == (2, 3, 3, 3)
+    stacked = stack_taps(weight, 3).view(3, 2, 3, 3, 3, 3)
+    assert (stacked[2, :, 0] == 0).all()
+    assert (stacked[0, :, 2] == 0).all()
     # From frame 0 to frame 1 acts the tap of the past, which nn.Conv3d keeps at index 0.
-    torch.testing.assert_close(stacked[:, 1, :, 0], weight[:, :, 0].permute(2, 3, 0, 1).reshape(9, 2, 3))
+    torch.testing.assert_close(stacked[1, :, 0], weight[:, :, 0])
 
 
 @pytest.mark.parametrize("c", [1, 2, 3])
@@ -209,3 +231,18 @@ def test_embedding_takes_any_number_of_clips(batch_norm: str) -> None:
     x = clips(7, 2)
     with torch.no_grad():
         torch.testing.assert_close(encoder(x), torch.cat([encoder(x[:3]), encoder(x[3:])]))
+
+
+@pytest.mark.parametrize("c", [1, 2, 3])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_embedding_of_shared_frames_equals_that_of_clips(c: int, precision: str) -> None:
+    encoder = initialised(0, c=c, input_norm=True, precision=precision, **SMALL).eval()
+    encoder.input_mean.copy_(torch.linspace(-1, 1, 16))
+    encoder.bn1.running_mean += 0.1
+    maps = torch.randn(9, 5, 4, 16, generator=torch.Generator().manual_seed(0)).half()
+    rows = torch.stack([torch.arange(7) + s for s in range(c)], dim=1)
+    with torch.no_grad():
+        found, expected = encoder.embed(maps, rows), encoder(maps[rows].movedim(-1, 2))
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    with pytest.raises(ValueError, match="eval mode"):
+        encoder.train().embed(maps, rows)

@@ -2,12 +2,12 @@
 
 conv4c is the output of the stem, ``layer1``, ``layer2`` and the first three of the six bottlenecks of
 ``layer3``: 1024 channels at a sixteenth of the input size, 168 px to 11 x 11 (methods 3.1). Input is RGB with
-ImageNet's mean and standard deviation, the whole frame squashed to a square. Batch norm is not fused into the
-convolutions: on a CPU with channels last that gains nothing.
+ImageNet's mean and standard deviation, the whole frame squashed to a square. Extraction runs the form `Backbone.fused`.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import pickle
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from rgwot.errors import RgwotError
-from rgwot.features.resnet import group, stem
+from rgwot.features.resnet import fuse, group, stem
 
 NAME = "resnet50"
 LAYER = "conv4c"
@@ -75,6 +75,16 @@ class Backbone(nn.Module):
     def train(self, mode: bool = True) -> Backbone:
         """Stay in inference mode: the batch-norm statistics are part of the frozen weights."""
         return super().train(False)
+
+    def fused(self) -> Backbone:
+        """Return a copy with every batch norm taken into its convolution: the same maps to 1e-5, in less time.
+
+        Batch norm by itself is one more way through memory. Parameters and digest of the copy are no longer
+        torchvision's.
+        """
+        copied = copy.deepcopy(self)
+        fuse(copied)
+        return copied.requires_grad_(False).to(memory_format=torch.channels_last)
 
     @torch.inference_mode()
     def forward(self, frames: Tensor) -> Tensor:

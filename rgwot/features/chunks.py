@@ -51,10 +51,10 @@ def allowed_loss(duration_s: float) -> float:
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Frames of one shard, ``(n, size, size, 3)`` uint8, or their maps, ``(n, 1024, h, w)`` float16."""
+    """Frames of one shard, ``(n, size, size, 3)`` uint8, or a call for their maps, ``(n, 1024, h, w)`` float16."""
 
     shard: int
-    content: NDArray[Any]
+    content: Any
     decoders: dict[str, str]
     failures: list[str]
 
@@ -91,7 +91,7 @@ class Extraction:
         self._times = sample_times(info.duration_s, settings.fps)
         key = {**self._attributes, "reader": settings.reader, "batch": settings.batch}
         self._folder = _side_folder(output, key)
-        self._store = StoreWriter(self._folder / "store.zarr", self._times, map_size(settings.size))
+        self._store = StoreWriter(self._folder / "store.zarr", self._times, map_size(settings.size), settings.codec)
         self._frames: Iterator[NDArray[np.uint8]] = iter(())
         self._reader: FrameReader | None = None
         self._progress: Callable[[int], None] = lambda _frames: None
@@ -192,10 +192,11 @@ class Extraction:
         return replace(chunk, content=conv4c(self._backbone, chunk.content, self._settings.batch))
 
     def _write(self, chunk: _Chunk) -> None:
-        self._store.write(chunk.shard, chunk.content)
-        mark = {"frames": len(chunk.content), "decoders": chunk.decoders, "failures": chunk.failures}
+        maps = chunk.content()
+        self._store.write(chunk.shard, maps)
+        mark = {"frames": len(maps), "decoders": chunk.decoders, "failures": chunk.failures}
         write_json(mark, self._mark(chunk.shard))
-        self._progress(len(chunk.content))
+        self._progress(len(maps))
 
     def _times_of(self, shard: int) -> NDArray[np.float64]:
         return self._times[shard * SHARD : (shard + 1) * SHARD]
@@ -204,17 +205,34 @@ class Extraction:
         return self._folder / f"shard-{shard}.json"
 
 
-def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> NDArray[np.float16]:
-    """Run the network over frames ``(T, H, W, 3)`` in batches; ``(T, 1024, h, w)`` float16."""
+def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> Callable[[], NDArray[np.float16]]:
+    """Run the network over frames ``(T, H, W, 3)`` in batches; the call returned gives ``(T, 1024, h, w)`` float16.
+
+    On a GPU the work is only queued, from and to pinned memory, and the call waits for it: the next frames are queued
+    meanwhile, so that the GPU never waits for the CPU.
+    """
     sides = [map_size(side) for side in frames.shape[1:3]]
-    maps = np.empty((len(frames), CHANNELS, *sides), dtype=np.float16)
     device = backbone.mean.device
+    queued = device.type == "cuda"
+    maps = torch.empty((len(frames), CHANNELS, *sides), dtype=torch.float16, pin_memory=queued)
+    pixels = torch.from_numpy(frames)
+    if queued:
+        pixels = pixels.pin_memory().to(device, non_blocking=True)
     # The last bits of a map may not depend on which convolution was fastest on the day.
     with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False):
         for start in range(0, len(frames), batch):
-            pixels = torch.from_numpy(frames[start : start + batch]).to(device)
-            maps[start : start + batch] = backbone(pixels).half().cpu().numpy()
-    return maps
+            found = backbone(pixels[start : start + batch])
+            maps[start : start + batch].copy_(found, non_blocking=queued)
+    done = torch.cuda.Event() if queued else None  # type: ignore[no-untyped-call]
+    if done is not None:
+        done.record(torch.cuda.current_stream(device))
+
+    def finished() -> NDArray[np.float16]:
+        if done is not None:
+            done.synchronize()
+        return maps.numpy()
+
+    return finished
 
 
 def side_folders(output: Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import shutil
@@ -88,7 +89,8 @@ def extract(
     target = resolve_device(device)
     if backbone is None:
         backbone = load_backbone(settings.weights, settings.seed, settings.precision)
-    attributes = _described(settings, weights_digest(backbone))
+    digest, fused = _prepared(backbone)
+    attributes = _described(settings, digest)
     with alone(output) as waited, told_when_full(output):
         try:
             info = probe(video, frames_fps)
@@ -96,7 +98,7 @@ def extract(
             if waited and _made_meanwhile(output, facts):
                 logger.info("%s: another process has made it", output)
                 return
-            job = Extraction(video, output, info, settings, facts, backbone.to(target))
+            job = Extraction(video, output, info, settings, facts, fused.to(target))
             job.run()
             job.finish(on_bad_video)
         except VideoError as error:
@@ -104,6 +106,12 @@ def extract(
                 raise
             logger.warning("%s, skipped", error)
             _write_skipped(video, output, settings, attributes, error.reason)
+
+
+@functools.lru_cache(maxsize=1)
+def _prepared(backbone: Backbone) -> tuple[str, Backbone]:
+    """Return the digest and the fused form of a frozen network, once for all videos of a process."""
+    return weights_digest(backbone), backbone.fused()
 
 
 def _made_meanwhile(output: Path, facts: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ torchvision imports PyTorch's compiler as well: over a second in every job that 
 from __future__ import annotations
 
 from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 EXPANSION = 4
 
@@ -59,3 +60,27 @@ def group(channels: int, width: int, blocks: int, stride: int) -> nn.Sequential:
     """Return a group of blocks (torchvision: a layer); the first of them has the stride and changes the width."""
     following = [Bottleneck(EXPANSION * width, width, 1) for _ in range(blocks - 1)]
     return nn.Sequential(Bottleneck(channels, width, stride), *following)
+
+
+def fuse(network: nn.Module) -> None:
+    """Take every batch norm of an evaluated network into the convolution before it, in place.
+
+    With w' = w g / sqrt(v + eps) and b' = b - mean g / sqrt(v + eps) of batch norm's weight g, bias b, mean and
+    variance v, the convolution gives what both gave, but for rounding. Pairs are told by their names: ``conv1`` and
+    ``bn1``, or the two members of a projection.
+    """
+    for name, child in dict(network.named_children()).items():
+        if isinstance(child, nn.Sequential) and len(child) == 2 and isinstance(child[1], nn.BatchNorm2d):
+            _fuse_pair(child, "0", "1")
+        elif isinstance(child, nn.Conv2d):
+            _fuse_pair(network, name, name.replace("conv", "bn"))
+        else:
+            fuse(child)
+
+
+def _fuse_pair(owner: nn.Module, convolution: str, norm: str) -> None:
+    first, second = owner.get_submodule(convolution), owner.get_submodule(norm)
+    if not isinstance(first, nn.Conv2d) or not isinstance(second, nn.BatchNorm2d):
+        raise ValueError(f"{convolution}, {norm}: found {first}, {second}, expected a convolution and its batch norm")
+    setattr(owner, convolution, fuse_conv_bn_eval(first, second))
+    setattr(owner, norm, nn.Identity())

@@ -2,8 +2,10 @@
 
 ``conv4c`` is ``(T, 1024, h, w)`` float16 and ``time_s`` is ``(T,)`` float64, the sampled times. One frame is
 one inner chunk, so that a training step reads only the frames it drew; 64 frames are one shard, so that a
-dataset of thousands of videos does not become millions of files. Zstandard at level 1 without shuffling makes
-the files a quarter smaller, and reading them stays below 2 % of a training step.
+dataset of thousands of videos does not become millions of files. Frames are stored as they are, and then read as
+fast as from a memory-mapped array, or by Zstandard at level 1 without shuffling (``features.codec``), which makes
+the files a quarter smaller and reading several times slower. Both kinds hold the same values and may stand side by
+side.
 
 Open stores in the process that reads them: Zarr's event loop does not survive ``fork``.
 """
@@ -18,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import zarr
@@ -27,6 +29,9 @@ from zarr.codecs import ZstdCodec
 from zarr.errors import NodeNotFoundError
 
 from rgwot.errors import RgwotError
+from rgwot.features.shards import PlainShards, plain_shards
+
+Codec = Literal["none", "zstd"]
 
 SHARD = 64
 CHANNELS = 1024
@@ -55,6 +60,7 @@ class FeatureStore:
     attributes: Mapping[str, Any]
     time_s: NDArray[np.float64]
     _conv4c: zarr.Array[Any]
+    _plain: PlainShards | None = None
 
     @property
     def video(self) -> str:
@@ -98,28 +104,61 @@ class FeatureStore:
 
     def read(self) -> NDArray[np.float16]:
         """Return all maps, ``(T, 1024, h, w)`` float16."""
-        return np.asarray(self._conv4c[:], dtype=np.float16)
+        return self.frames(np.arange(len(self)))
 
-    def frames(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.float16]:
+    @property
+    def compressed(self) -> bool:
+        """Whether frames are decoded when they are read."""
+        return self._plain is None
+
+    def frames(
+        self, indices: Sequence[int] | NDArray[np.integer[Any]], out: NDArray[np.float16] | None = None
+    ) -> NDArray[np.float16]:
         """Return the maps of some frames, ``(len(indices), 1024, h, w)`` float16, in the order asked for.
 
-        Neighbouring frames are read as one slice. Indexing the array with a list instead would be a hundred
-        times slower: Zarr then decodes whole shards.
+        Of a compressed store neighbouring frames are read as one slice. Indexing the array with a list instead
+        would be a hundred times slower: Zarr then decodes whole shards.
+
+        Parameters
+        ----------
+        indices
+            Within ``[0, T)``.
+        out
+            Where to put the maps, contiguous, and what is returned; default: a new array.
 
         Raises
         ------
         ValueError
             When an index lies outside ``[0, T)``.
+        RgwotError
+            When a file of the store is damaged.
         """
-        wanted, places = np.unique(np.asarray(indices, dtype=np.int64), return_inverse=True)
-        if wanted.size and (wanted[0] < 0 or wanted[-1] >= len(self)):
-            raise ValueError(f"frames {wanted[0]} to {wanted[-1]}, expected 0 to {len(self) - 1}")
-        found = np.empty((wanted.size, *self.shape[1:]), dtype=np.float16)
+        asked = np.asarray(indices, dtype=np.int64)
+        if asked.size and (asked.min() < 0 or asked.max() >= len(self)):
+            raise ValueError(f"frames {asked.min()} to {asked.max()}, expected 0 to {len(self) - 1}")
+        found = np.empty((asked.size, *self.shape[1:]), dtype=np.float16) if out is None else out
+        if self._plain is not None:
+            self._plain.read(asked, found)
+            return found
+        wanted, places = np.unique(asked, return_inverse=True)
+        decoded = np.empty((wanted.size, *self.shape[1:]), dtype=np.float16)
         edges = np.flatnonzero(np.diff(wanted) > 1) + 1
         for run in np.split(np.arange(wanted.size), edges):
             if run.size:
-                found[run[0] : run[-1] + 1] = self._conv4c[int(wanted[run[0]]) : int(wanted[run[-1]]) + 1]
-        return found[places]
+                decoded[run[0] : run[-1] + 1] = self._decode(int(wanted[run[0]]), int(wanted[run[-1]]) + 1)
+        np.take(decoded, places, axis=0, out=found)
+        return found
+
+    def _decode(self, start: int, stop: int) -> NDArray[np.float16]:
+        try:
+            return np.asarray(self._conv4c[start:stop], dtype=np.float16)
+        except (RuntimeError, ValueError) as error:
+            # What both codec pipelines say of a file that is cut short or changed.
+            why = (str(error) or type(error).__name__).splitlines()[0]
+            raise RgwotError(
+                f"{self.path}: damaged feature store, frames {start} to {stop - 1} cannot be decoded ({why}); "
+                "delete the store and extract the video again"
+            ) from None
 
 
 def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = None) -> FeatureStore:
@@ -160,7 +199,8 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
             f"{path}: {_FEATURES} {conv4c.shape} and {_TIMES} {times.shape}, "
             f"expected (T, {CHANNELS}, h, w) and (T,) with one T"
         )
-    return FeatureStore(path, attributes, np.asarray(times[:], dtype=np.float64), conv4c)
+    plain = plain_shards(path / _FEATURES, conv4c.shape)
+    return FeatureStore(path, attributes, np.asarray(times[:], dtype=np.float64), conv4c, plain)
 
 
 def source_facts(path: Path) -> dict[str, Any]:
@@ -181,9 +221,18 @@ class StoreWriter:
         ``(T,)`` times of the frames expected, seconds.
     side
         Side of the maps where ``h = w``, else ``(h, w)``.
+    codec
+        ``none`` stores frames as they are, ``zstd`` by Zstandard, level 1; values do not depend on it. A store that
+        is continued keeps the codec it was begun with.
     """
 
-    def __init__(self, path: str | os.PathLike[str], time_s: NDArray[np.float64], side: int | tuple[int, int]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        time_s: NDArray[np.float64],
+        side: int | tuple[int, int],
+        codec: Codec = "none",
+    ) -> None:
         frames = len(time_s)
         height, width = (side, side) if isinstance(side, int) else side
         self._group = zarr.open_group(Path(path), mode="a", zarr_format=3)
@@ -195,7 +244,7 @@ class StoreWriter:
                 dtype="float16",
                 chunks=(1, CHANNELS, height, width),
                 shards=(SHARD, CHANNELS, height, width),
-                compressors=[ZstdCodec(level=1)],
+                compressors=None if codec == "none" else [ZstdCodec(level=1)],
                 dimension_names=("frame", "channel", "y", "x"),
             )
         if _TIMES not in self._group:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 PAPER_FUZZIFIER = 2.0
 # Only all-identical embeddings have no direction at all and reach this bound; 1 itself would divide by zero.
 SMALLEST_FUZZIFIER = 1.001
+# Longer sequences are gone through in pieces of so many samples, which stay in the cache.
+WHOLE, PIECE = 8192, 1024
 
 
 def direction_eigenvalue(x: NDArray[Any]) -> float:
@@ -40,14 +42,17 @@ def direction_eigenvalue(x: NDArray[Any]) -> float:
     Source: methods 5.1, decoder-induced collapse.
     """
     offsets, _ = centred(x)
-    norms = np.linalg.norm(offsets, axis=1)
-    present = norms > 0
-    if not present.any():
+    wide = offsets.shape[1] > len(offsets)
+    gram, present = 0.0, 0
+    for piece in [offsets] if wide else _pieces(offsets):
+        norms = np.linalg.norm(piece, axis=1)
+        directions = piece[norms > 0] / norms[norms > 0, None]
+        # The smaller of the two Gram matrices has the same leading eigenvalue.
+        gram = gram + (directions @ directions.T if wide else directions.T @ directions)
+        present += len(directions)
+    if present == 0:
         return 0.0
-    directions = offsets[present] / norms[present, None]
-    # The smaller of the two Gram matrices has the same leading eigenvalue.
-    gram = directions.T @ directions if directions.shape[1] <= len(directions) else directions @ directions.T
-    return float(min(np.linalg.eigvalsh(gram / len(directions))[-1], 1.0))
+    return float(min(np.linalg.eigvalsh(gram / present)[-1], 1.0))
 
 
 def largest_fuzzifier(lambda_1: float) -> float:
@@ -89,15 +94,36 @@ def centred(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     same way. A spread no larger than the rounding of the mean is set to exactly zero, so that "all identical"
     is a state and not an accident of the last digit.
     """
+    samples, mean, identical = middle(x)
+    return (np.zeros_like(samples) if identical else samples - mean), mean
+
+
+def middle(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], bool]:
+    """Return x in floating point, its mean, and whether all samples are identical, as `centred` has them."""
     samples = np.asarray(x)
     if samples.ndim != 2 or len(samples) == 0 or samples.shape[1] == 0:
         raise ValueError(f"embeddings: found shape {samples.shape}, expected (T, D) with T >= 1 and D >= 1")
     samples = samples.astype(np.float32 if samples.dtype == np.float32 else np.float64, copy=False)
-    if not np.isfinite(samples).all():
+    total, largest = np.zeros(samples.shape[1], dtype=samples.dtype), 0.0
+    pieces = _pieces(samples)
+    for piece in pieces:
+        # numpy's maximum keeps a value that is not a number.
+        largest = float(np.max([largest, _largest(piece)]))
+        total += piece.sum(axis=0)
+    if not np.isfinite(largest):
         raise ValueError("embeddings: found values that are not finite, expected finite numbers")
-    mean = samples.mean(axis=0)
-    offsets = samples - mean
-    rounding = 8 * np.finfo(samples.dtype).eps * float(np.abs(samples).max())
-    if not np.abs(offsets).max() > rounding:
-        offsets = np.zeros_like(samples)
-    return offsets, mean
+    mean = total / samples.dtype.type(len(samples))
+    rounding = 8 * np.finfo(samples.dtype).eps * largest
+    # The mean of many equal samples differs from them by the rounding of the sum; the first one does not.
+    spread = all(any(_largest(piece - centre) > rounding for piece in pieces) for centre in (mean, samples[0]))
+    return samples, mean, not spread
+
+
+def _pieces(x: NDArray[Any]) -> list[NDArray[Any]]:
+    size = len(x) if len(x) <= WHOLE else PIECE
+    return [x[start : start + size] for start in range(0, len(x), size)]
+
+
+def _largest(x: NDArray[Any]) -> float:
+    """Return max |x|, or NaN, without making a copy."""
+    return float(np.maximum(x.max(), -x.min()))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.evaluation.collapse import UNIFORM_MEMBERSHIP, membership_contrast
-from rgwot.keysteps.fuzzifier import centred
+from rgwot.keysteps.fuzzifier import centred, middle
+from rgwot.keysteps.fuzzy_batch import Converged, Passes, Samples, converge
 
 # Distance of two centres, relative to the spread of the samples, below which they are one centre.
 SAME_CENTRE = 1e-2
+
+LARGE = 2**14
+"""Samples from which the starts share their passes over the data, in pieces and mostly in single precision."""
 
 
 @dataclass(frozen=True)
@@ -107,23 +112,24 @@ def fuzzy_cmeans(
         )
     if not m > 1:
         raise ValueError(f"fuzzifier m: found {m}, expected a value above 1")
-    offsets, mean = centred(x)
-    if initial is not None and np.shape(initial) != (len(offsets), K):
-        raise ValueError(f"initial memberships: found shape {np.shape(initial)}, expected ({len(offsets)}, {K})")
-    if not offsets.any():
-        return _identical(offsets, mean, K)
-    floor = _rounding(offsets)
-    if initial is not None:
-        starts = iter([np.asarray(initial, dtype=offsets.dtype)])
-    elif start == "random":
-        drawn = (generator.random((len(offsets), K)).astype(offsets.dtype) for _ in range(restarts))
-        starts = (u / u.sum(axis=1, keepdims=True) for u in drawn)
-    else:
-        far_apart = (_far_apart(offsets, K, generator, floor) for _ in range(restarts))
-        starts = (memberships(offsets, centres, m, floor) for centres in far_apart)
-    found = (_run(offsets, u, m, floor, max_iterations, tolerance) for u in starts)
-    best = min(found, key=lambda partition: partition.objective)
-    return replace(best, centres=best.centres + mean)
+    given, mean, identical = middle(x)
+    T = len(given)
+    if initial is not None and np.shape(initial) != (T, K):
+        raise ValueError(f"initial memberships: found shape {np.shape(initial)}, expected ({T}, {K})")
+    if identical:
+        return _identical(given, mean, K)
+    if T >= LARGE and max_iterations > 1:
+        samples, single = Samples.two(given, mean)
+        if initial is None and start == "far_apart":
+            seeds = [_far_apart(single, K, generator) for _ in range(restarts)]
+            passes = Passes.from_centres(single, seeds, m)
+        else:
+            passes = Passes.from_memberships(single, _starts(single, K, m, generator, restarts, start, initial), m)
+        return _partition(converge(samples, passes, max_iterations, tolerance), samples, mean)
+    samples = Samples.of(given - mean)
+    starts = _starts(samples, K, m, generator, restarts, start, initial)
+    found = (_run(samples, u, m, max_iterations, tolerance) for u in starts)
+    return _partition(min(found, key=lambda partition: partition.objective), samples, mean)
 
 
 def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float = 0.0) -> NDArray[Any]:
@@ -158,20 +164,34 @@ def unseen_memberships(x: NDArray[Any], seen: NDArray[Any], clusters: FuzzyCMean
         Result and fuzzifier of `fuzzy_cmeans`.
     """
     offsets, mean = centred(seen)
-    floor = _rounding(offsets)
+    floor = Samples.of(offsets).floor
     return memberships(np.asarray(x, dtype=offsets.dtype) - mean, clusters.centres - mean, m, floor)
 
 
-def _rounding(offsets: NDArray[Any]) -> float:
-    """Return the rounding of |x|^2 - 2 x.c + |c|^2: smaller distances are indistinguishable from none."""
-    power = float(np.mean(np.einsum("td,td->t", offsets, offsets)))
-    return float(np.finfo(offsets.dtype).eps) * power
+def _starts(
+    samples: Samples,
+    K: int,
+    m: float,
+    generator: np.random.Generator,
+    restarts: int,
+    start: Literal["far_apart", "random"],
+    initial: NDArray[Any] | None,
+) -> Iterator[NDArray[Any]]:
+    """Return the memberships (T, K) of one start after the other; see `fuzzy_cmeans`."""
+    x = samples.x
+    if initial is not None:
+        yield np.asarray(initial, dtype=x.dtype)
+        return
+    for _ in range(restarts):
+        if start == "random":
+            u = generator.random((len(x), K)).astype(x.dtype)
+            yield u / u.sum(axis=1, keepdims=True)
+        else:
+            yield memberships(x, _far_apart(samples, K, generator), m, samples.floor)
 
 
-def _run(
-    x: NDArray[Any], u: NDArray[Any], m: float, floor: float, max_iterations: int, tolerance: float
-) -> FuzzyCMeans:
-    K = u.shape[1]
+def _run(samples: Samples, u: NDArray[Any], m: float, max_iterations: int, tolerance: float) -> Converged:
+    x, floor, K = samples.x, samples.floor, u.shape[1]
     centres = np.zeros((K, x.shape[1]), dtype=x.dtype)
     converged = False
     iterations = 0
@@ -186,21 +206,33 @@ def _run(
         converged = bool(np.linalg.norm(updated - u) <= tolerance)
         u = updated
         iterations += 1
-    distinct = _distinct(centres, SAME_CENTRE * float(np.sqrt(np.mean(np.einsum("td,td->t", x, x)))))
-    return FuzzyCMeans(
+    return Converged(
         memberships=u,
         centres=centres,
         objective=float(np.sum(u**m * squared, dtype=np.float64)),
         iterations=iterations,
         converged=converged,
+    )
+
+
+def _partition(found: Converged, samples: Samples, mean: NDArray[Any]) -> FuzzyCMeans:
+    """Judge the partition of samples less their mean, and put the mean back."""
+    K, u = len(found.centres), found.memberships
+    distinct = _distinct(found.centres, SAME_CENTRE * samples.spread)
+    return FuzzyCMeans(
+        memberships=u,
+        centres=found.centres + mean,
+        objective=found.objective,
+        iterations=found.iterations,
+        converged=found.converged,
         distinct_centres=distinct,
         collapsed=K > 1 and (distinct == 1 or membership_contrast(u) < UNIFORM_MEMBERSHIP),
     )
 
 
-def _identical(offsets: NDArray[Any], mean: NDArray[Any], K: int) -> FuzzyCMeans:
+def _identical(x: NDArray[Any], mean: NDArray[Any], K: int) -> FuzzyCMeans:
     return FuzzyCMeans(
-        memberships=np.full((len(offsets), K), 1 / K, dtype=offsets.dtype),
+        memberships=np.full((len(x), K), 1 / K, dtype=x.dtype),
         centres=np.tile(mean, (K, 1)),
         objective=0.0,
         iterations=0,
@@ -210,9 +242,16 @@ def _identical(offsets: NDArray[Any], mean: NDArray[Any], K: int) -> FuzzyCMeans
     )
 
 
-def squared_distances(x: NDArray[Any], centres: NDArray[Any], floor: float = 0.0) -> NDArray[Any]:
-    """Return |x_t - c_k|^2 (T, K), at least ``floor`` and above 0; x (T, D) and c (K, D) best near the origin."""
-    squared = np.einsum("td,td->t", x, x)[:, None] - 2 * (x @ centres.T)
+def squared_distances(
+    x: NDArray[Any], centres: NDArray[Any], floor: float = 0.0, power: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """Return |x_t - c_k|^2 (T, K), at least ``floor`` and above 0; x (T, D) and c (K, D) best near the origin.
+
+    ``power`` (T,) is |x_t|^2 for those who have it.
+    """
+    if power is None:
+        power = np.einsum("td,td->t", x, x)
+    squared = power[:, None] - 2 * (x @ centres.T)
     squared += np.einsum("kd,kd->k", centres, centres)
     smallest = max(floor, float(np.finfo(squared.dtype).tiny))
     return np.asarray(np.maximum(squared, smallest, out=squared))
@@ -226,12 +265,13 @@ def _softmax(squared: NDArray[Any], m: float) -> NDArray[Any]:
     return np.asarray(u)
 
 
-def _far_apart(x: NDArray[Any], K: int, generator: np.random.Generator, floor: float) -> NDArray[Any]:
+def _far_apart(samples: Samples, K: int, generator: np.random.Generator) -> NDArray[Any]:
     """Draw K samples, each with probability proportional to its squared distance from those before it."""
+    x, floor = samples.x, samples.floor
     chosen = [int(generator.integers(len(x)))]
     nearest = np.full(len(x), np.inf)
     while len(chosen) < K:
-        squared = squared_distances(x, x[chosen[-1:]], floor)[:, 0].astype(np.float64)
+        squared = squared_distances(x, x[chosen[-1:]], floor, samples.power)[:, 0].astype(np.float64)
         nearest = np.minimum(nearest, np.where(squared > 4 * floor, squared, 0.0))
         total = nearest.sum()
         # With fewer different samples than centres some sample has to serve twice.

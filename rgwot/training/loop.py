@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -19,7 +19,8 @@ from rgwot.losses import cidm_loss
 from rgwot.losses.alignments import ALIGNMENTS, PairBatch, learned_by
 from rgwot.settings import Settings
 from rgwot.training.adam import Adam
-from rgwot.training.bank import FeatureBank
+from rgwot.training.ahead import read_ahead
+from rgwot.training.bank import FeatureBank, Fetched
 from rgwot.training.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
 
 logger = logging.getLogger(__name__)
@@ -72,6 +73,14 @@ def objective(batch: PairBatch, settings: Settings) -> Terms:
     if cidm.reduction == "sum":
         loss = loss / batch.x.shape[1]
     return Terms(loss, align, contrast)
+
+
+class Drawn(NamedTuple):
+    """What some iterations see: their pairs, and the clips of all of them."""
+
+    iterations: range
+    pairs: list[Pair]
+    fetched: Fetched
 
 
 @dataclass
@@ -137,13 +146,25 @@ class Trainer:
             When an embedding, a loss or in the end a weight is not finite, naming the iteration and the term.
         """
         self.encoder.train()
+        with read_ahead(self._draw, self._parts(), background=self.bank.reads_ahead) as drawn:
+            self._run(drawn, keep_going)
+        self._check_weights()
+
+    def _parts(self) -> Iterator[range]:
+        """Return the iterations that go through the encoder together, from here to the last iteration."""
+        last, accumulation = self.settings.train.iterations, self.settings.train.accumulation
+        for start in range(self.step, last, accumulation):
+            end = min(start + accumulation, last)
+            for first in range(start, end, self.pairs_at_once):
+                yield range(first, min(first + self.pairs_at_once, end))
+
+    def _run(self, drawn: Iterator[Drawn], keep_going: Callable[[Sequence[Record]], bool]) -> None:
         while self.step < self.settings.train.iterations:
             began = time.perf_counter()
             end = min(self.step + self.settings.train.accumulation, self.settings.train.iterations)
             self.optimiser.zero_grad()
             values = np.concatenate([
-                self._accumulate(range(first, min(first + self.pairs_at_once, end)))
-                for first in range(self.step, end, self.pairs_at_once)
+                self._accumulate(next(drawn)) for _ in range(self.step, end, self.pairs_at_once)
             ])  # fmt: skip
             for iteration, (loss, align, cidm) in enumerate(values, self.step + 1):
                 if not np.isfinite(loss):
@@ -158,7 +179,6 @@ class Trainer:
             self.step = end
             if not keep_going(records):
                 break
-        self._check_weights()
 
     def _check_weights(self) -> None:
         if not all(bool(value.isfinite().all()) for value in self.parameters):
@@ -189,10 +209,22 @@ class Trainer:
         self.history = [Record(int(step), *values) for step, *values in state["history"].tolist()]
         self.step, self.seconds = len(self.history), self.history[-1].seconds
 
-    def _accumulate(self, iterations: range) -> NDArray[np.float64]:
+    def _draw(self, iterations: range) -> Drawn:
+        """Draw the pairs of some iterations and begin to fetch their clips; a thread may do it ahead."""
+        n = self.settings.train.N
+        drawn = [draw_pair(self.bank.lengths, n, generator(self.seed, Stream.PAIRS, i)) for i in iterations]
+        videos = [video for pair in drawn for video in pair.videos]
+        frames = [frames for pair in drawn for frames in pair.frames]
+        stacks = [
+            with_context(chosen, self.offsets, int(self.bank.lengths[video]))
+            for video, chosen in zip(videos, frames, strict=True)
+        ]
+        return Drawn(iterations, drawn, self.bank.fetch(videos, stacks))
+
+    def _accumulate(self, part: Drawn) -> NDArray[np.float64]:
         """Add the gradients of some iterations in one forward pass; return (iterations, 3) losses."""
         train, encoder = self.settings.train, self.settings.encoder
-        drawn = [draw_pair(self.bank.lengths, train.N, generator(self.seed, Stream.PAIRS, i)) for i in iterations]
+        iterations, drawn, fetched = part
         masks = None
         if encoder.dropout:
             each = [
@@ -205,13 +237,7 @@ class Trainer:
                 for i in iterations
             ]
             masks = [torch.cat(layer).to(self.bank.device) for layer in zip(*each, strict=True)]
-        videos = [video for pair in drawn for video in pair.videos]
-        frames = [frames for pair in drawn for frames in pair.frames]
-        stacks = [
-            with_context(chosen, self.offsets, int(self.bank.lengths[video]))
-            for video, chosen in zip(videos, frames, strict=True)
-        ]
-        embedded = self.encoder(self.bank.clips(videos, stacks), pairs=len(drawn), masks=masks, prepared=self.prepared)
+        embedded = self.encoder(fetched.wait(), pairs=len(drawn), masks=masks, prepared=self.prepared)
         finite = embedded.detach().view(len(drawn), -1).isfinite().all(1)
         if not bool(finite.all()):
             raise _not_finite(iterations[int(finite.int().argmin())] + 1, "an embedding is not finite")

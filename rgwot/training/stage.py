@@ -131,7 +131,7 @@ def _fit(
     }
     checkpoint = Checkpoint(output_dir, identity)
 
-    bank = FeatureBank(stores, settings.train.memory_gb, place)
+    bank = FeatureBank(stores, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
     encoder, architecture = build_encoder(settings, seed, bank, str(features.get("weights")))
     message = inactive_prior(settings)
     if message:

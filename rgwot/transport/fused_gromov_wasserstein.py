@@ -12,19 +12,16 @@ from p.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from rgwot.radius import structure_radius
-from rgwot.transport.sinkhorn import check_interval, sinkhorn, tangent_part
+from rgwot.transport.descent import FLOOR, descend
+from rgwot.transport.problem import Problem, State
+from rgwot.transport.rounds import MAX_ENTRIES, descend_in_rounds
 from rgwot.transport.structure import structure_product
-
-# Sinkhorn and Newton work in float64; below this relative error only rounding is left.
-_FLOOR = 1e-12
-_ROUNDING = 2e-15
 
 
 @dataclass(frozen=True)
@@ -76,9 +73,10 @@ def solve(
 
     Computed in float64 whatever the type of the cost, outside autocast and without gradient: the problems are
     small, and a marginal error of 1e-6 is out of reach in float32. An outer iteration costs O(NM) for the
-    structure and for each Sinkhorn pass; up to 1024 frames it also takes a few Newton steps of O(N^2 M),
-    which save thousands of passes. F is not convex: the plan found is the stationary point reached from the
-    product of the marginals.
+    structure, for each Sinkhorn pass and for each step of conjugate gradients; up to 320 frames (1024 on a GPU) a
+    factorisation, O(N^2 M), takes the place of the latter. Newton steps save thousands of passes. F is not convex:
+    the plan found is the stationary point reached from the product of the marginals. On a GPU batches of moderate
+    size run as replays of one CUDA graph per shape (:mod:`rgwot.transport.rounds`).
 
     Parameters
     ----------
@@ -128,8 +126,9 @@ def solve(
     if min(max_iterations, parity_outer, parity_inner) < 1:
         found = f"{max_iterations}, {parity_outer}, {parity_inner}"
         raise ValueError(f"max_iterations, parity_outer, parity_inner: found {found}, expected at least 1")
-    with torch.no_grad(), torch.autocast(device_type=cost.device.type, enabled=False):
-        problem = _Problem(
+    # Inference mode takes less time per operation than no_grad; its tensors are of no use to autograd outside.
+    with torch.inference_mode(), torch.autocast(device_type=cost.device.type, enabled=False):
+        problem = Problem(
             cost=(1 - alpha) * cost.double(),
             p=_marginal("p", p, cost, 1),
             q=_marginal("q", q, cost, 2),
@@ -139,142 +138,29 @@ def solve(
         )
         if not bool(problem.cost.isfinite().all()):
             raise ValueError("cost: found a value that is not finite, expected finite costs")
-        tolerance = max(tolerance, _FLOOR)
+        tolerance = max(tolerance, FLOOR)
         if solver == "parity":
             state, iterations = _parity(problem, parity_outer, parity_inner)
             limit = torch.inf
         elif solver == "converged":
-            state, iterations = _converged(problem, max_iterations, tolerance)
+            in_rounds = cost.device.type == "cuda" and cost.numel() <= MAX_ENTRIES
+            state, iterations = (descend_in_rounds if in_rounds else descend)(problem, max_iterations, tolerance)
             limit = tolerance**0.5
         else:
             raise ValueError(f"solver: found {solver!r}, expected 'converged' or 'parity'")
         error = problem.marginal_error(state.plan)
-        return TransportResult(
-            plan=state.plan.to(torch.promote_types(cost.dtype, torch.float32)),
-            objective=state.objective,
-            iterations=iterations,
-            marginal_error=error,
-            stationarity=state.stationarity,
-            converged=(error <= tolerance) & (state.stationarity <= limit),
-        )
+        converged = (error <= tolerance) & (state.stationarity <= limit)
+    return TransportResult(
+        plan=state.plan.to(torch.promote_types(cost.dtype, torch.float32), copy=True),
+        objective=state.objective.clone(),
+        iterations=iterations.clone(),
+        marginal_error=error.clone(),
+        stationarity=state.stationarity.clone(),
+        converged=converged.clone(),
+    )
 
 
-@dataclass(frozen=True)
-class _State:
-    """An iterate: plan = exp(f + g - z / epsilon) is the entropic optimum of the linear cost z."""
-
-    z: Tensor
-    f: Tensor
-    plan: Tensor
-    objective: Tensor
-    residual: Tensor
-    stationarity: Tensor
-
-    def where(self, condition: Tensor, other: _State) -> _State:
-        """Per problem: this state where the condition (B,) holds, the other elsewhere."""
-        return _State(
-            *(
-                torch.where(condition.view(-1, *[1] * (mine.ndim - 1)), mine, theirs)
-                for mine, theirs in zip(self._values(), other._values(), strict=True)
-            )
-        )
-
-    def take(self, keep: Tensor) -> _State:
-        return _State(*(value[keep] for value in self._values()))
-
-    def put(self, index: Tensor, state: _State) -> None:
-        """Overwrite the problems ``index`` of this state."""
-        for mine, theirs in zip(self._values(), state._values(), strict=True):
-            mine[index] = theirs
-
-    def _values(self) -> list[Tensor]:
-        return [getattr(self, field.name) for field in fields(self)]
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """Data of a batch; ``cost`` is already multiplied by 1 - alpha."""
-
-    cost: Tensor
-    p: Tensor
-    q: Tensor
-    alpha: float
-    epsilon: float
-    r: float
-
-    @property
-    def is_linear(self) -> bool:
-        n, m = self.cost.shape[1:]
-        return self.alpha == 0 or structure_radius(min(n, m), self.r) == 0
-
-    def take(self, keep: Tensor) -> _Problem:
-        return _Problem(self.cost[keep], self.p[keep], self.q[keep], self.alpha, self.epsilon, self.r)
-
-    def product_plan(self) -> Tensor:
-        return self.p[:, :, None] * self.q[:, None, :]
-
-    def marginal_error(self, plan: Tensor) -> Tensor:
-        rows = ((plan.sum(2) - self.p).abs() / self.p).amax(1)
-        columns = ((plan.sum(1) - self.q).abs() / self.q).amax(1)
-        return torch.maximum(rows, columns)
-
-    def state(self, z: Tensor, f: Tensor, plan: Tensor, log_plan: Tensor) -> _State:
-        structure = structure_product(plan, self.r)
-        objective = (plan * (self.cost + self.alpha * structure + self.epsilon * log_plan)).sum((1, 2))
-        # What a remaining row error e costs to first order: e is paid for at the price epsilon f.
-        objective = objective + self.epsilon * (f * (self.p - plan.sum(2))).sum(1)
-        residual = self.cost + 2 * self.alpha * structure + self.epsilon * log_plan
-        residual = tangent_part(residual, plan)
-        stationarity = (plan * residual.abs()).sum((1, 2)) / self.epsilon
-        return _State(z, f, plan, objective, residual, stationarity)
-
-    def project(self, z: Tensor, f: Tensor | None, tolerance: float) -> _State:
-        result = sinkhorn(z, self.p, self.q, self.epsilon, f=f, tolerance=tolerance)
-        return self.state(z, result.f, result.plan, result.log_plan)
-
-
-def _converged(problem: _Problem, max_iterations: int, tolerance: float) -> tuple[_State, Tensor]:
-    """Mirror descent on F: z moves towards the gradient by a step in (0, 1], halved whenever F would rise.
-
-    A full step is the fixed-point iteration of Peyre et al., which may oscillate between plans when the
-    structural part is strong; for short steps F falls because the entropy bounds the curvature of the
-    quadratic part.
-    """
-    start = problem.product_plan()
-    gradient = problem.cost + 2 * problem.alpha * structure_product(start, problem.r)
-    iterations = torch.ones(len(start), dtype=torch.int64, device=start.device)
-    if problem.is_linear:
-        return problem.project(gradient, None, tolerance), iterations
-
-    # Until the end, marginals need not be tighter than the plan is stationary: F is corrected for them.
-    limit = tolerance**0.5
-    inner_tolerance = max(0.1 * limit / (1 + 4 * problem.alpha / problem.epsilon), _FLOOR)
-    slack = max(problem.epsilon * inner_tolerance**2, _ROUNDING)
-    # <C^x D C^y, D> <= |D|_1^2 / r <= 2 KL / r: with this step the entropy outweighs the structural part.
-    safe_step = problem.epsilon / (problem.epsilon + 2 * problem.alpha / problem.r)
-    state = problem.project(gradient, None, inner_tolerance)
-    index = torch.arange(len(start), device=start.device)
-    final, whole, step = state.take(index), problem, torch.ones_like(state.objective)
-    for done in range(1, max_iterations):
-        if done % check_interval(start.device) == 0:
-            running = state.stationarity > 0.9 * limit
-            if not bool(running.all()):
-                final.put(index, state)
-                index, step = index[running], step[running]
-                problem, state = problem.take(running), state.take(running)
-            if len(index) == 0:
-                break
-        trial = problem.project(state.z + step[:, None, None] * state.residual, state.f, inner_tolerance)
-        predicted = step * (state.plan * state.residual**2).sum((1, 2)) / problem.epsilon
-        falls = trial.objective <= state.objective - 0.1 * predicted + slack
-        state = trial.where(falls, state)
-        step = torch.where(falls, 1.3 * step, 0.5 * step).clamp(safe_step, 1)
-        iterations[index] += 1
-    final.put(index, state)
-    return whole.project(final.z, final.f, tolerance), iterations
-
-
-def _parity(problem: _Problem, outer: int, inner: int) -> tuple[_State, Tensor]:
+def _parity(problem: Problem, outer: int, inner: int) -> tuple[State, Tensor]:
     """Run the loop of the public code; dividing the kernel by its maximum cancels in the log domain."""
     log_p, log_q = problem.p.log(), problem.q.log()
     plan = problem.product_plan()

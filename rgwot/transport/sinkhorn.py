@@ -2,9 +2,8 @@
 
 At the temperatures used here plain Sinkhorn passes can need thousands of rounds (two clusters of frames
 exchange mass only through the virtual frame), so the row potential is updated by Newton steps on the concave
-semi-dual, whose Hessian is a small (N, N) matrix. A Newton step is taken only where it raises the dual at
-least as much as a Sinkhorn pass would, which keeps the global convergence of Sinkhorn and ends in quadratic
-convergence.
+semi-dual (:mod:`rgwot.transport.semidual`). A Newton step is taken only where it raises the dual at least as much as
+a Sinkhorn pass would, which keeps the global convergence of Sinkhorn and ends in quadratic convergence.
 """
 
 from __future__ import annotations
@@ -14,14 +13,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-# Above this size a Newton step, O(N^2 M), costs more than the Sinkhorn passes, O(N M), that it saves.
-NEWTON_MAX_FRAMES = 1024
+from rgwot.transport.semidual import solve_semidual
+
+#: Updates of the potentials at most.
+MAX_PASSES = 1000
 
 # Largest change of a potential in one update: exp() of it, times a plan entry, stays finite in float64.
 _MAX_CHANGE = 300.0
 
-# Row and column sweeps that stand in for the exact solution above NEWTON_MAX_FRAMES.
-_SWEEPS = 20
+# Relative residual to which the Newton system is solved where that is iterative: at most, and at least.
+_FORCING = (1e-6, 0.1)
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def sinkhorn(
     *,
     f: Tensor | None = None,
     tolerance: float = 1e-6,
-    max_passes: int = 1000,
+    max_passes: int = MAX_PASSES,
 ) -> SinkhornResult:
     r"""Minimise :math:`\langle C, T\rangle + \epsilon \sum T \log T` subject to T 1 = p and T^T 1 = q.
 
@@ -88,30 +89,32 @@ def sinkhorn(
     """
     log_kernel = cost / -epsilon
     log_p, log_q = p.log(), q.log()
-    newton = min(cost.shape[1:]) <= NEWTON_MAX_FRAMES
     every = check_interval(cost.device)
     f = torch.zeros_like(p) if f is None else f
     for done in range(max_passes + 1):
-        g = log_q - torch.logsumexp(log_kernel + f[:, :, None], 1)
-        log_plan = log_kernel + f[:, :, None] + g[:, None, :]
-        plan = log_plan.exp()
-        rows = plan.sum(2)
-        error = ((rows - p).abs() / p).amax(1)
+        plan, log_plan, error = scaled_plan(log_kernel, f, p, log_q)
         last = done == max_passes
         if last or (done % every == 0 and bool((error <= tolerance).all())):
             break
-        change = log_p - rows.clamp_min(torch.finfo(rows.dtype).tiny).log()
-        if newton:
-            change = _best_change(plan, rows, change, p, q)
-        f = f + change.clamp(-_MAX_CHANGE, _MAX_CHANGE)
+        f = f + best_change(plan, log_p, p, q, error)
     return SinkhornResult(plan, log_plan, f, error)
 
 
-def _best_change(plan: Tensor, rows: Tensor, pass_change: Tensor, p: Tensor, q: Tensor) -> Tensor:
-    """Choose what raises the semi-dual most: a Sinkhorn pass or a Newton step at one of three lengths."""
-    factor, failed = _semidual_factor(plan, rows, q)
-    step = torch.cholesky_solve((p - rows)[:, :, None], factor)[:, :, 0]
-    step = torch.where((failed == 0)[:, None] & step.isfinite(), step, pass_change)
+def scaled_plan(log_kernel: Tensor, f: Tensor, p: Tensor, log_q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Plan of a row potential with exact column sums, its logarithm, and its relative row error (B,)."""
+    scaled = log_kernel + f[:, :, None]
+    log_plan = scaled + (log_q - torch.logsumexp(scaled, 1))[:, None, :]
+    plan = log_plan.exp()
+    return plan, log_plan, ((plan.sum(2) - p).abs() / p).amax(1)
+
+
+def best_change(plan: Tensor, log_p: Tensor, p: Tensor, q: Tensor, error: Tensor) -> Tensor:
+    """Change of the row potential that raises the semi-dual most: a Sinkhorn pass or a Newton step of three lengths."""
+    rows = plan.sum(2)
+    pass_change = log_p - rows.clamp_min(torch.finfo(rows.dtype).tiny).log()
+    # As the error falls, solving the system to a share of it keeps the convergence quadratic.
+    step = solve_semidual(plan, rows, q, p - rows, error.clamp(*_FORCING))
+    step = torch.where(step.isfinite(), step, pass_change)
     length = step.abs().amax(1, keepdim=True)
     changes = torch.stack([pass_change, step * (2 / (2 + length)), step * (6 / (6 + length)), step], 1)
     changes = changes.clamp(-_MAX_CHANGE, _MAX_CHANGE)
@@ -119,43 +122,3 @@ def _best_change(plan: Tensor, rows: Tensor, pass_change: Tensor, p: Tensor, q: 
     gain = (changes @ p[:, :, None])[:, :, 0] - (columns.log() @ q[:, :, None])[:, :, 0]
     best = gain.nan_to_num(nan=-torch.inf, posinf=-torch.inf).argmax(1)
     return changes[torch.arange(len(best), device=best.device), best]
-
-
-def _semidual_factor(plan: Tensor, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
-    """Factor (B, N, N) of diag(rows) - T diag(1/columns) T^T, and where that failed, non-zero, (B,)."""
-    # A constant added to f changes nothing: the outer product fills this null space.
-    constant = rows[:, :, None] * rows[:, None, :]
-    hessian = torch.baddbmm(constant, plan / columns[:, None, :], plan.transpose(1, 2), alpha=-1)
-    hessian.diagonal(dim1=1, dim2=2).add_(rows * (1 + 1e-13))
-    factor, failed = torch.linalg.cholesky_ex(hessian)
-    return factor, failed
-
-
-def tangent_part(values: Tensor, plan: Tensor) -> Tensor:
-    r"""Subtract row and column constants so that T * values has row and column sums zero.
-
-    The constants u_i, v_j minimise :math:`\sum_{ij} T_{ij} (A_{ij} - u_i - v_j)^2`; what is left of a
-    gradient A is its part along the transport polytope.
-
-    Parameters
-    ----------
-    values : Tensor, shape (B, N, M), float64
-    plan : Tensor, shape (B, N, M), float64
-        Positive row and column sums.
-
-    Returns
-    -------
-    Tensor, shape (B, N, M)
-    """
-    rows, columns = plan.sum(2), plan.sum(1)
-    if min(plan.shape[1:]) <= NEWTON_MAX_FRAMES:
-        factor, failed = _semidual_factor(plan, rows, columns)
-        weighted = plan * values
-        share = weighted.sum(1) / columns
-        u = torch.cholesky_solve(weighted.sum(2, keepdim=True) - plan @ share[:, :, None], factor)
-        u = torch.where((failed == 0)[:, None, None] & u.isfinite(), u, 0.0)
-        values = values - u
-    for _ in range(_SWEEPS if min(plan.shape[1:]) > NEWTON_MAX_FRAMES else 1):
-        values = values - (plan * values).sum(1, keepdim=True) / columns[:, None, :]
-        values = values - (plan * values).sum(2, keepdim=True) / rows[:, :, None]
-    return values

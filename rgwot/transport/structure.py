@@ -71,9 +71,9 @@ def _neighbour_sum(values: Tensor, a: int, dim: int) -> Tensor:
     if a <= 0:
         return torch.zeros_like(values)
     total = values.cumsum(dim)
-    shape = list(values.shape)
-    shape[dim] = a
-    upper = torch.cat([total.narrow(dim, a, n - a), total.narrow(dim, n - 1, 1).expand(shape)], dim)
-    shape[dim] = a + 1
-    lower = torch.cat([total.new_zeros(shape), total.narrow(dim, 0, n - a - 1)], dim)
-    return upper - lower - values
+    # total[i + a] - total[i - a - 1] - values[i] in place: large intermediate results cost more than the arithmetic.
+    sums = torch.empty_like(values)
+    sums.narrow(dim, 0, n - a).copy_(total.narrow(dim, a, n - a))
+    sums.narrow(dim, n - a, a).copy_(total.narrow(dim, n - 1, 1).expand_as(sums.narrow(dim, n - a, a)))
+    sums.narrow(dim, a + 1, n - a - 1).sub_(total.narrow(dim, 0, n - a - 1))
+    return sums.sub_(values)

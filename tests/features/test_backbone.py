@@ -79,6 +79,21 @@ def test_equals_torchvision_bit_for_bit(whole: torch.nn.Module, checkpoint: Path
     assert torch.equal(maps, expected)
 
 
+def test_batch_norm_in_the_convolutions_changes_nothing_but_rounding(checkpoint: Path) -> None:
+    # The checkpoint's statistics differ from layer to layer, and the input size from a multiple of the stride.
+    backbone = load_backbone(str(checkpoint))
+    fused = backbone.fused()
+    assert not any(isinstance(module, torch.nn.BatchNorm2d) for module in fused.modules())
+    assert sum(isinstance(module, torch.nn.Conv2d) for module in fused.modules()) == 34
+    for pixels in (frames(3, 168, 168), frames(2, 70, 96)):
+        expected = backbone(pixels)
+        error = (fused(pixels) - expected).norm() / expected.norm()
+        assert 0 < float(error) < 1e-5
+    # The original is left as it was, digest and all.
+    assert isinstance(backbone.bn1, torch.nn.BatchNorm2d)
+    assert weights_digest(backbone) == weights_digest(load_backbone(str(checkpoint)))
+
+
 def test_random_weights_are_drawn_in_the_order_of_torchvision(whole: torch.nn.Module) -> None:
     own = [name for name, module in load_backbone("random").named_modules() if isinstance(module, torch.nn.Conv2d)]
     theirs = [name for name, module in whole.named_modules() if isinstance(module, torch.nn.Conv2d)]
@@ -142,6 +157,8 @@ def test_bfloat16_is_close() -> None:
     half = load_backbone("random", precision="bfloat16")(frames())
     assert half.dtype == torch.float32
     assert 0 < float((half - full).norm() / full.norm()) < 0.05
+    fused = load_backbone("random", precision="bfloat16").fused()(frames())
+    assert 0 < float((fused - full).norm() / full.norm()) < 0.05
     with pytest.raises(ValueError, match="float16"):
         Backbone("float16")
 

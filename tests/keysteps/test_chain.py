@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rgwot.keysteps import chain
 from rgwot.keysteps.chain import minimise_chain
 from rgwot.keysteps.energy import (
     Metric,
@@ -42,6 +43,24 @@ def test_fast_messages_equal_the_generic_ones(T: int, K: int, seed: int, metric:
     distance = label_distance(K, metric)
     fast, generic = minimise_chain(unary, weights, metric), minimise_chain(unary, weights, distance)
     assert energy(fast, unary, weights, distance) == pytest.approx(energy(generic, unary, weights, distance), rel=1e-12)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_compiled_loops_give_the_labels_of_the_plain_ones(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chain, "_loaded", lambda: False)
+    for seed in range(300):
+        generator = np.random.default_rng(seed)
+        T, K = int(generator.integers(1, 60)), int(generator.integers(1, 9))
+        unary, weights = generator.random((T, K)), generator.random(T - 1)
+        if seed % 2:
+            # Quarters make ties, of which the rule must pick the same.
+            unary, weights = np.round(4 * unary) / 4, np.round(4 * weights) / 4
+        labels = []
+        for limit in (T + 1, 1):
+            monkeypatch.setattr(chain, "COMPILED_FROM", limit)
+            labels.append(minimise_chain(unary, weights, metric))
+        np.testing.assert_array_equal(labels[0], labels[1])
+        assert labels[1].dtype == np.int64
 
 
 def test_hand_case_a_switch_pays_only_when_it_is_cheap() -> None:

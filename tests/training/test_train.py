@@ -24,7 +24,7 @@ from rgwot.radius import inactive_prior
 from rgwot.settings import LossSettings, Settings
 from rgwot.training import loop, train
 from rgwot.training.bank import FeatureBank
-from rgwot.training.loop import Record, Trainer
+from rgwot.training.loop import Drawn, Record, Trainer
 from rgwot.training.resume import Checkpoint
 from rgwot.training.stage import build_encoder
 
@@ -163,9 +163,9 @@ def test_interrupted_run_ends_with_the_same_bits(
 
 
 def _counted(function: Callable[..., typing.Any], steps: list[int]) -> Callable[..., typing.Any]:
-    def counted(self: Trainer, iterations: range) -> typing.Any:
-        steps.extend(iterations)
-        return function(self, iterations)
+    def counted(self: Trainer, part: Drawn) -> typing.Any:
+        steps.extend(part.iterations)
+        return function(self, part)
 
     return counted
 
@@ -309,7 +309,8 @@ def test_sigterm_ends_a_process_with_a_checkpoint(task: Path, tmp_path: Path) ->
         "from rgwot.training import train\n"
         "s = build({'encoder.channels': 8, 'train.N': 6, 'train.iterations': 10**6}, 'test')\n"
         "import rgwot.training.loop as loop; accumulate = loop.Trainer._accumulate\n"
-        "def told(self, i):\n    i.start == 4 and print('go', flush=True)\n    return accumulate(self, i)\n"
+        "def told(self, part):\n    part.iterations.start == 4 and print('go', flush=True)\n"
+        "    return accumulate(self, part)\n"
         "loop.Trainer._accumulate = told\n"
         "index = Path(sys.argv[1])\n"
         "train(index, index.parent, Path(sys.argv[2]), s, 0, device='cpu')\n"

@@ -1,0 +1,345 @@
+"""Write docs/performance.md from the records in benchmarks/results: what was measured, against what, and how it grows.
+
+    python benchmarks/performance.py
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from measure import RESULTS
+
+from rgwot.files import write_text
+
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
+Record = Mapping[str, Any]
+
+
+def spread(values: Mapping[str, float], unit: str = "") -> str:
+    """Median, and smallest and largest in brackets."""
+    return f"{values['median']:g}{unit} ({values['min']:g} to {values['max']:g})"
+
+
+def kept(claim: Mapping[str, Any]) -> str:
+    """Whether a stated bound was reached."""
+    return "reached" if claim["holds"] else "**not reached**"
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table in Markdown; the first column is text, the others are numbers."""
+    names = list(head)
+    lines = [names, ["---", *["---:"] * (len(names) - 1)], *([str(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def where(record: Record) -> str:
+    """What a record was made on, in one line."""
+    machine = record["hardware"]
+    used = f"{machine['cores']} cores of {machine['processor']}" if not machine["gpu"] else machine["gpu"]
+    packages = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    threads = record.get("threads", machine["threads"])
+    return f"{used}, {threads} threads, {record['rounds']} rounds; {record['system']}; {packages}."
+
+
+def step(record: Record) -> str:
+    """Training: the step with cached features against the step with the backbone in the loop."""
+    seconds, claims = record["seconds"], record["claims"]
+    loops = [name for name in claims if name.endswith("in the loop")]
+    compared = table(
+        ("", "bound by operations", "times longer than cached", "share of the bound", "at least"),
+        (
+            (
+                name,
+                claims[name]["bound"],
+                spread(claims[name]["times longer than cached"]),
+                claims[name]["share of the bound"],
+                f"{claims[name]['at least']} {kept(claims[name])}",
+            )
+            for name in loops
+        ),
+    )
+    rates = table(
+        ("rate of the step over that of a matrix product in the same run", "share", "at least"),
+        (
+            (
+                name.removeprefix("rate of the "),
+                spread(claim["share"]),
+                f"{claim['at least']} {kept(claim)}" if "holds" in claim else "",
+            )
+            for name, claim in claims.items()
+            if name.startswith("rate")
+        ),
+    )
+    counted = table(("multiply-adds of one iteration", "10⁹"), record["multiply-adds, 1e9"].items())
+    times = table(("step", "seconds"), ((name, spread(values)) for name, values in seconds.items()))
+    gpu = record.get("10,000 iterations")
+    last = (
+        f"10,000 iterations on {record['hardware']['gpu']}: {gpu['minutes']} minutes, "
+        f"{gpu['milliseconds per iteration']} ms each over a floor of {gpu['floor, milliseconds']} ms ({kept(gpu)})."
+        if gpu
+        else "**GPU: not measured**, none was at hand. `python benchmarks/training_step.py --device cuda` does it, with the "
+        "time of 10,000 iterations against two minutes and the step against its floor."
+    )
+    return f"""## Training: the backbone out of the loop
+
+One step is one pair of videos: N = 32 frames each, c = 2, 168 px, 512 channels. The research way reads the frames from an HDF5 file one by one, runs
+ResNet-50 to conv4c, plain `nn.Conv3d` layers and `torch.optim.Adam`; ours gathers cached maps and leaves out the temporal taps
+that only meet zero padding. The encoder dominates both, so operations were counted first, and the ratio of counts is the bound.
+
+{counted}
+
+{compared}
+
+{rates}
+
+{times}
+
+{last}
+
+{where(record)}
+"""
+
+
+def solver(record: Record) -> str:
+    """Transport: batches of pairs against POT."""
+    rows = []
+    for case in record["against_pot"]:
+        ms, pot = case["ms_per_problem"], case["counted"]
+        ratios = {size: case["ratios"][f"{pot} / ours, {size}"]["median"] for size in (1, 4, 16)}
+        rows.append(
+            (
+                case["frames"],
+                f"{ms[pot]['median']:g}",
+                f"{ms['pot sinkhorn, potentials kept']['median']:g}",
+                *(f"{ms[f'ours, {size}']['median']:g}" for size in (1, 4, 16)),
+                " / ".join(f"{value:.3g}" for value in ratios.values()),
+                f"{case['bound']:g} {kept(case)}" + ("" if case["equally_exact"] else ", **not equally exact**"),
+            )
+        )
+    against = table(
+        (
+            "N = M",
+            "POT, ms",
+            "POT, potentials kept, ms",
+            "ours, 1 pair",
+            "4 pairs",
+            "16 pairs",
+            "times faster (1 / 4 / 16)",
+            "at least",
+        ),
+        rows,
+    )
+    grown = record["growth"]
+    sizes = list(grown["batches of 1"]["ms_per_problem"])
+    growth = table(
+        ("ms per pair, N =", *sizes, "exponent"),
+        (
+            (
+                name,
+                *(f"{grown[name]['ms_per_problem'][size]['median']:g}" for size in sizes),
+                "; ".join(f"{span}: {value}" for span, value in grown[name]["exponent"].items()),
+            )
+            for name in ("batches of 1", "batches of 4")
+        ),
+    )
+    parity = table(
+        ("N", "`parity`, ms per pair"),
+        ((case["frames"], f"{case['ms_per_problem']['parity, 4']['median']:g}") for case in record["against_pot"]),
+    )
+    settings = ", ".join(f"{name} = {value}" for name, value in record["settings"].items())
+    return f"""## Transport: batches of pairs against POT
+
+Fused Gromov-Wasserstein with entropy, float64, {settings}, to the same objective (within {record["same"]["objective"]:g}) and the same marginals (L1 error at most
+{record["same"]["marginals_L1"]:g}), both checked in the run. POT is its projected gradient solver, with or without its warm start, whichever is faster, at the
+loosest tolerance that is exact enough; "potentials kept" is the same iteration around `ot.sinkhorn` as POT could do it.
+
+{against}
+
+Growth, bound N^{grown["bound"]:g} ({kept(grown)}):
+
+{growth}
+
+The public code's loop (`ot.solver: parity`, 25 × 1 passes, whose row sums are far from the marginals) is no cheaper in kind:
+
+{parity}
+
+{where(record)}
+"""
+
+
+def kantorovich(record: Record) -> str:
+    """The linear problems of VAVA and OPEL, which POT solves."""
+    rows = []
+    for name in record["1 pairs"]["ms"]["solver"]:
+        rows.append((name, *(record[pairs]["ms"]["solver"][name] for pairs in ("1 pairs", "4 pairs"))))
+    rows.append(
+        ("one step of `rgwot`, smallest encoder", *(record[p]["ms"]["step"]["rgwot"] for p in ("1 pairs", "4 pairs")))
+    )
+    return f"""## Kantorovich problems: POT, pair after pair
+
+VAVA and OPEL solve one linear transport problem of 33 × 33 per pair, 20 Sinkhorn passes in the log domain. POT takes one at a time; the batched solver
+takes all pairs at once, until the marginals are exact to 10⁻⁶. Fastest of 30 rounds, ms:
+
+{table(("", "1 pair", "4 pairs"), rows)}
+
+POT is the default: even in the smallest training the solver is below one percent of a step. `ot.sinkhorn: batched` is there for devices where the launches of 20
+passes per pair would count; both give the same plan once converged.
+
+{record["hardware"]}, {record["threads"]} thread; {", ".join(f"{name} {version}" for name, version in record["versions"].items())}.
+"""
+
+
+def cache(record: Record) -> str:
+    """The feature store: what training and embedding read, by tier and codec."""
+    claims = record["claims"]
+    rates = table(
+        ("rate over the same reads from `np.memmap`", "share", "at least"),
+        (
+            (
+                f"{name} (against {claim['against']})",
+                spread(claim["rate"]),
+                f"{claim['at least']} {kept(claim)}" if "holds" in claim else "",
+            )
+            for name, claim in claims.items()
+        ),
+    )
+    codecs = table(
+        ("codec", *next(iter(record["codecs"].values()))),
+        ((name, *values.values()) for name, values in record["codecs"].items()),
+    )
+    times = table(
+        ("", "ms per step"), ((name, spread(values)) for name, values in record["milliseconds per step"].items())
+    )
+    return f"""## The feature cache
+
+A training step reads 32 random frames and the frame after each from two videos, {record["MB per step"]} MB at 168 px. `{record["frames"][0]} videos of {record["frames"][1]} frames`,
+{100 * record["zeros"]:.0f} % of the values zero (seeded random weights; trained ones may compress better). Page cache warm.
+
+{rates}
+
+{codecs}
+
+A frame is an inner chunk and 64 frames a shard file, so 3,600 videos of 1,200 frames are some 70,000 files and not 4.3 million. Uncompressed chunks are mapped by their
+offsets in the shard; that is why `features.codec: none` is the default, and `zstd` is there for those whose disk is dearer than their time. Values are the same.
+
+{times}
+
+{where(record)}
+"""
+
+
+def extraction(record: Record) -> str:
+    """Extraction against the network alone."""
+    return record["words"] + f"\n{where(record)}\n"
+
+
+def decoding(record: Record) -> str:
+    """Key steps of a long sequence."""
+    claims = table(
+        ("", "times faster", "their energy", "at least"),
+        (
+            (
+                name,
+                spread(claim["times_faster"]),
+                f"{claim['energy_over_theirs']:.6f} of it",
+                f"{claim['bound']:g} {kept(claim)}",
+            )
+            for name, claim in record["claims"].items()
+        ),
+    )
+    times = table(("", "seconds"), ((name, spread(values)) for name, values in record["seconds"].items()))
+    whole = record["crosstask"]
+    growth = ""
+    if "growth" in record:
+        growth = "\n".join(
+            "\n" + table((f"seconds of the whole decoder, {name} =", *rows), (("", *rows.values()),)) + "\n"
+            for name, rows in record["growth"].items()
+        )
+    return f"""## Decoding a long sequence
+
+{record["samples"]:,} samples, D = {record["D"]}, K = {record["K"]}: fuzzy C-means and the exact chain minimum (`graphcut@graphcut.solver=exact`) against the packages
+fuzzy-c-means and PyMaxflow (`aexpansion_grid`), same fuzzifier, stopping rule and costs.
+
+{claims}
+
+{times}
+{growth}
+CrossTask, {whole["all_tasks"]} tasks: {whole["seconds"]} s for one of {whole["videos"]} videos and {whole["samples"]:,} samples, both scopes and all files; {whole["all_minutes_on_one_core"]} minutes
+on one core for all.
+
+{where(record)}
+"""
+
+
+def jobs(record: Record) -> str:
+    """Where the time of a run goes, and how it grows with the videos of a task."""
+    sizes = list(next(iter(record["rules"].values()))["by_videos"])
+    rows = []
+    for name, rule in record["rules"].items():
+        cells = [rule["by_videos"].get(size) for size in sizes]
+        rows.append(
+            (
+                f"`{name}`",
+                *(f"{cell['jobs']} × {cell['s']:.1f} s, {cell['mb']:.0f} MB" if cell else "" for cell in cells),
+                f"{rule.get('asked_mb', '')}",
+            )
+        )
+    return f"""## Every job, and how it grows with the videos of a task
+
+The demo through the workflow with tasks of {", ".join(sizes[:-1])} and {sizes[-1]} videos of {record["frames_per_video"]} frames (small encoder, 40 iterations), from Snakemake's benchmark files: number of
+jobs, the longest, the largest resident memory; last, what a job of the largest task asks a scheduler for, in MB. On such small clips most jobs are their own start,
+1 to 3 s of Python and PyTorch; synthesis is the only stage of the demo that a real dataset does not have.
+
+{table(("rule", *(f"{size} videos" for size in sizes), "asks for, MB"), rows)}
+
+{where(record)}
+"""
+
+
+def demo(record: Record) -> str:
+    """The demo against an earlier revision."""
+    before, after = record["revisions"].values()
+    return f"""## The demo, before and after
+
+Clips to scores of three seeds, at revision {before} (the first that ran the demo of three seeds) and at {after}, in turn, {record["cores"]} cores:
+
+{table(("", before, after, "factor"), (("wall time, s", *(spread(record["wall_s"][name]) for name in ("before", "after")), spread(record["wall_factor"])), ("CPU time, s", *(spread(record["cpu_s"][name]) for name in ("before", "after")), spread(record["cpu_factor"]))))}
+
+{where(record)}
+"""
+
+
+SECTIONS = {
+    "training_step": step,
+    "solver": solver,
+    "kantorovich": kantorovich,
+    "cache": cache,
+    "extraction": extraction,
+    "decoding": decoding,
+    "jobs": jobs,
+    "demo": demo,
+}
+
+HEAD = """# Performance
+
+Made by `python benchmarks/performance.py` from `benchmarks/results/*.json`, which `make bench` measures; do not edit. Ratios are medians (smallest to largest)
+over rounds in which the compared actions took turns on one machine; absolute times are for orientation. Bounds that were not reached say so.
+"""
+
+
+def main() -> None:
+    """Write the page from all records there are."""
+    parts = [HEAD]
+    for name, section in SECTIONS.items():
+        path = RESULTS / f"{name}.json"
+        if path.exists():
+            parts.append(section(json.loads(path.read_text(encoding="utf-8"))))
+    write_text("\n".join(parts), DOCS)
+    print(f"written: {DOCS}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""Frames of an uncompressed feature array, read by their place in the shard files.
+
+A shard of Zarr version 3 is its inner chunks, one after the other, and at its end an index: offset and length of
+every chunk as little-endian 64-bit integers, and a CRC-32C of them. Without a codec a chunk is the frame itself, so a
+frame is one read of the file straight into its place, at the speed of a memory-mapped array; a map of the whole file
+would keep a file open for every shard of a task, and a file cut short meanwhile would kill the process instead of
+being told.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.errors import RgwotError
+
+_ENTRY = np.dtype("<u8")
+_CHECKSUM_BYTES = 4
+#: Offset and length of a chunk that was not written, because all of it is the fill value, 0.
+_NOTHING = 2**64 - 1
+_BYTES = {"name": "bytes", "configuration": {"endian": "little"}}
+
+
+@dataclass(frozen=True)
+class PlainShards:
+    """Reader of one array of shape (T, C, h, w), one frame per chunk, without codec.
+
+    Attributes
+    ----------
+    folder
+        The array.
+    frame
+        ``(C, h, w)``.
+    per_shard
+        Frames of a shard.
+    """
+
+    folder: Path
+    frame: tuple[int, ...]
+    per_shard: int
+    _places: dict[int, NDArray[np.uint64] | None] = field(default_factory=dict)
+
+    def read(self, indices: NDArray[np.int64], found: NDArray[np.float16]) -> None:
+        """Read frames ``indices``, within [0, T), into ``found`` (len(indices), C, h, w), contiguous.
+
+        Raises
+        ------
+        RgwotError
+            When a shard is damaged: its index is not whole, or points outside the file or at something else.
+        """
+        rows = found.reshape(len(indices), math.prod(self.frame)).view(np.uint8)
+        shards = indices // self.per_shard
+        for shard in np.unique(shards):
+            path = self.folder.joinpath("c", str(shard), *["0"] * len(self.frame))
+            places = self._index(int(shard), path, rows.shape[1])
+            if places is None:
+                rows[shards == shard] = 0
+                continue
+            file = os.open(path, os.O_RDONLY)
+            try:
+                for row in np.flatnonzero(shards == shard):
+                    offset = int(places[indices[row] % self.per_shard])
+                    if offset == _NOTHING:
+                        rows[row] = 0
+                    else:
+                        _fill(rows[row], file, offset, path)
+            finally:
+                os.close(file)
+
+    def _index(self, shard: int, path: Path, size: int) -> NDArray[np.uint64] | None:
+        """Return the offset of every frame of a shard, read and checked once; None: no file, nothing but zeros."""
+        if shard not in self._places:
+            try:
+                file = os.open(path, os.O_RDONLY)
+            except FileNotFoundError:
+                self._places[shard] = None
+                return None
+            try:
+                end = os.fstat(file).st_size
+                tail = np.zeros(2 * self.per_shard * _ENTRY.itemsize + _CHECKSUM_BYTES, dtype=np.uint8)
+                if end < tail.size:
+                    raise _damaged(path, f"{end} bytes, expected an index of {tail.size} at the end")
+                _fill(tail, file, end - tail.size, path)
+            finally:
+                os.close(file)
+            index, checksum = tail[:-_CHECKSUM_BYTES].tobytes(), int.from_bytes(tail[-_CHECKSUM_BYTES:], "little")
+            if crc32c(index) != checksum:
+                raise _damaged(path, "the checksum of the index at its end differs")
+            offsets, lengths = np.frombuffer(index, dtype=_ENTRY).reshape(self.per_shard, 2).T
+            written = offsets != _NOTHING
+            last = np.uint64(max(end - size, 0))
+            if (lengths[written] != size).any() or (offsets[written] > last).any():
+                raise _damaged(path, f"its index points outside its {end} bytes, or at frames of other than {size}")
+            self._places[shard] = offsets.astype(np.uint64)
+        return self._places[shard]
+
+
+def plain_shards(folder: Path, shape: Sequence[int]) -> PlainShards | None:
+    """Return a reader of an array, or None where its layout or codec is another.
+
+    Parameters
+    ----------
+    folder
+        A Zarr version 3 array.
+    shape
+        Its shape (T, C, h, w).
+    """
+    facts: dict[str, Any] = json.loads((folder / "zarr.json").read_text(encoding="utf-8"))
+    frame = list(shape[1:])
+    shard = facts["chunk_grid"]["configuration"].get("chunk_shape", [0])
+    expected = {
+        "data_type": "float16",
+        "fill_value": 0.0,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [shard[0], *frame]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "codecs": [
+            {
+                "name": "sharding_indexed",
+                "configuration": {
+                    "chunk_shape": [1, *frame],
+                    "codecs": [_BYTES],
+                    "index_codecs": [_BYTES, {"name": "crc32c"}],
+                    "index_location": "end",
+                },
+            }
+        ],
+    }
+    if any(facts.get(key) != value for key, value in expected.items()):
+        return None
+    return PlainShards(folder, tuple(frame), int(shard[0]))
+
+
+def _crc32c_table() -> list[int]:
+    table = []
+    for byte in range(256):
+        value = byte
+        for _ in range(8):
+            value = (value >> 1) ^ (0x82F63B78 if value & 1 else 0)
+        table.append(value)
+    return table
+
+
+_TABLE = _crc32c_table()
+
+
+def crc32c(data: bytes) -> int:
+    """Return the CRC-32C of some bytes (Castagnoli's polynomial 0x1EDC6F41, reflected; RFC 3720, appendix B.4)."""
+    value = 0xFFFFFFFF
+    for byte in data:
+        value = (value >> 8) ^ _TABLE[(value ^ byte) & 0xFF]
+    return value ^ 0xFFFFFFFF
+
+
+def _fill(row: NDArray[np.uint8], file: int, offset: int, path: Path) -> None:
+    """Read as many bytes as ``row`` takes; a read may return fewer, and more than one is then needed."""
+    buffer = row.data
+    while len(buffer):
+        count = os.preadv(file, [buffer], offset)
+        if not count:
+            raise _damaged(path, f"it ends at byte {offset}, where a frame is expected")
+        buffer, offset = buffer[count:], offset + count
+
+
+def _damaged(path: Path, found: str) -> RgwotError:
+    return RgwotError(f"{path}: damaged feature store, {found}; delete the store and extract the video again")
