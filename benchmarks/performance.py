@@ -1,6 +1,6 @@
 """Write docs/performance.md from the records in benchmarks/results: what was measured, against what, and how it grows.
 
-    python benchmarks/performance.py
+python benchmarks/performance.py
 """
 
 from __future__ import annotations
@@ -80,14 +80,17 @@ def step(record: Record) -> str:
         f"10,000 iterations on {record['hardware']['gpu']}: {gpu['minutes']} minutes, "
         f"{gpu['milliseconds per iteration']} ms each over a floor of {gpu['floor, milliseconds']} ms ({kept(gpu)})."
         if gpu
-        else "**GPU: not measured**, none was at hand. `python benchmarks/training_step.py --device cuda` does it, with the "
-        "time of 10,000 iterations against two minutes and the step against its floor."
+        else "**GPU: not measured**, none was at hand. `python benchmarks/training_step.py --device cuda` does it, "
+        "with the time of 10,000 iterations against two minutes and the step against its floor."
     )
     return f"""## Training: the backbone out of the loop
 
-One step is one pair of videos: N = 32 frames each, c = 2, 168 px, 512 channels. The research way reads the frames from an HDF5 file one by one, runs
-ResNet-50 to conv4c, plain `nn.Conv3d` layers and `torch.optim.Adam`; ours gathers cached maps and leaves out the temporal taps
-that only meet zero padding. The encoder dominates both, so operations were counted first, and the ratio of counts is the bound.
+One step is one pair of videos: N = 32 frames each, c = 2, 168 px, 512 channels. The research way reads the
+frames from an HDF5 file one by one, runs
+ResNet-50 to conv4c, plain `nn.Conv3d` layers and `torch.optim.Adam`; ours gathers cached maps and leaves out
+the temporal taps
+that only meet zero padding. The encoder dominates both, so operations were counted first, and the ratio of
+counts is the bound.
 
 {counted}
 
@@ -152,8 +155,10 @@ def solver(record: Record) -> str:
     settings = ", ".join(f"{name} = {value}" for name, value in record["settings"].items())
     return f"""## Transport: batches of pairs against POT
 
-Fused Gromov-Wasserstein with entropy, float64, {settings}, to the same objective (within {record["same"]["objective"]:g}) and the same marginals (L1 error at most
-{record["same"]["marginals_L1"]:g}), both checked in the run. POT is its projected gradient solver, with or without its warm start, whichever is faster, at the
+Fused Gromov-Wasserstein with entropy, float64, {settings}, to the same objective (within
+{record["same"]["objective"]:g}) and the same marginals (L1 error at most
+{record["same"]["marginals_L1"]:g}), both checked in the run. POT is its projected gradient solver, with or
+without its warm start, whichever is faster, at the
 loosest tolerance that is exact enough; "potentials kept" is the same iteration around `ot.sinkhorn` as POT could do it.
 
 {against}
@@ -162,7 +167,8 @@ Growth, bound N^{grown["bound"]:g} ({kept(grown)}):
 
 {growth}
 
-The public code's loop (`ot.solver: parity`, 25 × 1 passes, whose row sums are far from the marginals) is no cheaper in kind:
+The public code's loop (`ot.solver: parity`, 25 × 1 passes, whose row sums are far from the marginals) is no
+cheaper in kind:
 
 {parity}
 
@@ -180,15 +186,18 @@ def kantorovich(record: Record) -> str:
     )
     return f"""## Kantorovich problems: POT, pair after pair
 
-VAVA and OPEL solve one linear transport problem of 33 × 33 per pair, 20 Sinkhorn passes in the log domain. POT takes one at a time; the batched solver
+VAVA and OPEL solve one linear transport problem of 33 × 33 per pair, 20 Sinkhorn passes in the log domain. POT
+takes one at a time; the batched solver
 takes all pairs at once, until the marginals are exact to 10⁻⁶. Fastest of 30 rounds, ms:
 
 {table(("", "1 pair", "4 pairs"), rows)}
 
-POT is the default: even in the smallest training the solver is below one percent of a step. `ot.sinkhorn: batched` is there for devices where the launches of 20
+POT is the default: even in the smallest training the solver is below one percent of a step. `ot.sinkhorn:
+batched` is there for devices where the launches of 20
 passes per pair would count; both give the same plan once converged.
 
-{record["hardware"]}, {record["threads"]} thread; {", ".join(f"{name} {version}" for name, version in record["versions"].items())}.
+{record["hardware"]}, {record["threads"]} thread;
+{", ".join(f"{name} {version}" for name, version in record["versions"].items())}.
 """
 
 
@@ -215,15 +224,19 @@ def cache(record: Record) -> str:
     )
     return f"""## The feature cache
 
-A training step reads 32 random frames and the frame after each from two videos, {record["MB per step"]} MB at 168 px. `{record["frames"][0]} videos of {record["frames"][1]} frames`,
-{100 * record["zeros"]:.0f} % of the values zero (seeded random weights; trained ones may compress better). Page cache warm.
+A training step reads 32 random frames and the frame after each from two videos, {record["MB per step"]} MB at
+168 px. `{record["frames"][0]} videos of {record["frames"][1]} frames`,
+{100 * record["zeros"]:.0f} % of the values zero (seeded random weights; trained ones may compress better). Page
+cache warm.
 
 {rates}
 
 {codecs}
 
-A frame is an inner chunk and 64 frames a shard file, so 3,600 videos of 1,200 frames are some 70,000 files and not 4.3 million. Uncompressed chunks are mapped by their
-offsets in the shard; that is why `features.codec: none` is the default, and `zstd` is there for those whose disk is dearer than their time. Values are the same.
+A frame is an inner chunk and 64 frames a shard file, so 3,600 videos of 1,200 frames are some 70,000 files and
+not 4.3 million. Uncompressed chunks are mapped by their
+offsets in the shard; that is why `features.codec: none` is the default, and `zstd` is there for those whose
+disk is dearer than their time. Values are the same.
 
 {times}
 
@@ -260,14 +273,16 @@ def decoding(record: Record) -> str:
         )
     return f"""## Decoding a long sequence
 
-{record["samples"]:,} samples, D = {record["D"]}, K = {record["K"]}: fuzzy C-means and the exact chain minimum (`graphcut@graphcut.solver=exact`) against the packages
+{record["samples"]:,} samples, D = {record["D"]}, K = {record["K"]}: fuzzy C-means and the exact chain minimum
+(`graphcut@graphcut.solver=exact`) against the packages
 fuzzy-c-means and PyMaxflow (`aexpansion_grid`), same fuzzifier, stopping rule and costs.
 
 {claims}
 
 {times}
 {growth}
-CrossTask, {whole["all_tasks"]} tasks: {whole["seconds"]} s for one of {whole["videos"]} videos and {whole["samples"]:,} samples, both scopes and all files; {whole["all_minutes_on_one_core"]} minutes
+CrossTask, {whole["all_tasks"]} tasks: {whole["seconds"]} s for one of {whole["videos"]} videos and
+{whole["samples"]:,} samples, both scopes and all files; {whole["all_minutes_on_one_core"]} minutes
 on one core for all.
 
 {where(record)}
@@ -289,8 +304,10 @@ def jobs(record: Record) -> str:
         )
     return f"""## Every job, and how it grows with the videos of a task
 
-The demo through the workflow with tasks of {", ".join(sizes[:-1])} and {sizes[-1]} videos of {record["frames_per_video"]} frames (small encoder, 40 iterations), from Snakemake's benchmark files: number of
-jobs, the longest, the largest resident memory; last, what a job of the largest task asks a scheduler for, in MB. On such small clips most jobs are their own start,
+The demo through the workflow with tasks of {", ".join(sizes[:-1])} and {sizes[-1]} videos of
+{record["frames_per_video"]} frames (small encoder, 40 iterations), from Snakemake's benchmark files: number of
+jobs, the longest, the largest resident memory; last, what a job of the largest task asks a scheduler for, in
+MB. On such small clips most jobs are their own start,
 1 to 3 s of Python and PyTorch; synthesis is the only stage of the demo that a real dataset does not have.
 
 {table(("rule", *(f"{size} videos" for size in sizes), "asks for, MB"), rows)}
@@ -302,11 +319,20 @@ jobs, the longest, the largest resident memory; last, what a job of the largest 
 def demo(record: Record) -> str:
     """The demo against an earlier revision."""
     before, after = record["revisions"].values()
+    rows = [
+        (
+            f"{label}, s",
+            *(spread(record[f"{kind}_s"][name]) for name in ("before", "after")),
+            spread(record[f"{kind}_factor"]),
+        )
+        for kind, label in (("wall", "wall time"), ("cpu", "CPU time"))
+    ]
     return f"""## The demo, before and after
 
-Clips to scores of three seeds, at revision {before} (the first that ran the demo of three seeds) and at {after}, in turn, {record["cores"]} cores:
+Clips to scores of three seeds, at revision {before} (the first that ran the demo of three seeds) and at
+{after}, in turn, {record["cores"]} cores:
 
-{table(("", before, after, "factor"), (("wall time, s", *(spread(record["wall_s"][name]) for name in ("before", "after")), spread(record["wall_factor"])), ("CPU time, s", *(spread(record["cpu_s"][name]) for name in ("before", "after")), spread(record["cpu_factor"]))))}
+{table(("", before, after, "factor"), rows)}
 
 {where(record)}
 """
@@ -325,8 +351,10 @@ SECTIONS = {
 
 HEAD = """# Performance
 
-Made by `python benchmarks/performance.py` from `benchmarks/results/*.json`, which `make bench` measures; do not edit. Ratios are medians (smallest to largest)
-over rounds in which the compared actions took turns on one machine; absolute times are for orientation. Bounds that were not reached say so.
+Made by `python benchmarks/performance.py` from `benchmarks/results/*.json`, which `make bench` measures; do not
+edit. Ratios are medians (smallest to largest)
+over rounds in which the compared actions took turns on one machine; absolute times are for orientation. Bounds
+that were not reached say so.
 """
 
 

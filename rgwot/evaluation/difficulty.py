@@ -41,7 +41,7 @@ def measure(
     from rgwot.features.store import open_store
 
     manifest, segments = read_manifest(Path(manifest_csv)), read_segments(Path(annotations_csv))
-    maps, labels = [], []
+    stores, labels = [], []
     for video in manifest.video[manifest.status == "ok"]:
         store = open_store(Path(index_csv).parent / f"{video}.zarr")
         if len(store) == 0:
@@ -50,15 +50,18 @@ def measure(
         # Sample i was taken i / fps after the first, so the sampling rate plays the part of the native one.
         rate, first_s = parse_rate(store.attributes["fps"]), store.time_s[0]
         frames = np.arange(len(store), dtype=np.int64)
-        maps.append(store.read())
+        stores.append(store)
         labels.append(truth_labels(own.start_s - first_s, own.end_s - first_s, own.key_step, frames, rate, "exact"))
-    pooled = [video.astype(np.float32).mean(axis=(2, 3)) for video in maps]
+    # Twice through the stores, a video at a time: all maps of a task may be more than fits into memory.
+    pooled = [store.read().astype(np.float32).mean(axis=(2, 3)) for store in stores]
     found: dict[str, float | int] = {
         **kmeans_yardstick(pooled, labels, K),
-        **probe_yardstick(maps, labels, watch=lambda left_out: counted(log, "probe", left_out, "video")),
+        **probe_yardstick(
+            (store.read() for store in stores), labels, watch=lambda folds: counted(log, "probe", folds, "fit")
+        ),
         **largest_step_share(labels),
         "K": K,
-        "n_videos": len(maps),
+        "n_videos": len(stores),
         "n_frames": sum(map(len, labels)),
     }
     write_json(found, output_json)

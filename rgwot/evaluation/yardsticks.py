@@ -16,6 +16,11 @@ from rgwot.evaluation.metrics import contingency, f1, match, strict
 
 Array = NDArray[Any]
 
+#: Fits of the supervised probe, frames that one fit sees, and frames that are pooled for all fits: at most so many.
+FOLDS = 10
+PROBE_FRAMES = 3000
+SCORED_FRAMES = 12_000
+
 
 def kmeans_yardstick(
     pooled: Sequence[Array], labels: Sequence[Array], K: int, seed: int = 0, restarts: int = 4
@@ -53,6 +58,8 @@ def kmeans_yardstick(
 
     _check(pooled, labels)
     truth = np.concatenate(list(labels))
+    if not (truth > 0).any():
+        raise ValueError("found background only; expected frames of at least one key step")
     clusters = KMeans(K, n_init=restarts, random_state=seed).fit_predict(_float32(pooled))
     shown = truth > 0
     overlap = contingency(truth[shown] - 1, clusters[shown], int(truth.max()), K)
@@ -61,26 +68,28 @@ def kmeans_yardstick(
 
 
 def probe_yardstick(
-    maps: Sequence[Array],
+    maps: Iterable[Array],
     labels: Sequence[Array],
     grid: int = 3,
     watch: Callable[[Sequence[int]], Iterable[int]] = iter,
 ) -> dict[str, float]:
-    """Accuracy of a supervised probe on key-step frames, leaving one video out at a time.
+    """Accuracy of a supervised probe on key-step frames of videos that it was not fitted to.
 
     Logistic regression (L2, C = 1) on feature maps max-pooled to ``grid`` x ``grid`` and standardised per
-    dimension with the mean and deviation of the training videos.
+    dimension with the mean and deviation of the training videos. One video is left out at a time; of more than
+    `FOLDS`, every `FOLDS`-th, and each fit sees at most `PROBE_FRAMES` frames, evenly spaced, because its cost grows
+    with their square. Of more than `SCORED_FRAMES` key-step frames in all, evenly spaced ones are used.
 
     Parameters
     ----------
     maps
-        Per video feature maps ``(T, C, h, w)``.
+        Per video feature maps ``(T, C, h, w)``; taken one by one, so that a generator keeps one in memory.
     labels
         Per video key steps ``(T,)``: 1 to K, 0 for background, which is left out.
     grid
         Cells per side after pooling.
     watch
-        What the videos left out in turn go through, to tell how far it is.
+        What the fits in turn go through, to tell how far it is.
 
     Returns
     -------
@@ -95,31 +104,40 @@ def probe_yardstick(
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 
-    _check(maps, labels)
-    truth = [np.asarray(label) for label in labels]
-    features = [
-        max_pool(video[label > 0], grid).reshape(int((label > 0).sum()), -1)
-        for video, label in zip(maps, truth, strict=True)
-    ]
-    truth = [label[label > 0] for label in truth]
+    chosen = [np.flatnonzero(np.asarray(label) > 0) for label in labels]
+    every = -(-sum(map(len, chosen)) // SCORED_FRAMES)
+    if every == 0:
+        raise ValueError("found background only; expected frames of at least one key step")
+    chosen = [frames[::every] for frames in chosen]
+    features = []
+    for video, label, frames in zip(maps, labels, chosen, strict=True):
+        _check([video], [label])
+        features.append(max_pool(video[frames], grid).reshape(len(frames), -1))
+    truth = [np.asarray(label)[frames] for label, frames in zip(labels, chosen, strict=True)]
     used = [index for index, label in enumerate(truth) if label.size]
     if len(used) < 2:
         raise ValueError(f"found {len(used)} videos with key steps; expected at least 2 to leave one out")
     right = total = 0
-    for held in watch(used):
-        rest = [index for index in used if index != held]
+    folds = min(len(used), FOLDS)
+    for fold in watch(range(folds)):
+        held = used[fold::folds]
+        rest = [index for index in used if index not in held]
         train = np.concatenate([truth[index] for index in rest])
+        taken = slice(None, None, -(-len(train) // PROBE_FRAMES))
+        train, known = train[taken], np.concatenate([features[index] for index in rest])[taken]
         if np.unique(train).size < 2:
             raise ValueError("found one key step in the training videos; expected at least 2 different ones")
-        scaler = StandardScaler().fit(np.concatenate([features[index] for index in rest]))
+        scaler = StandardScaler().fit(known)
         probe = LogisticRegression(C=1.0, max_iter=200, tol=1e-3)
+        inner = scaler.transform(known)
         # With more dimensions than frames the solution lies in the span of the frames: fit it there, faster.
-        inner = scaler.transform(np.concatenate([features[index] for index in rest]))
-        basis = np.linalg.qr(inner.T)[0] if inner.shape[0] < inner.shape[1] else np.eye(inner.shape[1])
-        probe.fit(inner @ basis, train)
-        guess = probe.predict(scaler.transform(features[held]) @ basis)
-        right += int((guess == truth[held]).sum())
-        total += truth[held].size
+        basis = np.linalg.qr(inner.T)[0] if inner.shape[0] < inner.shape[1] else None
+        probe.fit(inner if basis is None else inner @ basis, train)
+        for index in held:
+            unknown = scaler.transform(features[index])
+            guess = probe.predict(unknown if basis is None else unknown @ basis)
+            right += int((guess == truth[index]).sum())
+            total += truth[index].size
     return {"probe_accuracy": right / total}
 
 
@@ -181,5 +199,3 @@ def _check(features: Sequence[Array], labels: Sequence[Array]) -> None:
     found, expected = [len(part) for part in features], [len(part) for part in labels]
     if found != expected:
         raise ValueError(f"found features of {found} frames and labels of {expected}; expected the same per video")
-    if not any((np.asarray(label) > 0).any() for label in labels):
-        raise ValueError("found background only; expected frames of at least one key step")

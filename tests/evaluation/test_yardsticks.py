@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rgwot.evaluation import yardsticks
 from rgwot.evaluation.yardsticks import kmeans_yardstick, largest_step_share, max_pool, probe_yardstick
 
 
@@ -57,6 +58,28 @@ def test_probe_in_the_span_of_the_frames_equals_the_full_fit():
         model = LogisticRegression(C=1.0, max_iter=5000, tol=1e-8).fit(scaler.transform(rows[train]), labels[train])
         right += int((model.predict(scaler.transform(rows[held])) == labels[held]).sum())
     assert probe_yardstick(maps, labels)["probe_accuracy"] == pytest.approx(right / 50, abs=0.021)
+
+
+def test_many_videos_and_frames_cost_a_bounded_number_of_fits_and_frames(monkeypatch):
+    rng = np.random.default_rng(4)
+    labels = [rng.integers(0, 4, 60) for _ in range(23)]
+    maps = [rng.normal(0, 1, (60, 4, 3, 3)) + np.eye(4)[label][:, :, None, None] * 6.0 for label in labels]
+    seen, fits = [], []
+    pool = yardsticks.max_pool
+    monkeypatch.setattr(yardsticks, "SCORED_FRAMES", 300)
+    monkeypatch.setattr(yardsticks, "PROBE_FRAMES", 100)
+    monkeypatch.setattr(yardsticks, "max_pool", lambda video, grid: seen.append(len(video)) or pool(video, grid))
+
+    def watch(folds):
+        fits.extend(folds)
+        return iter(folds)
+
+    found = probe_yardstick((video for video in maps), labels, watch=watch)
+    assert found["probe_accuracy"] > 0.95
+    assert fits == list(range(10))
+    assert 200 < sum(seen) <= 300
+    wrong = [rng.permutation(label) for label in labels]
+    assert probe_yardstick(maps, wrong)["probe_accuracy"] < 0.6
 
 
 def test_max_pool_cells_are_those_of_adaptive_pooling():
