@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rgwot.evaluation.collapse import UNIFORM_MEMBERSHIP, membership_contrast
 from rgwot.keysteps.fuzzifier import centred, middle
-from rgwot.keysteps.fuzzy_batch import Converged, Passes, Samples, converge
+from rgwot.keysteps.fuzzy_batch import Converged, Passes, Samples, approach, converge, sketch_of
 
 # Distance of two centres, relative to the spread of the samples, below which they are one centre.
 SAME_CENTRE = 1e-2
@@ -120,11 +120,14 @@ def fuzzy_cmeans(
         return _identical(given, mean, K)
     if T >= LARGE and max_iterations > 1:
         samples, single = Samples.two(given, mean)
+        sketch = sketch_of(single, max_iterations)
         if initial is None and start == "far_apart":
             seeds = [_far_apart(single, K, generator) for _ in range(restarts)]
-            passes = Passes.from_centres(single, seeds, m)
+            passes = Passes.from_centres(single, approach(sketch, seeds, m, max_iterations) if sketch else seeds, m)
         else:
             passes = Passes.from_memberships(single, _starts(single, K, m, generator, restarts, start, initial), m)
+            if sketch:
+                passes = Passes.from_centres(single, approach(sketch, passes.means(), m, max_iterations), m)
         return _partition(converge(samples, passes, max_iterations, tolerance), samples, mean)
     samples = Samples.of(given - mean)
     starts = _starts(samples, K, m, generator, restarts, start, initial)

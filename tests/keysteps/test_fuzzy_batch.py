@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from rgwot.keysteps import fuzzy_cmeans as plain
 from rgwot.keysteps.fuzzifier import WHOLE, auto_fuzzifier, centred, direction_eigenvalue
-from rgwot.keysteps.fuzzy_batch import Passes, Samples, converge
+from rgwot.keysteps.fuzzy_batch import SKETCH, Passes, Samples, converge
 from rgwot.keysteps.fuzzy_cmeans import FuzzyCMeans, fuzzy_cmeans
 
 Array = NDArray[np.float64]
@@ -87,6 +87,23 @@ def test_a_large_sequence_takes_the_fast_path_and_finds_the_planted_steps() -> N
     assert len(set(zip(labels.tolist(), truth.tolist(), strict=True))) < 5 + 20
     assert found.converged
     np.testing.assert_allclose(found.memberships.sum(axis=1), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_starts_that_went_most_of_their_way_on_a_part_end_where_all_samples_end(
+    monkeypatch: pytest.MonkeyPatch, given: bool
+) -> None:
+    x, _ = planted(4 * SKETCH + 11, 5, 8, noise=0.6, D=8)
+    u = np.random.default_rng(2).random((len(x), 5))
+    initial = u / u.sum(axis=1, keepdims=True) if given else None
+    slow, fast = both(monkeypatch, x, 5, 1.2, initial=initial, restarts=2)
+    assert fast.converged
+    assert fast.objective == pytest.approx(slow.objective, rel=1e-9)
+    # Starts may number the same clusters differently.
+    order = np.linalg.norm(slow.centres[:, None] - fast.centres, axis=2).argmin(axis=1)
+    assert sorted(order) == list(range(5))
+    np.testing.assert_allclose(fast.memberships[:, order], slow.memberships, atol=2e-5)
+    assert fast.iterations < slow.iterations
 
 
 def test_pieces_do_not_change_mean_and_leading_direction() -> None:
