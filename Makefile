@@ -11,14 +11,19 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # A failed job must fail the target that pipes or chains it.
 SHELL := /bin/bash -o pipefail
 
-.PHONY: help env demo test paper-small faults cluster-test test-page pictures lint schema clean
+# The first revision that ran the demo of three seeds from end to end; `make bench` compares with it.
+FIRST_DEMO ?= 525a385
+BENCHMARKS := training_step solver kantorovich cache extraction decoding jobs
+
+.PHONY: help env demo test paper-small faults bench cluster-test test-page pictures lint schema clean
 
 help:
 	@echo "make env    the environment in .venv"
 	@echo "make demo   environment, then the whole pipeline on synthetic clips; prints the table"
 	@echo "make test   environment, then every test"
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
-	@echo "make faults the demo killed at 30 random moments, full disks, two processes for one output; about an hour"
+	@echo "make faults the demo killed at 30 random moments, full disks, two processes for one output; a quarter of an hour"
+	@echo "make bench  every ratio of docs/performance.md measured again, and the page renewed; two hours on an idle machine"
 	@echo "make test-page  the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
 	@echo "make pictures   the same, and keeps the pictures of the guide in docs/images"
 	@echo "make cluster-test   the demo through a Slurm on this machine; needs root and installs Debian's packages"
@@ -56,6 +61,14 @@ faults: $(DEVELOPER)
 # Clips of seconds in the real layouts; about a quarter of an hour on two idle cores.
 paper-small: $(READY)
 	tests/paper_small.sh results/paper-small $(CORES)
+
+# One after the other on a machine that does nothing else; with a GPU, BENCH_OPTIONS='--device cuda' measures its part.
+# What they compare with is installed without its own dependencies, which would bring an old NumPy.
+bench: $(DEVELOPER)
+	$(PIP) --no-deps --requirement benchmarks/requirements.txt
+	for name in $(BENCHMARKS); do python benchmarks/$$name.py $(BENCH_OPTIONS) || exit 1; done
+	python benchmarks/demo.py --before $(FIRST_DEMO)
+	python benchmarks/performance.py
 
 # The tests skip themselves where there is no Chromium; here it is installed, and the page of the demo is looked at, too.
 test-page: $(DEVELOPER)

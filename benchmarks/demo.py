@@ -27,6 +27,16 @@ SEEDS = range(3)
 TARGETS = [f"results/scores/rgwot/graphcut/demo/assembly/seed{seed}.csv" for seed in SEEDS]
 
 
+def short(revision: str) -> str:
+    """The short name of a revision; without it here, as in a shallow clone, there is nothing to compare with."""
+    command = ["git", "rev-parse", "--short", "--verify", f"{revision}^{{commit}}"]
+    found = subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, check=False)
+    if found.returncode:
+        print(f"no revision {revision} here; fetch the whole history (git fetch --unshallow). Nothing was measured.")
+        sys.exit(0)
+    return found.stdout.strip()
+
+
 def check_out(revision: str, folder: Path) -> None:
     """Unpack a revision of this repository."""
     packed = subprocess.run(["git", "archive", revision], cwd=HOUSE, capture_output=True, check=True).stdout
@@ -58,12 +68,7 @@ def main() -> None:
     """Run, print and record."""
     chosen = arguments(__doc__, before="HEAD~1", after="HEAD", cores=2)
     revisions = {"before": chosen.before, "after": chosen.after}
-    named = {
-        name: subprocess.run(
-            ["git", "rev-parse", "--short", revision], cwd=HOUSE, capture_output=True, text=True, check=True
-        ).stdout.strip()
-        for name, revision in revisions.items()
-    }
+    named = {name: short(revision) for name, revision in revisions.items()}
     wall: dict[str, list[float]] = {name: [] for name in named}
     cpu: dict[str, list[float]] = {name: [] for name in named}
     values: dict[str, dict[tuple[str, ...], float]] = {}
