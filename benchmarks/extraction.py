@@ -2,9 +2,11 @@
 
 CPU: extraction does one thing after the other on one thread, so its CPU time cannot be less than that of its parts. The
 ratio is (network + decoding + writing) / extraction in CPU time, children included; network / extraction over the bound
-network / (network + decoding + writing) is the same number. The network is the fused one over frames in memory;
-decoding is decord in this process; writing is `StoreWriter` with maps in memory; extraction is `rgwot.features.extract`
-with the network loaded, and pays for the start of its decoding process, its pipe and the hash of the video.
+network / (network + decoding + writing) is the same number. All of it runs on one core, the one a job of the workflow
+asks for: beside its twin thread on the same core, either takes more CPU time for the same work. The network is the
+fused one over frames in memory; decoding is decord in this process; writing is `StoreWriter` with maps in memory;
+extraction is `rgwot.features.extract` with the network loaded, and pays for the start of its decoding process, its pipe
+and the hash of the video.
 
 GPU (--device cuda): frames per second by the clock, extraction against the bare network over frames on the GPU, and
 against the slower of network and decoder, which overlap. Every frame is sampled there, since a video sampled twice a
@@ -290,7 +292,13 @@ def main() -> None:
         folder = Path(name)
         videos = {seconds: film(folder, seconds) for seconds in LENGTHS}
         parts = Parts(film(folder, chosen.seconds), folder, settings, device)
-        found = on_gpu(parts, chosen.rounds) if cuda else on_cpu(parts, chosen.rounds)
+        if cuda:
+            found = on_gpu(parts, chosen.rounds)
+        else:
+            cores = os.sched_getaffinity(0)
+            os.sched_setaffinity(0, {max(cores)})
+            found = on_cpu(parts, chosen.rounds)
+            os.sched_setaffinity(0, cores)
         found |= {"errors": parts.errors(), "memory": memory(videos, folder, settings, device.type)}
         if not cuda:
             found["side_by_side"] = side_by_side(videos[LENGTHS[0]], folder, settings, len(os.sched_getaffinity(0)))

@@ -1,10 +1,11 @@
-"""Frames of an uncompressed feature array, read by their place in the shard files.
+"""Frames of a feature array, read by their place in the shard files.
 
 A shard of Zarr version 3 is its inner chunks, one after the other, and at its end an index: offset and length of
 every chunk as little-endian 64-bit integers, and a CRC-32C of them. Without a codec a chunk is the frame itself, so a
 frame is one read of the file straight into its place, at the speed of a memory-mapped array; a map of the whole file
 would keep a file open for every shard of a task, and a file cut short meanwhile would kill the process instead of
-being told.
+being told. A compressed chunk is read the same way and decoded into its place: a codec pipeline looks up the index of
+the shard anew for every frame, which takes longer than decoding.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numcodecs import Blosc, Zstd
 from numpy.typing import NDArray
 
 from rgwot.errors import RgwotError
@@ -27,11 +29,13 @@ _CHECKSUM_BYTES = 4
 #: Offset and length of a chunk that was not written, because all of it is the fill value, 0.
 _NOTHING = 2**64 - 1
 _BYTES = {"name": "bytes", "configuration": {"endian": "little"}}
+#: Decoders (chunk, where to) of the codecs by their names; what a chunk was encoded with stands in the chunk itself.
+_DECODERS: dict[str, Callable[..., object]] = {"zstd": Zstd().decode, "blosc": Blosc().decode}
 
 
 @dataclass(frozen=True)
-class PlainShards:
-    """Reader of one array of shape (T, C, h, w), one frame per chunk, without codec.
+class Shards:
+    """Reader of one array of shape (T, C, h, w), one frame per chunk.
 
     Attributes
     ----------
@@ -41,11 +45,14 @@ class PlainShards:
         ``(C, h, w)``.
     per_shard
         Frames of a shard.
+    codec
+        Name of the codec, a key of `_DECODERS`; None: frames as they are.
     """
 
     folder: Path
     frame: tuple[int, ...]
     per_shard: int
+    codec: str | None = None
     _places: dict[int, NDArray[np.uint64] | None] = field(default_factory=dict)
 
     def read(self, indices: NDArray[np.int64], found: NDArray[np.float16]) -> None:
@@ -54,7 +61,8 @@ class PlainShards:
         Raises
         ------
         RgwotError
-            When a shard is damaged: its index is not whole, or points outside the file or at something else.
+            When a shard is damaged: its index is not whole, or points outside the file or at something else, or a frame
+            does not decode.
         """
         rows = found.reshape(len(indices), math.prod(self.frame)).view(np.uint8)
         shards = indices // self.per_shard
@@ -67,16 +75,20 @@ class PlainShards:
             file = os.open(path, os.O_RDONLY)
             try:
                 for row in np.flatnonzero(shards == shard):
-                    offset = int(places[indices[row] % self.per_shard])
+                    offset, length = map(int, places[indices[row] % self.per_shard])
                     if offset == _NOTHING:
                         rows[row] = 0
-                    else:
+                    elif self.codec is None:
                         _fill(rows[row], file, offset, path)
+                    else:
+                        chunk = np.empty(length, dtype=np.uint8)
+                        _fill(chunk, file, offset, path)
+                        _decode(self.codec, chunk, rows[row], path)
             finally:
                 os.close(file)
 
     def _index(self, shard: int, path: Path, size: int) -> NDArray[np.uint64] | None:
-        """Return the offset of every frame of a shard, read and checked once; None: no file, nothing but zeros."""
+        """Return offset and length of every frame of a shard, checked once; None: no file, nothing but zeros."""
         if shard not in self._places:
             try:
                 file = os.open(path, os.O_RDONLY)
@@ -94,17 +106,17 @@ class PlainShards:
             index, checksum = tail[:-_CHECKSUM_BYTES].tobytes(), int.from_bytes(tail[-_CHECKSUM_BYTES:], "little")
             if crc32c(index) != checksum:
                 raise _damaged(path, "the checksum of the index at its end differs")
-            offsets, lengths = np.frombuffer(index, dtype=_ENTRY).reshape(self.per_shard, 2).T
-            written = offsets != _NOTHING
-            last = np.uint64(max(end - size, 0))
-            if (lengths[written] != size).any() or (offsets[written] > last).any():
+            places = np.frombuffer(index, dtype=_ENTRY).reshape(self.per_shard, 2).astype(np.uint64)
+            offsets, lengths = places[places[:, 0] != _NOTHING].T
+            outside = (offsets > end) | (lengths > end - np.minimum(offsets, np.uint64(end)))
+            if outside.any() or (self.codec is None and (lengths != size).any()):
                 raise _damaged(path, f"its index points outside its {end} bytes, or at frames of other than {size}")
-            self._places[shard] = offsets.astype(np.uint64)
+            self._places[shard] = places
         return self._places[shard]
 
 
-def plain_shards(folder: Path, shape: Sequence[int]) -> PlainShards | None:
-    """Return a reader of an array, or None where its layout or codec is another.
+def open_shards(folder: Path, shape: Sequence[int]) -> Shards | None:
+    """Return a reader of an array, or None where its layout is another, or its codec not one of `_DECODERS`.
 
     Parameters
     ----------
@@ -116,6 +128,8 @@ def plain_shards(folder: Path, shape: Sequence[int]) -> PlainShards | None:
     facts: dict[str, Any] = json.loads((folder / "zarr.json").read_text(encoding="utf-8"))
     frame = list(shape[1:])
     shard = facts["chunk_grid"]["configuration"].get("chunk_shape", [0])
+    sharding = facts["codecs"][0].get("configuration", {})
+    codecs = [codec for codec in sharding.get("codecs", [])[1:] if codec.get("name") in _DECODERS][:1]
     expected = {
         "data_type": "float16",
         "fill_value": 0.0,
@@ -126,7 +140,7 @@ def plain_shards(folder: Path, shape: Sequence[int]) -> PlainShards | None:
                 "name": "sharding_indexed",
                 "configuration": {
                     "chunk_shape": [1, *frame],
-                    "codecs": [_BYTES],
+                    "codecs": [_BYTES, *codecs],
                     "index_codecs": [_BYTES, {"name": "crc32c"}],
                     "index_location": "end",
                 },
@@ -135,7 +149,7 @@ def plain_shards(folder: Path, shape: Sequence[int]) -> PlainShards | None:
     }
     if any(facts.get(key) != value for key, value in expected.items()):
         return None
-    return PlainShards(folder, tuple(frame), int(shard[0]))
+    return Shards(folder, tuple(frame), int(shard[0]), codecs[0]["name"] if codecs else None)
 
 
 def _crc32c_table() -> list[int]:
@@ -167,6 +181,14 @@ def _fill(row: NDArray[np.uint8], file: int, offset: int, path: Path) -> None:
         if not count:
             raise _damaged(path, f"it ends at byte {offset}, where a frame is expected")
         buffer, offset = buffer[count:], offset + count
+
+
+def _decode(codec: str, chunk: NDArray[np.uint8], row: NDArray[np.uint8], path: Path) -> None:
+    try:
+        _DECODERS[codec](chunk, out=row)
+    except (RuntimeError, ValueError) as error:
+        why = (str(error) or type(error).__name__).splitlines()[0]
+        raise _damaged(path, f"a frame cannot be decoded ({why})") from None
 
 
 def _damaged(path: Path, found: str) -> RgwotError:

@@ -3,9 +3,8 @@
 ``conv4c`` is ``(T, 1024, h, w)`` float16 and ``time_s`` is ``(T,)`` float64, the sampled times. One frame is
 one inner chunk, so that a training step reads only the frames it drew; 64 frames are one shard, so that a
 dataset of thousands of videos does not become millions of files. Frames are stored as they are, and then read as
-fast as from a memory-mapped array, or by Zstandard at level 1 without shuffling (``features.codec``), which makes
-the files a quarter smaller and reading several times slower. Both kinds hold the same values and may stand side by
-side.
+fast as from a memory-mapped array, or by LZ4 of shuffled bits, a sixth smaller, or by Zstandard at level 1, a quarter
+smaller and the slowest (``features.codec``; docs/performance.md). All hold the same values and may stand side by side.
 
 Open stores in the process that reads them: Zarr's event loop does not survive ``fork``.
 """
@@ -25,18 +24,24 @@ from typing import Any, Literal
 import numpy as np
 import zarr
 from numpy.typing import NDArray
-from zarr.codecs import ZstdCodec
+from zarr.codecs import BloscCodec, ZstdCodec
 from zarr.errors import NodeNotFoundError
 
 from rgwot.errors import RgwotError
-from rgwot.features.shards import PlainShards, plain_shards
+from rgwot.features.shards import Shards, open_shards
 
-Codec = Literal["none", "zstd"]
+Codec = Literal["none", "lz4", "zstd"]
 
 SHARD = 64
 CHANNELS = 1024
 #: What the attribute ``decoder`` says of features made elsewhere.
 IMPORTER = "import"
+#: How frames are compressed, by ``features.codec``.
+CODECS: Mapping[Codec, Any] = {
+    "none": None,
+    "lz4": [BloscCodec(cname="lz4", clevel=5, shuffle="bitshuffle", typesize=2)],
+    "zstd": [ZstdCodec(level=1)],
+}
 _FEATURES = "conv4c"
 _TIMES = "time_s"
 _COMPLETE = "complete"
@@ -60,7 +65,7 @@ class FeatureStore:
     attributes: Mapping[str, Any]
     time_s: NDArray[np.float64]
     _conv4c: zarr.Array[Any]
-    _plain: PlainShards | None = None
+    _shards: Shards | None = None
 
     @property
     def video(self) -> str:
@@ -109,15 +114,15 @@ class FeatureStore:
     @property
     def compressed(self) -> bool:
         """Whether frames are decoded when they are read."""
-        return self._plain is None
+        return self._shards is None or self._shards.codec is not None
 
     def frames(
         self, indices: Sequence[int] | NDArray[np.integer[Any]], out: NDArray[np.float16] | None = None
     ) -> NDArray[np.float16]:
         """Return the maps of some frames, ``(len(indices), 1024, h, w)`` float16, in the order asked for.
 
-        Of a compressed store neighbouring frames are read as one slice. Indexing the array with a list instead
-        would be a hundred times slower: Zarr then decodes whole shards.
+        Of a store laid out otherwise than this package does, neighbouring frames are read as one slice. Indexing the
+        array with a list instead would be a hundred times slower: Zarr then decodes whole shards.
 
         Parameters
         ----------
@@ -137,8 +142,8 @@ class FeatureStore:
         if asked.size and (asked.min() < 0 or asked.max() >= len(self)):
             raise ValueError(f"frames {asked.min()} to {asked.max()}, expected 0 to {len(self) - 1}")
         found = np.empty((asked.size, *self.shape[1:]), dtype=np.float16) if out is None else out
-        if self._plain is not None:
-            self._plain.read(asked, found)
+        if self._shards is not None:
+            self._shards.read(asked, found)
             return found
         wanted, places = np.unique(asked, return_inverse=True)
         decoded = np.empty((wanted.size, *self.shape[1:]), dtype=np.float16)
@@ -152,7 +157,7 @@ class FeatureStore:
     def _decode(self, start: int, stop: int) -> NDArray[np.float16]:
         try:
             return np.asarray(self._conv4c[start:stop], dtype=np.float16)
-        except (RuntimeError, ValueError) as error:
+        except (RuntimeError, ValueError, OSError) as error:
             # What both codec pipelines say of a file that is cut short or changed.
             why = (str(error) or type(error).__name__).splitlines()[0]
             raise RgwotError(
@@ -199,8 +204,8 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
             f"{path}: {_FEATURES} {conv4c.shape} and {_TIMES} {times.shape}, "
             f"expected (T, {CHANNELS}, h, w) and (T,) with one T"
         )
-    plain = plain_shards(path / _FEATURES, conv4c.shape)
-    return FeatureStore(path, attributes, np.asarray(times[:], dtype=np.float64), conv4c, plain)
+    shards = open_shards(path / _FEATURES, conv4c.shape)
+    return FeatureStore(path, attributes, np.asarray(times[:], dtype=np.float64), conv4c, shards)
 
 
 def source_facts(path: Path) -> dict[str, Any]:
@@ -222,8 +227,7 @@ class StoreWriter:
     side
         Side of the maps where ``h = w``, else ``(h, w)``.
     codec
-        ``none`` stores frames as they are, ``zstd`` by Zstandard, level 1; values do not depend on it. A store that
-        is continued keeps the codec it was begun with.
+        A key of `CODECS`; values do not depend on it. A store that is continued keeps the codec it was begun with.
     """
 
     def __init__(
@@ -244,7 +248,7 @@ class StoreWriter:
                 dtype="float16",
                 chunks=(1, CHANNELS, height, width),
                 shards=(SHARD, CHANNELS, height, width),
-                compressors=None if codec == "none" else [ZstdCodec(level=1)],
+                compressors=CODECS[codec],
                 dimension_names=("frame", "channel", "y", "x"),
             )
         if _TIMES not in self._group:

@@ -1,10 +1,10 @@
 """The memory and time that jobs ask a scheduler for, as functions of input size and attempt.
 
 A job asks for ``base + slope × size``, doubled at every further attempt. What ``size`` counts is named per rule. The
-bases of memory are at least one and a half times the largest peak seen (`Need.seen_mb`): resident memory of the demo's
-jobs and of single jobs at the default settings, on two cores without a GPU, PyTorch's 0.5 GB included. Slopes were
-checked with tasks of 5, 20 and 60 videos (``benchmarks/jobs.py``, 100 frames a video) and hold for videos some ten times
-as long; times are upper bounds for slower machines than that. `rgwot plan` estimates what is really spent.
+bases of memory are at least one and a half times the largest peak seen (`Need.seen_mb`): resident memory of the
+demo's jobs and of single jobs at the default settings, on two cores without a GPU, PyTorch's 0.5 GB included. Slopes
+were checked with tasks of 5, 20 and 60 videos (``benchmarks/jobs.py``, 100 frames a video) and hold for videos some
+ten times as long; times are upper bounds for slower machines than that. `rgwot plan` estimates what is really spent.
 """
 
 from __future__ import annotations
