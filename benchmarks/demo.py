@@ -1,7 +1,7 @@
 """The demo as it is against the demo at an earlier revision: how much faster, and whether its numbers are the same.
 
-Both are checked out beside each other and run in turn in fresh folders, three seeds from clips to scores. Scores of the
-same experiment are compared cell by cell.
+Both are checked out and run in turn in fresh folders, from clips to scores. Scores of the same experiment are compared
+cell by cell.
 
     python benchmarks/demo.py --before REVISION [--rounds 5] [--output benchmarks/results/demo.json]
 """
@@ -23,8 +23,7 @@ from typing import Any
 from measure import arguments, record, spread
 
 HOUSE = Path(__file__).resolve().parents[1]
-SEEDS = range(3)
-TARGETS = [f"results/scores/rgwot/graphcut/demo/assembly/seed{seed}.csv" for seed in SEEDS]
+SCORES = "results/scores/rgwot/graphcut/demo/assembly/seed{}.csv"
 
 
 def short(revision: str) -> str:
@@ -44,19 +43,19 @@ def check_out(revision: str, folder: Path) -> None:
         archive.extractall(folder, filter="data")
 
 
-def run(folder: Path, cores: int) -> tuple[float, float]:
+def run(folder: Path, cores: int, targets: list[str]) -> tuple[float, float]:
     """Make the scores in a checkout; wall time and CPU time in seconds."""
-    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "all", "--", *TARGETS]
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "all", "--", *targets]
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)}, check=True)
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def scores(folder: Path) -> dict[tuple[str, ...], float]:
+def scores(folder: Path, targets: list[str]) -> dict[tuple[str, ...], float]:
     """Every value of the score files by what it is of."""
     found = {}
-    for target in TARGETS:
+    for target in targets:
         for row in csv.DictReader((folder / target).open(encoding="utf-8")):
             value = row.pop("value")
             if value:
@@ -66,7 +65,8 @@ def scores(folder: Path) -> dict[tuple[str, ...], float]:
 
 def main() -> None:
     """Run, print and record."""
-    chosen = arguments(__doc__, before="HEAD~1", after="HEAD", cores=2)
+    chosen = arguments(__doc__, before="HEAD~1", after="HEAD", cores=2, seeds=1)
+    targets = [SCORES.format(seed) for seed in range(chosen.seeds)]
     revisions = {"before": chosen.before, "after": chosen.after}
     named = {name: short(revision) for name, revision in revisions.items()}
     wall: dict[str, list[float]] = {name: [] for name in named}
@@ -76,8 +76,8 @@ def main() -> None:
         for name, revision in revisions.items():
             with tempfile.TemporaryDirectory() as place:
                 check_out(revision, Path(place))
-                seconds, busy = run(Path(place), chosen.cores)
-                values[name] = scores(Path(place))
+                seconds, busy = run(Path(place), chosen.cores, targets)
+                values[name] = scores(Path(place), targets)
             wall[name].append(seconds)
             cpu[name].append(busy)
             print(f"round {number + 1}, {name} ({named[name]}): {seconds:.0f} s, {busy:.0f} s of CPU")
@@ -85,6 +85,7 @@ def main() -> None:
     found: dict[str, Any] = {
         "revisions": named,
         "cores": chosen.cores,
+        "seeds": chosen.seeds,
         "wall_s": {name: spread(times) for name, times in wall.items()},
         "cpu_s": {name: spread(times) for name, times in cpu.items()},
         "wall_factor": spread([a / b for a, b in zip(wall["before"], wall["after"], strict=True)]),

@@ -14,7 +14,7 @@ second keeps a GPU waiting for its decoder whatever one does.
 
 Peak memory is that of the largest process of `rgwot extract` on a short and on a long video.
 
-    python benchmarks/extraction.py [--rounds 5] [--threads 1] [--device cpu] [--seconds 120] [--output FILE]
+    python benchmarks/extraction.py [--rounds 5] [--threads 1] [--device cpu] [--seconds 300] [--output FILE]
 """
 
 from __future__ import annotations
@@ -277,7 +277,7 @@ def words(found: dict[str, Any], about: dict[str, Any], cuda: bool) -> str:
 
 def main() -> None:
     """Measure, print and write."""
-    chosen = arguments(__doc__, seconds=120, batch=0, fps=0.0)
+    chosen = arguments(__doc__, seconds=300, batch=0, fps=0.0)
     device = torch.device(chosen.device)
     cuda = device.type == "cuda"
     if not cuda:

@@ -329,7 +329,7 @@ def demo(record: Record) -> str:
     ]
     return f"""## The demo, before and after
 
-Clips to scores of three seeds, at revision {before} (the first that ran the demo of three seeds) and at
+Clips to scores of {record["seeds"]} seed, at revision {before} (the first that ran the demo from end to end) and at
 {after}, in turn, {record["cores"]} cores:
 
 {table(("", before, after, "factor"), rows)}
