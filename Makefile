@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # A failed job must fail the target that pipes or chains it.
 SHELL := /bin/bash -o pipefail
 
-# The first revision that ran the demo of three seeds from end to end; `make bench` compares with it.
+# The first revision that ran the demo from end to end; `make bench` compares with it.
 FIRST_DEMO ?= 525a385
 BENCHMARKS := training_step solver kantorovich cache extraction decoding jobs
 

@@ -229,52 +229,6 @@ def side_by_side(video: Path, folder: Path, settings: FeatureSettings, cores: in
     }
 
 
-def words(found: dict[str, Any], about: dict[str, Any], cuda: bool) -> str:
-    """Say in Markdown what was found."""
-    kept = {True: "holds", False: "fails"}
-    lines = [
-        "## Extraction, GPU" if cuda else "## Extraction",
-        "",
-        f"A synthetic video of {about['seconds']} s (320 x 240, 30 frames per second), {about['frames']} frames "
-        f"sampled, {SIZE} px, {about['settings']['batch']} frames a forward pass, {about['settings']['precision']}.",
-        "",
-        f"| part | {found['clock']} |",
-        "|---|---|",
-        *(
-            f"| {name} | {values['median']:.3f} ({values['min']:.3f} to {values['max']:.3f}) |"
-            for name, values in found["seconds"].items()
-        ),
-        "",
-    ]
-    if cuda:
-        lines += [
-            f"Rate {name}: {claim['median']:.3f} ({claim['min']:.3f} to {claim['max']:.3f}), bound {BOUND}: "
-            f"{kept[claim['holds']]}."
-            for name, claim in found["claims"].items()
-        ]
-    else:
-        ratio, beside = found["parts_over_extraction"], found["side_by_side"]
-        lines += [
-            "(network + decoding + writing) / extraction, with the network loaded before: "
-            f"{ratio['median']:.3f} ({ratio['min']:.3f} to {ratio['max']:.3f}), bound {BOUND}: {kept[ratio['holds']]}. "
-            f"The network is {100 * found['network_share_of_extraction']:.1f} % of extraction and "
-            f"{100 * found['bound_network_share']:.1f} % of the parts.",
-            "",
-            f"{beside['jobs']} extractions at once, {beside['how']}: {beside['times_the_rate_of_one']:.2f} times the "
-            "rate of one.",
-        ]
-    memory, errors = found["memory"], found["errors"]
-    peaks = ", ".join(f"{value:.0f} MiB at {length}" for length, value in memory["MiB"].items())
-    told = "; ".join(f"{name} {e['relative_error']:.1e} (bound {e['bound']:g})" for name, e in errors.items())
-    lines += [
-        "",
-        f"Peak memory of the largest process: {peaks}; bound {memory['bound']}: {kept[memory['holds']]}.",
-        "",
-        f"Relative error against the plain network in float32: {told}.",
-    ]
-    return "\n".join(lines)
-
-
 def main() -> None:
     """Measure, print and write."""
     chosen = arguments(__doc__, seconds=300, batch=0, fps=0.0)

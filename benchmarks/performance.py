@@ -153,6 +153,10 @@ def solver(record: Record) -> str:
         ((case["frames"], f"{case['ms_per_problem']['parity, 4']['median']:g}") for case in record["against_pot"]),
     )
     settings = ", ".join(f"{name} = {value}" for name, value in record["settings"].items())
+    octaves = "; ".join(
+        f"{name}, " + ", ".join(f"{span} {value}" for span, value in grown[name]["exponent_between_neighbours"].items())
+        for name in ("batches of 1", "batches of 4")
+    )
     return f"""## Transport: batches of pairs against POT
 
 Fused Gromov-Wasserstein with entropy, float64, {settings}, to the same objective (within
@@ -166,6 +170,9 @@ loosest tolerance that is exact enough; "potentials kept" is the same iteration 
 Growth, bound N^{grown["bound"]:g} ({kept(grown)}):
 
 {growth}
+
+Between neighbouring sizes the exponent varies with the number of iterations and with the method of the inner solver:
+{octaves}.
 
 The public code's loop (`ot.solver: parity`, 25 × 1 passes, whose row sums are far from the marginals) is no
 cheaper in kind:
@@ -233,10 +240,11 @@ cache warm.
 
 {codecs}
 
-A frame is an inner chunk and 64 frames a shard file, so 3,600 videos of 1,200 frames are some 70,000 files and
-not 4.3 million. Uncompressed chunks are mapped by their
-offsets in the shard; that is why `features.codec: none` is the default, and `zstd` is there for those whose
-disk is dearer than their time. Values are the same.
+A frame is an inner chunk and 64 frames a shard file, so 3,600 videos of 1,200 frames are some 70,000 files and not
+4.3 million. Frames are read by their offsets in the shard, uncompressed ones straight into place: hence
+`features.codec: none` is the default. `lz4` (of shuffled bits) and `zstd` (level 1) are there for those whose disk is
+dearer than their time; through a codec pipeline (`zarrs`) every frame would look up the index of its shard anew. Values
+are the same. A store is written at the rates above, a hundred times faster than the network makes its frames.
 
 {times}
 
@@ -245,8 +253,51 @@ disk is dearer than their time. Values are the same.
 
 
 def extraction(record: Record) -> str:
-    """Extraction against the network alone."""
-    return record["words"] + f"\n{where(record)}\n"
+    """Extraction against its parts."""
+    about, cuda = record["video"], record["clock"].startswith("wall")
+    lines = [
+        "## Extraction, GPU" if cuda else "## Extraction",
+        "",
+        f"A synthetic video of {about['seconds']} s (320 x 240, 30 frames per second), {about['frames']} frames "
+        f"sampled, {about['settings']['size']} px, {about['settings']['batch']} frames a forward pass, "
+        f"{about['settings']['precision']}.",
+        "",
+        table((f"{record['clock']}", ""), ((name, spread(values)) for name, values in record["seconds"].items())),
+        "",
+    ]
+    if cuda:
+        lines += [
+            f"Rate {name}: {spread(claim)}, at least {claim['bound']}: {kept(claim)}."
+            for name, claim in record["claims"].items()
+        ]
+    else:
+        ratio, beside = record["parts_over_extraction"], record["side_by_side"]
+        lines += [
+            "Extraction cannot take less CPU time than the bare network, bare decoding and bare writing together. All "
+            f"on one core and with the network loaded before, their sum over extraction is {spread(ratio)}, at least "
+            f"{ratio['bound']}: {kept(ratio)}. The network is {100 * record['network_share_of_extraction']:.1f} % of "
+            f"extraction and {100 * record['bound_network_share']:.1f} % of the parts.",
+            "",
+            f"{beside['jobs']} extractions at once, {beside['how']}: {beside['times_the_rate_of_one']:.2f} times the "
+            "rate of one.",
+            "",
+            "**GPU: not measured**, none was at hand; `python benchmarks/extraction.py --device cuda` does it.",
+        ]
+    memory, errors = record["memory"], record["errors"]
+    peaks = ", ".join(f"{value:.0f} MiB at {length}" for length, value in memory["MiB"].items())
+    told = "; ".join(
+        f"{name} {error['relative_error']:.1e} (at most {error['bound']:g})" for name, error in errors.items()
+    )
+    lines += [
+        "",
+        f"Peak memory of the largest process: {peaks}; bound {memory['bound']}: {kept(memory)}.",
+        "",
+        f"Relative error against the plain network in float32: {told}.",
+        "",
+        where(record),
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def decoding(record: Record) -> str:
@@ -344,6 +395,7 @@ SECTIONS = {
     "kantorovich": kantorovich,
     "cache": cache,
     "extraction": extraction,
+    "extraction_cuda": extraction,
     "decoding": decoding,
     "jobs": jobs,
     "demo": demo,
