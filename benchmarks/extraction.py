@@ -4,7 +4,7 @@ CPU: extraction does one thing after the other on one thread, so its CPU time ca
 ratio is (network + decoding + writing) / extraction in CPU time, children included; network / extraction over the bound
 network / (network + decoding + writing) is the same number. All of it runs on one core, the one a job of the workflow
 asks for: beside its twin thread on the same core, either takes more CPU time for the same work. The network is the
-fused one over frames in memory; decoding is decord in this process; writing is `StoreWriter` with maps in memory;
+one over frames in memory; decoding is decord in this process; writing is `StoreWriter` with maps in memory;
 extraction is `rgwot.features.extract` with the network loaded, and pays for the start of its decoding process, its pipe
 and the hash of the video.
 
@@ -88,7 +88,7 @@ class Parts:
     def __init__(self, video: Path, folder: Path, settings: FeatureSettings, device: torch.device) -> None:
         self.video, self.folder, self.settings, self.device = video, folder, settings, device
         self.plain = load_backbone("random", precision=settings.precision)
-        self.network = self.plain.fused().to(device)
+        self.network = (self.plain.fused() if settings.fused else self.plain).to(device)
         info = probe(video)
         self.times = sample_times(info.duration_s, settings.fps)
         self.frames = np.concatenate([frames for _, frames in read_frames(video, self.times, SIZE)])

@@ -38,6 +38,9 @@ class FeatureSettings(Block):
     )
     seed: Annotated[int, Field(ge=0)] = Field(0, description="seed of random weights; without effect otherwise")
     precision: Literal["float32", "bfloat16"] = Field("float32", description="arithmetic of the network")
+    fused: bool = Field(
+        False, description="batch norm folded into the convolutions: a tenth faster, values differ by 1e-6, relative"
+    )
     batch: Count = Field(8, description="frames per forward pass; does not change results beyond rounding")
     reader: Literal["auto", "decord", "pyav"] = Field(
         "auto", description="auto: decord, and PyAV where decord fails or hangs"

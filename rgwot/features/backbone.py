@@ -2,7 +2,8 @@
 
 conv4c is the output of the stem, ``layer1``, ``layer2`` and the first three of the six bottlenecks of
 ``layer3``: 1024 channels at a sixteenth of the input size, 168 px to 11 x 11 (methods 3.1). Input is RGB with
-ImageNet's mean and standard deviation, the whole frame squashed to a square. Extraction runs the form `Backbone.fused`.
+ImageNet's mean and standard deviation, the whole frame squashed to a square. `Backbone.fused` is a
+faster form (``features.fused``).
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def extract(
     target = resolve_device(device)
     if backbone is None:
         backbone = load_backbone(settings.weights, settings.seed, settings.precision)
-    digest, fused = _prepared(backbone)
+    digest, network_used = _prepared(backbone, settings.fused)
     attributes = _described(settings, digest)
     with alone(output) as waited, told_when_full(output):
         try:
@@ -98,7 +98,7 @@ def extract(
             if waited and _made_meanwhile(output, facts):
                 logger.info("%s: another process has made it", output)
                 return
-            job = Extraction(video, output, info, settings, facts, fused.to(target))
+            job = Extraction(video, output, info, settings, facts, network_used.to(target))
             job.run()
             job.finish(on_bad_video)
         except VideoError as error:
@@ -109,9 +109,9 @@ def extract(
 
 
 @functools.lru_cache(maxsize=1)
-def _prepared(backbone: Backbone) -> tuple[str, Backbone]:
-    """Return the digest and the fused form of a frozen network, once for all videos of a process."""
-    return weights_digest(backbone), backbone.fused()
+def _prepared(backbone: Backbone, fused: bool) -> tuple[str, Backbone]:
+    """Return the digest of a frozen network and the form of it that is run, once for all videos of a process."""
+    return weights_digest(backbone), backbone.fused() if fused else backbone
 
 
 def _made_meanwhile(output: Path, facts: Mapping[str, Any]) -> bool:
