@@ -60,6 +60,15 @@ def test_the_store_holds_the_network_s_answer_to_the_frames(video: Path, whole: 
     np.testing.assert_allclose(store.read().astype(float), expected.astype(float), atol=2e-3)
 
 
+def test_folded_batch_norm_changes_the_rounding_alone(
+    video: Path, whole: Path, backbone: Backbone, tmp_path: Path
+) -> None:
+    extract(video, tmp_path / "a.zarr", SETTINGS.model_copy(update={"fused": True}), device="cpu", backbone=backbone)
+    plain, folded = (open_store(path).read().astype(np.float32) for path in (whole, tmp_path / "a.zarr"))
+    assert (plain != folded).any()
+    assert np.linalg.norm(plain - folded) < 1e-3 * np.linalg.norm(plain)
+
+
 def test_the_attributes_say_where_it_comes_from(video: Path, whole: Path, backbone: Backbone) -> None:
     found = dict(open_store(whole).attributes)
     assert found.pop("decoder") in ("decord", "pyav")
