@@ -290,7 +290,8 @@ def extraction(record: Record) -> str:
     )
     lines += [
         "",
-        f"Peak memory of the largest process: {peaks}; bound {memory['bound']}: {kept(memory)}.",
+        f"Peak memory of the largest process: {peaks}; bound {memory['bound']}: {kept(memory)}"
+        + (f" ({memory['note']})." if "note" in memory else "."),
         "",
         f"Relative error against the plain network in float32: {told}.",
         "",
