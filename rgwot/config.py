@@ -77,6 +77,13 @@ class PageSettings(Block):
     names: str = Field("names", description="folder of names typed into pages: names/{dataset}/{task}.yaml")
 
 
+class DevelopmentSettings(Block):
+    """Datasets on which answers are compared (``make bench-answers``), and which of them decisions may rest on."""
+
+    choose: tuple[str, ...] = Field((), description="datasets on which every choice is made")
+    once: tuple[str, ...] = Field((), description="datasets looked at once, when everything is decided")
+
+
 class Config(Settings):
     """The whole of ``config.yaml``."""
 
@@ -88,6 +95,9 @@ class Config(Settings):
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU when there is one")
     roots: dict[str, str] = Field(default_factory=dict, description="folders that datasets refer to by name")
     datasets: dict[str, DatasetSettings] = Field(default_factory=dict, description="datasets by id")
+    development: DevelopmentSettings = Field(
+        DevelopmentSettings(), description="datasets on which answers are compared, and which of them choices rest on"
+    )
     page: PageSettings = Field(PageSettings(), description="the page of a task")
 
     @field_validator("seeds")
@@ -146,7 +156,21 @@ def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Confi
                     f"{where}: datasets.{name}.settings: unknown block {block!r}; {nearest(block, BLOCKS)}"
                 )
         build(flatten(dataset.settings), f"{where}: datasets.{name}.settings")
+    _check_development(config, where)
     return config
+
+
+def _check_development(config: Config, where: str) -> None:
+    """Refuse a split of datasets that are not configured, or of which one stands twice."""
+    seen: set[str] = set()
+    for split, names in config.development:
+        for name in names:
+            told = f"{where}: development.{split}: dataset {name!r}"
+            if name not in config.datasets:
+                raise RgwotError(f"{told} is not in `datasets`; {nearest(name, config.datasets)}")
+            if name in seen:
+                raise RgwotError(f"{told} stands twice; expected it once, under `choose` or under `once`")
+            seen.add(name)
 
 
 def read_files(paths: Iterable[Path]) -> dict[str, Any]:
