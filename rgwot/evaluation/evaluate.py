@@ -15,6 +15,7 @@ import pandas as pd
 from rgwot.datasets.manifest import read_manifest, read_segments
 from rgwot.datasets.rasterise import RULES, LabelRule
 from rgwot.errors import RgwotError
+from rgwot.evaluation.background import background_detection, score_fixed
 from rgwot.evaluation.labels import (
     STRIDE,
     frame_times,
@@ -130,7 +131,9 @@ def _told(diagnostics: Mapping[str, Any], scope: str) -> bool:
     return bool((part if isinstance(part, dict) and "degenerate" in part else diagnostics).get("degenerate", False))
 
 
-def score_table(videos: Sequence[LabelledVideo], n_key_steps: int, n_clusters: int) -> pd.DataFrame:
+def score_table(
+    videos: Sequence[LabelledVideo], n_key_steps: int, n_clusters: int, says_background: bool = False
+) -> pd.DataFrame:
     """Score labelled videos under every protocol, background and label rule.
 
     Parameters
@@ -138,22 +141,33 @@ def score_table(videos: Sequence[LabelledVideo], n_key_steps: int, n_clusters: i
     videos
         At least one.
     n_key_steps, n_clusters
-        K_gt and K.
+        K_gt and K, both without background.
+    says_background
+        Whether key step 0 means background. To the protocols it is one more cluster then.
 
     Returns
     -------
-    Tidy rows ``protocol,background,label_rule,metric,value``; ``order_tau`` for the protocols of scope
-    ``task`` only.
+    Tidy rows ``protocol,background,label_rule,metric,value``. With background every protocol also has
+    ``background_precision``, ``background_recall`` and ``background_f1`` of key step 0. Only protocols of scope
+    ``task`` have ``order_tau`` and, with background, ``precision_fixed``, ``recall_fixed``, ``f1_fixed`` and
+    ``iou_fixed``, where key step 0 is background and nothing else (`rgwot.evaluation.background`).
     """
+    columns = n_clusters + says_background
     rows: list[tuple[str, str, str, str, float]] = []
     for protocol in PROTOCOLS.values():
         predictions = [video.prediction[protocol.scope] for video in videos]
         for background in BACKGROUNDS:
             for rule in RULES:
                 truths = [video.truth[rule] for video in videos]
-                found = score(protocol, truths, predictions, n_key_steps, n_clusters, background)._asdict()
+                found = score(protocol, truths, predictions, n_key_steps, columns, background)._asdict()
                 if protocol.scope == "task":
-                    found["order_tau"] = order_tau(truths, predictions, n_key_steps, n_clusters, background)
+                    found["order_tau"] = order_tau(truths, predictions, n_key_steps, columns, background)
+                if background == "with":
+                    said = background_detection(truths, predictions, says_background)
+                    found |= {f"background_{name}": value for name, value in said._asdict().items()}
+                if background == "with" and protocol.scope == "task":
+                    fixed = score_fixed(protocol, truths, predictions, n_key_steps, n_clusters, says_background)
+                    found |= {f"{name}_fixed": value for name, value in fixed._asdict().items()}
                 rows += [(protocol.name, background, rule, metric, value) for metric, value in found.items()]
     return pd.DataFrame(rows, columns=["protocol", "background", "label_rule", "metric", "value"])
 
@@ -172,8 +186,7 @@ def evaluate(
     """Score the decoded key steps of one task and write the tidy table of scores.
 
     Besides precision, recall, F1 and IoU every protocol gets ``n_videos`` (scored), ``n_skipped`` (unusable),
-    ``n_unscored`` (without annotation) and ``degenerate`` (1 for a collapsed run), and those of scope
-    ``task`` get ``order_tau``.
+    ``n_unscored`` (without annotation) and ``degenerate`` (1 for a collapsed run), and what `score_table` adds.
 
     Parameters
     ----------
@@ -223,8 +236,7 @@ def evaluate(
         raise RgwotError(
             f"{diagnostics_json or segments_csv}: found K {clusters!r}, expected the number of clusters; decode again"
         )
-    # What is called background is a cluster as any other, beside the K.
-    clusters += bool(diagnostics.get("background", False))
+    says_background = bool(diagnostics.get("background", False))
     if "split" in diagnostics:
         manifest = manifest[manifest["video"].isin(diagnostics["split"]["test"])]
     videos, skipped, unscored = label_videos(manifest, annotations, segments, stride)
@@ -245,13 +257,14 @@ def evaluate(
         )
     for scope in SCOPES:
         units = [video.prediction[scope] for video in videos]
-        used = [len(np.unique(labels)) for labels in ([np.concatenate(units)] if scope == "task" else units)]
-        if max(used) > clusters:
+        labels = [np.unique(unit) for unit in ([np.concatenate(units)] if scope == "task" else units)]
+        used = max(int((names != 0).sum() if says_background else len(names)) for names in labels)
+        if used > clusters:
             raise RgwotError(
-                f"{segments_csv}: found {max(used)} different key steps in scope {scope!r}, "
-                f"expected at most K={clusters}"
+                f"{segments_csv}: found {used} different key steps in scope {scope!r}, "
+                f"expected at most K={clusters}{' besides background' if says_background else ''}"
             )
-    scores = score_table(videos, n_key_steps, clusters)
+    scores = score_table(videos, n_key_steps, clusters, says_background)
     collapsed = {scope: _told(diagnostics, scope) if diagnostics else one_label(videos, scope) for scope in SCOPES}
     extra = []
     for protocol, background, rule in scores[["protocol", "background", "label_rule"]].drop_duplicates().to_numpy():

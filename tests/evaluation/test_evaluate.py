@@ -86,8 +86,30 @@ def test_the_table_is_tidy_and_complete(files):
     cells = table.groupby(["protocol", "background", "label_rule"])["metric"].agg(set)
     assert len(cells) == 4 * 2 * 2
     common = {"precision", "recall", "f1", "iou", "n_videos", "n_skipped", "n_unscored", "degenerate"}
-    for (protocol, _, _), metrics in cells.items():
-        assert metrics == (common | {"order_tau"} if protocol.endswith("_task") else common)
+    with_background = {"background_precision", "background_recall", "background_f1"}
+    fixed = {"precision_fixed", "recall_fixed", "f1_fixed", "iou_fixed"}
+    for (protocol, background, _), metrics in cells.items():
+        expected = common | {"order_tau"} if protocol.endswith("_task") else common
+        if background == "with":
+            expected = expected | with_background | (fixed if protocol.endswith("_task") else set())
+        assert metrics == expected
+
+
+def test_key_step_0_is_background_only_where_the_decoder_says_so(files):
+    files.segments["key_step"] -= 1  # what was cluster 1, background as it happens, is key step 0
+    for said, found in ((True, 1.0), (False, 0.0)):
+        files.diagnostics = {"K": 2 + (not said), "degenerate": False, "background": said}
+        table = files.run()
+        for protocol in PROTOCOLS:
+            assert value(table, "f1", protocol) == 1.0, "the protocols match it like any other cluster"
+            assert value(table, "background_f1", protocol) == found
+            assert value(table, "background_recall", protocol) == found
+            precision = value(table, "background_precision", protocol)
+            assert precision == 1.0 if said else np.isnan(precision)
+        assert (value(table, "f1_fixed", "strict_task") == 1.0) == said
+    files.diagnostics = {"K": 1, "degenerate": False, "background": True}
+    with pytest.raises(RgwotError, match="found 2 different key steps .* expected at most K=1 besides background"):
+        files.run()
 
 
 def test_a_perfect_answer_scores_one_by_the_exact_rule(files):
