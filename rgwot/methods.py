@@ -130,8 +130,8 @@ FAMILIES: Mapping[str, Family] = {
             },
         ),
         Family(
-            "rgwot-plus",
-            "an active structural prior, both directions",
+            "rgwot-active",
+            "RGWOT with a structural prior that acts, both directions",
             overrides={"ot.r": 0.1, "loss.symmetric": True},
         ),
         Family("vaot", "RGWOT without the contrastive term", overrides={"cidm.beta": 0.0}),

@@ -28,7 +28,7 @@ DEMO = Experiments(
         ("vaot@beta=1", "rgwot"),
         ("rgwot@beta=0,alpha=0.5", "vaot@alpha=0.5"),
         ("rgwot@zeta=0.4,alpha=0.5", "rgwot@alpha=0.5,zeta=0.4"),
-        ("rgwot@r=0.1,loss.symmetric=true", "rgwot-plus"),
+        ("rgwot@r=0.1,loss.symmetric=true", "rgwot-active"),
         ("rgwot@r=0.1", "rgwot@r=0.1"),
         ("rgwot-parity@sigma=300", "rgwot-parity"),
         ("rgwot@train.lr=0.0001", "rgwot"),
@@ -137,9 +137,9 @@ def test_precedence():
         "datasets": {"d": {"layout": "folder", "root": "x", "settings": {"ot": {"rho": 0.6}, "cidm": {"sigma": 2}}}},
     }
     experiments = Experiments(load_config(content))
-    assert experiments.settings("rgwot-plus", None, "other").ot.rho == 0.5
-    assert experiments.settings("rgwot-plus", None, "d").ot.rho == 0.6
-    assert experiments.settings("rgwot-plus@rho=0.7", None, "d").ot.rho == 0.7
+    assert experiments.settings("rgwot-active", None, "other").ot.rho == 0.5
+    assert experiments.settings("rgwot-active", None, "d").ot.rho == 0.6
+    assert experiments.settings("rgwot-active@rho=0.7", None, "d").ot.rho == 0.7
     # What makes a family a family stands above the configuration; an id can undo it.
     assert experiments.settings("rgwot-parity", None, "d").cidm.sigma == 300
     assert experiments.settings("rgwot-parity@sigma=200", None, "d").cidm.sigma == 200
@@ -150,7 +150,7 @@ def test_a_family_stays_what_it_is():
     assert experiments.method("vaot") == "vaot"
     assert experiments.settings("vaot", None, "d").cidm.beta == 0
     assert experiments.settings("rgwot", None, "d").cidm.beta == 0.5
-    assert experiments.settings("rgwot-plus", None, "d").ot.r == 0.1
+    assert experiments.settings("rgwot-active", None, "d").ot.r == 0.1
     assert experiments.method("rgwot@beta=0") == "vaot"
 
 
