@@ -39,8 +39,8 @@ def embed(
     """Embed every frame of every video of a task that has frames.
 
     Writes a Zarr (version 3) group per video with the arrays ``embedding`` (T, D) float32 and ``time_s`` (T,)
-    float64, from methods that tell background apart also ``background`` (T,) bool, and the attributes ``duration_s``
-    and ``native_fps``; the root has ``method``, ``seed``,
+    float64, from methods that tell background apart also ``background`` (T,) bool, from those with views of the
+    features ``views`` (2P, T, D') float32, and the attributes ``duration_s`` and ``native_fps``; the root has ``method``, ``seed``,
     ``features_fps`` and, last, ``complete``. Where videos were held out, the group of every video also has
     ``split`` (``train`` or ``test``) and the root ``held_out``, which names those without frames too. Context
     frames are chosen as in training (methods 3.8, the consistent reading).
@@ -117,6 +117,8 @@ def embed(
             group.create_array("time_s", data=store.time_s, chunks=store.time_s.shape)
             if found.background is not None:
                 group.create_array("background", data=found.background, chunks=found.background.shape)
+            if found.views is not None:
+                group.create_array("views", data=found.views, chunks=found.views.shape)
             progress.advance(len(store))
         root.attrs.update({"method": name, "seed": number, "features_fps": fps})
         if held_out:

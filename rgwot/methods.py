@@ -36,6 +36,7 @@ EMBEDDINGS: Mapping[str, Embedding] = {
             "encoder", "an encoder trained on pairs of videos", ("ot", "cidm", "loss", "encoder", "train", "data"), True
         ),
         Embedding("pooled", "features averaged over space; nothing is trained"),
+        Embedding("whitened", "features conditioned per video and whitened; nothing is trained", ("whiten",)),
         Embedding("regression", "a network that tells the relative time of a frame", ("regression", "data.n_train")),
         Embedding("graph", "a graph of the clips of all videos", ("graph",), True),
         Embedding("none", "no features at all"),
@@ -180,10 +181,21 @@ FAMILIES: Mapping[str, Family] = {
             embedding="graph",
         ),
         Family("raw", "conv4c averaged over space, L2-normalised; nothing is trained", embedding="pooled"),
+        Family(
+            "rgwot-plus",
+            "whitened features with their place in the picture; time and background where they help; nothing is trained",
+            overrides={"whiten.grid": 2, "decode.time": "auto", "decode.surplus": "auto"},
+            embedding="whitened",
+        ),
+        Family(
+            "whitened",
+            "features standardised per video, smoothed and whitened over the task; nothing is trained",
+            embedding="whitened",
+        ),
         Family("none", "no features at all, for the trivial answers", embedding="none"),
     )
 }
-_CMEANS = ("decode.K", "decode.m", "decode.start", "decode.restarts", "decode.max_iterations", "decode.tolerance")
+_CMEANS = ("decode.m", "decode.start", "decode.restarts", "decode.max_iterations", "decode.tolerance")
 _GRAPHCUT = (
     "graphcut.unary",
     "graphcut.unary_per",
@@ -191,14 +203,32 @@ _GRAPHCUT = (
     "graphcut.metric",
     "graphcut.solver",
 )
+_MEANFIELD = tuple(
+    f"meanfield.{key}"
+    for key in (
+        "alpha", "epsilon", "lambda", "lambda_video", "window", "inner", "max_iterations", "tolerance", "restarts",
+    )
+)  # fmt: skip
+# What every decoder that reads embeddings understands: it is done to what goes in and what comes out.
+_ANY = ("decode.K", "decode.time", "decode.surplus")
 DECODERS: Mapping[str, Decoder] = {
     decoder.name: decoder
     for decoder in (
-        Decoder("graphcut", "fuzzy C-means, then a graph cut on the temporal chain", _CMEANS + _GRAPHCUT),
-        Decoder("kmeans", "k-means, no smoothing", ("decode.K",)),
-        Decoder("subset", "K representatives among k-means centres", ("decode.K", "decode.centres", "decode.restarts")),
-        Decoder("spectral", "spectral clustering, affinity of HiERO", ("decode.K",)),
-        Decoder("viterbi", "clusters in one order for all videos, as CTE", ("decode.K", "decode.background")),
+        Decoder("graphcut", "fuzzy C-means, then a graph cut on the temporal chain", _ANY + _CMEANS + _GRAPHCUT),
+        Decoder("kmeans", "k-means, no smoothing", _ANY),
+        Decoder("subset", "K representatives among k-means centres", (*_ANY, "decode.centres", "decode.restarts")),
+        Decoder("spectral", "spectral clustering, affinity of HiERO", _ANY),
+        Decoder("viterbi", "clusters in one order for all videos, as CTE", (*_ANY, "decode.background")),
+        Decoder(
+            "meanfield",
+            "a mean-field chain with re-estimated centres and even shares",
+            _ANY + _MEANFIELD,
+        ),
+        Decoder(
+            "consensus",
+            "a mean-field segmentation of what many others agree on",
+            (*_ANY, *_MEANFIELD, "consensus.partitions", "consensus.rounds", "consensus.D"),
+        ),
         Decoder("one_label", "one key step everywhere", ("decode.K",), trivial=True),
         Decoder("uniform", "K equal segments", ("decode.K",), trivial=True),
         Decoder("random", "an independent uniform label per scored frame", ("decode.K",), trivial=True),

@@ -222,11 +222,33 @@ class GraphSettings(Block):
     )
 
 
+class WhitenSettings(Block):
+    """Whitened features, `whitened` (methods 4.12)."""
+
+    smooth: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.02, description="moving average of the features, share of a video's length"
+    )
+    D: Count = Field(32, description="principal components kept at most")
+    floor: Annotated[float, Field(gt=0, lt=1)] = Field(
+        1e-4, description="components below this share of the largest variance are dropped"
+    )
+    grid: Count = Field(1, description="cells per side that maps are averaged over; 1: the whole map, as raw")
+    views: Annotated[int, Field(ge=0)] = Field(
+        2, description="pairs of views from halves of the channels, kept for what decode leaves to the data; 0: none"
+    )
+
+
 class DecodeSettings(Block):
     """Clustering of embeddings (methods 5)."""
 
-    K: Annotated[int, Field(ge=1)] | Literal["gt", "gt+1"] = Field(
-        7, description="key steps; a number, gt (as annotated) or gt+1; paper"
+    K: Annotated[int, Field(ge=1)] | Literal["gt", "gt+1", "auto"] = Field(
+        7, description="key steps; a number, gt (as annotated), gt+1, or auto: chosen by the data; paper"
+    )
+    time: Annotated[float, Field(ge=0, lt=1)] | Literal["auto"] = Field(
+        0.0, description="share of relative time in the squared length of an embedding; auto: chosen by the data"
+    )
+    surplus: Annotated[int, Field(ge=0)] | Literal["auto"] = Field(
+        0, description="clusters beyond K, of which those least like key steps are background; auto: chosen by the data"
     )
     m: Annotated[float, Field(gt=1)] | Literal["auto"] = Field(
         "auto", description="fuzzifier; auto: 2 where the leading direction eigenvalue allows it, else less"
@@ -257,6 +279,32 @@ class GraphcutSettings(Block):
     solver: Literal["expansion", "exact"] = Field("expansion", description="alpha-expansion, or the chain minimum")
 
 
+class MeanfieldSettings(Block):
+    """Mean-field segmentation with re-estimated centres, the decoder `meanfield` (methods 5.4)."""
+
+    alpha: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.2, description="weight of agreement with neighbours in time, against that with the centre"
+    )
+    epsilon: Positive = Field(0.07, description="weight of the entropy of the memberships; RGWOT's transport")
+    lambda_: NonNegative = Field(0.05, alias="lambda", description="pull of the task towards equal shares of key steps")
+    lambda_video: NonNegative = Field(0.05, description="the same within every video")
+    window: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.02, description="samples on either side that are neighbours in time, share of a video's length"
+    )
+    inner: Count = Field(5, description="updates of the memberships per update of the centres")
+    max_iterations: Count = Field(100, description="updates of the centres at most")
+    tolerance: NonNegative = Field(1e-5, description="decrease of the energy per sample and round that ends it")
+    restarts: Count = Field(10, description="starts of k-means, of which the best is where it begins")
+
+
+class ConsensusSettings(Block):
+    """Segmentation of many mean-field segmentations, the decoder `consensus` (methods 5.8)."""
+
+    partitions: Count = Field(12, description="mean-field segmentations with 3/4 K, K and 3/2 K clusters in turn")
+    rounds: Count = Field(8, description="updates of the centres at most, in each of them")
+    D: Count = Field(24, description="whitened components of their memberships, at most")
+
+
 class EvaluationSettings(Block):
     """Scoring (methods 2, 6)."""
 
@@ -275,8 +323,11 @@ class Settings(Block):
     data: DataSettings = DataSettings()
     regression: RegressionSettings = RegressionSettings()
     graph: GraphSettings = GraphSettings()
+    whiten: WhitenSettings = WhitenSettings()
     decode: DecodeSettings = DecodeSettings()
     graphcut: GraphcutSettings = GraphcutSettings()
+    meanfield: MeanfieldSettings = MeanfieldSettings()
+    consensus: ConsensusSettings = ConsensusSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
 
     @model_validator(mode="after")

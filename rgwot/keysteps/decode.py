@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from rgwot.errors import RgwotError, nearest
 from rgwot.evaluation import collapse
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
-from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Unseen
+from rgwot.keysteps.choices import Choices, choose, extended
+from rgwot.keysteps.interface import BACKGROUND, Decoded, Decoder, Frames, Unseen
 from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import generator_for, write_keysteps
 from rgwot.keysteps.registry import DECODERS
@@ -31,12 +32,14 @@ class EmbeddedVideo:
     """Embeddings (T, D) float64 of one video, sample times (T,) in seconds and its length in seconds.
 
     ``background`` (T,), where the embedding stage has an opinion: these samples take no part in the clustering.
+    ``views`` (2P, T, D'), where it has them: what choices are made by (`rgwot.keysteps.choices`).
     """
 
     embedding: NDArray[np.float64]
     time_s: NDArray[np.float64]
     duration_s: float
     background: NDArray[np.bool_] | None = None
+    views: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,9 @@ def decode(
     clusters of its own (scope ``video``). Cluster k is key step k + 1. Orders and procedures are those of
     scope ``task``. Where the embeddings name videos held out, the clusters of the task are those of the other
     videos alone, and the ones held out are labelled by them. Samples that the embeddings or the decoder call
-    background have key step 0, which is in no order (that of a video without any other is ``0``).
+    background have key step 0, which is in no order (that of a video without any other is ``0``). What the settings
+    leave to the data (``decode.K``, ``decode.time``, ``decode.surplus``: ``auto``) is chosen once, on the videos that
+    may be learnt from, and holds for both scopes.
 
     Parameters
     ----------
@@ -73,7 +78,7 @@ def decode(
     decoder
         A name in `rgwot.keysteps.registry.DECODERS`.
     settings
-        Blocks ``decode`` (with K resolved to a number) and ``graphcut`` are read.
+        Blocks ``decode`` (with K resolved to a number, or ``auto``) and those of the decoder are read.
     seed
         The same seed gives the same files.
 
@@ -90,18 +95,21 @@ def decode(
     """
     if decoder not in DECODERS:
         raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, DECODERS)}")
-    K = settings.decode.K
-    if not isinstance(K, int):
-        raise RgwotError(f"decoder {decoder!r}: found K = {K!r}, expected the number of key steps it stands for")
+    if settings.decode.K not in ("auto",) and not isinstance(settings.decode.K, int):
+        raise RgwotError(
+            f"decoder {decoder!r}: found K = {settings.decode.K!r}, expected the number of key steps it stands for"
+        )
     task = read_embeddings(embeddings_zarr)
 
     from threadpoolctl import threadpool_limits
 
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
-        joint = _cluster_task(task, decoder, K, settings, generator_for(seed))
+        choices = _choose(task, settings, seed)
+        K, run = choices.K, extended(DECODERS[decoder], choices)
+        joint = _cluster_task(task, decoder, run, K, settings, generator_for(seed))
         single = {
-            name: _run([video], task.features_fps, decoder, K, settings, generator_for(seed, name))
+            name: _run([video], task.features_fps, run, K, settings, generator_for(seed, name))
             for name, video in counted(log, f"decode {output_dir}: videos by themselves", task.videos.items(), "video")
         }
     key_steps = {
@@ -130,6 +138,9 @@ def decode(
         "K": K,
         "background": background,
         "seed": seed,
+        "time": choices.time,
+        "surplus": choices.surplus,
+        "choices": choices.facts,
         "features_fps": task.features_fps,
         "n_videos": len(task.videos),
         "videos_without_frames": list(task.empty),
@@ -192,7 +203,8 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
                 "expected numbers; train again with a smaller train.lr or with train.precision float32"
             )
         background = np.asarray(group["background"], dtype=np.bool_) if "background" in group else None
-        videos[name] = EmbeddedVideo(x, time_s, float(attrs["duration_s"]), background)
+        views = np.asarray(group["views"], dtype=np.float64) if "views" in group else None
+        videos[name] = EmbeddedVideo(x, time_s, float(attrs["duration_s"]), background, views)
     if not videos:
         raise RgwotError(f"embeddings {store}: no video with a frame; expected at least one, see the feature index")
     held_out = tuple(about.get("held_out", ()))
@@ -238,12 +250,12 @@ class _Result:
 def _run(
     videos: list[EmbeddedVideo],
     features_fps: float,
-    decoder: str,
+    decoder: Decoder,
     K: int,
     settings: Settings,
     generator: np.random.Generator,
 ) -> _Result:
-    return _labelled(videos, features_fps, K, lambda frames: DECODERS[decoder](frames, K, settings, generator))
+    return _labelled(videos, features_fps, K, lambda frames: decoder(frames, K, settings, generator))
 
 
 def _labelled(videos: list[EmbeddedVideo], features_fps: float, K: int, decoder: Unseen) -> _Result:
@@ -277,7 +289,7 @@ class _Joint:
 
 
 def _cluster_task(
-    task: EmbeddedTask, decoder: str, K: int, settings: Settings, generator: np.random.Generator
+    task: EmbeddedTask, name: str, decoder: Decoder, K: int, settings: Settings, generator: np.random.Generator
 ) -> _Joint:
     """Cluster the training part; the decoder is given nothing else until its clusters are made."""
     seen = {name: video for name, video in task.videos.items() if name not in task.held_out}
@@ -286,13 +298,21 @@ def _cluster_task(
     if not task.held_out:
         return _Joint(labels, made.diagnosis, made.facts())
     if made.decoded.unseen is None:
-        able = ", ".join(name for name in DECODERS if name != decoder)
-        raise RgwotError(f"decoder {decoder!r}: cannot label videos held out; use {able} or data.split=all")
+        able = ", ".join(other for other in DECODERS if other != name)
+        raise RgwotError(f"decoder {name!r}: cannot label videos held out; use {able} or data.split=all")
     new = {name: video for name, video in task.videos.items() if name in task.held_out}
     applied = _labelled(list(new.values()), task.features_fps, K, made.decoded.unseen)
     whole = collapse.combine([made.diagnosis, applied.diagnosis])
     told = {"degenerate": whole.degenerate, "degenerate_cause": whole.cause, "held_out": applied.facts()}
     return _Joint({**labels, **_apart(new, applied.labels)}, whole, {**made.facts(), **told})
+
+
+def _choose(task: EmbeddedTask, settings: Settings, seed: int) -> Choices:
+    """Make the choices that the settings leave to the data, on the videos that may be learnt from."""
+    seen = [video for name, video in task.videos.items() if name not in task.held_out]
+    views = [video.views for video in seen if video.views is not None]
+    together = np.concatenate(views, axis=1) if len(views) == len(seen) else None
+    return choose(together, [len(video.time_s) for video in seen], settings, seed)
 
 
 def _apart(videos: Mapping[str, EmbeddedVideo], labels: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:

@@ -1,0 +1,83 @@
+"""Which clusters are key steps, and which are background (methods 5.6).
+
+People do more than the key steps: they fetch, wait and tidy up. With K clusters for everything that is done, key steps
+are merged to make room for that. So a decoder may be given more clusters than key steps: the K that look most like
+key steps are kept, and what is in the others is background.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from rgwot.keysteps.interface import BACKGROUND
+
+SHARE = 0.01
+"""Added to the share of a cluster in a video before the logarithm: one absent counts as one of a hundredth."""
+
+
+def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArray[np.float64]:
+    r"""Return how much each of K clusters looks like a key step, (K,).
+
+    A key step is done in most videos, in one place of each, and that place is about the same:
+
+    .. math:: \mathrm{rank}\Big(\frac1V\sum_v \log(s_{vk} + 0.01)\Big)
+              + \frac12\,\mathrm{rank}\Big(-\frac{1}{|V_k|}\sum_{v \in V_k} \sigma_{vk}\Big)
+              + \frac12\,\mathrm{rank}\Big(-\mathrm{std}_{v \in V_k}\, \bar t_{vk}\Big)
+
+    with :math:`s_{vk}` the share of cluster k in video v, :math:`\bar t_{vk}` and :math:`\sigma_{vk}` mean and standard
+    deviation of the relative times of its samples there, and :math:`V_k` the videos in which it has any. Ranks run
+    from 1 to K, ties get their mean; a cluster without a sample ranks last throughout.
+
+    Parameters
+    ----------
+    labels
+        (T,) in 0..K-1, or `BACKGROUND`, which belongs to no cluster.
+    lengths
+        Samples of each video.
+    K
+        Number of clusters.
+    """
+    V = len(lengths)
+    video = np.repeat(np.arange(V), lengths)
+    times = np.concatenate([(np.arange(length) + 0.5) / length for length in lengths])
+    kept = labels != BACKGROUND
+    cells = video[kept] * K + labels[kept]
+    counts, first, second = (
+        np.bincount(cells, weights=weights, minlength=V * K).reshape(V, K)
+        for weights in (np.ones(len(cells)), times[kept], np.square(times[kept]))
+    )
+    present = counts > 0
+    videos = present.sum(axis=0)
+    means = np.divide(first, counts, out=np.zeros_like(first), where=present)
+    spreads = np.sqrt(np.maximum(np.divide(second, counts, out=np.zeros_like(second), where=present) - means**2, 0))
+    coverage = np.log(counts / np.asarray(lengths)[:, None] + SHARE).mean(axis=0)
+
+    def over_videos(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        total = np.where(present, values, 0).sum(axis=0)
+        return np.divide(total, videos, out=np.full(K, np.inf), where=videos > 0)
+
+    within = over_videos(spreads)
+    between = np.sqrt(over_videos(np.square(means - over_videos(means))))
+    rank = [rankdata(values, method="average") for values in (coverage, -within, -between)]
+    return np.asarray(rank[0] + (rank[1] + rank[2]) / 2)
+
+
+def key_step_clusters(labels: NDArray[np.int64], lengths: Sequence[int], K: int, kept: int) -> NDArray[np.int64]:
+    """Return which ``kept`` of K clusters look most like key steps, ascending; of equal ones the smaller number.
+
+    Parameters are those of `likeness`.
+    """
+    order = np.argsort(-likeness(labels, lengths, K), kind="stable")
+    return np.sort(order[:kept]).astype(np.int64)
+
+
+def keep_clusters(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number the samples of these clusters from 0, in the order given, and call all others background."""
+    found = np.full(len(labels), BACKGROUND, dtype=np.int64)
+    for number, cluster in enumerate(clusters):
+        found[labels == cluster] = number
+    return found

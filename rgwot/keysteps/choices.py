@@ -1,0 +1,149 @@
+"""What a decoder leaves to the data: the share of time, the clusters of background, the number of key steps (methods 5.7).
+
+Every choice is made by `rgwot.keysteps.agreement` between views of the features, with the mean field as the decoder
+whatever the decoder is: it takes a fraction of a second, and is what others are built on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.keysteps.agreement import Views, cross_agreement
+from rgwot.keysteps.background import keep_clusters, key_step_clusters
+from rgwot.keysteps.clock import with_time
+from rgwot.keysteps.consensus import segment
+from rgwot.keysteps.interface import Decoded, Decoder, Frames
+from rgwot.settings import Settings
+
+TIME_SHARES = (0.0, 0.03, 0.15, 0.4)
+"""Shares of time that are tried: none; a hint; as much as tells neighbouring tenths of a video apart; nearly half."""
+
+SURPLUS_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Clusters of background that are tried, in units of K."""
+
+GAIN = 1.03
+"""Clusters of background must foretell the other view so many times as well as none do."""
+
+QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
+"""Changes to the settings of the mean field while choosing."""
+
+MOST_SAMPLES = 20_000
+"""Longer tasks are thinned evenly while choosing."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What was chosen, and the curves it was read from.
+
+    Attributes
+    ----------
+    time
+        Share of time in the squared length of an embedding, in [0, 1).
+    surplus
+        Clusters beyond K, of which those least like key steps are background.
+    K
+        Number of key steps.
+    facts
+        Goes to ``diagnostics.json``.
+    """
+
+    time: float
+    surplus: int
+    K: int
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class _Chooser:
+    def __init__(self, views: Views, lengths: Sequence[int], settings: Settings, seed: int) -> None:
+        step = -(-views.shape[1] // MOST_SAMPLES)
+        kept = np.concatenate([np.arange(start, start + n, step) for start, n in zip(_starts(lengths), lengths, strict=True)])
+        self.lengths = tuple(-(-n // step) for n in lengths)
+        self.views = views[:, kept]
+        self.chain = settings.meanfield.model_copy(update=QUICK)
+        self.seed = seed
+
+    def agreement(self, K: int, surplus: int, time: float) -> float:
+        """Return the agreement of views under one choice; the same starts for all choices."""
+
+        def labelled(view: NDArray[np.float64]) -> NDArray[np.int64]:
+            x = with_time(view, self.lengths, time)
+            generator = np.random.default_rng([self.seed, 2])
+            found = segment(Frames(x, self.lengths, 1.0), K + surplus, self.chain, generator)
+            labels = found.memberships.argmax(axis=1).astype(np.int64)
+            if not surplus:
+                return labels
+            return keep_clusters(labels, key_step_clusters(labels, self.lengths, K + surplus, K))
+
+        return cross_agreement(self.views, self.lengths, labelled)
+
+
+def choose(views: Views | None, lengths: Sequence[int], settings: Settings, seed: int) -> Choices:
+    """Resolve ``decode.time`` and ``decode.surplus``.
+
+    Parameters
+    ----------
+    views
+        (2P, T, D) of the videos that may be learnt from, or None where the embedding has none.
+    lengths
+        Samples of each of these videos.
+    settings
+        Blocks ``decode`` (with K a number) and ``meanfield`` are read.
+    seed
+        The same seed gives the same choices.
+
+    Returns
+    -------
+    Choices
+        What is set stays as set. Without views, or with a single video, ``auto`` is no time and no surplus.
+    """
+    block, K = settings.decode, int(settings.decode.K)
+    asked = "auto" in (block.time, block.surplus)
+    time = 0.0 if block.time == "auto" else block.time
+    surplus = 0 if block.surplus == "auto" else block.surplus
+    if not asked:
+        return Choices(time, surplus, K)
+    if views is None or len(lengths) < 2:
+        return Choices(time, surplus, K, {"why": "no views of the features, or a single video: nothing to choose by"})
+    chooser = _Chooser(views, lengths, settings, seed)
+    facts: dict[str, Any] = {}
+    if block.time == "auto":
+        found = {share: chooser.agreement(K, surplus, share) for share in TIME_SHARES}
+        time = max(found, key=lambda share: found[share])
+        facts["time"] = {"chosen": time, "agreement": {str(share): value for share, value in found.items()}}
+    if block.surplus == "auto":
+        tried = sorted({round(share * K) for share in SURPLUS_SHARES})
+        gained = {number: chooser.agreement(K, number, time) for number in tried}
+        surplus = max((number for number in tried if gained[number] >= GAIN * gained[0] > 0), default=0)
+        facts["surplus"] = {"chosen": surplus, "agreement": {str(number): value for number, value in gained.items()}}
+    return Choices(time, surplus, K, facts)
+
+
+def extended(decoder: Decoder, choices: Choices) -> Decoder:
+    """Give a decoder the share of time and the clusters of background that were chosen; any decoder, without its help."""
+    if not choices.time and not choices.surplus:
+        return decoder
+
+    def decode(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+        def timed(of: Frames) -> Frames:
+            return replace(of, x=with_time(of.x, of.lengths, choices.time))
+
+        made = decoder(timed(frames), K + choices.surplus, settings, generator)
+        clusters = key_step_clusters(made.labels, frames.lengths, K + choices.surplus, K)
+
+        def kept(found: Decoded) -> Decoded:
+            return replace(found, labels=keep_clusters(found.labels, clusters)) if choices.surplus else found
+
+        unseen = made.unseen
+        return replace(kept(made), unseen=None if unseen is None else lambda others: kept(unseen(timed(others))))
+
+    return decode
+
+
+def _starts(lengths: Sequence[int]) -> NDArray[np.int64]:
+    sizes = np.asarray(lengths, dtype=np.int64)
+    return np.cumsum(sizes) - sizes

@@ -1,0 +1,109 @@
+"""Agreement of a labelling with another view: hand-made cases, chance, and the choices made by it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rgwot.keysteps.agreement import agreement, cross_agreement
+from rgwot.keysteps.choices import TIME_SHARES, choose
+from rgwot.settings import Settings, build
+
+
+def test_is_the_inner_product_with_the_means_of_the_other_videos() -> None:
+    view = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [0.0, 1.0]])
+    labels = np.array([0, 1, 0, 1])
+    # Two videos of two samples: the other video has one sample per label, shrunk by two: a third of it.
+    expected = (1 * 3 / 3 + 2 * 1 / 3 + 3 * 1 / 3 + 1 * 2 / 3) / (1 + 4 + 9 + 1)
+    assert agreement(view, labels, (2, 2)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_what_one_video_has_alone_counts_for_nothing() -> None:
+    view = np.array([[5.0], [0.0], [0.0], [0.0]])
+    assert agreement(view, np.array([0, 1, 1, 1]), (2, 2)) == 0.0
+
+
+def test_expects_nothing_of_labels_without_relation() -> None:
+    generator = np.random.default_rng(0)
+    view, labels = generator.normal(size=(6000, 8)), generator.integers(0, 7, 6000)
+    assert abs(agreement(view, labels, (1000,) * 6)) < 0.005
+
+
+def test_numbering_and_order_of_videos_change_nothing() -> None:
+    generator = np.random.default_rng(1)
+    view, labels = generator.normal(size=(30, 3)), generator.integers(-1, 3, 30)
+    swapped = np.r_[10:30, 0:10]
+    renamed = np.array([2, 0, 1, 5])[labels]
+    assert agreement(view, labels, (10, 20)) == pytest.approx(agreement(view, renamed, (10, 20)))
+    assert agreement(view, labels, (10, 20)) == pytest.approx(agreement(view[swapped], labels[swapped], (20, 10)))
+
+
+def test_a_single_video_or_an_empty_view_says_nothing() -> None:
+    assert np.isnan(agreement(np.ones((3, 2)), np.zeros(3, dtype=int), (3,)))
+    assert np.isnan(agreement(np.zeros((4, 2)), np.zeros(4, dtype=int), (2, 2)))
+
+
+def test_every_view_is_labelled_and_foretold_by_its_partner() -> None:
+    views = np.stack([np.full((4, 1), value) for value in (1.0, 2.0, 3.0, 4.0)])
+    asked: list[float] = []
+
+    def labelled(view: np.ndarray) -> np.ndarray:
+        asked.append(float(view[0, 0]))
+        return np.zeros(4, dtype=np.int64)
+
+    # All alike: every sample times the mean of two others, shrunk to half, over its own square.
+    assert cross_agreement(views, (2, 2), labelled) == pytest.approx(0.5)
+    assert asked == [1.0, 2.0, 3.0, 4.0]
+
+
+def made_task(
+    generator: np.random.Generator, ordered: bool, V: int = 12, T: int = 90, K: int = 5, background: int = 0
+) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Return two views (2, V T, D) of V videos that do K steps, in order or again and again, among other activities."""
+    looks = generator.normal(size=(2, K + background, 12))
+    views = []
+    for _ in range(V):
+        steps = np.arange(K) if ordered else generator.integers(0, K, 3 * K)
+        activities: list[int] = []
+        for step in steps:
+            activities.append(int(step))
+            if background:
+                activities.append(K + int(generator.integers(background)))
+        labels = np.repeat(activities, -(-T // len(activities)))[:T]
+        views.append(looks[:, labels] + generator.normal(scale=2.0, size=(2, T, 12)))
+    together = np.concatenate(views, axis=1)
+    return together / np.linalg.norm(together, axis=2, keepdims=True), (T,) * V
+
+
+def settings(**decode: object) -> Settings:
+    return build({f"decode.{key}": value for key, value in decode.items()}, "test")
+
+
+def test_time_is_chosen_where_steps_come_once_and_in_order() -> None:
+    generator = np.random.default_rng(2)
+    ordered = choose(*made_task(generator, ordered=True), settings(K=5, time="auto"), seed=0)
+    again = choose(*made_task(generator, ordered=False), settings(K=5, time="auto"), seed=0)
+    assert ordered.time >= 0.15 > 0.03 >= again.time
+    assert set(ordered.facts["time"]["agreement"]) == {str(share) for share in TIME_SHARES}
+
+
+def test_clusters_of_background_are_chosen_where_there_is_background() -> None:
+    generator = np.random.default_rng(3)
+    wanted = settings(K=5, surplus="auto")
+    views, lengths = made_task(generator, ordered=True, background=3)
+    assert choose(views, lengths, wanted, seed=0).surplus >= 1
+    views, lengths = made_task(generator, ordered=True)
+    assert choose(views, lengths, wanted, seed=0).surplus == 0
+
+
+def test_without_views_or_with_one_video_nothing_is_chosen() -> None:
+    wanted = settings(K=5, time="auto", surplus="auto")
+    views, lengths = made_task(np.random.default_rng(4), ordered=True, V=2)
+    for found in (choose(None, lengths, wanted, 0), choose(views[:, :90], (90,), wanted, 0)):
+        assert (found.time, found.surplus, found.K) == (0.0, 0, 5)
+        assert "why" in found.facts
+
+
+def test_what_is_set_stays_as_set() -> None:
+    found = choose(None, (5, 5), settings(K=5, time=0.25, surplus=3), seed=0)
+    assert (found.time, found.surplus, found.K, found.facts) == (0.25, 3, 5, {})

@@ -1,0 +1,56 @@
+"""The consensus of segmentations: what it finds, that it is reproducible, and videos it has not seen."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from rgwot.keysteps.consensus import decode_consensus
+from rgwot.keysteps.interface import Frames
+from rgwot.settings import Settings, build
+
+
+def videos(noise: float, seed: int = 0, V: int = 8) -> tuple[Frames, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    looks = generator.normal(size=(5, 16))
+    labels = np.concatenate([np.repeat(generator.permutation(5), 12) for _ in range(V)])
+    x = looks[labels] + noise * generator.normal(size=(len(labels), 16))
+    return Frames(x, (60,) * V, 2.0), labels
+
+
+def test_finds_the_steps_and_the_same_ones_again() -> None:
+    frames, truth = videos(noise=1.0)
+    made = decode_consensus(frames, 5, Settings(), np.random.default_rng(0))
+    again = decode_consensus(frames, 5, Settings(), np.random.default_rng(0))
+    assert adjusted_rand_score(truth, made.labels) > 0.95
+    assert (made.labels == again.labels).all()
+    assert made.memberships is not None and made.memberships.shape == (480, 5)
+
+
+def test_is_better_than_a_single_segmentation_on_average() -> None:
+    found = {}
+    for partitions in (1, 12):
+        settings = build({"consensus.partitions": partitions, "meanfield.restarts": 1}, "test")
+        scores = []
+        for seed in range(6):
+            frames, truth = videos(noise=2.2, seed=seed)
+            made = decode_consensus(frames, 5, settings, np.random.default_rng(seed))
+            scores.append(adjusted_rand_score(truth, made.labels))
+        found[partitions] = float(np.mean(scores))
+    assert found[12] > found[1]
+
+
+def test_videos_not_seen_are_labelled_by_the_same_clusters() -> None:
+    frames, truth = videos(noise=1.0)
+    half = Frames(frames.x[:240], (60,) * 4, 2.0)
+    made = decode_consensus(half, 5, Settings(), np.random.default_rng(0))
+    assert made.unseen is not None
+    new = made.unseen(Frames(frames.x[240:], (60,) * 4, 2.0)).labels
+    assert adjusted_rand_score(truth, np.concatenate([made.labels, new])) > 0.9
+    assert (made.unseen(half).labels == made.labels).mean() > 0.98
+
+
+def test_fewer_different_samples_than_key_steps() -> None:
+    frames = Frames(np.repeat(np.eye(2), 5, axis=0), (5, 5), 2.0)
+    made = decode_consensus(frames, 4, Settings(), np.random.default_rng(0))
+    assert len(np.unique(made.labels[:5])) == 1 and made.labels[0] != made.labels[-1]
