@@ -15,7 +15,7 @@ SHELL := /bin/bash -o pipefail
 FIRST_DEMO ?= 525a385
 BENCHMARKS := training_step solver kantorovich cache extraction decoding jobs
 
-.PHONY: help env demo test paper-small faults bench cluster-test test-page pictures lint schema clean
+.PHONY: help env demo test paper-small faults bench bench-answers cluster-test test-page pictures lint schema clean
 
 help:
 	@echo "make env    the environment in .venv"
@@ -24,6 +24,7 @@ help:
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
 	@echo "make faults the demo killed at 30 random moments, full disks, two processes for one output; a quarter of an hour"
 	@echo "make bench  every ratio of docs/performance.md measured again, and the page renewed; two hours on an idle machine"
+	@echo "make bench-answers  every recipe on every development task, and the tables of docs/better.md; 70 minutes on 2 idle cores"
 	@echo "make test-page  the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
 	@echo "make pictures   the same, and keeps the pictures of the guide in docs/images"
 	@echo "make cluster-test   the demo through a Slurm on this machine; needs root and installs Debian's packages"
@@ -69,6 +70,10 @@ bench: $(DEVELOPER)
 	for name in $(BENCHMARKS); do python benchmarks/$$name.py $(BENCH_OPTIONS) || exit 1; done
 	python benchmarks/demo.py --before $(FIRST_DEMO)
 	python benchmarks/performance.py
+
+# Answers, not speed. Tasks looked at once are part of it: while choosing, ANSWERS_OPTIONS='--split choose'.
+bench-answers: $(READY)
+	python benchmarks/answers.py --cores $(CORES) $(ANSWERS_OPTIONS)
 
 # The tests skip themselves where there is no Chromium; here it is installed, and the page of the demo is looked at, too.
 test-page: $(DEVELOPER)

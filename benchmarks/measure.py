@@ -107,23 +107,23 @@ def arguments(description: str | None, **more: Any) -> argparse.Namespace:
     return chosen
 
 
-def record(name: str, content: Mapping[str, Any], chosen: argparse.Namespace) -> None:
-    """Write what a benchmark found, with what it ran on, to ``benchmarks/results/NAME.json`` and say where."""
+def surroundings(device: str) -> dict[str, Any]:
+    """What a record was made on and with: hardware, system, versions of packages."""
     installed = {}
     for package in PACKAGES:
         try:
             installed[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             continue
+    return {
+        "hardware": {**hardware(torch.device(device)), "cores": os.cpu_count()},
+        "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        "versions": installed,
+    }
+
+
+def record(name: str, content: Mapping[str, Any], chosen: argparse.Namespace) -> None:
+    """Write what a benchmark found, with what it ran on, to ``benchmarks/results/NAME.json`` and say where."""
     path = chosen.output or RESULTS / f"{name}.json"
-    write_json(
-        {
-            "hardware": {**hardware(torch.device(chosen.device)), "cores": os.cpu_count()},
-            "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
-            "versions": installed,
-            "rounds": chosen.rounds,
-            **content,
-        },
-        path,
-    )
+    write_json({**surroundings(chosen.device), "rounds": chosen.rounds, **content}, path)
     print(f"written: {path}")

@@ -1,0 +1,89 @@
+"""The paired bootstrap over tasks and seeds, on cases whose answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bootstrap import compare, task_mean, wins
+
+VALUES = [[0.5, 0.7, 0.6], [0.3, 0.2, 0.4], [0.9, 0.8, 0.7]]
+
+
+def test_identical_methods_have_a_ratio_of_exactly_one_and_no_difference():
+    assert compare(VALUES, VALUES) == (1.0, 1.0, 1.0)
+    assert compare(VALUES, VALUES, difference=True) == (0.0, 0.0, 0.0)
+
+
+def test_tasks_weigh_the_same_however_many_seeds_they_have():
+    assert task_mean([[1.0, 1.0, 1.0], [0.0]]) == 0.5
+    assert compare([[1.0, 1.0, 1.0], [0.0]], [[0.5], [0.5]]).value == 1.0
+
+
+def test_ratio_is_one_of_means_and_not_a_mean_of_ratios():
+    found = compare([[0.8], [0.2]], [[0.4], [0.4]])
+    assert found.value == pytest.approx(1.25)
+    # Two tasks: one drawn twice (a ratio of 2 or 1/2) in half of the draws.
+    assert (found.low, found.high) == pytest.approx((0.5, 2.0))
+
+
+def test_tasks_are_paired():
+    # Tasks differ by a factor of nine; the second method has two thirds everywhere, in every draw.
+    hard_and_easy = [np.array([0.1]), np.array([0.9]), np.array([0.5])]
+    found = compare(hard_and_easy, [2 / 3 * of_task for of_task in hard_and_easy])
+    assert found == pytest.approx((1.5, 1.5, 1.5))
+
+
+def test_seeds_are_paired_where_there_are_as_many_and_not_where_there_are_not():
+    first = [[0.4, 0.8]] * 4
+    paired = compare(first, [[0.2, 0.4]] * 4)
+    assert paired == pytest.approx((2.0, 2.0, 2.0))
+    alone = compare(first, [[0.3]] * 4)
+    assert alone.value == pytest.approx(2.0)
+    assert alone.low < 1.9 < 2.1 < alone.high
+
+
+def test_intervals_do_not_depend_on_the_run_but_on_the_seed():
+    others = [[0.4, 0.3, 0.5]] * 3
+    assert compare(VALUES, others) == compare(VALUES, others)
+    assert compare(VALUES, others) != compare(VALUES, others, seed=1)
+
+
+def test_wider_with_fewer_tasks_and_narrower_at_a_lower_level():
+    rng = np.random.default_rng(3)
+    a, b = rng.uniform(0.3, 0.9, (40, 3)), rng.uniform(0.2, 0.8, (40, 3))
+    many, few = compare(a, b), compare(a[:8], b[:8])
+    assert few.high - few.low > many.high - many.low
+    narrow = compare(a, b, level=0.5)
+    assert many.low < narrow.low < narrow.high < many.high
+
+
+@pytest.mark.parametrize(("difference", "truth"), [(False, 1.3), (True, 0.12)])
+def test_interval_covers_the_truth_about_as_often_as_it_says(difference, truth):
+    rng = np.random.default_rng(11)
+    covered = 0
+    trials = 200
+    for _ in range(trials):
+        # 20 tasks of their own difficulty around 0.4; the first method is 0.12 better in the mean, 3 seeds each.
+        difficulty = rng.normal(0.4, 0.1, 20)
+        second = difficulty[:, None] + rng.normal(0, 0.03, (20, 3))
+        first = difficulty[:, None] + rng.normal(0.12, 0.08, 20)[:, None] + rng.normal(0, 0.03, (20, 3))
+        found = compare(first, second, difference=difference, draws=400)
+        covered += found.low <= truth <= found.high
+    # 95 % is what percentile intervals reach with many tasks; with 20 they reach a little less.
+    assert 0.88 * trials <= covered <= 0.99 * trials
+
+
+def test_wins_count_means_over_seeds_and_no_ties():
+    assert wins([[0.6, 0.4], [0.3], [0.9]], [[0.4], [0.3], [0.8]]) == 2
+    assert wins([[0.6, 0.4], [0.3], [0.7]], [[0.4], [0.3], [0.8]], lower_is_better=True) == 1
+
+
+def test_a_reference_of_zero_is_infinitely_worse():
+    assert compare([[0.5]], [[0.0]]).value == float("inf")
+
+
+def test_mistakes_are_named():
+    with pytest.raises(ValueError, match="found 1 and 2, expected the same tasks"):
+        compare([[0.5]], [[0.5], [0.5]])
+    with pytest.raises(ValueError, match="one without a seed"):
+        compare([[0.5], []], [[0.5], [0.5]])
