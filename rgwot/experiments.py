@@ -32,7 +32,7 @@ SYMBOLS: Mapping[str, str] = {
     "K": "decode.K",
     "m": "decode.m",
 }
-DECODER_BLOCKS = ("decode", "graphcut")
+DECODER_BLOCKS = ("decode", "graphcut", "meanfield")
 # Keys of every method, also of one that trains nothing: what is scored, and what a clustering may see.
 SPLIT = "data.split"
 SPLIT_KEYS = (SPLIT, "data.holdout", "data.split_by", "data.split_seed")

@@ -36,6 +36,7 @@ EMBEDDINGS: Mapping[str, Embedding] = {
             "encoder", "an encoder trained on pairs of videos", ("ot", "cidm", "loss", "encoder", "train", "data"), True
         ),
         Embedding("pooled", "features averaged over space; nothing is trained"),
+        Embedding("whitened", "features conditioned per video and whitened; nothing is trained", ("whiten",)),
         Embedding("regression", "a network that tells the relative time of a frame", ("regression", "data.n_train")),
         Embedding("graph", "a graph of the clips of all videos", ("graph",), True),
         Embedding("none", "no features at all"),
@@ -180,6 +181,11 @@ FAMILIES: Mapping[str, Family] = {
             embedding="graph",
         ),
         Family("raw", "conv4c averaged over space, L2-normalised; nothing is trained", embedding="pooled"),
+        Family(
+            "whitened",
+            "features standardised per video, smoothed and whitened over the task; nothing is trained",
+            embedding="whitened",
+        ),
         Family("none", "no features at all, for the trivial answers", embedding="none"),
     )
 }
@@ -191,6 +197,12 @@ _GRAPHCUT = (
     "graphcut.metric",
     "graphcut.solver",
 )
+_MEANFIELD = tuple(
+    f"meanfield.{key}"
+    for key in (
+        "alpha", "epsilon", "lambda", "lambda_video", "window", "inner", "max_iterations", "tolerance", "restarts",
+    )
+)  # fmt: skip
 DECODERS: Mapping[str, Decoder] = {
     decoder.name: decoder
     for decoder in (
@@ -199,6 +211,11 @@ DECODERS: Mapping[str, Decoder] = {
         Decoder("subset", "K representatives among k-means centres", ("decode.K", "decode.centres", "decode.restarts")),
         Decoder("spectral", "spectral clustering, affinity of HiERO", ("decode.K",)),
         Decoder("viterbi", "clusters in one order for all videos, as CTE", ("decode.K", "decode.background")),
+        Decoder(
+            "meanfield",
+            "a mean-field chain with re-estimated centres and even shares",
+            ("decode.K", *_MEANFIELD),
+        ),
         Decoder("one_label", "one key step everywhere", ("decode.K",), trivial=True),
         Decoder("uniform", "K equal segments", ("decode.K",), trivial=True),
         Decoder("random", "an independent uniform label per scored frame", ("decode.K",), trivial=True),

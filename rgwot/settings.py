@@ -222,6 +222,19 @@ class GraphSettings(Block):
     )
 
 
+class WhitenSettings(Block):
+    """Whitened features, `whitened` (methods 4.12)."""
+
+    smooth: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.02, description="moving average of the features, share of a video's length"
+    )
+    D: Count = Field(32, description="principal components kept at most")
+    floor: Annotated[float, Field(gt=0, lt=1)] = Field(
+        1e-4, description="components below this share of the largest variance are dropped"
+    )
+    grid: Count = Field(1, description="cells per side that maps are averaged over; 1: the whole map, as raw")
+
+
 class DecodeSettings(Block):
     """Clustering of embeddings (methods 5)."""
 
@@ -257,6 +270,24 @@ class GraphcutSettings(Block):
     solver: Literal["expansion", "exact"] = Field("expansion", description="alpha-expansion, or the chain minimum")
 
 
+class MeanfieldSettings(Block):
+    """Mean-field segmentation with re-estimated centres, the decoder `meanfield` (methods 5.4)."""
+
+    alpha: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.2, description="weight of agreement with neighbours in time, against that with the centre"
+    )
+    epsilon: Positive = Field(0.07, description="weight of the entropy of the memberships; RGWOT's transport")
+    lambda_: NonNegative = Field(0.05, alias="lambda", description="pull of the task towards equal shares of key steps")
+    lambda_video: NonNegative = Field(0.05, description="the same within every video")
+    window: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.02, description="samples on either side that are neighbours in time, share of a video's length"
+    )
+    inner: Count = Field(5, description="updates of the memberships per update of the centres")
+    max_iterations: Count = Field(100, description="updates of the centres at most")
+    tolerance: NonNegative = Field(1e-5, description="decrease of the energy per sample and round that ends it")
+    restarts: Count = Field(10, description="starts of k-means, of which the best is where it begins")
+
+
 class EvaluationSettings(Block):
     """Scoring (methods 2, 6)."""
 
@@ -275,8 +306,10 @@ class Settings(Block):
     data: DataSettings = DataSettings()
     regression: RegressionSettings = RegressionSettings()
     graph: GraphSettings = GraphSettings()
+    whiten: WhitenSettings = WhitenSettings()
     decode: DecodeSettings = DecodeSettings()
     graphcut: GraphcutSettings = GraphcutSettings()
+    meanfield: MeanfieldSettings = MeanfieldSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
 
     @model_validator(mode="after")

@@ -21,7 +21,7 @@ from rgwot.errors import RgwotError
 
 @click.command(
     cls=SettingsCommand,
-    reads=("decode", "graphcut"),
+    reads=("decode", "graphcut", "meanfield"),
     epilog="Try another decode.K first; a larger graphcut.pairwise where key steps flicker, a smaller one, or a "
     "smaller decode.m, where one of them takes everything.",
 )
@@ -31,7 +31,7 @@ from rgwot.errors import RgwotError
 @click.option(
     "--decoder",
     required=True,
-    help="graphcut, kmeans, subset, spectral or viterbi; or trivial: one_label, uniform, random.",
+    help="graphcut, kmeans, subset, spectral, viterbi or meanfield; or trivial: one_label, uniform, random.",
 )
 @hold_out_option
 @settings_option

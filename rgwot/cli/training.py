@@ -43,7 +43,7 @@ def train(output: Path, index: Path, held_out: str, settings: str, execution: st
 
 @click.command(
     cls=SettingsCommand,
-    reads=("regression", "graph"),
+    reads=("whiten", "regression", "graph"),
     epilog="The settings matter without --model alone; try --method raw first, which has none.",
 )
 @click.argument("output", type=Folder)

@@ -12,6 +12,7 @@ from rgwot.lazy import lazily
 
 FITS: Mapping[str, Fit] = {
     "pooled": lazily("rgwot.embeddings.pooled:fit_pooled"),
+    "whitened": lazily("rgwot.embeddings.whitened:fit_whitened"),
     "regression": lazily("rgwot.embeddings.regression:fit_regression"),
     "graph": lazily("rgwot.embeddings.graph:fit_graph"),
 }

@@ -13,4 +13,5 @@ DECODERS: Mapping[str, Decoder] = {
     "subset": lazily("rgwot.keysteps.subset:decode_subset"),
     "spectral": lazily("rgwot.keysteps.spectral:decode_spectral"),
     "viterbi": lazily("rgwot.keysteps.viterbi:decode_viterbi"),
+    "meanfield": lazily("rgwot.keysteps.meanfield:decode_meanfield"),
 }

@@ -24,7 +24,7 @@ rule decode:
         mem_mb=memory_for("decode"),
         runtime=time_for("decode"),
     params:
-        settings=settings_of("decode", "graphcut"),
+        settings=settings_of("decode", "graphcut", "meanfield"),
     message:
         "decode: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:

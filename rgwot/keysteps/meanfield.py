@@ -1,0 +1,237 @@
+"""Mean-field segmentation with re-estimated centres and even shares of key steps (methods 5.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.kmeans import kmeans
+from rgwot.settings import MeanfieldSettings, Settings
+
+SMALLEST = 1e-12
+"""Memberships to start from are at least this: an update multiplies, so a 0 would stay one."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MeanField:
+    """A minimum of the energy that neither memberships nor centres alone improve.
+
+    Attributes
+    ----------
+    memberships
+        p (T, K), positive, rows that add up to 1.
+    centres
+        A (K, D), unit length.
+    shares
+        m (K,), the mean membership of all samples.
+    energies
+        Energy at the start and after every update of centres or memberships; it never rises.
+    """
+
+    memberships: Array
+    centres: Array
+    shares: Array
+    energies: Array
+
+
+class Windows:
+    """Moving averages B inside every video: the mean over the samples at most ``h`` away.
+
+    ``h`` is ``window`` times the video's length, rounded; windows end where the video ends. The kernel W = B'B of the
+    energy is a triangle of half width 2h, symmetric and positive semidefinite by construction.
+
+    Parameters
+    ----------
+    lengths
+        Samples of each video.
+    window
+        Share of a video's length.
+    """
+
+    def __init__(self, lengths: Sequence[int], window: float) -> None:
+        sizes = np.asarray(lengths, dtype=np.int64)
+        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        reach = np.repeat(np.rint(window * sizes).astype(np.int64), sizes)
+        position = np.arange(len(starts))
+        self._first = np.maximum(position - reach, starts)
+        self._behind = np.minimum(position + reach + 1, starts + np.repeat(sizes, sizes))
+        self._count = (self._behind - self._first).astype(np.float64)
+
+    def mean(self, p: Array) -> Array:
+        """Return B p for p (K, T)."""
+        return np.asarray(self._sum(p) / self._count)
+
+    def transposed(self, y: Array) -> Array:
+        """Return B'y for y (K, T): i lies in the window of j where j lies in that of i."""
+        return self._sum(y / self._count)
+
+    def _sum(self, p: Array) -> Array:
+        sums = np.zeros((p.shape[0], p.shape[1] + 1))
+        np.cumsum(p, axis=1, out=sums[:, 1:])
+        return np.asarray(sums[:, self._behind] - sums[:, self._first])
+
+
+class _Chain:
+    """The energy as a function of the memberships, whose rows here are key steps: p (K, T).
+
+    ``shares`` None: the key steps' shares of all samples are those of p, and uneven ones cost. Else they are fixed,
+    and a key step costs as much more as its share is larger.
+    """
+
+    def __init__(self, lengths: Sequence[int], settings: MeanfieldSettings, shares: Array | None = None) -> None:
+        self.block, self.shares = settings, shares
+        self.lengths = np.asarray(lengths, dtype=np.int64)
+        self.starts = np.cumsum(self.lengths) - self.lengths
+        self.windows = Windows(lengths, settings.window)
+        pull = settings.lambda_video + (settings.lambda_ if shares is None else 0.0)
+        self.eta = 1 / (1 + pull / settings.epsilon)
+
+    def evaluate(self, log_p: Array, p: Array, unary: Array) -> tuple[float, Array]:
+        """Return the energy, and the gradient of all of it but the entropy, up to a constant per sample."""
+        block, T = self.block, p.shape[1]
+        K = len(p)
+        means = self.windows.mean(p)
+        energy = np.vdot(p, unary) + block.alpha * (T - np.vdot(means, means)) + block.epsilon * np.vdot(p, log_p)
+        gradient = unary - 2 * block.alpha * self.windows.transposed(means)
+        if self.shares is None:
+            m = p.mean(axis=1)
+            popularity = _log(K * m)
+            energy += block.lambda_ * T * (m @ popularity)
+        else:
+            popularity = _log(K * self.shares)
+            energy += block.lambda_ * float(p.sum(axis=1) @ popularity)
+        gradient += block.lambda_ * popularity[:, None]
+        if block.lambda_video:
+            of_video = np.add.reduceat(p, self.starts, axis=1) / self.lengths
+            popularity = _log(K * of_video)
+            energy += block.lambda_video * float((self.lengths * of_video * popularity).sum())
+            gradient += block.lambda_video * np.repeat(popularity, self.lengths, axis=1)
+        return float(energy), gradient
+
+    def update(self, log_p: Array, gradient: Array) -> tuple[Array, Array]:
+        """Return logarithms of memberships, and memberships, whose energy is not larger (methods 5.4)."""
+        moved = (1 - self.eta) * log_p - self.eta / self.block.epsilon * gradient
+        moved -= moved.max(axis=0)
+        p = np.exp(moved)
+        total = p.sum(axis=0)
+        return moved - np.log(total), p / total
+
+    def run(self, log_p: Array, p: Array, x: Array, centres: Array, fixed: bool) -> MeanField:
+        """Alternate updates of centres, unless they are fixed, and of memberships, until the energy stands still."""
+        block = self.block
+        unary = _unary(x, centres, block.alpha)
+        energy, gradient = self.evaluate(log_p, p, unary)
+        energies = [energy]
+        for _ in range(block.max_iterations):
+            before = energies[-1]
+            if not fixed:
+                centres = _centres(x, p, centres)
+                moved = _unary(x, centres, block.alpha)
+                energies.append(energies[-1] + float(np.vdot(p, moved - unary)))
+                gradient += moved - unary
+                unary = moved
+            for _ in range(block.inner):
+                log_p, p = self.update(log_p, gradient)
+                energy, gradient = self.evaluate(log_p, p, unary)
+                energies.append(energy)
+            if before - energies[-1] <= block.tolerance * p.shape[1]:
+                break
+        return MeanField(np.ascontiguousarray(p.T), centres, p.mean(axis=1), np.array(energies))
+
+
+def minimise(x: NDArray[Any], lengths: Sequence[int], p: NDArray[Any], settings: MeanfieldSettings) -> MeanField:
+    """Minimise the energy of methods 5.4 over memberships and centres, from given memberships.
+
+    Parameters
+    ----------
+    x
+        Samples (T, D) of videos one after the other, of any length but 0, which is a sample without a direction.
+    lengths
+        Samples of each video, >= 1; they add up to T.
+    p
+        Memberships (T, K) to start from, rows that add up to 1; hard ones are allowed.
+    settings
+        Every key but ``restarts`` is read.
+    """
+    directions = _directions(x)
+    start = np.maximum(np.asarray(p, dtype=np.float64).T, SMALLEST)
+    start = np.ascontiguousarray(start / start.sum(axis=0))
+    centres = _centres(directions, start, np.zeros((len(start), directions.shape[1])))
+    return _Chain(lengths, settings).run(np.log(start), start, directions, centres, fixed=False)
+
+
+def label(x: NDArray[Any], lengths: Sequence[int], made: MeanField, settings: MeanfieldSettings) -> Array:
+    """Return memberships (T, K) of samples of other videos: centres and shares of the task stay as they were made."""
+    directions = _directions(x)
+    chain = _Chain(lengths, settings, made.shares)
+    popularity = settings.lambda_ * _log(len(made.shares) * made.shares)
+    cost = _unary(directions, made.centres, settings.alpha) + popularity[:, None]
+    log_p = -cost / settings.epsilon
+    log_p -= log_p.max(axis=0)
+    log_p -= np.log(np.exp(log_p).sum(axis=0))
+    return chain.run(log_p, np.exp(log_p), directions, made.centres, fixed=True).memberships
+
+
+def decode_meanfield(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+    """Label every sample by its largest membership: the decoder ``meanfield``.
+
+    It begins at the best k-means partition of the directions x / |x|, whatever the length of the embeddings. Where
+    there are fewer different directions than K, the other key steps have no member.
+    """
+    block = settings.meanfield
+    start = kmeans(_directions(frames.x), K, generator, restarts=block.restarts).labels
+    used, start = np.unique(start, return_inverse=True)
+    made = minimise(frames.x, frames.lengths, np.eye(len(used))[start], block)
+
+    def decoded(memberships: Array) -> Decoded:
+        padded = np.zeros((len(memberships), K))
+        padded[:, : memberships.shape[1]] = memberships
+        return Decoded(memberships.argmax(axis=1).astype(np.int64), padded)
+
+    found = decoded(made.memberships)
+    rounds = (len(made.energies) - 1) // (block.inner + 1)
+    return Decoded(
+        found.labels,
+        found.memberships,
+        {
+            "meanfield": {
+                "energy": float(made.energies[-1]),
+                "energy_at_start": float(made.energies[0]),
+                "rounds": rounds,
+                "converged": rounds < block.max_iterations,
+                "shares": [float(share) for share in made.shares],
+            }
+        },
+        unseen=lambda others: decoded(label(others.x, others.lengths, made, block)),
+    )
+
+
+def _directions(x: NDArray[Any]) -> Array:
+    """Scale rows (T, D) to length 1; a row of zeros stays."""
+    samples = np.asarray(x, dtype=np.float64)
+    norms = np.linalg.norm(samples, axis=1, keepdims=True)
+    return np.asarray(np.divide(samples, norms, out=np.zeros_like(samples), where=norms > 0))
+
+
+def _unary(x: Array, centres: Array, alpha: float) -> Array:
+    """Return (1 - alpha) (1 - x_i . A_k), (K, T)."""
+    return np.asarray((1 - alpha) * (1 - centres @ x.T))
+
+
+def _centres(x: Array, p: Array, centres: Array) -> Array:
+    """Return the centres (K, D) of least energy; one without members, or whose members cancel, stays."""
+    sums = p @ x
+    norms = np.linalg.norm(sums, axis=1, keepdims=True)
+    return np.asarray(np.divide(sums, norms, out=centres.copy(), where=norms > SMALLEST * len(x)))
+
+
+def _log(x: Array) -> Array:
+    """Return log x, and of a share that is 0 in floating point that of the smallest number."""
+    return np.asarray(np.log(np.maximum(x, np.finfo(np.float64).tiny)))
