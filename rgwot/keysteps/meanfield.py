@@ -66,7 +66,7 @@ class Windows:
 
     def mean(self, p: Array) -> Array:
         """Return B p for p (K, T)."""
-        return self._sum(p) / self._count
+        return np.asarray(self._sum(p) / self._count)
 
     def transposed(self, y: Array) -> Array:
         """Return B'y for y (K, T): i lies in the window of j where j lies in that of i."""
