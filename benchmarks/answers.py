@@ -76,6 +76,8 @@ RECIPES = (
     Recipe("remap_graphcut", "REMAP", "remap", "graphcut@K=gt", "published"),
     Recipe("rgwot_graphcut", "RGWOT", "rgwot", "graphcut@K=gt", "published"),
     Recipe("rgwot_meanfield", "RGWOT + mean field", "rgwot", "meanfield@K=gt", "ours"),
+    Recipe("rgwot_plus_meanfield", "RGWOT+ with the mean field alone", "rgwot-plus", "meanfield@K=gt", "ours"),
+    Recipe("rgwot_plus", "RGWOT+", "rgwot-plus", "consensus@K=gt", "ours"),
 )
 
 

@@ -13,11 +13,8 @@ from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.meanfield import MeanField, label, minimise
 from rgwot.settings import MeanfieldSettings, Settings
 
-FINENESS = (0.75, 1.0, 1.5)
-"""Clusters of the segmentations in turn, in units of K: coarse ones say what belongs together, fine ones what does not."""
-
-FLOOR = 1e-4
-"""Components of the memberships below this share of the largest variance are dropped."""
+FLOOR = 0.2
+"""Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""
 
 RARE = 1e-3
 """Share of the samples below which a cluster counts no more for being rare."""
@@ -28,17 +25,14 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
 
     Every single segmentation is a local minimum that merges some key steps and splits others, differently for every
     start and every number of clusters. What most of them agree on is not an accident. The memberships of
-    ``consensus.partitions`` mean-field segmentations (`rgwot.keysteps.meanfield`), with 3/4 K, K and 3/2 K clusters in
-    turn, stand side by side, every one divided by the root of its cluster's share; whitened to ``consensus.D``
-    components and scaled to length 1 they are the embedding that the mean field segments into K.
+    ``consensus.partitions`` mean-field segmentations (`rgwot.keysteps.meanfield`) stand side by side, every one divided
+    by the root of its cluster's share; whitened to at most ``consensus.D`` components and scaled to length 1 they are
+    the embedding that the mean field segments once more.
     """
     block, chain = settings.consensus, settings.meanfield
     # A single segmentation need not be good, nor finished.
     quick = chain.model_copy(update={"restarts": 1, "max_iterations": block.rounds})
-    members = [
-        segment(frames, max(2, round(FINENESS[number % len(FINENESS)] * K)), quick, generator)
-        for number in range(block.partitions)
-    ]
+    members = [segment(frames, K, quick, generator) for _ in range(block.partitions)]
     memberships = _side_by_side([member.memberships for member in members], members)
     whitening = fit_whitening([memberships], block.D, FLOOR)
     final = Frames(whitening.apply(memberships).astype(np.float64), frames.lengths, frames.features_fps)
