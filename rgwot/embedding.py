@@ -40,10 +40,10 @@ def embed(
 
     Writes a Zarr (version 3) group per video with the arrays ``embedding`` (T, D) float32 and ``time_s`` (T,)
     float64, from methods that tell background apart also ``background`` (T,) bool, from those with views of the
-    features ``views`` (2P, T, D') float32, and the attributes ``duration_s`` and ``native_fps``; the root has ``method``, ``seed``,
-    ``features_fps`` and, last, ``complete``. Where videos were held out, the group of every video also has
-    ``split`` (``train`` or ``test``) and the root ``held_out``, which names those without frames too. Context
-    frames are chosen as in training (methods 3.8, the consistent reading).
+    features ``views`` (2P, T, D') float32, and the attributes ``duration_s`` and ``native_fps``; the root has
+    ``method``, ``seed``, ``features_fps`` and, last, ``complete``. Where videos were held out, the group of every
+    video also has ``split`` (``train`` or ``test``) and the root ``held_out``, which names those without frames too.
+    Context frames are chosen as in training (methods 3.8, the consistent reading).
 
     Parameters
     ----------

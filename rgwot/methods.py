@@ -183,7 +183,7 @@ FAMILIES: Mapping[str, Family] = {
         Family("raw", "conv4c averaged over space, L2-normalised; nothing is trained", embedding="pooled"),
         Family(
             "rgwot-plus",
-            "whitened features with their place in the picture; time and background where they help; nothing is trained",
+            "whitened features of four parts of the picture, time and background where they help; nothing is trained",
             overrides={"whiten.grid": 2, "decode.time": "auto", "decode.surplus": "auto"},
             embedding="whitened",
         ),

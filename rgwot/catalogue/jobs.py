@@ -99,7 +99,7 @@ class JobCatalogue(DatasetCatalogue):
                 key: value for key, value in chosen.items() if key in read or key.split(".")[0] not in DECODER_BLOCKS
             }
         K = chosen.get("decode.K")
-        if isinstance(K, str):
+        if isinstance(K, str) and K != "auto":
             annotated = self.key_steps(dataset, task)
             if annotated is None:
                 raise RgwotError(

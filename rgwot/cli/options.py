@@ -112,7 +112,14 @@ def key_steps(settings: Any) -> int:
     """Return K, which the workflow has resolved to a number."""
     K = settings.decode.K
     if not isinstance(K, int):
-        raise RgwotError(f"decode.K: found {K!r}, expected a number here; the workflow resolves {K!r} per task")
+        raise RgwotError(
+            f"decode.K: found {K!r}, expected a number here; "
+            + (
+                "only decoders that read embeddings choose it"
+                if K == "auto"
+                else f"the workflow resolves {K!r} per task"
+            )
+        )
     return K
 
 

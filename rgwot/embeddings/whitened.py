@@ -177,13 +177,9 @@ def fit_whitened(stores: Sequence[FeatureStore], settings: Settings, seed: int) 
         videos = conditioned(stores, block)
         channels = stores[0].shape[1]
         cells = videos[0].shape[1] // channels
-        columns = [
-            (np.arange(cells)[:, None] * channels + half).ravel() for half in halves(channels, block.views)
-        ]
+        columns = [(np.arange(cells)[:, None] * channels + half).ravel() for half in halves(channels, block.views)]
         whitening = fit_whitening(videos, block.D, block.floor)
-        of_views = [
-            fit_whitening([video[:, column] for video in videos], block.D, block.floor) for column in columns
-        ]
+        of_views = [fit_whitening([video[:, column] for video in videos], block.D, block.floor) for column in columns]
 
     def whitened(x: NDArray[np.float32]) -> Embedded:
         found = [view.apply(x[:, column]) for view, column in zip(of_views, columns, strict=True)]

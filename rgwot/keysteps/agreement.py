@@ -7,14 +7,11 @@ is. Each video is foretold by the others, so that what is peculiar to a video co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames
 
 Views = NDArray[np.float64]
 """(2P, T, D): P pairs of views of the same T samples, the two of a pair next to each other."""
@@ -50,9 +47,9 @@ def agreement(view: NDArray[Any], labels: NDArray[np.int64], lengths: Sequence[i
         return float("nan")
     cells = np.repeat(np.arange(V), lengths) * K + classes
     counts = np.bincount(cells, minlength=V * K).reshape(V, K)
-    sums = np.zeros((V * K, g.shape[1]))
-    np.add.at(sums, cells, g)
-    sums = sums.reshape(V, K, -1)
+    flat = np.zeros((V * K, g.shape[1]))
+    np.add.at(flat, cells, g)
+    sums = flat.reshape(V, K, -1)
     others = (sums.sum(axis=0) - sums) / ((counts.sum(axis=0) - counts) + 2.0)[:, :, None]
     return float((sums * others).sum()) / power
 

@@ -58,7 +58,7 @@ def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArr
 
     def over_videos(values: NDArray[np.float64]) -> NDArray[np.float64]:
         total = np.where(present, values, 0).sum(axis=0)
-        return np.divide(total, videos, out=np.full(K, np.inf), where=videos > 0)
+        return np.asarray(np.divide(total, videos, out=np.full(K, np.inf), where=videos > 0))
 
     within = over_videos(spreads)
     between = np.sqrt(over_videos(np.square(means - over_videos(means))))

@@ -1,4 +1,4 @@
-"""What a decoder leaves to the data: the share of time, the clusters of background, the number of key steps (methods 5.7).
+"""What a decoder leaves to the data: share of time, clusters of background, number of key steps (methods 5.7).
 
 Every choice is made by `rgwot.keysteps.agreement` between views of the features, with the mean field as the decoder
 whatever the decoder is: it takes a fraction of a second, and is what others are built on.
@@ -6,13 +6,14 @@ whatever the decoder is: it takes a fraction of a second, and is what others are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.errors import RgwotError
 from rgwot.keysteps.agreement import Views, cross_agreement
 from rgwot.keysteps.background import keep_clusters, key_step_clusters
 from rgwot.keysteps.clock import with_time
@@ -28,6 +29,18 @@ SURPLUS_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 GAIN = 1.03
 """Clusters of background must foretell the other view so many times as well as none do."""
+
+USUAL = 7
+"""Key steps supposed while time is chosen, where their number is yet to be chosen: as published tables have them."""
+
+KEY_STEPS = range(3, 17)
+"""Numbers of recurring activities that are tried."""
+
+STARTS = 2
+"""Segmentations of a view for every number of activities; their agreement is averaged."""
+
+KEY_STEP_SHARE = 2 / 3
+"""Share of the recurring activities that are key steps, where there is background at all: that of EgoProceL's tasks."""
 
 QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
 """Changes to the settings of the mean field while choosing."""
@@ -61,7 +74,9 @@ class Choices:
 class _Chooser:
     def __init__(self, views: Views, lengths: Sequence[int], settings: Settings, seed: int) -> None:
         step = -(-views.shape[1] // MOST_SAMPLES)
-        kept = np.concatenate([np.arange(start, start + n, step) for start, n in zip(_starts(lengths), lengths, strict=True)])
+        kept = np.concatenate(
+            [np.arange(start, start + n, step) for start, n in zip(_starts(lengths), lengths, strict=True)]
+        )
         self.lengths = tuple(-(-n // step) for n in lengths)
         self.views = views[:, kept]
         self.chain = settings.meanfield.model_copy(update=QUICK)
@@ -71,19 +86,37 @@ class _Chooser:
         """Return the agreement of views under one choice; the same starts for all choices."""
 
         def labelled(view: NDArray[np.float64]) -> NDArray[np.int64]:
-            x = with_time(view, self.lengths, time)
-            generator = np.random.default_rng([self.seed, 2])
-            found = segment(Frames(x, self.lengths, 1.0), K + surplus, self.chain, generator)
-            labels = found.memberships.argmax(axis=1).astype(np.int64)
+            labels = self._labels(view, K + surplus, time, 0)
             if not surplus:
                 return labels
             return keep_clusters(labels, key_step_clusters(labels, self.lengths, K + surplus, K))
 
         return cross_agreement(self.views, self.lengths, labelled)
 
+    def same_partition(self, K: int, time: float) -> float:
+        """Return how far the segmentations of two views are the same: the mean adjusted Rand index."""
+        from sklearn.metrics import adjusted_rand_score
+
+        return float(
+            np.mean(
+                [
+                    adjusted_rand_score(self._labels(first, K, time, start), self._labels(second, K, time, start))
+                    for first, second in zip(self.views[0::2], self.views[1::2], strict=True)
+                    for start in range(STARTS)
+                ]
+            )
+        )
+
+    def _labels(self, view: NDArray[np.float64], K: int, time: float, start: int) -> NDArray[np.int64]:
+        x = with_time(view, self.lengths, time)
+        generator = np.random.default_rng([self.seed, 2, start])
+        found = segment(Frames(x, self.lengths, 1.0), K, self.chain, generator)
+        labels: NDArray[np.int64] = found.memberships.argmax(axis=1).astype(np.int64)
+        return labels
+
 
 def choose(views: Views | None, lengths: Sequence[int], settings: Settings, seed: int) -> Choices:
-    """Resolve ``decode.time`` and ``decode.surplus``.
+    """Resolve ``decode.time``, ``decode.K`` and ``decode.surplus`` where they are ``auto``, in this order.
 
     Parameters
     ----------
@@ -92,39 +125,69 @@ def choose(views: Views | None, lengths: Sequence[int], settings: Settings, seed
     lengths
         Samples of each of these videos.
     settings
-        Blocks ``decode`` (with K a number) and ``meanfield`` are read.
+        Blocks ``decode`` (with K a number or ``auto``) and ``meanfield`` are read.
     seed
         The same seed gives the same choices.
 
     Returns
     -------
     Choices
-        What is set stays as set. Without views, or with a single video, ``auto`` is no time and no surplus.
+        What is set stays as set. Without views, or with a single video, an ``auto`` of time or surplus is 0.
+
+    Raises
+    ------
+    RgwotError
+        For K ``auto`` without views, or with a single video.
     """
-    block, K = settings.decode, int(settings.decode.K)
-    asked = "auto" in (block.time, block.surplus)
+    block = settings.decode
     time = 0.0 if block.time == "auto" else block.time
     surplus = 0 if block.surplus == "auto" else block.surplus
-    if not asked:
-        return Choices(time, surplus, K)
+    if "auto" not in (block.time, block.K, block.surplus):
+        return Choices(time, surplus, int(block.K))
     if views is None or len(lengths) < 2:
-        return Choices(time, surplus, K, {"why": "no views of the features, or a single video: nothing to choose by"})
+        why = "a single video" if len(lengths) < 2 else "an embedding without views"
+        if block.K == "auto":
+            raise RgwotError(
+                f"decode.K: found auto and {why}, expected two videos or more, and views of the features to choose by; "
+                "give K as a number, or take the method whitened or rgwot-plus"
+            )
+        return Choices(time, surplus, int(block.K), {"why": f"{why}: nothing to choose by"})
     chooser = _Chooser(views, lengths, settings, seed)
     facts: dict[str, Any] = {}
+
     if block.time == "auto":
-        found = {share: chooser.agreement(K, surplus, share) for share in TIME_SHARES}
+        K = USUAL if block.K == "auto" else int(block.K)
+        found = {share: chooser.agreement(K, 0, share) for share in TIME_SHARES}
         time = max(found, key=lambda share: found[share])
-        facts["time"] = {"chosen": time, "agreement": {str(share): value for share, value in found.items()}}
+        facts["time"] = _fact(time, found)
+
+    activities = None
+    if block.K == "auto":
+        alike = {number: chooser.same_partition(number, time) for number in KEY_STEPS if number <= views.shape[1]}
+        activities = max(alike, key=lambda number: alike[number])
+        K = max(2, activities - surplus if surplus else activities)
+        if block.surplus == "auto":
+            K = max(2, round(KEY_STEP_SHARE * activities))
+        facts["K"] = _fact(activities, alike)
+    else:
+        K = int(block.K)
+
     if block.surplus == "auto":
         tried = sorted({round(share * K) for share in SURPLUS_SHARES})
         gained = {number: chooser.agreement(K, number, time) for number in tried}
         surplus = max((number for number in tried if gained[number] >= GAIN * gained[0] > 0), default=0)
-        facts["surplus"] = {"chosen": surplus, "agreement": {str(number): value for number, value in gained.items()}}
+        facts["surplus"] = _fact(surplus, gained)
+        if activities is not None and not surplus:
+            K = activities
     return Choices(time, surplus, K, facts)
 
 
+def _fact(chosen: float, found: Mapping[Any, float]) -> dict[str, Any]:
+    return {"chosen": chosen, "agreement": {str(value): agreement for value, agreement in found.items()}}
+
+
 def extended(decoder: Decoder, choices: Choices) -> Decoder:
-    """Give a decoder the share of time and the clusters of background that were chosen; any decoder, without its help."""
+    """Give any decoder the share of time and the clusters of background that were chosen."""
     if not choices.time and not choices.surplus:
         return decoder
 

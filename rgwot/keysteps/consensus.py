@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.embeddings.whitened import Whitening, fit_whitening
+from rgwot.embeddings.whitened import fit_whitening
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.meanfield import MeanField, label, minimise

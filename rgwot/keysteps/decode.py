@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from rgwot.errors import RgwotError, nearest
 from rgwot.evaluation import collapse
-from rgwot.keysteps.fuzzifier import direction_eigenvalue
 from rgwot.keysteps.choices import Choices, choose, extended
+from rgwot.keysteps.fuzzifier import direction_eigenvalue
 from rgwot.keysteps.interface import BACKGROUND, Decoded, Decoder, Frames, Unseen
 from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import generator_for, write_keysteps
@@ -95,7 +95,7 @@ def decode(
     """
     if decoder not in DECODERS:
         raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, DECODERS)}")
-    if settings.decode.K not in ("auto",) and not isinstance(settings.decode.K, int):
+    if settings.decode.K != "auto" and not isinstance(settings.decode.K, int):
         raise RgwotError(
             f"decoder {decoder!r}: found K = {settings.decode.K!r}, expected the number of key steps it stands for"
         )

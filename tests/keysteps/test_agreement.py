@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rgwot.errors import RgwotError
 from rgwot.keysteps.agreement import agreement, cross_agreement
 from rgwot.keysteps.choices import TIME_SHARES, choose
 from rgwot.settings import Settings, build
@@ -57,7 +58,13 @@ def test_every_view_is_labelled_and_foretold_by_its_partner() -> None:
 
 
 def made_task(
-    generator: np.random.Generator, ordered: bool, V: int = 12, T: int = 90, K: int = 5, background: int = 0
+    generator: np.random.Generator,
+    ordered: bool,
+    V: int = 12,
+    T: int = 90,
+    K: int = 5,
+    background: int = 0,
+    noise: float = 2.0,
 ) -> tuple[np.ndarray, tuple[int, ...]]:
     """Return two views (2, V T, D) of V videos that do K steps, in order or again and again, among other activities."""
     looks = generator.normal(size=(2, K + background, 12))
@@ -70,7 +77,7 @@ def made_task(
             if background:
                 activities.append(K + int(generator.integers(background)))
         labels = np.repeat(activities, -(-T // len(activities)))[:T]
-        views.append(looks[:, labels] + generator.normal(scale=2.0, size=(2, T, 12)))
+        views.append(looks[:, labels] + generator.normal(scale=noise, size=(2, T, 12)))
     together = np.concatenate(views, axis=1)
     return together / np.linalg.norm(together, axis=2, keepdims=True), (T,) * V
 
@@ -107,3 +114,18 @@ def test_without_views_or_with_one_video_nothing_is_chosen() -> None:
 def test_what_is_set_stays_as_set() -> None:
     found = choose(None, (5, 5), settings(K=5, time=0.25, surplus=3), seed=0)
     assert (found.time, found.surplus, found.K, found.facts) == (0.25, 3, 5, {})
+
+
+def test_the_number_of_activities_is_chosen_by_views_that_make_the_same_of_them() -> None:
+    generator = np.random.default_rng(5)
+    views, lengths = made_task(generator, ordered=False, V=10, T=120, K=6, noise=1.0)
+    found = choose(views, lengths, settings(K="auto"), seed=0)
+    assert found.K == 6
+    assert found.facts["K"]["chosen"] == 6
+
+
+def test_k_cannot_be_chosen_without_views() -> None:
+    with pytest.raises(RgwotError, match="an embedding without views"):
+        choose(None, (5, 5), settings(K="auto"), seed=0)
+    with pytest.raises(RgwotError, match="a single video"):
+        choose(np.ones((2, 5, 2)), (5,), settings(K="auto"), seed=0)

@@ -24,7 +24,8 @@ def test_finds_the_steps_and_the_same_ones_again() -> None:
     again = decode_consensus(frames, 5, Settings(), np.random.default_rng(0))
     assert adjusted_rand_score(truth, made.labels) > 0.95
     assert (made.labels == again.labels).all()
-    assert made.memberships is not None and made.memberships.shape == (480, 5)
+    assert made.memberships is not None
+    assert made.memberships.shape == (480, 5)
 
 
 def test_is_better_than_a_single_segmentation_on_average() -> None:
@@ -53,4 +54,5 @@ def test_videos_not_seen_are_labelled_by_the_same_clusters() -> None:
 def test_fewer_different_samples_than_key_steps() -> None:
     frames = Frames(np.repeat(np.eye(2), 5, axis=0), (5, 5), 2.0)
     made = decode_consensus(frames, 4, Settings(), np.random.default_rng(0))
-    assert len(np.unique(made.labels[:5])) == 1 and made.labels[0] != made.labels[-1]
+    assert len(np.unique(made.labels[:5])) == 1
+    assert made.labels[0] != made.labels[-1]
