@@ -25,7 +25,7 @@ COMPILER = "torch._dynamo"
         ("rgwot.embeddings.regression", (COMPILER, "pandas", "scipy", "sklearn", "matplotlib")),
         ("rgwot.embeddings.whitened", ("torch", "pandas", "sklearn", "matplotlib")),
         ("rgwot.keysteps.decode", ("torch", "scipy", "sklearn", "matplotlib")),
-        ("rgwot.keysteps.meanfield", ("torch", "zarr", "scipy.spatial", "sklearn", "matplotlib")),
+        ("rgwot.keysteps.meanfield", ("torch", "zarr", "sklearn", "matplotlib")),
         ("rgwot.keysteps.trivial", ("torch", "zarr", "scipy", "sklearn", "matplotlib")),
         ("rgwot.evaluation.evaluate", ("torch", "zarr", "sklearn", "matplotlib")),
         ("rgwot.reporting.tables.render", ("torch", "zarr", "scipy", "sklearn", "matplotlib")),
