@@ -13,7 +13,7 @@ SHELL := /bin/bash -o pipefail
 
 # The first revision that ran the demo from end to end; `make bench` compares with it.
 FIRST_DEMO ?= 525a385
-BENCHMARKS := training_step solver kantorovich cache extraction decoding jobs
+BENCHMARKS := training_step solver kantorovich cache extraction decoding jobs first_answer
 
 .PHONY: help env demo test paper-small faults bench bench-answers cluster-test test-page pictures lint schema clean
 

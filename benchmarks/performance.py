@@ -394,6 +394,24 @@ Clips to scores of {record["seeds"]} seed, at revision {before} (the first that 
 """
 
 
+def first_answer(record: Record) -> str:
+    """From cached features to the page, without any training."""
+    rows = [(f"`{name}`", spread(values)) for name, values in record["stages_s"].items()]
+    rows.append(("all, as the user waits", spread(record["wall_s"])))
+    rows.append(("CPU time of all", spread(record["cpu_s"])))
+    claim = {"holds": record["holds"]}
+    return f"""## The first answer
+
+`snakemake --cores {record["cores"]} first` on the demo's ten clips of a minute, from cached features to segments, orders,
+scores and page; nothing is trained. Below {record["bound_s"]:g} s: {kept(claim)}. What the stages leave of the whole is
+Snakemake's own start and planning; on two cores `strips` runs beside the others.
+
+{table(("stage", "seconds"), rows)}
+
+{where(record)}
+"""
+
+
 SECTIONS = {
     "training_step": step,
     "solver": solver,
@@ -403,6 +421,7 @@ SECTIONS = {
     "extraction_cuda": extraction,
     "decoding": decoding,
     "jobs": jobs,
+    "first_answer": first_answer,
     "demo": demo,
 }
 

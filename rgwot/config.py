@@ -64,6 +64,7 @@ class PageSettings(Block):
     methods: tuple[str, ...] = Field(
         (
             "rgwot/graphcut",
+            "whitened/meanfield",
             "raw/graphcut",
             "raw/kmeans",
             "none/one_label",
@@ -73,7 +74,14 @@ class PageSettings(Block):
         min_length=1,
         description="results shown side by side, as method/decoder, with every seed; the first is shown first",
     )
-    datasets: tuple[str, ...] = Field(("demo",), description="whose tasks results/report/index.html makes pages of")
+    first: tuple[str, ...] = Field(
+        ("whitened/meanfield",),
+        min_length=1,
+        description="results that the target `first` shows, with the first seed; methods that train no encoder",
+    )
+    datasets: tuple[str, ...] = Field(
+        ("demo",), description="whose tasks results/report/index.html and the target `first` make pages of"
+    )
     names: str = Field("names", description="folder of names typed into pages: names/{dataset}/{task}.yaml")
 
 

@@ -14,36 +14,58 @@ from rgwot.reporting.page.tree import Run, Tree
 
 RESULTS = Path("results")
 
+#: Target that makes the pages of ``page.datasets`` of what needs no training.
+FIRST = "first"
+
 
 class PageCatalogue(FigureCatalogue):
-    """The pages of a configuration; parameters as of `TableCatalogue`."""
+    """The pages of a configuration; parameters as of `TableCatalogue`.
+
+    Attributes
+    ----------
+    first_answer
+        Whether pages are to ask for ``page.first`` alone, which trains nothing; True where the target `FIRST` is made.
+    """
+
+    first_answer = False
 
     def page_runs(self, dataset: str, task: str) -> tuple[Run, ...]:
         """Return the results that the page of a task asks for: every configured method with every seed.
 
-        Trivial answers are there to be compared with; a task without any annotation has no use for them.
+        Those of ``page.methods``; for a first answer those of ``page.first``, with the first seed. Trivial answers are
+        there to be compared with; a task without any annotation has no use for them.
 
         Raises
         ------
         RgwotError
-            When the configuration names a method or decoder that does not exist, or one that the task cannot have.
+            When the configuration names a method or decoder that does not exist, or one that the task cannot have; or
+            a method under ``page.first`` that trains an encoder.
         """
         runs: dict[Run, None] = {}
-        for text in self.config.page.methods:
+        page, seeds = self.config.page, self.config.seeds
+        key, texts = "page.methods", page.methods
+        if self.first_answer:
+            key, texts, seeds = "page.first", page.first, seeds[:1]
+        for text in texts:
             method, _, decoder = text.partition("/")
             try:
                 method = self.experiments.method(method)
                 decoder = self.experiments.decoder(decoder, method)
             except RgwotError as error:
-                raise RgwotError(f"page.methods: {text!r}: {error}") from None
+                raise RgwotError(f"{key}: {text!r}: {error}") from None
+            if self.first_answer and FAMILIES[split_id(method)[0]].trained:
+                raise RgwotError(
+                    f"{key}: {text!r}: {method} trains an encoder, which {FIRST!r} never does; name it "
+                    "under page.methods"
+                )
             if _trivial(decoder) and not self._annotated(dataset, task):
                 continue
             self.check_task(dataset, task, method)
-            runs |= dict.fromkeys(Run(method, decoder, seed) for seed in self.config.seeds)
+            runs |= dict.fromkeys(Run(method, decoder, seed) for seed in seeds)
         if not runs:
             raise RgwotError(
-                f"page.methods: nothing to show of {dataset}/{task}, which has no annotation; name a method that looks "
-                "at the videos, such as rgwot/graphcut"
+                f"{key}: nothing to show of {dataset}/{task}, which has no annotation; name a method that looks "
+                "at the videos, such as whitened/meanfield"
             )
         return tuple(runs)
 
@@ -102,6 +124,18 @@ class PageCatalogue(FigureCatalogue):
         return [
             str(self._tree(dataset, task).page) for dataset in self.config.page.datasets for task in self.tasks(dataset)
         ]
+
+    def first_files(self) -> list[str]:
+        """Return what the target `FIRST` is for: the pages of `index_pages`, and what was found for them as tables."""
+        files = self.index_pages()
+        for dataset in self.config.page.datasets:
+            for task in self.tasks(dataset):
+                tree = self._tree(dataset, task)
+                for run in self.page_runs(dataset, task):
+                    files += [
+                        str(tree.keysteps(run) / name) for name in ("segments.csv", "order.csv", "procedures.csv")
+                    ]
+        return files
 
     def other_pages(self) -> list[str]:
         """Return the pages that are there without being in `index_pages`."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from rgwot.catalogue.pages import PageCatalogue
+from rgwot.catalogue.pages import FIRST, PageCatalogue
 from rgwot.errors import RgwotError, nearest
 
 #: Figures of one task and seed, which the workflow makes for every task; all others are data (`Catalogue.figures`).
@@ -29,21 +29,28 @@ _TARGET = re.compile(
 class Catalogue(PageCatalogue):
     """The configuration, the datasets and the experiments behind one run of the workflow, and its targets."""
 
-    def check_targets(self, arguments: Iterable[str]) -> None:
+    def check_targets(self, arguments: Sequence[str]) -> None:
         """Check the target paths among command line arguments before anything is planned.
+
+        Where the target `FIRST` is among them, pages of this run show what needs no training.
 
         Raises
         ------
         RgwotError
             When a path names a dataset, task, method, decoder, table or figure that does not exist, or spells an
-            experiment in another way than its canonical one.
+            experiment in another way than its canonical one, or a page is asked for beside `FIRST`.
         """
+        self.first_answer = FIRST in arguments
         for argument in arguments:
             # As Snakemake reads a target: ./results/x and results//x are results/x.
             match = _TARGET.fullmatch(os.path.normpath(argument))
             if match is None:
                 continue
             group = {name: value for name, value in match.groupdict().items() if value is not None}
+            if self.first_answer and "d6" in group:
+                raise RgwotError(
+                    f"{argument}: asked for beside {FIRST!r}, which makes less of it; ask for one, then the other"
+                )
             if "table" in group:
                 self.check_table(group["table"], group.get("row"))
                 continue

@@ -181,7 +181,7 @@ def test_a_degenerate_run_is_drawn_open(tree: Tree, folder: Path) -> None:
 def test_levels_are_the_scores_of_answers_without_training(tree: Tree, folder: Path) -> None:
     figure = draw(planned(tree, "training_videos"))
     levels = [line for line in figure.axes[0].get_lines() if list(line.get_xdata()) == [0, 1]]
-    assert [float(line.get_ydata()[0]) for line in levels] == pytest.approx([57.0] * 3)
+    assert [float(line.get_ydata()[0]) for line in levels] == pytest.approx([57.0] * 4)
 
 
 @pytest.mark.parametrize("name", ["qualitative", "transport_plan"])

@@ -23,12 +23,13 @@ def test_the_tables_of_the_repository():
     ]  # fmt: skip
     assert sum(dataset.n_tasks for dataset in egoprocel.datasets.values()) == 16
     assert list(tables["demo"].datasets) == ["demo"]
-    trivial, raw = ["one_label", "uniform", "random"], ["raw_kmeans", "raw_graphcut"]
+    trivial = ["one_label", "uniform", "random"]
+    untrained = ["raw_kmeans", "raw_graphcut", "whitened_kmeans", "whitened_meanfield"]
     learned = ["cnc", "unitygraph", "gpl", "gpl-nobg", "opel", "vaot", "rgwot"]
     rows = {name: [row.id for row in table.rows] for name, table in tables.items()}
-    assert rows["egoprocel"] == trivial + raw + learned
-    assert rows["third_person"] == trivial + raw + ["cte"] + learned
-    assert rows["demo"] == trivial + raw + ["rgwot"]
+    assert rows["egoprocel"] == trivial + untrained + learned
+    assert rows["third_person"] == trivial + untrained + ["cte"] + learned
+    assert rows["demo"] == trivial + untrained + ["rgwot"]
     assert rows["demo_contrast"] == ["vaot", "rgwot"]
     assert rows["sensitivity_beta"] == [f"beta={beta}" for beta in ("0.01", "0.05", "0.1", "1", "10", "50")]
     assert rows["ablation_k"][4:] == ["K=7", "K=10", "K=12", "K=15", "K=gt", "K=gt+1"]

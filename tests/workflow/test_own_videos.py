@@ -81,6 +81,29 @@ def test_plots_without_any_annotation(own: Checkout) -> None:
         assert (own.path / f"{figure}{suffix}").stat().st_size > 0
 
 
+def test_the_first_answer_needs_no_training_and_training_adds_to_its_page(own: Checkout) -> None:
+    text = (
+        "on_bad_video: fail\nseeds: [0]\npage: {datasets: [mine]}\ndatasets: {mine: {layout: folder, root: videos}}\n"
+    )
+    (own.path / "first.yaml").write_text(text, encoding="utf-8")
+    models = own.path / "results/models"
+    before = {path: path.stat().st_mtime_ns for path in models.rglob("*.pt")}
+    made = own.snakemake("first", more=["first.yaml"], timeout_s=600)
+    assert made.returncode == 0, made.text[-4000:]
+    assert {path: path.stat().st_mtime_ns for path in models.rglob("*.pt")} == before
+    folder = own.path / "results/keysteps/whitened/meanfield/mine/tea/seed0"
+    assert {row["video"] for row in read(folder / "order.csv")} == {row["video"] for row in read(own.path / MANIFEST)}
+    for line in ("results/report/mine/tea.html", "whitened/meanfield/mine/tea/seed0/segments.csv"):
+        assert line in made.text
+    page = (own.path / "results/report/mine/tea.html").read_text(encoding="utf-8")
+    # What had been trained before is shown after it, without being asked for.
+    assert page.index("whitened/meanfield") < page.index("rgwot/graphcut")
+    assert not own.plan("first", more=["first.yaml"]).jobs
+    more = own.plan("results/report/mine/tea.html", more=["first.yaml"]).jobs
+    assert more["page"] == 1
+    assert "strips" not in more
+
+
 def test_scoring_is_refused_in_one_line(own: Checkout) -> None:
     refused = own.snakemake(SCORES, more=["fail.yaml"])
     assert "annot" in refused.mistake

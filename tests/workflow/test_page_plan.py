@@ -54,7 +54,7 @@ def test_a_page_asks_for_every_method_and_seed(own: Callable[..., Catalogue]) ->
 
 def test_without_annotation_there_is_nothing_to_score_or_compare(own: Callable[..., Catalogue]) -> None:
     catalogue = own(False)
-    assert {run.method for run in catalogue.page_runs("mine", "tea")} == {"rgwot", "raw"}
+    assert {run.method for run in catalogue.page_runs("mine", "tea")} == {"rgwot", "whitened", "raw"}
     assert not [file for file in catalogue.page_files("mine", "tea") if "/scores/" in file]
     with pytest.raises(RgwotError, match="nothing to show of mine/tea, which has no annotation"):
         own(False, methods=["none/random"]).page_runs("mine", "tea")
@@ -76,6 +76,32 @@ def test_what_is_there_besides_is_shown_and_never_asked_for(own: Callable[..., C
     view.parent.mkdir(parents=True)
     view.touch()
     assert json.loads(catalogue.page_views("mine", "tea")) == ["results/views/raw/kmeans/mine/tea/seed4.json"]
+
+
+def test_a_first_answer_asks_for_nothing_that_trains(own: Callable[..., Catalogue]) -> None:
+    catalogue = own(False)
+    catalogue.check_targets(["--cores", "2", "first"])
+    assert [str(run) for run in catalogue.page_runs("mine", "tea")] == ["whitened/meanfield/seed3"]
+    files = catalogue.page_files("mine", "tea")
+    assert not [file for file in files if file.startswith("results/models") or "rgwot" in file]
+    assert "results/views/whitened/meanfield/mine/tea/seed3.json" in files
+    folder = "results/keysteps/whitened/meanfield/mine/tea/seed3"
+    assert catalogue.first_files() == [
+        PAGE, f"{folder}/segments.csv", f"{folder}/order.csv", f"{folder}/procedures.csv"
+    ]  # fmt: skip
+    # The whole page asks for the same and more: training adds to it.
+    whole = own(False)
+    whole.check_targets([PAGE])
+    assert set(files) < set(whole.page_files("mine", "tea"))
+
+
+def test_a_first_answer_is_refused_what_trains_and_a_page_beside_it(own: Callable[..., Catalogue]) -> None:
+    catalogue = own(True, first=["raw/kmeans", "rgwot/graphcut"])
+    catalogue.check_targets(["first"])
+    with pytest.raises(RgwotError, match=r"page.first: 'rgwot/graphcut': rgwot trains an encoder, which 'first' never"):
+        catalogue.page_runs("mine", "tea")
+    with pytest.raises(RgwotError, match="asked for beside 'first'"):
+        own(True).check_targets(["first", PAGE])
 
 
 def test_names_become_an_input_once_they_are_there(own: Callable[..., Catalogue], tmp_path: Path) -> None:
@@ -114,6 +140,10 @@ def test_a_page_of_own_videos_is_planned_by_the_workflow(fresh: Checkout, config
     more = configured("datasets: {mine: {layout: folder, root: videos}}\npage: {datasets: [mine]}\n")
     jobs = fresh.plan("results/report/index.html", more=[more]).jobs
     assert {rule: jobs[rule] for rule in ("page_index", "page", "strips", "view", "train", "evaluate")} == {
-        "page_index": 1, "page": 1, "strips": 1, "view": 3, "train": 1, "evaluate": 0
+        "page_index": 1, "page": 1, "strips": 1, "view": 4, "train": 1, "evaluate": 0
     }  # fmt: skip
     assert "did you mean 'tea'" in fresh.plan("results/report/mine/tee.html", more=[more]).mistake
+    jobs = fresh.plan("first", more=[more]).jobs
+    assert {rule: jobs[rule] for rule in ("page", "strips", "view", "decode", "train")} == {
+        "page": 1, "strips": 1, "view": 1, "decode": 1, "train": 0
+    }  # fmt: skip

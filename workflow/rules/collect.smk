@@ -1,6 +1,13 @@
 # Named targets: what to ask for when no single file is meant.
 
 
+# What needs no training, of page.datasets; pages of this run ask for nothing else (Catalogue.check_targets).
+rule first:
+    input:
+        first_files,
+    localrule: True
+
+
 rule demo:
     input:
         "results/tables/demo.csv",

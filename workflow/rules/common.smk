@@ -231,6 +231,12 @@ def names_option(wildcards):
 
 
 @plainly
+def first_files(wildcards):
+    """Pages and tables of what needs no training."""
+    return CATALOGUE.first_files()
+
+
+@plainly
 def page_files(wildcards):
     """Everything the page of a task is made from."""
     return CATALOGUE.page_files(wildcards.dataset, wildcards.task)

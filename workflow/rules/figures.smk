@@ -6,6 +6,7 @@ rule segment_bars:
         manifest="results/manifest/{dataset}/{task}.csv",
         annotations="results/annotations/{dataset}/{task}.csv",
         rgwot="results/keysteps/rgwot/graphcut/{dataset}/{task}/seed{seed}/segments.csv",
+        whitened="results/keysteps/whitened/meanfield/{dataset}/{task}/seed{seed}/segments.csv",
         raw="results/keysteps/raw/kmeans/{dataset}/{task}/seed{seed}/segments.csv",
         names=names_file,
     output:
@@ -33,7 +34,8 @@ rule segment_bars:
         "figure: key steps over time, {wildcards.dataset}/{wildcards.task}"
     shell:
         "rgwot plot --manifest {input.manifest:q} --annotations {input.annotations:q}"
-        " --segments RGWOT={input.rgwot:q} --segments 'raw + k-means='{input.raw:q}"
+        " --segments RGWOT={input.rgwot:q} --segments 'whitened + mean field='{input.whitened:q}"
+        " --segments 'raw + k-means='{input.raw:q}"
         " --title {wildcards.dataset}/{wildcards.task:q}', seed {wildcards.seed}' {params.names}"
         " {output.vector:q} 2> {log:q}"
 
