@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from rgwot.keysteps.interface import BACKGROUND
 
@@ -41,6 +40,9 @@ def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArr
     K
         Number of clusters.
     """
+    # Not at the top: most decodings have no surplus, and need not wait for it.
+    from scipy.stats import rankdata
+
     V = len(lengths)
     video = np.repeat(np.arange(V), lengths)
     times = np.concatenate([(np.arange(length) + 0.5) / length for length in lengths])

@@ -17,7 +17,6 @@ from rgwot.errors import RgwotError
 from rgwot.keysteps.agreement import Views, cross_agreement
 from rgwot.keysteps.background import keep_clusters, key_step_clusters
 from rgwot.keysteps.clock import with_time
-from rgwot.keysteps.consensus import segment
 from rgwot.keysteps.interface import Decoded, Decoder, Frames
 from rgwot.settings import Settings
 
@@ -108,6 +107,9 @@ class _Chooser:
         )
 
     def _labels(self, view: NDArray[np.float64], K: int, time: float, start: int) -> NDArray[np.int64]:
+        # Not at the top: most decodings have nothing to choose, and need not wait for it.
+        from rgwot.keysteps.consensus import segment
+
         x = with_time(view, self.lengths, time)
         generator = np.random.default_rng([self.seed, 2, start])
         found = segment(Frames(x, self.lengths, 1.0), K, self.chain, generator)
