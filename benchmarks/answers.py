@@ -363,16 +363,21 @@ def _collapsed(part: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     return f"Collapsed runs, which count as they scored: {told}." if told else ""
 
 
-def _against(part: Mapping[str, Any], labels: Mapping[str, str], reference: str, shown: Iterable[str]) -> str:
-    which = {metric.label: labels[part["references"][reference][metric.id]] for metric in METRICS}
-    names = set(which.values())
-    meant = names.pop() if len(names) == 1 else "; ".join(f"{label}: {name}" for label, name in which.items())
+def _against(part: Mapping[str, Any], labels: Mapping[str, str], reference: str, shown: Sequence[str]) -> str:
+    if not shown:
+        return ""
     rows = []
     for name in shown:
         against = part["recipes"][name]["against"][reference]
         rows.append([labels[name], *(interval(against[metric.id], metric.lower_is_better) for metric in METRICS)])
     head = table([f"against {REFERENCES[reference]}", *(metric.label for metric in METRICS)], rows)
-    return f"{head}\n\nHere {REFERENCES[reference]} is {meant}." if reference.startswith("best") else head
+    if not reference.startswith("best"):
+        return head
+    under: dict[str, list[str]] = {}
+    for metric in METRICS:
+        under.setdefault(labels[part["references"][reference][metric.id]], []).append(metric.label)
+    meant = (f"{label} under {'; '.join(names)}" if len(under) > 1 else label for label, names in under.items())
+    return f"{head}\n\nHere {REFERENCES[reference]} is {', and '.join(meant)}."
 
 
 def _background(part: Mapping[str, Any], labels: Mapping[str, str]) -> str:
