@@ -73,7 +73,17 @@ def embed_by_model(model: dict[str, Any], fps: float, device: str, threads: int 
     data = model["settings"]["data"]
     encoder = encoder_of(model).to(place)
     offsets = context_offsets(encoder.c, data["context_s"], fps, data["context_side"])
-    return lambda store: Embedded(embed_video(store, offsets, encoder.embed, place))
+    project = _projection_of(model)
+    return lambda store: Embedded(embed_video(project(store), offsets, encoder.embed, place))
+
+
+def _projection_of(model: dict[str, Any]) -> Callable[[FeatureStore], FeatureStore]:
+    """Return what a model's encoder was trained on instead of the maps of a video, if anything."""
+    if "projection" not in model:
+        return lambda store: store
+    from rgwot.features.projection import Projection
+
+    return Projection(model["projection"]["mean"].numpy(), model["projection"]["basis"].numpy())
 
 
 def embed_video(

@@ -144,9 +144,10 @@ class EncoderSettings(Block):
     batch_norm: Literal["joint", "per_video"] = Field(
         "joint", description="statistics over the pair, or per video as two GPUs under DataParallel give"
     )
-    input_norm: Literal["auto", "channel", "none"] = Field(
+    input_norm: Literal["auto", "channel", "whitened", "none"] = Field(
         "auto",
-        description="standardise features per channel; auto: only when the backbone's weights are random",
+        description="standardise features per channel; auto: only when the backbone's weights are random; whitened: "
+        "per video, then projected onto 64 whitened ones",
     )
     unit_norm: bool = Field(True, description="embeddings of length 1; TCC, CnC, VAVA and OPEL train without")
 

@@ -131,6 +131,12 @@ def _fit(
     }
     checkpoint = Checkpoint(output_dir, identity)
 
+    projection = None
+    if settings.encoder.input_norm == "whitened":
+        from rgwot.features.projection import fit_projection
+
+        projection = fit_projection(stores)
+        stores = [projection(store) for store in stores]
     bank = FeatureBank(stores, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
     encoder, architecture = build_encoder(settings, seed, bank, str(features.get("weights")))
     message = inactive_prior(settings)
@@ -147,7 +153,10 @@ def _fit(
     write_rows(Record._fields, trainer.history, output_dir / "history.csv")
     write_json(hardware(place), output_dir / "machine.json")
     weights = {name: tensor.cpu() for name, tensor in encoder.state_dict().items()}
-    write_tensors({"encoder": weights, "architecture": architecture, **known}, output_dir / "model.pt")
+    model = {"encoder": weights, "architecture": architecture, **known}
+    if projection is not None:
+        model["projection"] = {"mean": torch.from_numpy(projection.mean), "basis": torch.from_numpy(projection.basis)}
+    write_tensors(model, output_dir / "model.pt")
     checkpoint.remove()
 
 
