@@ -1,4 +1,4 @@
-"""Feature maps conditioned and projected onto a few whitened channels, as another input of the encoder (methods 4.13)."""
+"""Feature maps projected onto a few whitened channels, as another input of the encoder (methods 4.13)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONSTANT = 1e-4
 
 @dataclass(frozen=True)
 class ProjectedStore(FeatureStore):
-    """A store whose maps are those of another one, projected; they are held in memory, a sixteenth of what they were."""
+    """A store whose maps are those of another one, projected; held in memory, a sixteenth of what they were."""
 
     maps: NDArray[np.float16] = field(default_factory=lambda: np.zeros((0, 0, 0, 0), np.float16))
 
