@@ -25,7 +25,7 @@ def test_the_tables_of_the_repository():
     assert list(tables["demo"].datasets) == ["demo"]
     trivial = ["one_label", "uniform", "random"]
     untrained = ["raw_kmeans", "raw_graphcut", "whitened_kmeans", "whitened_meanfield"]
-    learned = ["cnc", "unitygraph", "gpl", "gpl-nobg", "opel", "vaot", "rgwot"]
+    learned = ["cnc", "unitygraph", "gpl", "gpl-nobg", "opel", "vaot", "rgwot", "rgwot-plus"]
     rows = {name: [row.id for row in table.rows] for name, table in tables.items()}
     assert rows["egoprocel"] == trivial + untrained + learned
     assert rows["third_person"] == trivial + untrained + ["cte"] + learned
