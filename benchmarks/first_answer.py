@@ -53,6 +53,7 @@ def main() -> None:
     chosen = arguments(__doc__, results="", cores=2)
     wall: list[float] = []
     cpu: list[float] = []
+    load: list[float] = []
     seconds: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as place:
         ready = Path(chosen.results).resolve() if chosen.results else Path(place) / "ready" / "results"
@@ -62,6 +63,7 @@ def main() -> None:
             folder = Path(place) / f"round{number}"
             for part in READY:
                 shutil.copytree(ready / part, folder / "results" / part, copy_function=shutil.copy2)
+            load.append(os.getloadavg()[0])
             took, busy = snakemake(folder, chosen.cores, "first")
             wall.append(took)
             cpu.append(busy)
@@ -71,6 +73,7 @@ def main() -> None:
             shutil.rmtree(folder)
     found: dict[str, Any] = {
         "cores": chosen.cores,
+        "load": spread(load),
         "wall_s": spread(wall),
         "cpu_s": spread(cpu),
         "stages_s": {name: spread(values) for name, values in seconds.items()},

@@ -402,9 +402,10 @@ def first_answer(record: Record) -> str:
     claim = {"holds": record["holds"]}
     return f"""## The first answer
 
-`snakemake --cores {record["cores"]} first` on the demo's ten clips of a minute, from cached features to segments, orders,
-scores and page; nothing is trained. Below {record["bound_s"]:g} s: {kept(claim)}. What the stages leave of the whole is
-Snakemake's own start and planning; on two cores `strips` runs beside the others.
+`snakemake --cores {record["cores"]} first` on the demo's ten clips of a minute, from cached features to segments,
+orders, scores and page; nothing is trained. Below {record["bound_s"]:g} s: {kept(claim)}. What the stages leave of the
+whole is Snakemake's own start and planning; on two cores `strips` runs beside the others. Others waited for the
+processor meanwhile: {spread(record["load"])} processes on {record["hardware"]["cores"]} cores before a round.
 
 {table(("stage", "seconds"), rows)}
 

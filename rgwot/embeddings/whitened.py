@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from rgwot.embeddings.interface import Embedded, EmbedVideo
 from rgwot.embeddings.pooled import FRAMES_AT_ONCE, unit
+from rgwot.errors import RgwotError
 from rgwot.features.store import FeatureStore
 from rgwot.settings import Settings, WhitenSettings
 
@@ -84,7 +85,15 @@ def condition(x: NDArray[Any], settings: WhitenSettings) -> NDArray[np.float32]:
 
 
 def conditioned(stores: Sequence[FeatureStore], settings: WhitenSettings) -> list[NDArray[np.float32]]:
-    """Read every video once and return its features (T, C), standardised and smoothed."""
+    """Read every video once and return its features (T, C), standardised and smoothed.
+
+    Raises
+    ------
+    RgwotError
+        When maps are so small, and of such different sizes, that videos differ in their number of cells.
+    """
+    for store in stores[1:]:
+        _check_cells(store, stores[0], settings.grid)
     return [condition(cell_means(store, settings.grid), settings) for store in stores]
 
 
@@ -194,10 +203,21 @@ def fit_whitened(stores: Sequence[FeatureStore], settings: Settings, seed: int) 
     def embed(store: FeatureStore) -> Embedded:
         if store.path in known:
             return known[store.path]
+        _check_cells(store, stores[0], block.grid)
         with threadpool_limits(limits=1):
             return whitened(conditioned([store], block)[0])
 
     return embed
+
+
+def _check_cells(store: FeatureStore, first: FeatureStore, grid: int) -> None:
+    """Raise when a video does not have as many cells as the first."""
+    found, expected = ([min(side, grid) for side in one.shape[2:]] for one in (store, first))
+    if found != expected:
+        raise RgwotError(
+            f"{store.path}: found {' x '.join(map(str, found))} cells for whiten.grid {grid}, expected "
+            f"{' x '.join(map(str, expected))} as in {first.path.name}; take whiten.grid 1"
+        )
 
 
 def _cells(side: int, grid: int) -> NDArray[np.float32]:

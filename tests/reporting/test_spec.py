@@ -29,7 +29,7 @@ def test_the_tables_of_the_repository():
     rows = {name: [row.id for row in table.rows] for name, table in tables.items()}
     assert rows["egoprocel"] == trivial + untrained + learned
     assert rows["third_person"] == trivial + untrained + ["cte"] + learned
-    assert rows["demo"] == trivial + untrained + ["rgwot"]
+    assert rows["demo"] == trivial + untrained + ["rgwot", "rgwot-plus"]
     assert rows["demo_contrast"] == ["vaot", "rgwot"]
     assert rows["sensitivity_beta"] == [f"beta={beta}" for beta in ("0.01", "0.05", "0.1", "1", "10", "50")]
     assert rows["ablation_k"][4:] == ["K=7", "K=10", "K=12", "K=15", "K=gt", "K=gt+1"]
