@@ -140,7 +140,7 @@ def test_a_page_of_own_videos_is_planned_by_the_workflow(fresh: Checkout, config
     more = configured("datasets: {mine: {layout: folder, root: videos}}\npage: {datasets: [mine]}\n")
     jobs = fresh.plan("results/report/index.html", more=[more]).jobs
     assert {rule: jobs[rule] for rule in ("page_index", "page", "strips", "view", "train", "evaluate")} == {
-        "page_index": 1, "page": 1, "strips": 1, "view": 4, "train": 1, "evaluate": 0
+        "page_index": 1, "page": 1, "strips": 1, "view": 5, "train": 1, "evaluate": 0
     }  # fmt: skip
     assert "did you mean 'tea'" in fresh.plan("results/report/mine/tee.html", more=[more]).mistake
     jobs = fresh.plan("first", more=[more]).jobs
