@@ -35,6 +35,9 @@ USUAL = 7
 KEY_STEPS = range(3, 17)
 """Numbers of recurring activities that are tried."""
 
+NEARLY = 0.9
+"""Share of the largest agreement that the number of activities must reach; chosen on the development tasks."""
+
 STARTS = 2
 """Segmentations of a view for every number of activities; their agreement is averaged."""
 
@@ -166,7 +169,7 @@ def choose(views: Views | None, lengths: Sequence[int], settings: Settings, seed
     activities = None
     if block.K == "auto":
         alike = {number: chooser.same_partition(number, time) for number in KEY_STEPS if number <= views.shape[1]}
-        activities = max(alike, key=lambda number: alike[number])
+        activities = fewest(alike)
         K = max(2, activities - surplus if surplus else activities)
         if block.surplus == "auto":
             K = max(2, round(KEY_STEP_SHARE * activities))
@@ -182,6 +185,23 @@ def choose(views: Views | None, lengths: Sequence[int], settings: Settings, seed
         if activities is not None and not surplus:
             K = activities
     return Choices(time, surplus, K, facts)
+
+
+def fewest(agreement: Mapping[int, float]) -> int:
+    """Return the smallest number whose agreement is nearly the largest, of neighbouring numbers in the mean.
+
+    What is done splits further, into phases of a movement for one, and views agree on that, too; so the curve rises
+    steeply up to the number of activities and slowly beyond it.
+
+    >>> fewest({3: 0.2, 4: 0.4, 5: 0.6, 6: 0.58, 7: 0.6, 8: 0.62})
+    5
+    """
+    numbers = sorted(agreement)
+    smooth = {
+        number: float(np.mean([agreement[other] for other in numbers if abs(other - number) <= 1])) for number in numbers
+    }
+    largest = max(smooth.values())
+    return next(number for number in numbers if smooth[number] >= NEARLY * largest)
 
 
 def _fact(chosen: float, found: Mapping[Any, float]) -> dict[str, Any]:
