@@ -42,7 +42,7 @@ STARTS = 2
 """Segmentations of a view for every number of activities; their agreement is averaged."""
 
 KEY_STEP_SHARE = 2 / 3
-"""Share of the recurring activities that are key steps, where there is background at all: that of EgoProceL's tasks."""
+"""Share of the recurring activities that are key steps, where there is background; about that of the synthetic tasks."""
 
 QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
 """Changes to the settings of the mean field while choosing."""
@@ -194,11 +194,11 @@ def fewest(agreement: Mapping[int, float]) -> int:
     steeply up to the number of activities and slowly beyond it.
 
     >>> fewest({3: 0.2, 4: 0.4, 5: 0.6, 6: 0.58, 7: 0.6, 8: 0.62})
-    5
+    6
     """
     numbers = sorted(agreement)
     smooth = {
-        number: float(np.mean([agreement[other] for other in numbers if abs(other - number) <= 1])) for number in numbers
+        number: float(np.mean([agreement[other] for other in numbers if abs(other - number) < 2])) for number in numbers
     }
     largest = max(smooth.values())
     return next(number for number in numbers if smooth[number] >= NEARLY * largest)
