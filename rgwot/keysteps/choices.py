@@ -42,7 +42,7 @@ STARTS = 2
 """Segmentations of a view for every number of activities; their agreement is averaged."""
 
 KEY_STEP_SHARE = 2 / 3
-"""Share of the recurring activities that are key steps, where there is background; about that of the synthetic tasks."""
+"""Share of the recurring activities that are key steps, where there is background: about that of synthetic tasks."""
 
 QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
 """Changes to the settings of the mean field while choosing."""
