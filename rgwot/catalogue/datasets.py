@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,8 @@ class DatasetCatalogue:
     ----------
     content
         The content of ``config.yaml``, with what the command line changed.
+    layers
+        The files behind it by name, so that a mistake is told with the file that it stands in.
 
     Raises
     ------
@@ -48,8 +50,8 @@ class DatasetCatalogue:
         When the configuration is not valid.
     """
 
-    def __init__(self, content: Mapping[str, Any]) -> None:
-        self.config: Config = load_config(content)
+    def __init__(self, content: Mapping[str, Any], layers: Sequence[tuple[str, Mapping[str, Any]]] = ()) -> None:
+        self.config: Config = load_config(content, layers=layers)
         self.videos = lru_cache(maxsize=None)(self._videos)
         self.found = lru_cache(maxsize=None)(self._found)
         self.left_out = lru_cache(maxsize=None)(self._left_out)

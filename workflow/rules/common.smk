@@ -9,6 +9,7 @@ from rgwot.errors import RgwotError
 from rgwot.methods import EMBEDDINGS, method_pattern
 from rgwot.planning.needs import NEEDS, features_mb, map_cells, megabytes, memory_mb, runtime, train_minutes
 from rgwot.provenance import record_run
+from rgwot.starting import layers
 from snakemake.logging import logger
 
 
@@ -30,7 +31,9 @@ def plainly(function):
 
 own_commands_first()
 TABLES = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parent / "tables.yaml"
-CATALOGUE = plainly(Catalogue)(config, TABLES)
+# The files behind the configuration, so that a mistake is told with the one that it stands in.
+LAYERS = plainly(layers)(map(Path, workflow.configfiles), workflow.config_settings.config)
+CATALOGUE = plainly(Catalogue)(config, TABLES, LAYERS)
 # Checked before any job runs: paths on the command line that name an unknown dataset, task, method or decoder.
 plainly(CATALOGUE.check_targets)(sys.argv[1:])
 
