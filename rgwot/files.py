@@ -43,14 +43,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     for abandoned in _abandoned(target):
-        _remove(abandoned)
+        remove(abandoned)
     temporary = _hidden(target)
     try:
         with told_when_full(target):
             yield temporary
             move(temporary, target)
     finally:
-        _remove(temporary)
+        remove(temporary)
 
 
 def move(made: Path, target: Path) -> None:
@@ -70,7 +70,7 @@ def move(made: Path, target: Path) -> None:
             older = _hidden(target)
             with contextlib.suppress(FileNotFoundError):
                 os.replace(target, older)
-            _remove(older)
+            remove(older)
         else:
             _to_disk(target.parent)
             return
@@ -141,7 +141,8 @@ def _where() -> str:
     return hashlib.sha256(f"{os.uname().nodename} {space}".encode()).hexdigest()[:8]
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
+    """Remove a file or a folder, with all that is in it; it may be gone already."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -160,8 +160,8 @@ def check_dataset(root: Path) -> None:
         check_folder(root)
 
 
-def broken(record: Path) -> Iterator[RgwotError]:
-    """Yield what is wrong with the output of a record, file by file.
+def broken(record: Path) -> Iterator[tuple[Path, RgwotError]]:
+    """Yield what is wrong with the output of a record: the file, and what to say of it.
 
     Nothing is said of an output that is gone as a whole: somebody removed it, and the next run makes it again.
     """
@@ -174,13 +174,13 @@ def broken(record: Path) -> Iterator[RgwotError]:
             return
         _check_place(record, content)
     except RgwotError as error:
-        yield error
+        yield output_of(record), error
         return
     for name, path in paths.items():
         try:
             _check(path, digests[name], output, content.get("verb"))
         except RgwotError as error:
-            yield error
+            yield path, error
 
 
 def _check(path: Path, told: Digest, output: Path, verb: str | None, by_size: bool = False) -> None:
@@ -314,7 +314,11 @@ def changed_sources(output: Path, asked: Sequence[str], write: Callable[[Any, Pa
         return {}
     wanted = [path for path in asked if path in told and not same_as_seen(path, told[path])]
     found = sources(wanted) if wanted else {}
-    changed = {path: "gone" for path in told if path not in asked and not os.path.exists(path)}
+    # What lies in a folder that the workflow writes itself is for that folder's record to say.
+    own = tuple(f"{path}/" for path in asked)
+    changed = {
+        path: "gone" for path in told if path not in asked and not path.startswith(own) and not os.path.exists(path)
+    }
     for path, now in found.items():
         if any(now[key] != told[path].get(key) for key in ("bytes", "parts_sha256")):
             changed[path] = f"found {_short(now)}, expected {_short(told[path])}"

@@ -46,15 +46,20 @@ class LazyCommands(MutableMapping[str, click.Command]):
 
 
 def _recorded(name: str, callback: Callable[..., Any] | None) -> Callable[..., None]:
-    """Return the function behind a verb with a record of provenance written at its end."""
+    """Return the function behind a verb: its input is compared with the records of what made it, its output gets one."""
     assert callback is not None
 
     @functools.wraps(callback)
     def run(**arguments: Any) -> None:
-        callback(**arguments)
-        from rgwot.provenance import record
+        from rgwot.provenance import check_input, made_by, record, seen
 
-        record(name, arguments)
+        if made_by(name, arguments) is None:
+            callback(**arguments)
+            return
+        check_input(name, arguments)
+        told = seen(name, arguments)
+        callback(**arguments)
+        record(name, arguments, told)
 
     return run
 

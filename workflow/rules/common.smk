@@ -47,17 +47,34 @@ OTHERWISE_EMBEDDED = method_pattern(*EMBEDDINGS.keys() - {"encoder", "none"})
 IMPORTED = "|".join(CATALOGUE.datasets_imported())
 
 
+def noticing(output, files):
+    """These files, after an output made from them is marked as outdated where one of them has changed since."""
+    for line in CATALOGUE.notice_sources(output, files):
+        logger.warning(f"rgwot: {line}")
+    return files
+
+
+def whole(*outputs):
+    """See to it that finished files that nobody reads are what was written; else the next run makes them anew."""
+    for output in outputs:
+        for line in CATALOGUE.notice_damage(output, keep=workflow.executor_plugin is None or workflow.dryrun):
+            logger.warning(f"rgwot: {line}")
+
+
 @plainly
 def dataset_files(wildcards):
     """Everything on disk a task's manifest rests on: its videos and annotations, or the synthetic dataset."""
-    return CATALOGUE.files(wildcards.dataset, wildcards.task)
+    files = CATALOGUE.files(wildcards.dataset, wildcards.task)
+    return noticing(f"results/manifest/{wildcards.dataset}/{wildcards.task}.csv", files)
 
 
 @plainly
 def video_file(wildcards):
     """The file of one video, or the synthetic dataset that holds it."""
-    CATALOGUE.check_left_out(wildcards.dataset, wildcards.task, wildcards.video)
-    return CATALOGUE.video_file(wildcards.dataset, wildcards.task, wildcards.video)
+    task = (wildcards.dataset, wildcards.task)
+    CATALOGUE.check_left_out(*task, wildcards.video)
+    store = f"results/features/{'/'.join(task)}/{wildcards.video}.zarr"
+    return noticing(store, [CATALOGUE.video_file(*task, wildcards.video)])[0]
 
 
 @plainly
@@ -82,7 +99,9 @@ def frames_rate(wildcards):
 @plainly
 def feature_file(wildcards):
     """The file with features of one video that were made elsewhere."""
-    return CATALOGUE.feature_file(wildcards.dataset, wildcards.task, wildcards.video)
+    task = (wildcards.dataset, wildcards.task)
+    store = f"results/features/{'/'.join(task)}/{wildcards.video}.zarr"
+    return noticing(store, [CATALOGUE.feature_file(*task, wildcards.video)])[0]
 
 
 @plainly
@@ -144,12 +163,14 @@ def paper_files(wildcards):
 @plainly
 def row_inputs(wildcards):
     """The files behind one row of a table: scores, or times of trainings."""
+    whole(f"results/tables/{wildcards.table}/{wildcards.row}.csv")
     return CATALOGUE.row_inputs(wildcards.table, wildcards.row)
 
 
 @plainly
 def table_rows(wildcards):
     """The rows of a table."""
+    whole(f"results/tables/{wildcards.table}.csv")
     return [f"results/tables/{wildcards.table}/{row.id}.csv" for row in CATALOGUE.any_table(wildcards.table).rows]
 
 
@@ -191,6 +212,7 @@ def reported_files(wildcards):
 @plainly
 def figure_files(wildcards):
     """The files that a figure is drawn from."""
+    whole(f"results/figures/{wildcards.figure}.pdf")
     return CATALOGUE.figure_plan(wildcards.figure).files()
 
 
@@ -215,10 +237,14 @@ def dataset_root(wildcards):
     return str(CATALOGUE.root(wildcards.dataset))
 
 
-@plainly
-def task_videos(wildcards):
-    """The video files of a task, or the synthetic dataset that holds them."""
-    return CATALOGUE.task_videos(wildcards.dataset, wildcards.task)
+def task_videos(output):
+    """An input function: the video files of a task, or the synthetic dataset that holds them, for a rule's output."""
+
+    @plainly
+    def videos(wildcards):
+        return noticing(output.format(**wildcards), CATALOGUE.task_videos(wildcards.dataset, wildcards.task))
+
+    return videos
 
 
 @plainly
@@ -236,6 +262,7 @@ def names_option(wildcards):
 @plainly
 def page_files(wildcards):
     """Everything the page of a task is made from."""
+    whole(f"results/report/{wildcards.dataset}/{wildcards.task}.html")
     return CATALOGUE.page_files(wildcards.dataset, wildcards.task)
 
 
