@@ -173,8 +173,8 @@ def _layer_of(key: Iterable[int | str], layers: Sequence[tuple[str, Mapping[str,
     """Return the last layer that says something about a key, as much of it as possible."""
     best, deepest = None, 0
     for name, content in layers:
-        depth, value = 0, content
-        for part in key:
+        depth, value = 0, dict(content)
+        for part in map(str, key):
             if not isinstance(value, Mapping) or part not in value:
                 break
             depth, value = depth + 1, value[part]

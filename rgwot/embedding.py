@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import zarr
+from numpy.typing import NDArray
 
 from rgwot.datasets.split import check_held_out
 from rgwot.embeddings.interface import EmbedVideo, Fit
@@ -116,7 +117,11 @@ def embed(
             if held_out:
                 attributes["split"] = "test" if store.video in held_out else "train"
             group = root.create_group(store.video, attributes=attributes)
-            arrays = {"embedding": found.embedding, "time_s": store.time_s, "background": found.background}
+            arrays: dict[str, NDArray[Any] | None] = {
+                "embedding": found.embedding,
+                "time_s": store.time_s,
+                "background": found.background,
+            }
             for label, array in arrays.items():
                 if array is not None:
                     group.create_array(label, data=array, chunks=array.shape, compressors=CHECKED)

@@ -2,7 +2,7 @@
 
 The record that every verb leaves beside its output (`rgwot.provenance`) holds the size and SHA-256 of each file of the
 output under ``digests``, by the path from the folder of the record, and under ``sources`` the files of the dataset that
-the job read. What reads an output compares first. Records of rgwot 0.1.0 lack both, and such outputs are read as before.
+the job read. What reads an output compares first. Records of rgwot 0.1.0 lack both; such outputs are read as before.
 
 A source is told by its size and the SHA-256 of its first, middle and last megabyte, of a small file the SHA-256 of all
 of it. Its inode and times of change are kept too: where they are the same nothing is read, and copying an older file
@@ -184,6 +184,7 @@ def broken(record: Path) -> Iterator[tuple[Path, RgwotError]]:
 
 
 def _check(path: Path, told: Digest, output: Path, verb: str | None, by_size: bool = False) -> None:
+    found: Digest
     try:
         size = path.stat().st_size
         found = digest(path) if size == told["bytes"] and not by_size else {"bytes": size}

@@ -87,8 +87,8 @@ def check_caches() -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RgwotError(
-            f"HOME={os.environ.get('HOME', '')}: {folder} cannot be made ({error.strerror}); expected a folder that can "
-            "be written, where Snakemake keeps what it loads; set HOME or XDG_CACHE_HOME to one"
+            f"HOME={os.environ.get('HOME', '')}: {folder} cannot be made ({error.strerror}); expected a folder that "
+            "can be written, where Snakemake keeps what it loads; set HOME or XDG_CACHE_HOME to one"
         ) from None
 
 

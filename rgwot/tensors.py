@@ -11,7 +11,6 @@ from typing import Any
 from rgwot.errors import RgwotError
 
 
-
 class UnreadableTensors(RgwotError):
     """A file that is damaged or holds something else than tensors.
 

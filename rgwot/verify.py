@@ -139,9 +139,7 @@ def _outputs(results: Path) -> Iterator[Path]:
         stores = [name for name in folders if name.endswith(STORE) and not name.startswith(".")]
         yield from (place / name for name in sorted(stores))
         folders[:] = sorted(
-            name
-            for name in folders
-            if name not in stores and not name.startswith(".") and not (top and name in UNREAD)
+            name for name in folders if name not in stores and not name.startswith(".") and not (top and name in UNREAD)
         )
         # Beside the stages lies what people put there.
         yield from (place / name for name in sorted(names) if not top and not name.startswith("."))

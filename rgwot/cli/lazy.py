@@ -46,7 +46,7 @@ class LazyCommands(MutableMapping[str, click.Command]):
 
 
 def _recorded(name: str, callback: Callable[..., Any] | None) -> Callable[..., None]:
-    """Return the function behind a verb: its input is compared with the records of what made it, its output gets one."""
+    """Return the function behind a verb: its input is compared with the records beside it, and its output gets one."""
     assert callback is not None
 
     @functools.wraps(callback)

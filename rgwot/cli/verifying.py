@@ -17,7 +17,8 @@ from rgwot.cli.options import Folder
 def verify(results: Path, repair: bool, sources: bool) -> None:
     """Compare every file of RESULTS with the digest that was written with it, and name what is broken.
 
-    Exit code 0: all that can be checked is as it was written, or --repair has removed the rest; 1: something is broken.
+    Exit code 0: all that can be checked is as it was written, or --repair has removed the rest; 1: something is broken,
+    or (--sources) made from a file that is another now.
     What rgwot 0.1.0 wrote has no digests and is listed as such.
     """
     from rgwot.verify import examine
@@ -29,4 +30,4 @@ def verify(results: Path, repair: bool, sources: bool) -> None:
         for path in found.repair():
             click.echo(f"removed: {path}")
     click.echo(found.summary(repair))
-    sys.exit(0 if repair or not found.broken else 1)
+    sys.exit(0 if repair or not (found.broken or found.changed) else 1)
