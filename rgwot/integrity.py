@@ -11,10 +11,12 @@ into its place, whatever its modification time, changes them.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import shlex
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,6 +26,8 @@ from rgwot.errors import RgwotError
 
 RECORD = ".provenance.json"
 RESULTS = "results"
+#: What a finished file is called, before its suffix, that was changed and is made anew.
+ASIDE = ".changed"
 #: Bytes of each of the three parts of a source that are looked at when a run is planned.
 PART = 2**20
 _THREADS = 8
@@ -248,6 +252,9 @@ def source(path: Path) -> dict[str, Any]:
         When it cannot be read.
     """
     found = hashlib.sha256()
+    # Opening a pipe would wait for somebody to write into it.
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(errno.EINVAL, "no regular file", str(path))
     with path.open("rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         size = status.st_size
@@ -326,7 +333,10 @@ def changed_sources(output: Path, asked: Sequence[str], write: Callable[[Any, Pa
     same = {path: now for path, now in found.items() if path not in changed}
     if same:
         record = record_path(output)
+        folder = os.stat(record.parent)
         write({**json.loads(record.read_text(encoding="utf-8")), "sources": {**told, **same}}, record)
+        # The output itself is as old as it was.
+        os.utime(record.parent, ns=(folder.st_atime_ns, folder.st_mtime_ns))
     return changed
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from rgwot.errors import RgwotError
 from rgwot.files import remove
-from rgwot.integrity import RECORD, broken, files_below, output_of, read_record, record_path, remake, source
+from rgwot.integrity import ASIDE, RECORD, broken, files_below, output_of, read_record, record_path, remake, source
 
 #: Folders below ``results`` whose files no stage reads: what jobs said, how long they took, configurations of runs.
 UNREAD = ("logs", "benchmarks", "provenance")
@@ -142,7 +142,12 @@ def _outputs(results: Path) -> Iterator[Path]:
             name for name in folders if name not in stores and not name.startswith(".") and not (top and name in UNREAD)
         )
         # Beside the stages lies what people put there.
-        yield from (place / name for name in sorted(names) if not top and not name.startswith("."))
+        yield from (place / name for name in sorted(names) if not top and not _aside(name))
+
+
+def _aside(name: str) -> bool:
+    """Whether a file is hidden, or one that a run has put aside because somebody had changed it."""
+    return name.startswith(".") or Path(name).stem.endswith(ASIDE)
 
 
 def _parts(output: Path) -> list[Path]:

@@ -21,7 +21,7 @@ from rgwot.features.import_settings import ImportedFeatures
 from rgwot.features.sources import feature_file
 from rgwot.features.status import left_out
 from rgwot.files import write_json
-from rgwot.integrity import broken, changed_sources, check_file, record_path
+from rgwot.integrity import ASIDE, broken, changed_sources, check_file, record_path
 from rgwot.synthetic.layouts import TaskPlaces, task_places
 
 #: A pair of distinct videos is the least that can be aligned.
@@ -262,7 +262,7 @@ class DatasetCatalogue:
         """
         told = []
         for path, error in broken(record_path(Path(output))):
-            aside = path.with_name(f"{path.stem}.changed{path.suffix}")
+            aside = path.with_name(f"{path.stem}{ASIDE}{path.suffix}")
             if path.exists() and not keep:
                 os.replace(path, aside)
             if (path, aside) not in self._aside:

@@ -51,11 +51,8 @@ def _recorded(name: str, callback: Callable[..., Any] | None) -> Callable[..., N
 
     @functools.wraps(callback)
     def run(**arguments: Any) -> None:
-        from rgwot.provenance import check_input, made_by, record, seen
+        from rgwot.provenance import check_input, record, seen
 
-        if made_by(name, arguments) is None:
-            callback(**arguments)
-            return
         check_input(name, arguments)
         told = seen(name, arguments)
         callback(**arguments)

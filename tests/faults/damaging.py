@@ -58,6 +58,11 @@ OWN = """
 datasets:
   demo: {root: videos, synth: null}
 """
+# What the next stages read, which a fault hits half of the time: results before others, or somebody's dataset.
+NEXT = {
+    "synth": "synthetic", "manifest": "manifest", "extract": "features", "index": "features", "train": "models",
+    "embed": "embeddings", "decode": "keysteps", "evaluate": "scores", "table_row": "tables", "table": "tables",
+}  # fmt: skip
 OUTCOMES = ("same tables", "refused in one line", "change of the dataset told and followed")
 
 
@@ -152,13 +157,14 @@ class House:
         found = (path for path in folder.rglob("[!.]*") if path.is_file() and ".changed." not in path.name)
         return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
-    def harm(self, rng: random.Random) -> Fault:
-        """Do one random thing to one random file, of a random part of the results or of the dataset."""
+    def harm(self, stage: str, rng: random.Random) -> Fault:
+        """Do one random thing after a stage to one random file, of a random part of the results or of the dataset."""
         kind = rng.choice(KINDS)
-        path = self._pick(rng, chunk=kind == "chunk")
+        likely = rng.choice((NEXT[stage], "videos")) if self.own else NEXT[stage]
+        path = self._pick(rng, chunk=kind == "chunk", likely=likely)
         files = [path]
         if kind == "chunk":
-            other = self._pick(rng, chunk=True)
+            other = self._pick(rng, chunk=True, likely=likely)
             how = rng.choice(("flip", "delete", "truncate", "swap"))
             files += [other] if how == "swap" else []
         else:
@@ -169,7 +175,13 @@ class House:
         return Fault(kind, tuple(str(file.relative_to(self.work)) for file in files))
 
     def _pick(
-        self, rng: random.Random, chunk: bool = False, suffix: str | None = None, other: Path | None = None
+        self,
+        rng: random.Random,
+        *,
+        chunk: bool = False,
+        suffix: str | None = None,
+        other: Path | None = None,
+        likely: str = "",
     ) -> Path:
         parts: dict[str, list[Path]] = {}
         for root in ("results", "videos"):
@@ -183,7 +195,8 @@ class House:
                 return rng.choice(alike)
         if not parts:
             return self._pick(rng)
-        return rng.choice(parts[rng.choice(sorted(parts))])
+        names = sorted(parts)
+        return rng.choice(parts[rng.choice(names + [likely] * len(names) * (likely in parts))])
 
     def judge(self, stage: str, fault: Fault, code: int, text: str, repair: bool) -> str:
         """Say what came of a fault; anything that is none of the `OUTCOMES` fails."""

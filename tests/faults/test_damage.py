@@ -28,7 +28,7 @@ def test_one_thing_changed_between_two_stages_is_never_silent(tmp_path: Path) ->
             house = (written, own)[number % 2]
             stage = rng.choice(house.stages)
             house.restore(stage)
-            fault = house.harm(rng)
+            fault = house.harm(stage, rng)
             where = f"fault {number} of seed {SEED}: after {stage}, {fault.kind}: {', '.join(fault.files)}"
             code, text = house.run()
             try:
