@@ -80,9 +80,9 @@ def check_caches() -> None:
     RgwotError
         One line with the folder.
     """
-    from platformdirs import user_cache_dir
+    from snakemake.common import get_appdirs
 
-    folder = Path(user_cache_dir("snakemake", "snakemake")) / "snakemake" / "source-cache"
+    folder = Path(get_appdirs().user_cache_dir) / "snakemake" / "source-cache"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
