@@ -28,7 +28,11 @@ ALLOWED = 0.03
 VIDEOS, FRAMES, SIDE = 3, 256, 11
 CLIP = {"n_videos": VIDEOS, "min_s": 20, "max_s": 20.2, "width": 320, "height": 240}
 FEATURES = {"features": {"fps": 5, "size": 112, "weights": "random"}}
-TRAINING = {"encoder": {"channels": 64, "hidden": 64}, "train": {"iterations": 40, "precision": "float32", "threads": 1}}
+ITERATIONS = 40
+TRAINING = {
+    "encoder": {"channels": 64, "hidden": 64},
+    "train": {"iterations": ITERATIONS, "precision": "float32", "threads": 1},
+}
 IDENTITY = ("--dataset", "demo", "--task", "assembly")
 
 
@@ -81,7 +85,7 @@ def child(mode: str, words: list[str]) -> dict[str, float]:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, __file__, "--child", mode, *words]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         raise SystemExit(done.stderr)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -198,7 +202,7 @@ def main() -> None:
             # What later stages read has to have its records.
             child("with", words)
             print(name, found[name]["with over without"], found[name]["share of the checks"], flush=True)
-    facts = {"videos": VIDEOS, "frames": FRAMES, "side": SIDE, "iterations": TRAINING["train"]["iterations"]}
+    facts = {"videos": VIDEOS, "frames": FRAMES, "side": SIDE, "iterations": ITERATIONS}
     record("checks", {**facts, "stages": found}, chosen)
 
 

@@ -410,7 +410,8 @@ def checks(record: Record) -> str:
     return f"""## Checksums: what noticing damage costs
 
 Every stage as a process of its own, with digests written and compared and without, in turn; CPU time. A task of
-{record["videos"]} videos of {record["frames"]} frames of {record["side"]} × {record["side"]} cells, {record["iterations"]} iterations; extraction and manifest on clips of 20 s.
+{record["videos"]} videos of {record["frames"]} frames of {record["side"]} × {record["side"]} cells,
+{record["iterations"]} iterations; extraction and manifest on clips of 20 s.
 The ratio of two runs is as noisy as the machine, so the time that the checks take is also measured inside the stage:
 reading and hashing files, checksums of frames, digests of sources. Short stages are mostly their own start, and longer
 training leaves a smaller share.
