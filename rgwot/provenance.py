@@ -21,7 +21,16 @@ from typing import Any
 
 from rgwot import __version__
 from rgwot.files import write_json
-from rgwot.integrity import check_dataset, check_file, check_inside, digest, files_below, record_path, sources
+from rgwot.integrity import (
+    below_results,
+    check_dataset,
+    check_file,
+    check_inside,
+    digest,
+    files_below,
+    record_path,
+    sources,
+)
 
 #: Distributions that numbers depend on.
 PACKAGES = (
@@ -110,7 +119,7 @@ def record(verb: str, arguments: Mapping[str, Any], told: Mapping[str, Any] | No
     output = made_by(verb, arguments)
     if output is None or not output.exists():
         return
-    content: dict[str, Any] = {"verb": verb, "output": output.as_posix()}
+    content: dict[str, Any] = {"verb": verb, "output": below_results(output) or output.as_posix()}
     if "settings" in arguments:
         content["settings"] = _resolved(arguments["settings"])
     content |= {key: arguments[key] for key in ("seed",) if key in arguments}
@@ -128,7 +137,8 @@ def record(verb: str, arguments: Mapping[str, Any], told: Mapping[str, Any] | No
     write_json({**content, "digests": {name: digest(path.parent / name) for name in names}}, path)
     annotations = arguments.get("annotations")
     if verb == "manifest" and isinstance(annotations, Path):
-        content |= {"output": annotations.as_posix(), "digests": {annotations.name: digest(annotations)}}
+        place = below_results(annotations) or annotations.as_posix()
+        content |= {"output": place, "digests": {annotations.name: digest(annotations)}}
         write_json(content, record_path(annotations))
 
 

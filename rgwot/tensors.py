@@ -10,6 +10,8 @@ from typing import Any
 
 from rgwot.errors import RgwotError
 
+PICKLED = "holds pickled Python objects, which could run code and are never loaded"
+
 
 class UnreadableTensors(RgwotError):
     """A file that is damaged or holds something else than tensors.
@@ -74,6 +76,6 @@ def _why(error: Exception, path: Path) -> str:
     if isinstance(error, OSError) and error.strerror and error.errno not in (None, 22):
         return f"cannot be read ({error.strerror})"
     if any(words in said for words in _OBJECTS):
-        return "holds pickled Python objects, which could run code and are never loaded"
+        return PICKLED
     size = path.stat().st_size if path.exists() else 0
     return f"its {size} bytes are cut off, damaged or no file of tensors"

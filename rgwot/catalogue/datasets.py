@@ -26,6 +26,8 @@ from rgwot.synthetic.layouts import TaskPlaces, task_places
 
 #: A pair of distinct videos is the least that can be aligned.
 MIN_VIDEOS = 2
+#: Changed sources of one output that are named; a dataset that was moved has them all gone.
+_TOLD = 8
 
 
 def plain_path(path: str) -> str:
@@ -196,8 +198,8 @@ class DatasetCatalogue:
         try:
             check_file(index)
             with index.open(encoding="utf-8", newline="") as file:
-                rows = [row for row in csv.DictReader(file) if left_out(row.get("status") or "", imported)]
-        except (OSError, ValueError, RgwotError):
+                rows = [row for row in csv.DictReader(file) if left_out(row["status"] or "", imported) and row["video"]]
+        except (OSError, ValueError, KeyError, csv.Error, RgwotError):
             # Damaged: whatever reads the index will say so, and a plan that makes it anew must not stop here.
             return {}
         found = {}
@@ -208,8 +210,8 @@ class DatasetCatalogue:
             path = Path(self.video_path(dataset, task, row["video"]))
             if path.exists() and path.stat().st_mtime <= index.stat().st_mtime:
                 found[row["video"]] = (
-                    f"{path}: {row['status']} by an earlier run ({row['reason']}), and on_bad_video is fail; mend the "
-                    f"video and delete {store}, or set on_bad_video: skip"
+                    f"{path}: {row['status']} by an earlier run ({row.get('reason')}), and on_bad_video is fail; mend "
+                    f"the video and delete {store}, or set on_bad_video: skip"
                 )
         return found
 
@@ -230,7 +232,7 @@ class DatasetCatalogue:
         Returns
         -------
         list of str
-            A line for every source that is another now, or gone; each is told once.
+            A line for every source that is another now, or gone, for so many of them; each is told once.
         """
         path = Path(output)
         if not path.exists():
@@ -241,7 +243,8 @@ class DatasetCatalogue:
             _older_than(path, min(times))
         told = [name for name in changed if name not in self._told]
         self._told.update(told)
-        return [f"{name}: {changed[name]}, since {output} was made; made anew" for name in told]
+        more = [f"{output}: and {len(told) - _TOLD} more sources of it"] if len(told) > _TOLD else []
+        return [f"{name}: {changed[name]}, since {output} was made; made anew" for name in told[:_TOLD]] + more
 
     def notice_damage(self, output: str, keep: bool) -> list[str]:
         """Put a finished file aside that is not what was written, so that the next run makes it anew.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rgwot.datasets.names import stem_of
 from rgwot.errors import RgwotError, nearest
-from rgwot.tensors import UnreadableTensors, load_tensors
+from rgwot.tensors import PICKLED, UnreadableTensors, load_tensors
 
 Slices = tuple[slice, ...]
 DAMAGE = (
@@ -113,6 +113,9 @@ def open_array(path: Path, key: str | None, scratch: Path) -> Iterator[ArraySour
         raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
     except DAMAGE as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:150]
+        if "pickle" in reason:
+            # Not NumPy's advice to allow them.
+            reason = PICKLED
         raise RgwotError(f"{path}: cannot be read ({reason}); expected a plain array of numbers") from error
     try:
         if not source.dtype.removeprefix("b").startswith("float"):

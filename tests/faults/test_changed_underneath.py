@@ -227,12 +227,17 @@ class Runs:
         return os.mkdir, ("executed",)
 
 
-@pytest.mark.parametrize("saved", ["pickle", "torch"])
-@pytest.mark.parametrize("place", ["model", "features", "backbone"])
+@pytest.mark.parametrize(
+    ("place", "saved"),
+    [*((place, saved) for place in ("model", "features", "backbone") for saved in ("pickle", "torch"))]
+    + [("features", "numpy"), ("features", "pickle named .npy")],
+)
 def test_a_pickle_is_not_executed_and_nobody_is_advised_to(place: str, saved: str) -> None:
-    path = MODEL if place == "model" else Path("other.pt")
-    if saved == "pickle":
+    path = MODEL if place == "model" else Path("other.npy" if "np" in saved or "numpy" in saved else "other.pt")
+    if saved.startswith("pickle"):
         path.write_bytes(pickle.dumps(Runs()))
+    elif saved == "numpy":
+        np.save(path, np.array([Runs()]), allow_pickle=True)
     else:
         torch.save(Runs(), path)
     MODEL.with_name(".model.pt.provenance.json").unlink()
@@ -249,6 +254,7 @@ def test_a_pickle_is_not_executed_and_nobody_is_advised_to(place: str, saved: st
     assert str(path) in told
     assert "pickled Python objects, which could run code and are never loaded" in told
     assert "weights_only" not in told
+    assert "allow_pickle" not in told
     assert not Path("executed").exists()
 
 
