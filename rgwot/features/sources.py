@@ -113,7 +113,7 @@ def open_array(path: Path, key: str | None, scratch: Path) -> Iterator[ArraySour
         raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
     except DAMAGE as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:150]
-        if "pickle" in reason:
+        if "pickle" in reason or "Python objects" in reason:
             # Not NumPy's advice to allow them.
             reason = PICKLED
         raise RgwotError(f"{path}: cannot be read ({reason}); expected a plain array of numbers") from error

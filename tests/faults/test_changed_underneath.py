@@ -233,7 +233,7 @@ class Runs:
     + [("features", "numpy"), ("features", "pickle named .npy")],
 )
 def test_a_pickle_is_not_executed_and_nobody_is_advised_to(place: str, saved: str) -> None:
-    path = MODEL if place == "model" else Path("other.npy" if "np" in saved or "numpy" in saved else "other.pt")
+    path = MODEL if place == "model" else Path("other.npy" if saved in ("numpy", "pickle named .npy") else "other.pt")
     if saved.startswith("pickle"):
         path.write_bytes(pickle.dumps(Runs()))
     elif saved == "numpy":
