@@ -1,8 +1,19 @@
 # Procedure learning from unlabelled videos by RGWOT: from videos to tables.
 # This file is the table of contents; the stages are in workflow/rules, in the order in which data flows.
+from pathlib import Path
+
 from snakemake.utils import min_version, validate
 
+from rgwot.errors import RgwotError
+from rgwot.starting import check_configuration
+
 min_version("9.0")
+
+# Before Snakemake reads it: an empty file, other encodings, tabs and keys that stand twice are told in one line.
+try:
+    check_configuration([Path("config.yaml")])
+except RgwotError as error:
+    raise SystemExit(f"rgwot: {error}")
 
 
 configfile: "config.yaml"

@@ -413,6 +413,34 @@ processor meanwhile: {spread(record["load"])} processes on {record["hardware"]["
 """
 
 
+def checks(record: Record) -> str:
+    """What digests cost the stages that write and compare them."""
+    rows = [
+        (
+            f"`{name}`",
+            spread(stage["cpu_s"]["without"]),
+            spread(stage["with over without"]),
+            f"{100 * stage['share of the checks']['median']:.2f} % ({100 * stage['share of the checks']['min']:.2f} to "
+            f"{100 * stage['share of the checks']['max']:.2f})",
+            f"{100 * stage['at most']:g} % {kept(stage)}",
+        )
+        for name, stage in record["stages"].items()
+    ]
+    return f"""## Checksums: what noticing damage costs
+
+Every stage as a process of its own, with digests written and compared and without, in turn; CPU time. A task of
+{record["videos"]} videos of {record["frames"]} frames of {record["side"]} × {record["side"]} cells,
+{record["iterations"]} iterations; extraction and manifest on clips of 20 s.
+The ratio of two runs is as noisy as the machine, so the time that the checks take is also measured inside the stage:
+reading and hashing files, checksums of frames, digests of sources. Short stages are mostly their own start, and longer
+training leaves a smaller share.
+
+{table(("stage", "CPU time without, s", "with / without", "share of the checks", "at most"), rows)}
+
+{where(record)}
+"""
+
+
 SECTIONS = {
     "training_step": step,
     "solver": solver,
@@ -423,6 +451,7 @@ SECTIONS = {
     "decoding": decoding,
     "jobs": jobs,
     "first_answer": first_answer,
+    "checks": checks,
     "demo": demo,
 }
 

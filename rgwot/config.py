@@ -6,7 +6,7 @@ The JSON Schema in ``workflow/schemas`` follows from these classes; a test fails
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,6 +18,7 @@ from rgwot.files import write_json
 from rgwot.rates import rate_text
 from rgwot.settings import BLOCKS, Block, Settings, build, describe, flatten
 from rgwot.synthetic.settings import SynthSettings
+from rgwot.yaml_text import read_yaml
 
 
 class DatasetSettings(Block):
@@ -145,25 +146,44 @@ class Config(Settings):
         return self.datasets[dataset]
 
 
-def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Config:
+def load_config(
+    content: Mapping[str, Any], where: str = "config.yaml", layers: Sequence[tuple[str, Mapping[str, Any]]] = ()
+) -> Config:
     """Validate a whole configuration, the settings of every dataset included.
+
+    Parameters
+    ----------
+    content
+        Keys and values.
+    where
+        What a message names: the file, or all of them.
+    layers
+        The files that the content was put together from, by name, a later one on top; a message then names the one
+        that a wrong value stands in.
 
     Raises
     ------
     RgwotError
-        One line naming the key, what was found and what was expected.
+        One line naming the file and key, what was found and what was expected.
     """
     try:
         config = Config.model_validate(dict(content))
     except ValidationError as error:
-        raise RgwotError(f"{where}: {describe(error, Config)}") from None
+        file = _layer_of(error.errors()[0]["loc"], layers) or where
+        raise RgwotError(f"{file}: {describe(error, Config)}") from None
     for name, dataset in config.datasets.items():
         for block in dataset.settings:
             if block not in BLOCKS:
-                raise RgwotError(
-                    f"{where}: datasets.{name}.settings: unknown block {block!r}; {nearest(block, BLOCKS)}"
-                )
-        build(flatten(dataset.settings), f"{where}: datasets.{name}.settings")
+                file = _layer_of(("datasets", name, "settings", block), layers) or where
+                raise RgwotError(f"{file}: datasets.{name}.settings: unknown block {block!r}; {nearest(block, BLOCKS)}")
+        try:
+            build(flatten(dataset.settings), f"{where}: datasets.{name}.settings")
+        except RgwotError:
+            for block, keys in dataset.settings.items():
+                for key, value in keys.items():
+                    file = _layer_of(("datasets", name, "settings", block, key), layers) or where
+                    build({f"{block}.{key}": value}, f"{file}: datasets.{name}.settings")
+            raise
     _check_development(config, where)
     return config
 
@@ -181,6 +201,20 @@ def _check_development(config: Config, where: str) -> None:
             seen.add(name)
 
 
+def _layer_of(key: Iterable[int | str], layers: Sequence[tuple[str, Mapping[str, Any]]]) -> str | None:
+    """Return the last layer that says something about a key, as much of it as possible."""
+    best, deepest = None, 0
+    for name, content in layers:
+        depth, value = 0, dict(content)
+        for part in map(str, key):
+            if not isinstance(value, Mapping) or part not in value:
+                break
+            depth, value = depth + 1, value[part]
+        if depth and depth >= deepest:
+            best, deepest = name, depth
+    return best
+
+
 def read_files(paths: Iterable[Path]) -> dict[str, Any]:
     """Read configuration files as Snakemake does: a later file changes single keys of the earlier ones.
 
@@ -189,20 +223,26 @@ def read_files(paths: Iterable[Path]) -> dict[str, Any]:
     RgwotError
         If a file is missing, is no YAML, or holds something else than keys and values.
     """
-    import yaml
-
     merged: dict[str, Any] = {}
     for path in paths:
-        try:
-            content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise RgwotError(f"{path}: cannot be read ({error.strerror}); expected a configuration file") from None
-        except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
-            raise RgwotError(f"{path}: no YAML ({' '.join(str(error).split())}); correct it") from None
-        if not isinstance(content, Mapping):
-            raise RgwotError(f"{path}: holds {type(content).__name__}; expected keys and values as in config.yaml")
-        merged = _merged(merged, content)
+        merged = _merged(merged, read_file(path))
     return merged
+
+
+def read_file(path: Path) -> Mapping[str, Any]:
+    """Read one configuration file, without checking its keys.
+
+    Raises
+    ------
+    RgwotError
+        If it is missing, empty, no YAML, has a key twice, or holds something else than keys and values.
+    """
+    content = read_yaml(path)
+    if content is None:
+        raise RgwotError(f"{path}: empty; expected keys and values as in config.yaml; fill it or leave it out")
+    if not isinstance(content, Mapping):
+        raise RgwotError(f"{path}: holds {type(content).__name__}; expected keys and values as in config.yaml")
+    return content
 
 
 def _merged(old: Any, new: Mapping[Any, Any]) -> dict[Any, Any]:

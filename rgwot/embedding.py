@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import zarr
+from numpy.typing import NDArray
 
 from rgwot.datasets.split import check_held_out
 from rgwot.embeddings.interface import EmbedVideo, Fit
@@ -15,6 +16,7 @@ from rgwot.embeddings.registry import FITS
 from rgwot.errors import RgwotError, nearest
 from rgwot.experiments import split_id
 from rgwot.features.index import indexed_videos, open_stores
+from rgwot.features.store import CHECKED
 from rgwot.files import replacing
 from rgwot.methods import FAMILIES
 from rgwot.progress import Progress
@@ -104,6 +106,8 @@ def embed(
     frames = sum(len(store) for store in stores)
     with (
         replacing(output_zarr) as temporary,
+        # Also a chunk of nothing but zeros is a file, so that one that is missing is told.
+        zarr.config.set({"array.write_empty_chunks": True}),
         Progress(logger, f"embed {output_zarr}", frames, unit="frame") as progress,
     ):
         root = zarr.open_group(temporary, mode="w", zarr_format=3)
@@ -113,12 +117,15 @@ def embed(
             if held_out:
                 attributes["split"] = "test" if store.video in held_out else "train"
             group = root.create_group(store.video, attributes=attributes)
-            group.create_array("embedding", data=found.embedding, chunks=found.embedding.shape)
-            group.create_array("time_s", data=store.time_s, chunks=store.time_s.shape)
-            if found.background is not None:
-                group.create_array("background", data=found.background, chunks=found.background.shape)
-            if found.views is not None:
-                group.create_array("views", data=found.views, chunks=found.views.shape)
+            arrays: dict[str, NDArray[Any] | None] = {
+                "embedding": found.embedding,
+                "time_s": store.time_s,
+                "background": found.background,
+                "views": found.views,
+            }
+            for label, array in arrays.items():
+                if array is not None:
+                    group.create_array(label, data=array, chunks=array.shape, compressors=CHECKED)
             progress.advance(len(store))
         root.attrs.update({"method": name, "seed": number, "features_fps": fps})
         if held_out:

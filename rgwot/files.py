@@ -10,6 +10,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,9 @@ from rgwot.errors import RgwotError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 @contextmanager
@@ -39,14 +43,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     for abandoned in _abandoned(target):
-        _remove(abandoned)
+        remove(abandoned)
     temporary = _hidden(target)
     try:
         with told_when_full(target):
             yield temporary
             move(temporary, target)
     finally:
-        _remove(temporary)
+        remove(temporary)
 
 
 def move(made: Path, target: Path) -> None:
@@ -66,7 +70,7 @@ def move(made: Path, target: Path) -> None:
             older = _hidden(target)
             with contextlib.suppress(FileNotFoundError):
                 os.replace(target, older)
-            _remove(older)
+            remove(older)
         else:
             _to_disk(target.parent)
             return
@@ -137,7 +141,8 @@ def _where() -> str:
     return hashlib.sha256(f"{os.uname().nodename} {space}".encode()).hexdigest()[:8]
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
+    """Remove a file or a folder, with all that is in it; it may be gone already."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -145,9 +150,28 @@ def _remove(path: Path) -> None:
 
 
 def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a table with full precision and without its index."""
+    """Write a table with full precision and without its index; texts as by `cell`."""
+    written = frame.copy(deep=False)
+    for name in frame.columns[[dtype.kind not in "biuf" for dtype in frame.dtypes]]:
+        written[name] = frame[name].map(cell)
     with replacing(path) as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n")
+        written.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def cell(value: Any) -> Any:
+    """Return a value as it is written to CSV: a text that a spreadsheet would run as a formula gets an apostrophe.
+
+    Texts come from names of files, steps and people. One to one, see `text_of`; numbers stay as they are.
+
+    >>> cell("=1+1"), cell("'=1+1"), cell("-0.5"), cell("pour")
+    ("'=1+1", "''=1+1", '-0.5', 'pour')
+    """
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value) else value
+
+
+def text_of(value: Any) -> Any:
+    """Return what a text in CSV stands for, the inverse of `cell`."""
+    return value[1:] if isinstance(value, str) and value.startswith("'") and _FORMULA.match(value) else value
 
 
 def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], path: str | os.PathLike[str]) -> None:
@@ -155,7 +179,7 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], path: str 
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows(rows)
+        writer.writerows([cell(value) for value in row] for row in rows)
 
 
 def write_json(content: Any, path: str | os.PathLike[str]) -> None:
@@ -210,7 +234,7 @@ def read_csv(
     expected = ",".join(columns)
     try:
         # Videos may be called 'NA' or '0003': nothing is guessed.
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
     except (OSError, ValueError) as error:
         told = " ".join(str(error).split())
         raise RgwotError(f"{path}: cannot be read ({told}); expected {expected}; run the stage again") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,8 @@ from rgwot.embeddings.interface import Embedded, EmbedVideo
 from rgwot.encoder import Encoder
 from rgwot.errors import RgwotError
 from rgwot.features.store import FeatureStore
+from rgwot.integrity import check_file, remake
+from rgwot.tensors import UnreadableTensors, load_tensors
 from rgwot.training.sampler import context_offsets, with_context
 
 FRAMES_AT_ONCE = 64
@@ -30,14 +31,16 @@ def load_model(path: Path) -> dict[str, Any]:
     RgwotError
         When there is no such file or it is not a model of this library.
     """
+    again = remake(path, "train")
     try:
-        model = torch.load(path, map_location="cpu", weights_only=True)
+        check_file(path)
+        model = load_tensors(path)
     except FileNotFoundError:
         raise RgwotError(f"{path}: no such model; expected one written by rgwot train") from None
-    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
-        raise RgwotError(f"{path}: not a readable model ({str(error).splitlines()[0]}); train again") from None
+    except UnreadableTensors as error:
+        raise RgwotError(f"{path}: not a readable model ({error.why}); train again; {again}") from None
     if not isinstance(model, dict) or not {"encoder", "architecture", "settings", "features", "seed"} <= set(model):
-        raise RgwotError(f"{path}: not a model written by rgwot train; train again")
+        raise RgwotError(f"{path}: not a model written by rgwot train; train again; {again}")
     return model
 
 

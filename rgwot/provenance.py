@@ -2,7 +2,8 @@
 
 Every verb leaves a record of its job beside its output, under a hidden name: ``.provenance.json`` inside a directory,
 ``.NAME.provenance.json`` beside a file. A run of the workflow leaves the whole configuration in
-``results/provenance``, named by its content, and the records of its jobs point there.
+``results/provenance``, named by its content, and the records of its jobs point there. A record also holds the digests
+of what was made, and what was seen of the dataset's files behind it (`rgwot.integrity`).
 """
 
 from __future__ import annotations
@@ -13,13 +14,23 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from rgwot import __version__
 from rgwot.files import write_json
+from rgwot.integrity import (
+    below_results,
+    check_dataset,
+    check_file,
+    check_inside,
+    digest,
+    files_below,
+    record_path,
+    sources,
+)
 
 #: Distributions that numbers depend on.
 PACKAGES = (
@@ -28,19 +39,87 @@ PACKAGES = (
 #: What the workflow hands to its jobs: the revision of the code, and where the whole configuration is.
 REVISION, RUN = "RGWOT_REVISION", "RGWOT_RUN"
 _ELSEWHERE = ("output", "root", "settings", "execution", "seed", "device")
+#: Files that a verb writes beside its output, where ``{}`` is the name of the output without its suffix.
+BESIDE: Mapping[str, tuple[str, ...]] = {
+    "train": ("history.csv", "machine.json"),
+    "decode": ("order.csv", "procedures.csv", "diagnostics.json"),
+    "table": ("{}.md", "{}.tex"),
+    "plot": ("{}.pdf", "{}.png"),
+    "figure": ("{}.pdf", "{}.png"),
+    "report": ("{}.csv",),
+}
+#: Arguments that name a file of the dataset.
+_SOURCES = ("source", "footage")
+#: Verbs that open the videos of a manifest, below ``--root``.
+_LOOK_AT_VIDEOS = ("strips", "view")
 
 
-def record_path(output: Path) -> Path:
-    """Return where the record of an output is."""
-    return output / ".provenance.json" if output.is_dir() else output.with_name(f".{output.name}.provenance.json")
-
-
-def record(verb: str, arguments: Mapping[str, Any]) -> None:
-    """Write the record of a verb that has made its output, with the arguments it was called with."""
+def made_by(verb: str, arguments: Mapping[str, Any]) -> Path | None:
+    """Return the output of a verb, called with these arguments; None where it has none."""
     output = arguments.get("root" if verb == "synth" else "output")
-    if not isinstance(output, Path) or not output.exists():
+    return output if isinstance(output, Path) else None
+
+
+def seen(verb: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a verb sees of the dataset's files, by their paths as the workflow has them.
+
+    Called before the verb runs: what changes under its hands is then noticed by the next run.
+    """
+    return sources(map(str, _sources(verb, arguments)))
+
+
+def _sources(verb: str, arguments: Mapping[str, Any]) -> Iterator[Path]:
+    for name in _SOURCES:
+        if isinstance(arguments.get(name), Path):
+            yield arguments[name]
+    if verb in _LOOK_AT_VIDEOS:
+        from rgwot.datasets.manifest import read_manifest
+
+        yield from (arguments["root"] / path for path in read_manifest(arguments["manifest"])["path"])
+
+
+def check_input(verb: str, arguments: Mapping[str, Any]) -> None:
+    """Compare the files that a verb is to read with the records of the jobs that wrote them.
+
+    Stores and models are compared where they are opened, by whatever opens them.
+
+    Raises
+    ------
+    RgwotError
+        When one is not what was written.
+    """
+    output = made_by(verb, arguments)
+    for path in _paths(arguments):
+        if path.is_file() and path != output and path.name != "model.pt":
+            check_file(path)
+            check_inside(path)
+    if verb in _LOOK_AT_VIDEOS:
+        check_dataset(arguments["root"])
+
+
+def _paths(arguments: Mapping[str, Any]) -> Iterator[Path]:
+    for value in arguments.values():
+        if isinstance(value, Path):
+            yield value
+        elif isinstance(value, tuple):
+            # Among them LABEL=PATH of `rgwot plot`.
+            yield from (Path(one.partition("=")[2]) if isinstance(one, str) else one for one in value)
+
+
+def record(verb: str, arguments: Mapping[str, Any], told: Mapping[str, Any] | None = None) -> None:
+    """Write the record of a verb that has made its output.
+
+    Parameters
+    ----------
+    verb, arguments
+        The verb, and what it was called with.
+    told
+        What `seen` returned before the verb ran.
+    """
+    output = made_by(verb, arguments)
+    if output is None or not output.exists():
         return
-    content: dict[str, Any] = {"verb": verb}
+    content: dict[str, Any] = {"verb": verb, "output": below_results(output) or output.as_posix()}
     if "settings" in arguments:
         content["settings"] = _resolved(arguments["settings"])
     content |= {key: arguments[key] for key in ("seed",) if key in arguments}
@@ -48,7 +127,24 @@ def record(verb: str, arguments: Mapping[str, Any]) -> None:
         content["device"] = _device(arguments["device"])
     content["arguments"] = {key: _plain(value) for key, value in arguments.items() if key not in _ELSEWHERE}
     content |= {**surroundings(), "run": os.environ.get(RUN)}
-    write_json(content, record_path(output))
+    if verb == "manifest":
+        from rgwot.datasets.manifest import files_of
+
+        told = sources(files_of(output, json.loads(arguments["options"])["root"]))
+    content |= {"sources": dict(told)} if told else {}
+    names = files_below(output) if output.is_dir() else [output.name, *_beside(verb, output)]
+    path = record_path(output)
+    write_json({**content, "digests": {name: digest(path.parent / name) for name in names}}, path)
+    annotations = arguments.get("annotations")
+    if verb == "manifest" and isinstance(annotations, Path):
+        place = below_results(annotations) or annotations.as_posix()
+        content |= {"output": place, "digests": {annotations.name: digest(annotations)}}
+        write_json(content, record_path(annotations))
+
+
+def _beside(verb: str, output: Path) -> list[str]:
+    names = (name.format(output.stem) for name in BESIDE.get(verb, ()))
+    return [name for name in names if name != output.name and output.with_name(name).exists()]
 
 
 def record_run(config: Mapping[str, Any], code: Path) -> None:

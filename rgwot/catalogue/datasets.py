@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,14 @@ from rgwot.errors import RgwotError, nearest
 from rgwot.features.import_settings import ImportedFeatures
 from rgwot.features.sources import feature_file
 from rgwot.features.status import left_out
+from rgwot.files import write_json
+from rgwot.integrity import ASIDE, broken, changed_sources, check_file, record_path
 from rgwot.synthetic.layouts import TaskPlaces, task_places
 
 #: A pair of distinct videos is the least that can be aligned.
 MIN_VIDEOS = 2
+#: Changed sources of one output that are named; a dataset that was moved has them all gone.
+_TOLD = 8
 
 
 def plain_path(path: str) -> str:
@@ -30,6 +35,17 @@ def plain_path(path: str) -> str:
     if "{" in path or "}" in path:
         raise RgwotError(f"{path!r}: a brace in a file name; Snakemake takes it for a wildcard; rename the file")
     return path
+
+
+def _older_than(output: Path, time_s: float) -> None:
+    """Give an output a time of modification before the one given, as Snakemake reads it."""
+    stamp = output / ".snakemake_timestamp"
+    try:
+        os.utime(stamp if stamp.exists() else output, (time_s - 1, time_s - 1))
+    except OSError as error:
+        raise RgwotError(
+            f"{output}: a source of it has changed, and it cannot be marked as outdated ({error.strerror}); remove it"
+        ) from None
 
 
 class DatasetCatalogue:
@@ -41,6 +57,8 @@ class DatasetCatalogue:
     ----------
     content
         The content of ``config.yaml``, with what the command line changed.
+    layers
+        The files behind it by name, so that a mistake is told with the file that it stands in.
 
     Raises
     ------
@@ -48,11 +66,14 @@ class DatasetCatalogue:
         When the configuration is not valid.
     """
 
-    def __init__(self, content: Mapping[str, Any]) -> None:
-        self.config: Config = load_config(content)
+    def __init__(self, content: Mapping[str, Any], layers: Sequence[tuple[str, Mapping[str, Any]]] = ()) -> None:
+        self.config: Config = load_config(content, layers=layers)
         self.videos = lru_cache(maxsize=None)(self._videos)
         self.found = lru_cache(maxsize=None)(self._found)
         self.left_out = lru_cache(maxsize=None)(self._left_out)
+        # Snakemake asks for the input of a job more than once; a user is told once.
+        self._told: set[str] = set()
+        self._aside: set[tuple[Path, Path]] = set()
 
     def root(self, dataset: str) -> Path:
         """Return the folder of a dataset."""
@@ -174,8 +195,13 @@ class DatasetCatalogue:
         if self.config.on_bad_video != "fail" or not index.is_file():
             return {}
         imported = self.config.dataset(dataset).imported is not None
-        with index.open(encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.DictReader(file) if left_out(row.get("status", ""), imported)]
+        try:
+            check_file(index)
+            with index.open(encoding="utf-8", newline="") as file:
+                rows = [row for row in csv.DictReader(file) if left_out(row["status"] or "", imported) and row["video"]]
+        except (OSError, ValueError, KeyError, csv.Error, RgwotError):
+            # Damaged: whatever reads the index will say so, and a plan that makes it anew must not stop here.
+            return {}
         found = {}
         for row in rows:
             store = index.with_name(f"{row['video']}.zarr")
@@ -184,10 +210,69 @@ class DatasetCatalogue:
             path = Path(self.video_path(dataset, task, row["video"]))
             if path.exists() and path.stat().st_mtime <= index.stat().st_mtime:
                 found[row["video"]] = (
-                    f"{path}: {row['status']} by an earlier run ({row['reason']}), and on_bad_video is fail; mend the "
-                    f"video and delete {store}, or set on_bad_video: skip"
+                    f"{path}: {row['status']} by an earlier run ({row.get('reason')}), and on_bad_video is fail; mend "
+                    f"the video and delete {store}, or set on_bad_video: skip"
                 )
         return found
+
+    def notice_sources(self, output: str, sources: Sequence[str]) -> list[str]:
+        """Make an output outdated whose sources are not what they were when it was made.
+
+        Snakemake goes by times of modification, and a file copied into the place of another may be older. So the output
+        gets a time before that of its sources. The videos are not read where the file system says that nothing was done
+        to them, else three megabytes of each.
+
+        Parameters
+        ----------
+        output
+            A file or folder below ``results``; need not be there.
+        sources
+            The files of the dataset that it is made from.
+
+        Returns
+        -------
+        list of str
+            A line for every source that is another now, or gone, for so many of them; each is told once.
+        """
+        path = Path(output)
+        if not path.exists():
+            return []
+        changed = changed_sources(path, sources, write_json)
+        times = [os.stat(source).st_mtime for source in changed if os.path.exists(source)]
+        if times:
+            _older_than(path, min(times))
+        told = [name for name in changed if name not in self._told]
+        self._told.update(told)
+        more = [f"{output}: and {len(told) - _TOLD} more sources of it"] if len(told) > _TOLD else []
+        return [f"{name}: {changed[name]}, since {output} was made; made anew" for name in told[:_TOLD]] + more
+
+    def notice_damage(self, output: str, keep: bool) -> list[str]:
+        """Put a finished file aside that is not what was written, so that the next run makes it anew.
+
+        Only for what nothing reads and checks afterwards: tables, figures and pages.
+
+        Parameters
+        ----------
+        output
+            A file below ``results``; need not be there.
+        keep
+            Leave the file where it is, as a plan without a run has to.
+
+        Returns
+        -------
+        list of str
+            A line for every file.
+        """
+        told = []
+        for path, error in broken(record_path(Path(output))):
+            aside = path.with_name(f"{path.stem}{ASIDE}{path.suffix}")
+            if path.exists() and not keep:
+                os.replace(path, aside)
+            if (path, aside) not in self._aside:
+                self._aside.add((path, aside))
+                what = str(error).partition("; make it anew")[0]
+                told.append(f"{what}; made anew, and what was there kept as {aside.name}")
+        return told
 
     def frames_fps(self, dataset: str) -> str:
         """Return the rate of stored frames as far as the configuration tells it, else nothing."""

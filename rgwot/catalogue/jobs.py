@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,12 @@ class JobCatalogue(DatasetCatalogue):
 
     Parameters
     ----------
-    content
-        The content of ``config.yaml``, with what the command line changed.
+    content, layers
+        The configuration, as of `DatasetCatalogue`.
     """
 
-    def __init__(self, content: Mapping[str, Any]) -> None:
-        super().__init__(content)
+    def __init__(self, content: Mapping[str, Any], layers: Sequence[tuple[str, Mapping[str, Any]]] = ()) -> None:
+        super().__init__(content, layers)
         self.experiments = Experiments(self.config)
         self.settings_json = lru_cache(maxsize=None)(self._settings_json)
         self._warned: set[tuple[str, str]] = set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ class TableCatalogue(JobCatalogue):
         The content of ``config.yaml``, with what the command line changed.
     tables
         Path of ``workflow/tables.yaml``.
+    layers
+        The files behind the configuration, as of `DatasetCatalogue`.
 
     Raises
     ------
@@ -34,8 +36,10 @@ class TableCatalogue(JobCatalogue):
         When the configuration is not valid.
     """
 
-    def __init__(self, content: Mapping[str, Any], tables: Path) -> None:
-        super().__init__(content)
+    def __init__(
+        self, content: Mapping[str, Any], tables: Path, layers: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    ) -> None:
+        super().__init__(content, layers)
         self._tables_path = tables
         self.row_inputs = lru_cache(maxsize=None)(self._row_inputs)
 

@@ -38,6 +38,7 @@ VERBS = {
     "report-index": ("rgwot.cli.pages:report_index", "List all pages, with links to them."),
     "figure": ("rgwot.cli.figures:figure", "Draw a figure of the paper."),
     "plan": ("rgwot.cli.planning:plan", "Estimate what a whole study costs, from measured rates."),
+    "verify": ("rgwot.cli.verifying:verify", "Compare a whole tree of results with what was written."),
     "show": ("rgwot.cli.reporting:show", "Print a table for people."),
 }
 

@@ -46,15 +46,17 @@ class LazyCommands(MutableMapping[str, click.Command]):
 
 
 def _recorded(name: str, callback: Callable[..., Any] | None) -> Callable[..., None]:
-    """Return the function behind a verb with a record of provenance written at its end."""
+    """Return the function behind a verb: its input is compared with the records beside it, and its output gets one."""
     assert callback is not None
 
     @functools.wraps(callback)
     def run(**arguments: Any) -> None:
-        callback(**arguments)
-        from rgwot.provenance import record
+        from rgwot.provenance import check_input, record, seen
 
-        record(name, arguments)
+        check_input(name, arguments)
+        told = seen(name, arguments)
+        callback(**arguments)
+        record(name, arguments, told)
 
     return run
 

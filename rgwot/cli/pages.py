@@ -80,10 +80,15 @@ def report(
     The page opens in a browser without a server: double-click it. Names typed into it are kept when its file of names
     is given back as --names.
     """
+    from rgwot.integrity import check_file, check_folder
     from rgwot.reporting.page.render import write_page
     from rgwot.reporting.page.tree import Run, Tree
 
-    write_page(Tree(results, dataset, task), root, [Run.parse(run) for run in runs], output, names)
+    tree, shown = Tree(results, dataset, task), [Run.parse(run) for run in runs]
+    check_folder(tree.strips)
+    for path in tree.files(shown):
+        check_file(path)
+    write_page(tree, root, shown, output, names)
 
 
 @click.command("report-index")

@@ -16,10 +16,15 @@ from rgwot.datasets.base import FoundTask, VideoEntry
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
 from rgwot.errors import RgwotError
 from rgwot.files import read_csv, write_csv
+from rgwot.integrity import check_dataset, source
 from rgwot.progress import counted
 from rgwot.rates import parse_rate
 
-COLUMNS = ("video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason")
+#: What every manifest has; those of rgwot 0.1.0 nothing else.
+NEEDED = ("video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason")
+#: Size of a video and of its annotation, and the SHA-256 of their first, middle and last megabyte.
+CONTENT = ("bytes", "parts_sha256", "annotation_bytes", "annotation_parts_sha256")
+COLUMNS = (*NEEDED, *CONTENT)
 SEGMENT_COLUMNS = ("video", "start_s", "end_s", "key_step", "name")
 
 _LOG = logging.getLogger(__name__)
@@ -46,7 +51,7 @@ def write_manifest(
     output_csv
         The manifest, with the columns of `COLUMNS`; paths relative to the root, ``fps`` an exact fraction
         like ``30000/1001``; ``status`` is ``ok``, ``unscored`` (no annotation, or one without rows) or
-        ``skipped`` (cannot be used).
+        ``skipped`` (cannot be used). Of videos and annotations also size and digest (`CONTENT`).
     annotations_csv
         ``video,start_s,end_s,key_step,name``: see `segment_table`.
     on_bad_video
@@ -61,6 +66,8 @@ def write_manifest(
         raise ValueError(f"on_bad_video is {on_bad_video!r}; expected fail or skip")
     folder = Path(root)
     module, chosen = layout_module(layout), read_options(dataset, layout, options)
+    # Found with a file missing, clips that the workflow wrote itself would be a smaller task and nothing else.
+    check_dataset(folder)
     found = find(dataset, layout, folder, options)
     entries, facts = found.of(task), registered_facts(dataset, task, chosen)
     _warn_leftovers(f"{dataset}/{task}", found.tasks[task])
@@ -68,6 +75,7 @@ def write_manifest(
     annotations: dict[str, Annotation] = {}
     for entry in counted(_LOG, f"manifest {dataset}/{task}", entries, "video"):
         row, clock = _probed(folder, entry, on_bad_video, chosen.told_fps)
+        row |= _content(folder, entry)
         rows.append(row)
         if clock is None or entry.annotation is None:
             continue
@@ -81,7 +89,8 @@ def write_manifest(
             annotations[entry.video] = annotation
     write_csv(segment_table(annotations), annotations_csv)
     # Whole numbers also where a skipped video has none.
-    sizes: Mapping[str, Literal["Int64"]] = {"width": "Int64", "height": "Int64"}
+    wholes = ("width", "height", "bytes", "annotation_bytes")
+    sizes: Mapping[str, Literal["Int64"]] = dict.fromkeys(wholes, "Int64")
     write_csv(pd.DataFrame(rows, columns=list(COLUMNS)).astype(sizes), output_csv)
 
 
@@ -108,6 +117,26 @@ def _probed(
     annotated = entry.annotation is not None
     row |= {"status": "ok" if annotated else "unscored", "reason": "" if annotated else "no annotation"}
     return row, VideoClock(info.duration_s, info.fps)
+
+
+def _content(root: Path, entry: VideoEntry) -> dict[str, Any]:
+    """Return what a manifest says of the files of a video; nothing of one that cannot be read."""
+    told: dict[str, Any] = {}
+    for prefix, path in (("", entry.path), ("annotation_", entry.annotation)):
+        if path is None:
+            continue
+        try:
+            facts = source(root / path)
+        except OSError:
+            continue
+        told |= {f"{prefix}{name}": facts[name] for name in ("bytes", "parts_sha256")}
+    return told
+
+
+def files_of(manifest_csv: Path, root: str) -> list[str]:
+    """Return the videos and annotations that a manifest names, each once, below the root as it was given."""
+    frame = read_manifest(manifest_csv)
+    return list(dict.fromkeys(str(Path(root) / path) for path in [*frame["path"], *frame["annotation"]] if path))
 
 
 def _warn_leftovers(task: str, found: FoundTask) -> None:
@@ -161,7 +190,7 @@ def read_manifest(path: Path) -> pd.DataFrame:
         If the file is missing or is no manifest, or a video that is not skipped has no duration or rate above 0.
     """
     numbers: Mapping[str, Literal["float64", "Int64"]] = {"duration_s": "float64", "width": "Int64", "height": "Int64"}
-    frame = read_csv(path, COLUMNS, numbers, optional=numbers)
+    frame = read_csv(path, NEEDED, numbers, optional=numbers)
     rates: list[Fraction | None] = []
     for video, status, duration_s, fps in frame[["video", "status", "duration_s", "fps"]].to_numpy():
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -97,12 +98,25 @@ def _unusable(path: str) -> str | None:
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:
-        return f"file name {path!r} is not UTF-8; expected a readable name; rename it"
+        return _undecoded(path)
     if any(ord(sign) < 32 or ord(sign) == 127 for sign in path):
         return f"file name {path!r} holds control characters; expected a printable name; rename it"
     if len(video_id(stem(path))) > LONGEST_ID:
         return f"file name {path!r} is too long (its id has more than {LONGEST_ID} characters); rename it"
     return None
+
+
+def _undecoded(path: str) -> str:
+    """Say why the system handed over a name in bytes: the name is no text, or Python was told not to read UTF-8."""
+    try:
+        name = os.fsencode(path).decode("utf-8")
+    except UnicodeDecodeError:
+        return f"file name {path!r} is not UTF-8; expected a readable name; rename it"
+    return (
+        f"file name {name!r} is UTF-8, but this session reads names as {sys.getfilesystemencoding()} (LC_ALL="
+        f"{os.environ.get('LC_ALL', '')}, PYTHONUTF8={os.environ.get('PYTHONUTF8', '')}); expected UTF-8; set "
+        "LC_ALL=C.UTF-8, or PYTHONUTF8=1"
+    )
 
 
 def pair(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import pickle
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from torch import Tensor, nn
 
 from rgwot.errors import RgwotError
 from rgwot.features.resnet import fuse, group, stem
+from rgwot.tensors import UnreadableTensors, load_tensors
 
 NAME = "resnet50"
 LAYER = "conv4c"
@@ -205,12 +205,12 @@ def _read_checkpoint(path: Path) -> Mapping[str, Any]:
             f"weights {path}: no such file; expected imagenet1k_v1, random or a path of a resnet50 checkpoint"
         )
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, EOFError, ValueError, LookupError, pickle.UnpicklingError) as error:
+        content = load_tensors(path)
+    except UnreadableTensors as error:
         raise RgwotError(
-            f"weights {path}: not a checkpoint of plain tensors ({_first_line(error)}); "
-            "expected a state dict saved by torch.save"
-        ) from error
+            f"weights {path}: not a checkpoint of plain tensors ({error.why}); expected a state dict saved by "
+            "torch.save; copy it again"
+        ) from None
     if isinstance(content, Mapping) and isinstance(content.get("state_dict"), Mapping):
         content = content["state_dict"]
     if not isinstance(content, Mapping):

@@ -102,7 +102,7 @@ class Extraction:
 
     def run(self) -> None:
         """Compute the chunks that are not marked as finished."""
-        missing = [shard for shard in self._shards if not self._mark(shard).exists()]
+        missing = [shard for shard in self._shards if not self._finished(shard)]
         if not missing:
             return
         wanted = np.concatenate([self._times_of(shard) for shard in missing])
@@ -133,7 +133,9 @@ class Extraction:
         VideoError
             When ``on_bad_video`` is ``fail`` and more than `allowed_loss` of the video is missing.
         """
-        marks = [json.loads(self._mark(shard).read_text(encoding="utf-8")) for shard in self._shards]
+        marks = [self._finished(shard) for shard in self._shards]
+        for shard, mark in zip(self._shards, marks, strict=True):
+            self._store.written_before(shard, mark["crc32c"])
         frames = sum(mark["frames"] for mark in marks)
         lost_s = (len(self._times) - frames) / self._settings.fps
         status, reason = "ok", ""
@@ -193,13 +195,21 @@ class Extraction:
 
     def _write(self, chunk: _Chunk) -> None:
         maps = chunk.content()
-        self._store.write(chunk.shard, maps)
-        mark = {"frames": len(maps), "decoders": chunk.decoders, "failures": chunk.failures}
+        sums = self._store.write(chunk.shard, maps)
+        mark = {"frames": len(maps), "decoders": chunk.decoders, "failures": chunk.failures, "crc32c": sums}
         write_json(mark, self._mark(chunk.shard))
         self._progress(len(maps))
 
     def _times_of(self, shard: int) -> NDArray[np.float64]:
         return self._times[shard * SHARD : (shard + 1) * SHARD]
+
+    def _finished(self, shard: int) -> dict[str, Any]:
+        """Return the mark of a finished chunk; empty where there is none that can be used."""
+        try:
+            mark = json.loads(self._mark(shard).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return mark if isinstance(mark, dict) and {"frames", "decoders", "failures", "crc32c"} <= set(mark) else {}
 
     def _mark(self, shard: int) -> Path:
         return self._folder / f"shard-{shard}.json"

@@ -13,16 +13,19 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import google_crc32c
 import numpy as np
 from numcodecs import Blosc, Zstd
 from numpy.typing import NDArray
 
 from rgwot.errors import RgwotError
+from rgwot.integrity import below_results
 
 _ENTRY = np.dtype("<u8")
 _CHECKSUM_BYTES = 4
@@ -53,7 +56,7 @@ class Shards:
     frame: tuple[int, ...]
     per_shard: int
     codec: str | None = None
-    _places: dict[int, NDArray[np.uint64] | None] = field(default_factory=dict)
+    _places: dict[int, NDArray[np.uint64]] = field(default_factory=dict)
 
     def read(self, indices: NDArray[np.int64], found: NDArray[np.float16]) -> None:
         """Read frames ``indices``, within [0, T), into ``found`` (len(indices), C, h, w), contiguous.
@@ -61,18 +64,15 @@ class Shards:
         Raises
         ------
         RgwotError
-            When a shard is damaged: its index is not whole, or points outside the file or at something else, or a frame
-            does not decode.
+            When a shard is missing or damaged: its index is not whole, or points outside the file or at something else,
+            or a frame does not decode.
         """
         rows = found.reshape(len(indices), math.prod(self.frame)).view(np.uint8)
         shards = indices // self.per_shard
         for shard in np.unique(shards):
             path = self.folder.joinpath("c", str(shard), *["0"] * len(self.frame))
             places = self._index(int(shard), path, rows.shape[1])
-            if places is None:
-                rows[shards == shard] = 0
-                continue
-            file = os.open(path, os.O_RDONLY)
+            file = _opened(path)
             try:
                 for row in np.flatnonzero(shards == shard):
                     offset, length = map(int, places[indices[row] % self.per_shard])
@@ -87,14 +87,10 @@ class Shards:
             finally:
                 os.close(file)
 
-    def _index(self, shard: int, path: Path, size: int) -> NDArray[np.uint64] | None:
-        """Return offset and length of every frame of a shard, checked once; None: no file, nothing but zeros."""
+    def _index(self, shard: int, path: Path, size: int) -> NDArray[np.uint64]:
+        """Return offset and length of every frame of a shard, checked once."""
         if shard not in self._places:
-            try:
-                file = os.open(path, os.O_RDONLY)
-            except FileNotFoundError:
-                self._places[shard] = None
-                return None
+            file = _opened(path)
             try:
                 end = os.fstat(file).st_size
                 tail = np.zeros(2 * self.per_shard * _ENTRY.itemsize + _CHECKSUM_BYTES, dtype=np.uint8)
@@ -104,7 +100,7 @@ class Shards:
             finally:
                 os.close(file)
             index, checksum = tail[:-_CHECKSUM_BYTES].tobytes(), int.from_bytes(tail[-_CHECKSUM_BYTES:], "little")
-            if crc32c(index) != checksum:
+            if google_crc32c.value(index) != checksum:
                 raise _damaged(path, "the checksum of the index at its end differs")
             places = np.frombuffer(index, dtype=_ENTRY).reshape(self.per_shard, 2).astype(np.uint64)
             offsets, lengths = places[places[:, 0] != _NOTHING].T
@@ -152,27 +148,6 @@ def open_shards(folder: Path, shape: Sequence[int]) -> Shards | None:
     return Shards(folder, tuple(frame), int(shard[0]), codecs[0]["name"] if codecs else None)
 
 
-def _crc32c_table() -> list[int]:
-    table = []
-    for byte in range(256):
-        value = byte
-        for _ in range(8):
-            value = (value >> 1) ^ (0x82F63B78 if value & 1 else 0)
-        table.append(value)
-    return table
-
-
-_TABLE = _crc32c_table()
-
-
-def crc32c(data: bytes) -> int:
-    """Return the CRC-32C of some bytes (Castagnoli's polynomial 0x1EDC6F41, reflected; RFC 3720, appendix B.4)."""
-    value = 0xFFFFFFFF
-    for byte in data:
-        value = (value >> 8) ^ _TABLE[(value ^ byte) & 0xFF]
-    return value ^ 0xFFFFFFFF
-
-
 def _fill(row: NDArray[np.uint8], file: int, offset: int, path: Path) -> None:
     """Read as many bytes as ``row`` takes; a read may return fewer, and more than one is then needed."""
     buffer = row.data
@@ -191,5 +166,23 @@ def _decode(codec: str, chunk: NDArray[np.uint8], row: NDArray[np.uint8], path: 
         raise _damaged(path, f"a frame cannot be decoded ({why})") from None
 
 
+def _opened(path: Path) -> int:
+    """Open a shard; Zarr would take one that is missing for zeros."""
+    try:
+        return os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        raise _damaged(path, "the file is missing, expected frames") from None
+    except OSError as error:
+        raise _damaged(path, f"the file cannot be read ({error.strerror})") from None
+
+
 def _damaged(path: Path, found: str) -> RgwotError:
-    return RgwotError(f"{path}: damaged feature store, {found}; delete the store and extract the video again")
+    store = next((folder for folder in path.parents if folder.suffix == ".zarr"), path.parent)
+    return damaged_store(path, store, found)
+
+
+def damaged_store(path: Path, store: Path, found: str) -> RgwotError:
+    """Return the error that says which file of a store is damaged, how, and what makes the store anew."""
+    target = below_results(store)
+    command = f": snakemake --force {shlex.quote(target)}" if target else ""
+    return RgwotError(f"{path}: damaged feature store, {found}; delete the store and extract the video again{command}")

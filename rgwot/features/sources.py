@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rgwot.datasets.names import stem_of
 from rgwot.errors import RgwotError, nearest
+from rgwot.tensors import PICKLED, UnreadableTensors, load_tensors
 
 Slices = tuple[slice, ...]
 DAMAGE = (
@@ -108,8 +109,13 @@ def open_array(path: Path, key: str | None, scratch: Path) -> Iterator[ArraySour
     opened = OPENERS[path.suffix.lower()](path, key, scratch)
     try:
         source = next(opened)
+    except UnreadableTensors as error:
+        raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
     except DAMAGE as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:150]
+        if "pickle" in reason or "Python objects" in reason:
+            # Not NumPy's advice to allow them.
+            reason = PICKLED
         raise RgwotError(f"{path}: cannot be read ({reason}); expected a plain array of numbers") from error
     try:
         if not source.dtype.removeprefix("b").startswith("float"):
@@ -166,8 +172,7 @@ def _hdf5(path: Path, key: str | None, _scratch: Path) -> Iterator[ArraySource]:
 def _torch(path: Path, key: str | None, _scratch: Path) -> Iterator[ArraySource]:
     import torch
 
-    # Files of torch before 1.6 are no archives and cannot be mapped.
-    content = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+    content = load_tensors(path, mapped=True)
     name = ""
     if isinstance(content, dict):
         tensors = {str(label): value for label, value in content.items() if isinstance(value, torch.Tensor)}

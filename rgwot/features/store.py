@@ -5,6 +5,8 @@ one inner chunk, so that a training step reads only the frames it drew; 64 frame
 dataset of thousands of videos does not become millions of files. Frames are stored as they are, and then read as
 fast as from a memory-mapped array, or by LZ4 of shuffled bits, a sixth smaller, or by Zstandard at level 1, a quarter
 smaller and the slowest (``features.codec``; docs/performance.md). All hold the same values and may stand side by side.
+``crc32c`` is ``(T,)`` uint32, the checksum of every frame's values, whatever its codec: frames are compared when they
+are read, so that a byte, a shard or a frame that is not what was written is told. Stores of rgwot 0.1.0 lack it.
 
 Open stores in the process that reads them: Zarr's event loop does not survive ``fork``.
 """
@@ -21,14 +23,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
+import google_crc32c
 import numpy as np
 import zarr
 from numpy.typing import NDArray
-from zarr.codecs import BloscCodec, ZstdCodec
+from zarr.codecs import BloscCodec, Crc32cCodec, ZstdCodec
 from zarr.errors import NodeNotFoundError
 
 from rgwot.errors import RgwotError
-from rgwot.features.shards import Shards, open_shards
+from rgwot.features.shards import Shards, damaged_store, open_shards
+from rgwot.integrity import check_folder, source
 
 Codec = Literal["none", "lz4", "zstd"]
 
@@ -42,8 +46,13 @@ CODECS: Mapping[Codec, Any] = {
     "lz4": [BloscCodec(cname="lz4", clevel=5, shuffle="bitshuffle", typesize=2)],
     "zstd": [ZstdCodec(level=1)],
 }
+#: How the small arrays of a store are compressed: Zarr compares their checksum when it reads them.
+CHECKED = (ZstdCodec(level=0), Crc32cCodec())
 _FEATURES = "conv4c"
 _TIMES = "time_s"
+_SUMS = "crc32c"
+#: What Zarr, its codecs and JSON say of a store that is cut short or changed.
+DAMAGE = (RuntimeError, ValueError, OSError, KeyError, TypeError, AttributeError, IndexError)
 _COMPLETE = "complete"
 
 
@@ -66,6 +75,7 @@ class FeatureStore:
     time_s: NDArray[np.float64]
     _conv4c: zarr.Array[Any]
     _shards: Shards | None = None
+    _sums: NDArray[np.uint32] | None = None
 
     @property
     def video(self) -> str:
@@ -116,6 +126,11 @@ class FeatureStore:
         """Whether frames are decoded when they are read."""
         return self._shards is None or self._shards.codec is not None
 
+    @property
+    def checked(self) -> bool:
+        """Whether frames are compared with checksums when they are read; rgwot 0.1.0 wrote none."""
+        return self._sums is not None
+
     def frames(
         self, indices: Sequence[int] | NDArray[np.integer[Any]], out: NDArray[np.float16] | None = None
     ) -> NDArray[np.float16]:
@@ -136,7 +151,7 @@ class FeatureStore:
         ValueError
             When an index lies outside ``[0, T)``.
         RgwotError
-            When a file of the store is damaged.
+            When a file of the store is missing or damaged.
         """
         asked = np.asarray(indices, dtype=np.int64)
         if asked.size and (asked.min() < 0 or asked.max() >= len(self)):
@@ -144,6 +159,7 @@ class FeatureStore:
         found = np.empty((asked.size, *self.shape[1:]), dtype=np.float16) if out is None else out
         if self._shards is not None:
             self._shards.read(asked, found)
+            self._compare(asked, found)
             return found
         wanted, places = np.unique(asked, return_inverse=True)
         decoded = np.empty((wanted.size, *self.shape[1:]), dtype=np.float16)
@@ -152,17 +168,26 @@ class FeatureStore:
             if run.size:
                 decoded[run[0] : run[-1] + 1] = self._decode(int(wanted[run[0]]), int(wanted[run[-1]]) + 1)
         np.take(decoded, places, axis=0, out=found)
+        self._compare(asked, found)
         return found
+
+    def _compare(self, indices: NDArray[np.int64], found: NDArray[np.float16]) -> None:
+        """Refuse frames that are not those that were written."""
+        if self._sums is None:
+            return
+        for index, sum_ in zip(indices.tolist(), checksums(found), strict=True):
+            if sum_ != self._sums[index]:
+                shard = self.path.joinpath(_FEATURES, "c", str(index // SHARD), "0", "0", "0")
+                raise damaged_store(shard, self.path, f"frame {index} differs from the checksum it was written with")
 
     def _decode(self, start: int, stop: int) -> NDArray[np.float16]:
         try:
             return np.asarray(self._conv4c[start:stop], dtype=np.float16)
         except (RuntimeError, ValueError, OSError) as error:
             # What both codec pipelines say of a file that is cut short or changed.
-            why = (str(error) or type(error).__name__).splitlines()[0]
-            raise RgwotError(
-                f"{self.path}: damaged feature store, frames {start} to {stop - 1} cannot be decoded ({why}); "
-                "delete the store and extract the video again"
+            why = _first_line(error)
+            raise damaged_store(
+                self.path, self.path, f"frames {start} to {stop - 1} cannot be decoded ({why})"
             ) from None
 
 
@@ -179,9 +204,18 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
     Raises
     ------
     RgwotError
-        When there is no store, it is incomplete, not laid out as expected or made with other settings.
+        When there is no store, it is incomplete or damaged, not laid out as expected or made with other settings.
     """
     path = Path(path)
+    # Frames are compared as they are read; whoever wants one of them need not wait for all.
+    check_folder(path, by_size=f"{_FEATURES}/c/")
+    try:
+        return _open(path, expect or {})
+    except DAMAGE as error:
+        raise damaged_store(path, path, f"it cannot be opened ({_first_line(error)})") from None
+
+
+def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     with _fast_codecs():
         try:
             group = zarr.open_group(path, mode="r", zarr_format=3)
@@ -190,13 +224,13 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
         attributes = dict(group.attrs)
         if attributes.get(_COMPLETE) is not True:
             raise RgwotError(f"{path}: incomplete feature store; delete it and extract the video again")
-        for key, value in (expect or {}).items():
+        for key, value in expect.items():
             if attributes.get(key) != value:
                 raise RgwotError(
                     f"{path}: made with {key} {attributes.get(key)!r}, expected {value!r}; "
                     "delete it and extract the video again"
                 )
-        conv4c, times = group.get(_FEATURES), group.get(_TIMES)
+        conv4c, times, sums = group.get(_FEATURES), group.get(_TIMES), group.get(_SUMS)
     if not isinstance(conv4c, zarr.Array) or not isinstance(times, zarr.Array):
         raise RgwotError(f"{path}: arrays {sorted(group)}, expected {_FEATURES} and {_TIMES}")
     if conv4c.ndim != 4 or conv4c.shape[1] != CHANNELS or times.shape != conv4c.shape[:1]:
@@ -204,15 +238,40 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
             f"{path}: {_FEATURES} {conv4c.shape} and {_TIMES} {times.shape}, "
             f"expected (T, {CHANNELS}, h, w) and (T,) with one T"
         )
-    shards = open_shards(path / _FEATURES, conv4c.shape)
-    return FeatureStore(path, attributes, np.asarray(times[:], dtype=np.float64), conv4c, shards)
+    time_s = np.asarray(times[:], dtype=np.float64)
+    # Zarr takes a chunk that is missing for zeros.
+    if not (np.diff(time_s) > 0).all():
+        raise damaged_store(path / _TIMES, path, "the times do not increase")
+    known = np.asarray(sums[:], dtype=np.uint32) if isinstance(sums, zarr.Array) else None
+    if known is not None and len(known) != len(time_s):
+        raise damaged_store(path / _SUMS, path, f"{len(known)} checksums, expected {len(time_s)}")
+    return FeatureStore(path, attributes, time_s, conv4c, open_shards(path / _FEATURES, conv4c.shape), known)
+
+
+def checksums(maps: NDArray[np.float16]) -> list[int]:
+    """Return the CRC-32C of every frame, ``(n, 1024, h, w)``, little-endian as it is stored."""
+    little = np.ascontiguousarray(maps, dtype="<f2")
+    return [google_crc32c.value(frame.tobytes()) for frame in little]
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def source_facts(path: Path) -> dict[str, Any]:
-    """Return the attributes that say which file a store was made from: its name, bytes and SHA-256."""
+    """Return the attributes that say which file a store was made from: its name, bytes, SHA-256, and that of its parts.
+
+    The parts are the first, middle and last megabyte, which planning a run can afford to read again.
+    """
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"source": path.name, "source_bytes": path.stat().st_size, "source_sha256": digest}
+    told = source(path)
+    return {
+        "source": path.name,
+        "source_bytes": told["bytes"],
+        "source_sha256": digest,
+        "source_parts_sha256": told["parts_sha256"],
+    }
 
 
 class StoreWriter:
@@ -239,7 +298,18 @@ class StoreWriter:
     ) -> None:
         frames = len(time_s)
         height, width = (side, side) if isinstance(side, int) else side
-        self._group = zarr.open_group(Path(path), mode="a", zarr_format=3)
+        self._checksums: dict[int, list[int]] = {}
+        with zarr.config.set({"array.write_empty_chunks": True}):
+            self._prepare(Path(path), frames, height, width, codec)
+        if self._conv4c.shape[1:] != (CHANNELS, height, width):
+            raise ValueError(f"store {self._conv4c.shape}, expected {(frames, CHANNELS, height, width)}")
+        self._resize(frames)
+        if frames:
+            self._times[:] = time_s
+
+    def _prepare(self, path: Path, frames: int, height: int, width: int, codec: Codec) -> None:
+        """Open the arrays, or create them; chunks of nothing but zeros are written as well, so that none may miss."""
+        self._group = zarr.open_group(path, mode="a", zarr_format=3)
         # An array that exists is kept with its shards; creating it is atomic (its metadata is one file).
         if _FEATURES not in self._group:
             self._group.create_array(
@@ -252,31 +322,61 @@ class StoreWriter:
                 dimension_names=("frame", "channel", "y", "x"),
             )
         if _TIMES not in self._group:
-            chunk = max(frames, 1)
             self._group.create_array(
-                _TIMES, shape=(frames,), dtype="float64", chunks=(chunk,), dimension_names=("frame",)
+                _TIMES,
+                shape=(frames,),
+                dtype="float64",
+                chunks=(max(frames, 1),),
+                compressors=CHECKED,
+                dimension_names=("frame",),
             )
         self._conv4c = self._array(_FEATURES)
         self._times = self._array(_TIMES)
-        if self._conv4c.shape[1:] != (CHANNELS, height, width):
-            raise ValueError(f"store {self._conv4c.shape}, expected {(frames, CHANNELS, height, width)}")
-        self._resize(frames)
-        if frames:
-            self._times[:] = time_s
 
-    def write(self, shard: int, maps: NDArray[np.floating[Any]]) -> None:
-        """Write the maps of one shard, ``(n, 1024, h, w)`` with ``n <= 64``; stored as float16."""
+    def write(self, shard: int, maps: NDArray[np.floating[Any]]) -> list[int]:
+        """Write the maps of one shard, ``(n, 1024, h, w)`` with ``n <= 64``; stored as float16.
+
+        Returns
+        -------
+        list of int
+            The checksum of every frame.
+        """
         if len(maps) > SHARD:
             raise ValueError(f"{len(maps)} frames for one shard, expected at most {SHARD}")
         start = shard * SHARD
+        stored = maps.astype(np.float16)
         if len(maps):
-            self._conv4c[start : start + len(maps)] = maps.astype(np.float16)
+            self._conv4c[start : start + len(maps)] = stored
+        self._checksums[shard] = checksums(stored)
+        return self._checksums[shard]
+
+    def written_before(self, shard: int, sums: Sequence[int]) -> None:
+        """Take a shard that an earlier run wrote for what it was then, by the checksums of its frames."""
+        self._checksums[shard] = list(sums)
 
     def finish(self, frames: int, attributes: Mapping[str, Any]) -> None:
         """Keep the first ``frames`` frames, write the attributes and, last of all, ``complete: true``."""
         self._resize(frames)
+        self._write_checksums(frames)
         self._group.attrs.update(dict(attributes))
         self._group.attrs[_COMPLETE] = True
+
+    def _write_checksums(self, frames: int) -> None:
+        sums: list[int] = []
+        for shard in range(-(-frames // SHARD)):
+            known = self._checksums.get(shard)
+            if known is None:
+                known = checksums(np.asarray(self._conv4c[shard * SHARD : (shard + 1) * SHARD], dtype=np.float16))
+            sums += known
+        with zarr.config.set({"array.write_empty_chunks": True}):
+            self._group.create_array(
+                _SUMS,
+                data=np.asarray(sums[:frames], dtype=np.uint32),
+                chunks=(max(frames, 1),),
+                compressors=CHECKED,
+                dimension_names=("frame",),
+                overwrite=True,
+            )
 
     def _resize(self, frames: int) -> None:
         for array in (self._times, self._conv4c):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rgwot.errors import RgwotError, nearest
 from rgwot.evaluation import collapse
+from rgwot.integrity import check_folder, remake
 from rgwot.keysteps.choices import Choices, choose, extended
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
 from rgwot.keysteps.interface import BACKGROUND, Decoded, Decoder, Frames, Unseen
@@ -177,13 +178,23 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
     Raises
     ------
     RgwotError
-        When it is missing or incomplete, has no video with a frame, or holds values that are not finite.
+        When it is missing, incomplete or damaged, has no video with a frame, or holds values that are not finite.
     """
-    import zarr
-
     store = Path(path)
     if not store.is_dir():
         raise RgwotError(f"embeddings {store}: found nothing there; run `rgwot embed` first")
+    check_folder(store)
+    try:
+        return _read_embeddings(store)
+    except (RuntimeError, ValueError, OSError, LookupError, TypeError, AttributeError) as error:
+        # What Zarr, its codecs and JSON say of a store that is cut short or changed.
+        why = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise RgwotError(f"embeddings {store}: damaged ({why}); {remake(store, 'embed')}") from None
+
+
+def _read_embeddings(store: Path) -> EmbeddedTask:
+    import zarr
+
     root = zarr.open_group(str(store), mode="r")
     about: dict[str, Any] = dict(root.attrs)
     if about.get("complete") is not True:
@@ -191,8 +202,8 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
     videos: dict[str, EmbeddedVideo] = {}
     empty: list[str] = []
     for name, group in sorted(root.groups()):
-        x, time_s = (np.asarray(group[array], dtype=np.float64) for array in ("embedding", "time_s"))
         attrs: dict[str, Any] = dict(group.attrs)
+        x, time_s = (_whole(group, array, store, np.float64) for array in ("embedding", "time_s"))
         if len(x) == 0:
             empty.append(name)
             continue
@@ -202,8 +213,8 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
                 f"embeddings {store}: video {name}: {bad} of {len(x)} samples are not finite; "
                 "expected numbers; train again with a smaller train.lr or with train.precision float32"
             )
-        background = np.asarray(group["background"], dtype=np.bool_) if "background" in group else None
-        views = np.asarray(group["views"], dtype=np.float64) if "views" in group else None
+        background = _whole(group, "background", store, np.bool_) if "background" in group else None
+        views = _whole(group, "views", store, np.float64) if "views" in group else None
         videos[name] = EmbeddedVideo(x, time_s, float(attrs["duration_s"]), background, views)
     if not videos:
         raise RgwotError(f"embeddings {store}: no video with a frame; expected at least one, see the feature index")
@@ -215,6 +226,21 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
             "all; see the feature index for videos without one, or take another data.split_seed"
         )
     return EmbeddedTask(videos, tuple(empty), float(about["features_fps"]), str(about.get("method", "")), held_out)
+
+
+def _whole(group: Any, name: str, store: Path, dtype: Any) -> NDArray[Any]:
+    """Return an array whose chunks are all there; Zarr takes one that is missing for zeros."""
+    array = group[name]
+    # Without checksums, as rgwot 0.1.0 wrote them, chunks of nothing but zeros were left out: times of one sample, and
+    # backgrounds without any.
+    lenient = not any(type(codec).__name__ == "Crc32cCodec" for codec in array.compressors)
+    zeros = lenient and (name == "background" or (name == "time_s" and array.shape == (1,)))
+    if array.nchunks_initialized < array.nchunks and not zeros:
+        raise RgwotError(
+            f"embeddings {store}: {array.nchunks - array.nchunks_initialized} of {array.nchunks} chunks of "
+            f"{array.path} are missing; {remake(store, 'embed')}"
+        )
+    return np.asarray(array[:], dtype=dtype)
 
 
 @dataclass(frozen=True)

@@ -143,5 +143,9 @@ def features_mb(index_csv: str | os.PathLike[str], cells: int) -> float:
 @lru_cache(maxsize=256)
 def _frames(path: str, _changed: int) -> int:
     # Not rgwot.training, which imports PyTorch.
-    with open(path, newline="", encoding="utf-8") as file:
-        return sum(int(row["frames"]) for row in csv.DictReader(file))
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            return sum(int(row["frames"]) for row in csv.DictReader(file))
+    except (OSError, ValueError, KeyError, TypeError, csv.Error):
+        # Damaged: the job that reads it will say so, and it asks for little until then.
+        return 0

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from rgwot.errors import RgwotError
 from rgwot.keysteps.outputs import read_decoded
 from rgwot.reporting.page.tree import Run
+from rgwot.yaml_text import read_yaml
 
 #: Characters of a name at most.
 LONGEST = 80
@@ -67,10 +67,7 @@ def read_names(path: str | os.PathLike[str] | None) -> dict[str, RunNames]:
     """
     if path is None or not Path(path).exists():
         return {}
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise RgwotError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from None
+    content = read_yaml(path)
     if content is None:
         return {}
     if not isinstance(content, dict):

@@ -6,16 +6,14 @@ import contextlib
 import hashlib
 import json
 import logging
-import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from rgwot.files import write_tensors
+from rgwot.tensors import UnreadableTensors, load_tensors
 
 logger = logging.getLogger(__name__)
 
@@ -41,9 +39,9 @@ class Checkpoint:
         if not self.path.exists():
             return None
         try:
-            state: dict[str, Any] = torch.load(self.path, map_location="cpu", weights_only=True)
-        except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
-            logger.warning("%s: not readable (%s); starting anew", self.path, str(error).partition("\n")[0])
+            state: dict[str, Any] = load_tensors(self.path)
+        except UnreadableTensors as error:
+            logger.warning("%s; starting anew", error)
             return None
         return state
 

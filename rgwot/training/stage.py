@@ -20,6 +20,7 @@ from rgwot.locks import alone
 from rgwot.progress import Progress
 from rgwot.radius import inactive_prior
 from rgwot.settings import EXECUTION, Settings
+from rgwot.tensors import UnreadableTensors, load_tensors
 from rgwot.training.bank import FeatureBank
 from rgwot.training.loop import Record, Trainer
 from rgwot.training.resume import Checkpoint, stop_requested
@@ -164,8 +165,11 @@ def _made_meanwhile(path: Path, known: dict[str, Any]) -> bool:
     """Return whether a model is there that was trained on the same in the same way."""
     if not path.exists():
         return False
-    model = torch.load(path, map_location="cpu", weights_only=True)
-    return all(model.get(key) == value for key, value in known.items())
+    try:
+        model = load_tensors(path)
+    except UnreadableTensors:
+        return False
+    return isinstance(model, dict) and all(model.get(key) == value for key, value in known.items())
 
 
 def resolve_precision(name: str, device: torch.device) -> str:

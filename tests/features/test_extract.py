@@ -88,6 +88,8 @@ def test_the_attributes_say_where_it_comes_from(video: Path, whole: Path, backbo
         "source": "a.mp4",
         "source_bytes": video.stat().st_size,
         "source_sha256": hashlib.sha256(video.read_bytes()).hexdigest(),
+        # The clip is smaller than three megabytes, so its parts are all of it.
+        "source_parts_sha256": hashlib.sha256(video.read_bytes()).hexdigest(),
         "native_fps": "30",
         "width": 96,
         "height": 64,

@@ -51,6 +51,8 @@ def test_the_attributes_tell_the_true_source(tmp_path: Path) -> None:
         "source": "a.npy",
         "source_bytes": path.stat().st_size,
         "source_sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        # The array is smaller than three megabytes, so its parts are all of it.
+        "source_parts_sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "source_key": "",
         "source_axes": "TCHW",
         "source_shape": [FRAMES, 1024, 2, 3],

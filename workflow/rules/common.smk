@@ -9,6 +9,7 @@ from rgwot.errors import RgwotError
 from rgwot.methods import EMBEDDINGS, method_pattern
 from rgwot.planning.needs import NEEDS, features_mb, map_cells, megabytes, memory_mb, runtime, train_minutes
 from rgwot.provenance import record_run
+from rgwot.starting import layers
 from snakemake.logging import logger
 
 
@@ -30,7 +31,9 @@ def plainly(function):
 
 own_commands_first()
 TABLES = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parent / "tables.yaml"
-CATALOGUE = plainly(Catalogue)(config, TABLES)
+# The files behind the configuration, so that a mistake is told with the one that it stands in.
+LAYERS = plainly(layers)(map(Path, workflow.configfiles), workflow.config_settings.config)
+CATALOGUE = plainly(Catalogue)(config, TABLES, LAYERS)
 # Checked before any job runs: paths on the command line that name an unknown dataset, task, method or decoder.
 plainly(CATALOGUE.check_targets)(sys.argv[1:])
 
@@ -44,17 +47,34 @@ OTHERWISE_EMBEDDED = method_pattern(*EMBEDDINGS.keys() - {"encoder", "none"})
 IMPORTED = "|".join(CATALOGUE.datasets_imported())
 
 
+def noticing(output, files):
+    """These files, after an output made from them is marked as outdated where one of them has changed since."""
+    for line in CATALOGUE.notice_sources(output, files):
+        logger.warning(f"rgwot: {line}")
+    return files
+
+
+def whole(*outputs):
+    """See to it that finished files that nobody reads are what was written; else the next run makes them anew."""
+    for output in outputs:
+        for line in CATALOGUE.notice_damage(output, keep=workflow.executor_plugin is None or workflow.dryrun):
+            logger.warning(f"rgwot: {line}")
+
+
 @plainly
 def dataset_files(wildcards):
     """Everything on disk a task's manifest rests on: its videos and annotations, or the synthetic dataset."""
-    return CATALOGUE.files(wildcards.dataset, wildcards.task)
+    files = CATALOGUE.files(wildcards.dataset, wildcards.task)
+    return noticing(f"results/manifest/{wildcards.dataset}/{wildcards.task}.csv", files)
 
 
 @plainly
 def video_file(wildcards):
     """The file of one video, or the synthetic dataset that holds it."""
-    CATALOGUE.check_left_out(wildcards.dataset, wildcards.task, wildcards.video)
-    return CATALOGUE.video_file(wildcards.dataset, wildcards.task, wildcards.video)
+    task = (wildcards.dataset, wildcards.task)
+    CATALOGUE.check_left_out(*task, wildcards.video)
+    store = f"results/features/{'/'.join(task)}/{wildcards.video}.zarr"
+    return noticing(store, [CATALOGUE.video_file(*task, wildcards.video)])[0]
 
 
 @plainly
@@ -79,7 +99,9 @@ def frames_rate(wildcards):
 @plainly
 def feature_file(wildcards):
     """The file with features of one video that were made elsewhere."""
-    return CATALOGUE.feature_file(wildcards.dataset, wildcards.task, wildcards.video)
+    task = (wildcards.dataset, wildcards.task)
+    store = f"results/features/{'/'.join(task)}/{wildcards.video}.zarr"
+    return noticing(store, [CATALOGUE.feature_file(*task, wildcards.video)])[0]
 
 
 @plainly
@@ -141,12 +163,14 @@ def paper_files(wildcards):
 @plainly
 def row_inputs(wildcards):
     """The files behind one row of a table: scores, or times of trainings."""
+    whole(f"results/tables/{wildcards.table}/{wildcards.row}.csv")
     return CATALOGUE.row_inputs(wildcards.table, wildcards.row)
 
 
 @plainly
 def table_rows(wildcards):
     """The rows of a table."""
+    whole(f"results/tables/{wildcards.table}.csv")
     return [f"results/tables/{wildcards.table}/{row.id}.csv" for row in CATALOGUE.any_table(wildcards.table).rows]
 
 
@@ -188,6 +212,7 @@ def reported_files(wildcards):
 @plainly
 def figure_files(wildcards):
     """The files that a figure is drawn from."""
+    whole(f"results/figures/{wildcards.figure}.pdf")
     return CATALOGUE.figure_plan(wildcards.figure).files()
 
 
@@ -212,10 +237,14 @@ def dataset_root(wildcards):
     return str(CATALOGUE.root(wildcards.dataset))
 
 
-@plainly
-def task_videos(wildcards):
-    """The video files of a task, or the synthetic dataset that holds them."""
-    return CATALOGUE.task_videos(wildcards.dataset, wildcards.task)
+def task_videos(output):
+    """An input function: the video files of a task, or the synthetic dataset that holds them, for a rule's output."""
+
+    @plainly
+    def videos(wildcards):
+        return noticing(output.format(**wildcards), CATALOGUE.task_videos(wildcards.dataset, wildcards.task))
+
+    return videos
 
 
 @plainly
@@ -239,6 +268,7 @@ def first_files(wildcards):
 @plainly
 def page_files(wildcards):
     """Everything the page of a task is made from."""
+    whole(f"results/report/{wildcards.dataset}/{wildcards.task}.html")
     return CATALOGUE.page_files(wildcards.dataset, wildcards.task)
 
 

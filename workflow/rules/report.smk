@@ -5,7 +5,7 @@ rule strips:
     input:
         # Read for lengths and sizes; an annotation that changes leaves the pictures as they are.
         manifest=ancient("results/manifest/{dataset}/{task}.csv"),
-        videos=task_videos,
+        videos=task_videos("results/strips/{dataset}/{task}"),
     output:
         directory("results/strips/{dataset}/{task}"),
     log:
@@ -31,7 +31,7 @@ rule view:
         embeddings="results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
         segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
         manifest=ancient("results/manifest/{dataset}/{task}.csv"),
-        videos=task_videos,
+        videos=task_videos("results/views/{method}/{decoder}/{dataset}/{task}/seed{seed}.json"),
     output:
         "results/views/{method}/{decoder}/{dataset}/{task}/seed{seed}.json",
     log:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-import yaml
 from pydantic import BaseModel, Field, ValidationError
 
 from rgwot.errors import RgwotError, nearest
 from rgwot.reporting.tables.models import Background, DatasetName, Metric, Part, ProtocolName
+from rgwot.yaml_text import read_yaml
 
 Count = Annotated[int, Field(ge=1)]
 Canonical = Callable[[str, str], tuple[str, str]]
@@ -262,10 +262,7 @@ def load_figures(path: str | os.PathLike[str], canonical: Canonical | None = Non
         One line: the figure and key, what was found, what was expected.
     """
     source = Path(path)
-    try:
-        content = yaml.safe_load(source.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise RgwotError(f"{source}: cannot be read as YAML: {' '.join(str(error).split())}") from None
+    content = read_yaml(source)
     parts = content if isinstance(content, dict) else {"figures": content}
     for key in ("figures", "datasets"):
         if not isinstance(parts.get(key, {}), dict):

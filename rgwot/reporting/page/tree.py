@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -88,6 +89,15 @@ class Tree:
         """Losses of the training behind a run."""
         folder = self.results / "models" / run.method / self.dataset / self.task / f"seed{run.seed}"
         return folder / "history.csv"
+
+    def files(self, runs: Iterable[Run]) -> list[Path]:
+        """Return the files that a page of some runs is made from, those that are there."""
+        files = [self.manifest, self.annotations]
+        for run in runs:
+            folder = self.keysteps(run)
+            files += [folder / name for name in ("segments.csv", "order.csv", "procedures.csv", "diagnostics.json")]
+            files += [self.scores(run), self.view(run), self.history(run)]
+        return [path for path in files if path.is_file()]
 
     def runs(self) -> list[Run]:
         """Return every run that has key steps on disk, sorted by name and number."""

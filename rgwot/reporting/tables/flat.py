@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from rgwot.errors import RgwotError
+from rgwot.files import text_of
 from rgwot.reporting.tables import latex as tex
 from rgwot.reporting.tables.models import AnyTable
 
@@ -22,7 +23,7 @@ def read_flat(path: str | os.PathLike[str], columns: Sequence[str]) -> pd.DataFr
         When it cannot be read or has other columns.
     """
     try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
     except (OSError, ValueError) as error:
         raise RgwotError(f"{path}: cannot be read as a table: {' '.join(str(error).split())}") from None
     if list(frame.columns) != list(columns):

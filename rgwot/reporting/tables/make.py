@@ -13,7 +13,7 @@ import pandas as pd
 
 from rgwot.errors import RgwotError
 from rgwot.evaluation.evaluate import COLUMNS
-from rgwot.files import write_csv
+from rgwot.files import text_of, write_csv
 from rgwot.reporting.tables.models import Row, Table
 from rgwot.reporting.tables.reported import reported_rows
 
@@ -296,4 +296,5 @@ def read_table(table: Table, path: str | os.PathLike[str]) -> pd.DataFrame:
         raise RgwotError(
             f"{path}: found other columns than table {table.id!r} has ({', '.join(other[:4])}); make it again"
         )
+    frame[list(text)] = frame[list(text)].map(text_of)
     return frame

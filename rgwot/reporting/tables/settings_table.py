@@ -15,7 +15,7 @@ import pandas as pd
 
 from rgwot.errors import RgwotError
 from rgwot.experiments import value_text
-from rgwot.files import write_csv, write_text
+from rgwot.files import text_of, write_csv, write_text
 from rgwot.reporting.tables import flat
 from rgwot.reporting.tables.models import Setting, SettingsTable
 
@@ -106,7 +106,7 @@ def _reported(table: SettingsTable, name: str) -> Mapping[Any, str]:
     assert table.reported is not None
     path = table.reported.file
     try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
     except (OSError, ValueError) as error:
         raise RgwotError(f"{path}: cannot be read as reported numbers: {' '.join(str(error).split())}") from None
     missing = [column for column in REPORTED_COLUMNS if column not in frame.columns]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
+from rgwot import yaml_text
 from rgwot.datasets.registry import tasks_of
 from rgwot.errors import RgwotError, nearest
 from rgwot.reporting.tables import models
@@ -72,10 +72,7 @@ def read_yaml(path: str | os.PathLike[str]) -> dict[str, Any]:
         When it is no YAML, or lacks the keys ``datasets`` and ``tables``.
     """
     source = Path(path)
-    try:
-        content = yaml.safe_load(source.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise RgwotError(f"{source}: cannot be read as YAML: {' '.join(str(error).split())}") from None
+    content = yaml_text.read_yaml(source)
     if not isinstance(content, dict) or not set(KEYS) <= set(content) <= {*KEYS, *OTHER_KEYS}:
         found = sorted(map(str, content)) if isinstance(content, dict) else type(content).__name__
         raise RgwotError(f"{source}: found {found}, expected the two keys datasets and tables, and perhaps figures")

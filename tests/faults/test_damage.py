@@ -1,0 +1,47 @@
+"""Nothing is silent: one thing changed underneath a run gives the tables of an undisturbed one, or one clear line."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+from damaging import KINDS, OUTCOMES, House, Tally, forging
+
+# In `make faults` 300.
+FAULTS = int(os.environ.get("RGWOT_FAULTS", "12"))
+SEED = int(os.environ.get("RGWOT_FAULT_SEED", "0"))
+# Of those refused, every so many are repaired and run again, in the long form and in the short one.
+REPAIRED = 3
+
+
+@pytest.mark.long
+def test_one_thing_changed_between_two_stages_is_never_silent(tmp_path: Path) -> None:
+    tally, failed = Tally(), []
+    with forging(tmp_path / "forge") as forge:
+        written = House(tmp_path / "written", forge)
+        own = House(tmp_path / "own", forge, written)
+        for number in range(FAULTS):
+            rng = random.Random(f"{SEED}/{number}")
+            house = (written, own)[number % 2]
+            stage = rng.choice(house.stages)
+            house.restore(stage)
+            fault = house.harm(stage, rng)
+            where = f"fault {number} of seed {SEED}: after {stage}, {fault.kind}: {', '.join(fault.files)}"
+            code, text = house.run()
+            try:
+                outcome = house.judge(stage, fault, code, text, repair=number % REPAIRED == 0)
+            except AssertionError as error:
+                outcome = "FAILED"
+                failed.append(f"{where}\n{error}")
+            tally.outcomes[stage, fault.kind, outcome] += 1
+            print(f"{where}: {outcome}", flush=True)  # noqa: T201
+    print(json.dumps({"seed": SEED, "tried": FAULTS, "failed": len(failed)}))  # noqa: T201
+    print(*tally.lines(), sep="\n")  # noqa: T201
+    assert not failed, "\n\n".join(failed)
+    assert sum(tally.outcomes.values()) == FAULTS
+    if FAULTS >= 100:
+        assert {kind for _, kind, _ in tally.outcomes} == set(KINDS)
+        assert {outcome for _, _, outcome in tally.outcomes} == set(OUTCOMES)
