@@ -1,4 +1,4 @@
-"""What a result left to the data (docs/methods.md 5.7): every choice as a curve and as a sentence, for figure and page."""
+"""What a result left to the data (docs/methods.md 5.7): a curve and a sentence per choice, for figure and page."""
 
 from __future__ import annotations
 
@@ -46,6 +46,21 @@ class Curve:
     title: str
     words: str
     least: float | None = None
+
+    def labelled(self, apart: float) -> tuple[float, ...]:
+        """Return which of ``tried`` get a number on the axis: the chosen one, and others that far from each other.
+
+        Parameters
+        ----------
+        apart
+            Share of the axis that two numbers need between their middles.
+        """
+        room = apart * (self.tried[-1] - self.tried[0])
+        told = [self.chosen]
+        for value in self.tried:
+            if all(abs(value - other) >= room for other in told) and value not in told:
+                told.append(value)
+        return tuple(sorted(told))
 
 
 @dataclass(frozen=True)
@@ -120,9 +135,10 @@ def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen
     K, surplus = int(diagnostics["K"]), int(diagnostics["surplus"])
     words = (
         f"{_count(K, 'key step')}: of {min(found):g} to {max(found):g} recurring activities, two views of the features "
-        f"agree best on {chosen:g} (adjusted Rand index {found[chosen]:.3g})"
+        f"agree best on {chosen:g}{', the most that were tried' if chosen == max(found) else ''} (adjusted Rand index "
+        f"{found[chosen]:.3g})"
     )
-    if K == chosen:
+    if chosen == K:
         words += ", all of them key steps, because none is background."
     elif "surplus" in diagnostics["choices"]:
         share = Fraction(KEY_STEP_SHARE).limit_denominator(10)
@@ -146,12 +162,12 @@ def _background(found: dict[float, float], chosen: float) -> Curve:
     if chosen:
         words = (
             f"{_count(chosen, 'cluster')} beyond K became background: it is the most with which one view foretells the "
-            f"other at least {GAIN:g} times as well as without (J {found[chosen]:.3g} against {none:.3g})."
+            f"other at least {GAIN:g} times as well as without, dotted (J {found[chosen]:.3g} against {none:.3g})."
         )
     else:
         words = (
             f"Nothing is called background: with no number of clusters beyond K does one view foretell the other "
-            f"{GAIN:g} times as well as without (J {none:.3g})."
+            f"{GAIN:g} times as well as without{', dotted' if none > 0 else ''} (J {none:.3g})."
         )
     return Curve(
         "decode.surplus",

@@ -49,12 +49,21 @@ def _panel(axis: Axes, curve: Curve) -> None:
         axis.axhline(curve.least, color=GREY, linewidth=0.8, linestyle=":", label="asked of background")
     at = curve.agreement[curve.tried.index(curve.chosen)]
     axis.plot(
-        [curve.chosen], [at], color=LINE_COLOURS[1], marker="D", markersize=7, linestyle="none", label="chosen", zorder=3
+        [curve.chosen],
+        [at],
+        color=LINE_COLOURS[1],
+        marker="D",
+        markersize=7,
+        linestyle="none",
+        label="chosen",
+        zorder=3,
     )
     axis.set_title(curve.title, loc="left")
     axis.set_xlabel(curve.tried_label)
     axis.set_ylabel(curve.agreement_label)
-    axis.set_xticks(curve.tried if len(curve.tried) < 6 else curve.tried[:: 1 + len(curve.tried) // 8])
+    told = curve.labelled(0.12)
+    axis.set_xticks(told, [f"{value:g}" for value in told])
+    axis.set_xticks(curve.tried, minor=True)
     axis.margins(y=0.15)
     axis.spines[["top", "right"]].set_visible(False)
     axis.legend(loc="best")
