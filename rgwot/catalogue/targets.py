@@ -11,13 +11,16 @@ from rgwot.errors import RgwotError, nearest
 
 #: Figures of one task and seed, which the workflow makes for every task; all others are data (`Catalogue.figures`).
 TASK_FIGURES = ("segments",)
+#: Figures of one result, which the workflow makes for every method and decoder.
+RESULT_FIGURES = ("choices",)
 
 _TARGET = re.compile(
     r"results/(?:"
     r"(?:manifest|annotations|yardsticks)/(?P<d1>[^/]+)/(?P<t1>[^/]+)\.(?:csv|json)"
     r"|features/(?P<d2>[^/]+)/(?P<t2>[^/]+)/.+"
     r"|(?:models|embeddings)/(?P<m3>[^/]+)/(?P<d3>[^/]+)/(?P<t3>[^/]+)/.+"
-    r"|(?:keysteps|scores|views)/(?P<m4>[^/]+)/(?P<e4>[^/]+)/(?P<d4>[^/]+)/(?P<t4>[^/]+)/.+"
+    rf"|(?:keysteps|scores|views|figures/(?:{'|'.join(RESULT_FIGURES)}))"
+    r"/(?P<m4>[^/]+)/(?P<e4>[^/]+)/(?P<d4>[^/]+)/(?P<t4>[^/]+)/.+"
     r"|tables/(?P<table>[^/]+?)(?:/(?P<row>[^/]+))?\.(?:csv|md|tex)"
     r"|figures/(?P<figure>[^/]+?)\.(?:pdf|png)"
     r"|figures/(?P<of_task>[^/]+)/(?P<d5>[^/]+)/(?P<t5>[^/]+)/.+"
@@ -58,8 +61,15 @@ class Catalogue(PageCatalogue):
                 self.figure_plan(group["figure"])
                 continue
             of_task = group.pop("of_task", TASK_FIGURES[0])
+            if of_task in RESULT_FIGURES:
+                raise RgwotError(
+                    f"{argument}: a figure of one result, expected "
+                    f"results/figures/{of_task}/METHOD/DECODER/DATASET/TASK/seedN.pdf"
+                )
             if of_task not in TASK_FIGURES:
-                raise RgwotError(f"{argument}: unknown figure {of_task!r}; {nearest(of_task, TASK_FIGURES)}")
+                raise RgwotError(
+                    f"{argument}: unknown figure {of_task!r}; {nearest(of_task, (*TASK_FIGURES, *RESULT_FIGURES))}"
+                )
             part = {name[0]: value for name, value in group.items()}
             method = part.get("m")
             if method is not None:

@@ -32,6 +32,7 @@ VERBS = {
     "yardsticks": ("rgwot.cli.evaluation:yardsticks", "Measure how hard a task is before any method."),
     "table": ("rgwot.cli.reporting:table", "Make a table from score files, or from its rows."),
     "plot": ("rgwot.cli.reporting:plot", "Draw key steps over time, truth above predictions."),
+    "plot-choices": ("rgwot.cli.reporting:plot_choices", "Draw what a result left to the data, and why."),
     "strips": ("rgwot.cli.pages:strips", "Write small pictures of the videos of a task."),
     "view": ("rgwot.cli.pages:view", "Work out what a page shows of a run's embeddings."),
     "report": ("rgwot.cli.pages:report", "Make the page of a task, to look at what was found."),

@@ -80,6 +80,22 @@ def plot(
 
 
 @click.command()
+@click.argument("output", type=Folder)
+@click.argument("diagnostics", type=Folder)
+@click.option("--title", default="", help="What the figure is of: dataset, task, method, decoder, seed.")
+def plot_choices(output: Path, diagnostics: Path, title: str) -> None:
+    """Draw what a result left to the data into OUTPUT (PDF, and PNG beside it).
+
+    DIAGNOSTICS is the diagnostics.json of a decoding with K, time or clusters of background `auto`: how far views of
+    the features agree over everything that was tried.
+    """
+    from rgwot.reporting.figures.choices import choice_curves
+    from rgwot.reporting.figures.style import save
+
+    save(choice_curves(diagnostics, title), output)
+
+
+@click.command()
 @click.argument("table", type=Folder)
 @click.option("--tables", default="workflow/tables.yaml", show_default=True, type=Folder, help="Defines all tables.")
 @click.option("--yardsticks", type=Folder, help="Also say how hard the clips are.")

@@ -40,6 +40,44 @@ rule segment_bars:
         " {output.vector:q} 2> {log:q}"
 
 
+rule choice_curves:
+    input:
+        "results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
+    output:
+        vector=report(
+            "results/figures/choices/{method}/{decoder}/{dataset}/{task}/seed{seed}.pdf",
+            caption="../report/choices.rst",
+            category="What was left to the data",
+            labels={
+                "dataset": "{dataset}",
+                "task": "{task}",
+                "method": "{method}",
+                "decoder": "{decoder}",
+                "seed": "{seed}",
+            },
+        ),
+        picture="results/figures/choices/{method}/{decoder}/{dataset}/{task}/seed{seed}.png",
+    log:
+        "results/logs/choice_curves/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/choice_curves/{method}/{decoder}/{dataset}/{task}/seed{seed}.tsv"
+    wildcard_constraints:
+        method=f"(?!{FEATURELESS}/)[^/]+",
+    localrule: True
+    conda:
+        "../../envs/evaluate.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory_for("choice_curves"),
+        runtime=time_for("choice_curves"),
+    message:
+        "figure: what {wildcards.method}/{wildcards.decoder} left to the data, {wildcards.dataset}/{wildcards.task}"
+    shell:
+        "rgwot plot-choices {output.vector:q} {input:q}"
+        " --title {wildcards.dataset}/{wildcards.task:q}': {wildcards.method}/{wildcards.decoder}, seed {wildcards.seed}'"
+        " 2> {log:q}"
+
+
 rule figure:
     input:
         figure_files,

@@ -22,6 +22,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rgwot.files import write_csv, write_text
 from rgwot.reporting.names import named_order, read_names
+from rgwot.reporting.page.charts import chart
 from rgwot.reporting.page.content import Content, gather
 from rgwot.reporting.page.curves import curve_pictures
 from rgwot.reporting.page.tree import Run, Tree
@@ -88,6 +89,11 @@ def page_text(content: Content) -> str:
             policy=policy(style, script),
             style=style,
             script=script,
+            choices=[
+                (place, run.run, run.choices.why, [(curve.words, chart(curve)) for curve in run.choices.curves])
+                for place, run in enumerate(content.runs)
+                if run.choices
+            ],
             curves=curve_pictures(content.data["curves"]),
             data=embedded(content.data),
             runs=[(embedded(run.body), embedded_text(run.view)) for run in content.runs],

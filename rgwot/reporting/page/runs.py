@@ -17,6 +17,7 @@ from rgwot.experiments import split_id
 from rgwot.files import read_csv
 from rgwot.keysteps.outputs import read_decoded
 from rgwot.methods import DECODERS, FAMILIES
+from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
 from rgwot.reporting.page.tree import Run, Tree
@@ -46,6 +47,8 @@ class ShownRun:
         Its ranked procedures.
     names
         Names of its key steps.
+    choices
+        What it left to the data.
     """
 
     run: Run
@@ -54,6 +57,7 @@ class ShownRun:
     view: str
     procedures: pd.DataFrame
     names: Mapping[int, str]
+    choices: ShownChoices
 
 
 def kind_of(run: Run) -> str:
@@ -122,7 +126,8 @@ def read_run(
         "words": soundness(diagnostics, kind_of(run) == "trivial"),
         "view": bool(view),
     }
-    return ShownRun(run, facts, _body(own, orders, procedures, videos), view, procedures, known)
+    choices = shown_choices(diagnostics, folder / "diagnostics.json")
+    return ShownRun(run, facts, _body(own, orders, procedures, videos), view, procedures, known, choices)
 
 
 def _view(path: Path, result: str) -> str:

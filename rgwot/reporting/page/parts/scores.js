@@ -1,4 +1,4 @@
-// Scores of all methods and seeds side by side, and whether anything collapsed.
+// Scores of all methods and seeds side by side, what was left to the data, and whether anything collapsed.
 
 const METRIC_NAMES = { f1: "F1", iou: "IoU", precision: "Precision", recall: "Recall", order_tau: "Order distance (lower is better)" };
 const RULE_NAMES = { exact: "exact", cnc: "cnc (both ends count)" };
@@ -55,6 +55,11 @@ function drawScores() {
 }
 
 const shown = (value) => (100 * value).toFixed(1);
+
+function drawTraining() {
+  for (const part of document.querySelectorAll(".choices")) part.hidden = part.dataset.run !== String(state.run);
+  drawSoundness();
+}
 
 function drawSoundness() {
   const rows = DATA.runs.map((facts, run) => make("tr", { className: facts.kind === "trivial" ? "trivial" : "" },

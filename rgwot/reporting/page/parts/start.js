@@ -6,7 +6,7 @@ const VIEWS = {
   order: drawOrders,
   alignment: drawAlignment,
   embedding: drawClouds,
-  training: drawSoundness,
+  training: drawTraining,
   scores: drawScores,
 };
 const stale = new Set(Object.keys(VIEWS));

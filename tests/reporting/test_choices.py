@@ -1,0 +1,185 @@
+"""What a result left to the data: read from its diagnostics, drawn as a figure, told on the page."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import matplotlib.pyplot as plt
+import pytest
+from click.testing import CliRunner
+from page_tree import embedded_data
+
+from rgwot.cli import cli
+from rgwot.errors import RgwotError
+from rgwot.reporting.choices import ShownChoices, shown_choices
+from rgwot.reporting.figures.choices import choice_curves
+from rgwot.reporting.page.charts import chart
+from rgwot.reporting.page.content import Content
+from rgwot.reporting.page.render import page_text
+from rgwot.reporting.page.runs import ShownRun
+from rgwot.reporting.page.tree import Run
+
+K = {"chosen": 11, "agreement": {"3": 0.2, "11": 0.5, "12": 0.4}}
+SURPLUS = {"chosen": 5, "agreement": {"0": 0.1, "2": 0.12, "5": 0.11, "7": 0.1}}
+TIME = {"chosen": 0.15, "agreement": {"0.0": 0.09, "0.03": 0.095, "0.15": 0.1, "0.4": 0.02}}
+ALL = {"K": 7, "surplus": 5, "time": 0.15, "choices": {"time": TIME, "K": K, "surplus": SURPLUS}}
+WHY = {"K": 7, "surplus": 0, "time": 0.0, "choices": {"why": "a <b>single</b> video: nothing to choose by"}}
+
+
+def read(diagnostics: dict[str, Any]) -> ShownChoices:
+    return shown_choices(diagnostics, "diagnostics.json")
+
+
+def test_every_choice_is_a_curve_with_its_reason_in_words() -> None:
+    steps, background, time = read(ALL).curves
+    assert (steps.tried, steps.agreement, steps.chosen) == ((3, 11, 12), (0.2, 0.5, 0.4), 11)
+    assert steps.words.startswith("7 key steps: of 3 to 12 recurring activities, two views of the features agree best")
+    assert "on 11 (adjusted Rand index 0.5); where there is background, 2/3 of the activities are" in steps.words
+    assert background.words.startswith("5 clusters beyond K became background")
+    assert background.least == pytest.approx(0.103)
+    assert time.words.startswith("Time is given 15%")
+    assert [curve.setting for curve in read(ALL).curves] == ["decode.K", "decode.surplus", "decode.time"]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"K": 11, "surplus": 0, "choices": {"K": K}}, "all of them key steps, because none is background"),
+        ({"K": 8, "surplus": 3, "choices": {"K": K}}, "3 of them are the background that decode.surplus asks for"),
+        (
+            {"K": 12, "surplus": 0, "choices": {"K": {**K, "chosen": 12}}},
+            "agree best on 12, the most that were tried",
+        ),
+        ({"choices": {"surplus": {**SURPLUS, "chosen": 0}}}, "Nothing is called background"),
+        ({"choices": {"time": {**TIME, "chosen": 0.0}}}, "Time is given no share"),
+    ],
+)
+def test_words_follow_what_was_chosen(more: dict[str, Any], words: str) -> None:
+    (curve,) = read({**ALL, **more}).curves
+    assert words in curve.words
+
+
+def test_nothing_is_told_where_nothing_was_left_to_the_data() -> None:
+    assert not read({"K": 7})
+    assert not read({"K": 7, "choices": {}})
+    assert read(WHY)
+    assert "could not choose: a <b>single</b> video" in read(WHY).why
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"K": {"chosen": 7, "agreement": {"3": 0.1}}},
+        {"time": {"chosen": 0.0, "agreement": {"0.0": "much"}}},
+        {"surplus": {"chosen": 0, "agreement": {}}},
+        {"K": {"agreement": {"3": 0.1}}},
+        {"time": 0.15},
+        ["time"],
+    ],
+)
+def test_what_is_no_choice_is_refused_in_one_line(choices: Any) -> None:
+    with pytest.raises(RgwotError, match=r"^diagnostics\.json: choices: found .*; decode again$"):
+        read({**ALL, "choices": choices})
+
+
+def test_the_figure_has_a_panel_per_choice_with_the_chosen_value_marked(tmp_path: Path) -> None:
+    path = tmp_path / "diagnostics.json"
+    path.write_text(json.dumps(ALL))
+    figure = choice_curves(path, "mine/tea: a $ b")
+    labels = [(axis.get_xlabel(), axis.get_ylabel()) for axis in figure.axes]
+    assert labels == [
+        ("recurring activities tried", "adjusted Rand index of two views"),
+        ("clusters beyond K", "agreement of views J"),
+        ("share of time", "agreement of views J"),
+    ]
+    for axis, fact in zip(figure.axes, (K, SURPLUS, TIME), strict=True):
+        drawn = {float(x): y for x, y in fact["agreement"].items()}  # type: ignore[attr-defined]
+        curve, *_, mark = axis.lines
+        assert dict(curve.get_xydata().tolist()) == drawn
+        assert mark.get_xydata().tolist() == [[fact["chosen"], drawn[fact["chosen"]]]]  # type: ignore[index]
+        assert mark.get_label() == "chosen"
+    assert "mine/tea: a $ b" in figure._suptitle.get_text()  # type: ignore[attr-defined]
+    plt.close(figure)
+
+
+def test_the_verb_draws_both_forms_and_says_when_there_is_nothing_to_draw(tmp_path: Path) -> None:
+    path, output = tmp_path / "diagnostics.json", tmp_path / "out.pdf"
+    for content, words in (({"K": 7, "choices": {}}, "nothing was left to the data"), (WHY, "could not choose")):
+        path.write_text(json.dumps(content))
+        error = CliRunner().invoke(cli, ["plot-choices", str(output), str(path)]).exception
+        assert isinstance(error, RgwotError)
+        assert words in str(error)
+        assert "\n" not in str(error)
+        assert not output.exists()
+    path.write_text(json.dumps({**ALL, "choices": {"time": TIME}}))
+    assert CliRunner().invoke(cli, ["plot-choices", str(output), str(path)]).exit_code == 0
+    assert output.read_bytes().startswith(b"%PDF")
+    assert output.with_suffix(".png").stat().st_size > 5000
+
+
+def page(*diagnostics: dict[str, Any]) -> str:
+    """Make a page of results with these diagnostics."""
+    runs = [
+        ShownRun(Run("rgwot-plus", "consensus@K=auto", seed), {}, {}, "", None, {}, read(one))  # type: ignore[arg-type]
+        for seed, one in enumerate(diagnostics)
+    ]
+    return page_text(Content({"dataset": "mine", "task": "tea", "curves": []}, runs, []))
+
+
+def articles(text: str) -> list[ElementTree.Element]:
+    """Parse the parts on choices, which are well-formed."""
+    found = re.findall(r'<article class="choices".*?</article>', text, re.DOTALL)
+    return [ElementTree.fromstring(one.replace(" hidden>", ">", 1)) for one in found]
+
+
+def test_the_page_tells_the_choices_of_each_result_that_made_some(tmp_path: Path) -> None:
+    text = page({"K": 7}, ALL, {"K": 7, "choices": {}}, WHY)
+    made, failed = articles(text)
+    assert (made.get("data-run"), failed.get("data-run")) == ("1", "3")
+    assert made.findtext("h2") == "What rgwot-plus/consensus@K=auto/seed1 left to the data"
+    curves = read(ALL).curves
+    assert [part.text for part in made.iter("p")] == [curve.words for curve in curves]
+    for drawing, curve in zip(made.iter("svg"), curves, strict=True):
+        laid = chart(curve)
+        (line,) = drawing.iter("polyline")
+        points = [tuple(map(float, point.split(","))) for point in line.attrib["points"].split()]
+        assert points == list(laid.points)
+        (mark,) = (circle for circle in drawing.iter("circle") if circle.get("class") == "chosen")
+        assert (float(mark.attrib["cx"]), float(mark.attrib["cy"])) == points[curve.tried.index(curve.chosen)]
+        assert f"chosen: {curve.chosen:g}" in drawing.attrib["aria-label"]
+        texts = [one.text for one in drawing.iter("text")]
+        assert {curve.tried_label, curve.agreement_label, f"{curve.chosen:g}"} <= set(texts)
+        # The policy of the page stops styles in attributes, and nothing is fetched.
+        assert not [one for one in drawing.iter() if {"style", "href", "src"} & set(one.attrib)]
+    # A reason is text, whatever it holds.
+    assert failed.findtext("p") == read(WHY).why
+    assert not list(failed.iter("svg"))
+    assert "<b>" not in text
+    (tmp_path / "page.html").write_text(text, encoding="utf-8")
+    assert embedded_data(tmp_path / "page.html")["task"] == "tea"
+
+
+def test_a_page_without_choices_has_nothing_of_them() -> None:
+    text = page({"K": 7}, {"K": 7, "choices": {}})
+    assert "<svg" not in text
+    assert "left to the data</h2>" not in text
+
+
+def test_a_chart_keeps_order_and_stays_inside_its_axes() -> None:
+    for curve in read(ALL).curves:
+        laid = chart(curve)
+        across, down = zip(*laid.points, strict=True)
+        assert list(across) == sorted(across)
+        assert (across[0], across[-1]) == (laid.left, laid.right)
+        assert sorted(down, reverse=True) == [y for _, y in sorted(zip(curve.agreement, down, strict=True))]
+        assert laid.top <= min(down) <= max(down) <= laid.bottom
+        places = [x for x, _ in laid.x_numbers]
+        assert all(b - a >= 26 - 0.1 for a, b in zip(places, places[1:], strict=False))
+        assert laid.chosen[0] in places
+    flat = {**ALL, "choices": {"time": {"chosen": 0.0, "agreement": {"0.0": 0.5}}}}
+    (only,) = read(flat).curves
+    assert chart(only).points == (((chart(only).left + chart(only).right) / 2, 80),)
