@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,8 +26,10 @@ from measure import arguments, record, spread
 
 #: Share of a stage that the checks may take.
 ALLOWED = 0.03
-VIDEOS, FRAMES, SIDE = 3, 256, 11
-CLIP = {"n_videos": VIDEOS, "min_s": 20, "max_s": 20.2, "width": 320, "height": 240}
+VIDEOS, SIDE = 3, 11
+#: Of the features that are read; 250 frames of a clip.
+FPS = 12.5
+CLIP: dict[str, Any] = {"n_videos": VIDEOS, "min_s": 20, "max_s": 20.2, "width": 320, "height": 240}
 FEATURES = {"features": {"fps": 5, "size": 112, "weights": "random"}}
 ITERATIONS = 40
 TRAINING = {
@@ -155,17 +158,22 @@ def write_features(paths: list[str]) -> None:
     """Write stores of noise, with the attributes of a real one."""
     import numpy as np
 
-    from rgwot.features.store import StoreWriter, open_store
+    from rgwot.datasets.manifest import read_manifest
+    from rgwot.features.store import SHARD, StoreWriter, open_store
 
+    manifest = read_manifest(Path(paths[0]).parents[3] / "manifest/demo/assembly.csv")
     attributes = dict(open_store(Path(paths[0]).with_name("assembly_01.zarr")).attributes)
     for number, path in enumerate([str(Path(paths[0]).with_name("assembly_01.zarr")), *paths]):
         rng = np.random.default_rng(number)
         if Path(path).exists():
-            subprocess.run(["rm", "-r", path], check=True)
-        writer = StoreWriter(path, np.arange(FRAMES) / attributes["fps"], SIDE)
-        for shard in range(FRAMES // 64):
-            writer.write(shard, np.abs(rng.normal(size=(64, 1024, SIDE, SIDE)).astype(np.float16)))
-        writer.finish(FRAMES, {**attributes, "duration_s": FRAMES / attributes["fps"]})
+            shutil.rmtree(path)
+        duration_s = manifest.set_index("video")["duration_s"][Path(path).stem]
+        frames = int(duration_s * FPS)
+        writer = StoreWriter(path, np.arange(frames) / FPS, SIDE)
+        for start in range(0, frames, SHARD):
+            many = min(SHARD, frames - start)
+            writer.write(start // SHARD, np.abs(rng.normal(size=(many, 1024, SIDE, SIDE)).astype(np.float16)))
+        writer.finish(frames, {**attributes, "fps": FPS, "duration_s": float(duration_s)})
         from rgwot.provenance import record as recorded
 
         recorded("extract", {"output": Path(path)})
@@ -202,7 +210,7 @@ def main() -> None:
             # What later stages read has to have its records.
             child("with", words)
             print(name, found[name]["with over without"], found[name]["share of the checks"], flush=True)
-    facts = {"videos": VIDEOS, "frames": FRAMES, "side": SIDE, "iterations": ITERATIONS}
+    facts = {"videos": VIDEOS, "frames": int(CLIP["min_s"] * FPS), "side": SIDE, "iterations": ITERATIONS}
     record("checks", {**facts, "stages": found}, chosen)
 
 

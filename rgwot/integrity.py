@@ -17,7 +17,7 @@ import json
 import os
 import shlex
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -284,8 +284,12 @@ def sources(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
             return None
 
     wanted = list(dict.fromkeys(paths))
-    with ThreadPoolExecutor(_THREADS) as pool:
-        return {path: told for path, told in zip(wanted, pool.map(one, wanted), strict=True) if told is not None}
+    if len(wanted) > 1:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            found = list(pool.map(one, wanted))
+    else:
+        found = [one(path) for path in wanted]
+    return {path: told for path, told in zip(wanted, found, strict=True) if told is not None}
 
 
 def same_as_seen(path: str, told: Mapping[str, Any]) -> bool:
@@ -312,8 +316,10 @@ def recorded_sources(output: Path) -> dict[str, dict[str, Any]]:
     return {str(path): one for path, one in told.items() if isinstance(one, dict)}
 
 
-def changed_sources(output: Path, asked: Sequence[str], write: Callable[[Any, Path], None]) -> dict[str, str]:
+def changed_sources(output: Path, asked: Sequence[str]) -> dict[str, str]:
     """Return the sources of an output that are not what they were when it was made, and what is different.
+
+    A source that was copied or touched and is the same is remembered as it is now, so that it is read but once.
 
     Parameters
     ----------
@@ -321,9 +327,6 @@ def changed_sources(output: Path, asked: Sequence[str], write: Callable[[Any, Pa
         Made by a verb that records its sources, or not there.
     asked
         The sources that it would be made from now.
-    write
-        Writes JSON. A source that was copied or touched and is the same is remembered as it is now, so that it is not
-        read again every time.
     """
     told = recorded_sources(output)
     if not told:
@@ -340,12 +343,25 @@ def changed_sources(output: Path, asked: Sequence[str], write: Callable[[Any, Pa
             changed[path] = f"found {_short(now)}, expected {_short(told[path])}"
     same = {path: now for path, now in found.items() if path not in changed}
     if same:
-        record = record_path(output)
+        _remember(record_path(output), {**told, **same})
+    return changed
+
+
+def _remember(record: Path, told: Mapping[str, Any]) -> None:
+    """Renew what a record says of its sources; where it cannot be, they are read again next time.
+
+    Not waiting for the disk, as `rgwot.files` does: a dataset that was copied has thousands of records to renew.
+    """
+    aside = record.with_name(f"{record.name}.{os.getpid()}.tmp")
+    try:
         folder = os.stat(record.parent)
-        write({**json.loads(record.read_text(encoding="utf-8")), "sources": {**told, **same}}, record)
+        content = {**json.loads(record.read_text(encoding="utf-8")), "sources": told}
+        aside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        os.replace(aside, record)
         # The output itself is as old as it was.
         os.utime(record.parent, ns=(folder.st_atime_ns, folder.st_mtime_ns))
-    return changed
+    except OSError:
+        aside.unlink(missing_ok=True)
 
 
 def _short(told: Mapping[str, Any]) -> str:

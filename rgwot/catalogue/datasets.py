@@ -20,7 +20,6 @@ from rgwot.errors import RgwotError, nearest
 from rgwot.features.import_settings import ImportedFeatures
 from rgwot.features.sources import feature_file
 from rgwot.features.status import left_out
-from rgwot.files import write_json
 from rgwot.integrity import ASIDE, broken, changed_sources, check_file, record_path
 from rgwot.synthetic.layouts import TaskPlaces, task_places
 
@@ -237,7 +236,7 @@ class DatasetCatalogue:
         path = Path(output)
         if not path.exists():
             return []
-        changed = changed_sources(path, sources, write_json)
+        changed = changed_sources(path, sources)
         times = [os.stat(source).st_mtime for source in changed if os.path.exists(source)]
         if times:
             _older_than(path, min(times))
