@@ -70,13 +70,10 @@ RECIPES = (
     Recipe("raw_graphcut", "Raw features + graph cut", "raw", "graphcut@K=gt", "baseline", 1),
     Recipe("whitened_kmeans", "Whitened features + k-means", "whitened", "kmeans@K=gt", "baseline"),
     Recipe("whitened_meanfield", "Whitened features + mean field", "whitened", "meanfield@K=gt", "baseline"),
-    Recipe("cte_viterbi", "CTE", "cte", "viterbi@K=gt", "published", 1),
-    Recipe("tcc_graphcut", "TCC", "tcc", "graphcut@K=gt", "published", 1),
     Recipe("gtcc_graphcut", "GTCC", "gtcc", "graphcut@K=gt", "published", 1),
-    Recipe("remap_graphcut", "REMAP", "remap", "graphcut@K=gt", "published"),
+    Recipe("remap_graphcut", "REMAP", "remap", "graphcut@K=gt", "published", 1),
     Recipe("rgwot_graphcut", "RGWOT", "rgwot", "graphcut@K=gt", "published"),
     Recipe("rgwot_meanfield", "RGWOT + mean field", "rgwot", "meanfield@K=gt", "ours"),
-    Recipe("rgwot_plus_meanfield", "RGWOT+ with the mean field alone", "rgwot-plus", "meanfield@K=gt", "ours"),
     Recipe("rgwot_plus", "RGWOT+", "rgwot-plus", "consensus@K=gt", "ours"),
 )
 
