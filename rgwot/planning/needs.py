@@ -64,7 +64,7 @@ NEEDS: dict[str, Need] = {
     "evaluate": Need("videos", 750, 5, 15, 0.2, 128),
     "yardsticks": Need("videos", 2500, 20, 30, 0.5, 916),
     "segment_bars": Need("videos", 1000, 2, 15, 0.05, 186),
-    "choice_curves": Need("none", 1000, 0, 15, 0, 190),
+    "choice_curves": Need("none", 1000, 0, 15, 0, 135),
     "figure": Need("none", 3000, 0, 60, 0),
     "strips": Need("videos", 1500, 5, 30, 2.0, 153),
     "view": Need("videos", 2500, 20, 45, 1.0, 873),
