@@ -1,3 +1,3 @@
 """Procedure learning from unlabelled videos by regularised Gromov-Wasserstein optimal transport (RGWOT)."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
