@@ -46,6 +46,7 @@ BESIDE: Mapping[str, tuple[str, ...]] = {
     "table": ("{}.md", "{}.tex"),
     "plot": ("{}.pdf", "{}.png"),
     "figure": ("{}.pdf", "{}.png"),
+    "plot-choices": ("{}.pdf", "{}.png"),
     "report": ("{}.csv",),
 }
 #: Arguments that name a file of the dataset.
