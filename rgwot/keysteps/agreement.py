@@ -37,14 +37,14 @@ def agreement(view: NDArray[Any], labels: NDArray[np.int64], lengths: Sequence[i
     Returns
     -------
     float
-        At most about 1; NaN for a single video or a view of zeros.
+        At most about 1; 0 for a single video, which nothing foretells, or a view of zeros.
     """
     g = np.asarray(view, dtype=np.float64)
     _, classes = np.unique(labels, return_inverse=True)
     V, K = len(lengths), int(classes.max(initial=0)) + 1
     power = float(np.square(g).sum())
     if V < 2 or power == 0:
-        return float("nan")
+        return 0.0
     cells = np.repeat(np.arange(V), lengths) * K + classes
     counts = np.bincount(cells, minlength=V * K).reshape(V, K)
     flat = np.zeros((V * K, g.shape[1]))

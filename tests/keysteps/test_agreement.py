@@ -40,8 +40,14 @@ def test_numbering_and_order_of_videos_change_nothing() -> None:
 
 
 def test_a_single_video_or_an_empty_view_says_nothing() -> None:
-    assert np.isnan(agreement(np.ones((3, 2)), np.zeros(3, dtype=int), (3,)))
-    assert np.isnan(agreement(np.zeros((4, 2)), np.zeros(4, dtype=int), (2, 2)))
+    assert agreement(np.ones((3, 2)), np.zeros(3, dtype=int), (3,)) == 0.0
+    assert agreement(np.zeros((4, 2)), np.zeros(4, dtype=int), (2, 2)) == 0.0
+
+
+def test_features_that_never_change_leave_nothing_to_choose() -> None:
+    found = choose(np.zeros((4, 20, 3)), (10, 10), settings(K="auto", time="auto", surplus="auto"), seed=0)
+    assert (found.time, found.surplus) == (0.0, 0)
+    assert all(np.isfinite(list(fact["agreement"].values())).all() for fact in found.facts.values())
 
 
 def test_every_view_is_labelled_and_foretold_by_its_partner() -> None:

@@ -13,7 +13,7 @@ from checkouts import REPOSITORY, SMALL, Checkout, run
 
 from rgwot.planning.needs import NEEDS, features_mb, map_cells, megabytes, memory_mb, runtime, train_minutes
 
-TARGETS = {"all", "demo", "paper"}
+TARGETS = {"all", "demo", "first", "paper"}
 GPU_RULES = {"extract", "train", "embed"}
 
 
