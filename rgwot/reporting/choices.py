@@ -135,7 +135,7 @@ def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen
     K, surplus = int(diagnostics["K"]), int(diagnostics["surplus"])
     words = (
         f"{_count(K, 'key step')}: of {min(found):g} to {max(found):g} recurring activities, two views of the features "
-        f"agree best on {chosen:g}{', the most that were tried' if chosen == max(found) else ''} (adjusted Rand index "
+        f"agree nearly best from {chosen:g} on{', the most that were tried' if chosen == max(found) else ''} (adjusted Rand index "
         f"{found[chosen]:.3g})"
     )
     if chosen == K:
