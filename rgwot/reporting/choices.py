@@ -135,8 +135,8 @@ def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen
     K, surplus = int(diagnostics["K"]), int(diagnostics["surplus"])
     words = (
         f"{_count(K, 'key step')}: of {min(found):g} to {max(found):g} recurring activities, two views of the features "
-        f"agree nearly best from {chosen:g} on{', the most that were tried' if chosen == max(found) else ''} (adjusted Rand index "
-        f"{found[chosen]:.3g})"
+        f"agree nearly best from {chosen:g} on{', the most that were tried' if chosen == max(found) else ''} "
+        f"(adjusted Rand index {found[chosen]:.3g})"
     )
     if chosen == K:
         words += ", all of them key steps, because none is background."

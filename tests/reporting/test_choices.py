@@ -40,7 +40,7 @@ def test_every_choice_is_a_curve_with_its_reason_in_words() -> None:
     assert steps.words.startswith(
         "7 key steps: of 3 to 12 recurring activities, two views of the features agree nearly best"
     )
-    assert "on 11 (adjusted Rand index 0.5); where there is background, 2/3 of the activities are" in steps.words
+    assert "from 11 on (adjusted Rand index 0.5); where there is background, 2/3 of the activities are" in steps.words
     assert background.words.startswith("5 clusters beyond K became background")
     assert background.least == pytest.approx(0.103)
     assert time.words.startswith("Time is given 15%")
