@@ -270,7 +270,7 @@ def test_a_pickle_is_not_executed_and_nobody_is_advised_to(place: str, saved: st
         (evaluate, KEYSTEPS / "segments.csv"),
         (evaluate, KEYSTEPS / "diagnostics.json"),
     ],
-    ids=str,
+    ids=["index", "manifest", "annotations", "segments", "diagnostics"],
 )
 def test_one_byte_of_a_table_is_told(verb: Callable[[], tuple[object, ...]], path: Path) -> None:
     flip(path, 0.97)
