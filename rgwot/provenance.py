@@ -104,7 +104,9 @@ def _paths(arguments: Mapping[str, Any]) -> Iterator[Path]:
             yield value
         elif isinstance(value, tuple):
             # Among them LABEL=PATH of `rgwot plot`.
-            yield from (Path(one.partition("=")[2]) if isinstance(one, str) else one for one in value)
+            for one in value:
+                if isinstance(one, str | Path):
+                    yield Path(one.partition("=")[2]) if isinstance(one, str) else one
 
 
 def record(verb: str, arguments: Mapping[str, Any], told: Mapping[str, Any] | None = None) -> None:
