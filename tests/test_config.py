@@ -68,7 +68,6 @@ def test_development_tasks_are_written_by_the_project_and_each_split_has_the_har
         ),
         ({"datasets": {"My Videos": {"layout": "folder", "root": "x"}}}, ["My Videos"]),
         ({"feautres": {}}, ["feautres", "features"]),
-        ({"development": {"choose": ["demoo"]}}, ["development.choose", "did you mean 'demo'"]),
         ({"development": {"choose": ["demo"], "once": ["demo"]}}, ["development.once", "'demo' stands twice"]),
         ({"development": {"later": ["demo"]}}, ["development.later", "once"]),
     ],

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.keysteps.interface import BACKGROUND
+from rgwot.keysteps.interface import BACKGROUND, middle_times
 
 SHARE = 0.01
 """Added to the share of a cluster in a video before the logarithm: one absent counts as one of a hundredth."""
@@ -45,7 +45,7 @@ def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArr
 
     V = len(lengths)
     video = np.repeat(np.arange(V), lengths)
-    times = np.concatenate([(np.arange(length) + 0.5) / length for length in lengths])
+    times = middle_times(lengths)
     kept = labels != BACKGROUND
     cells = video[kept] * K + labels[kept]
     counts, first, second = (

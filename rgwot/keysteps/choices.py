@@ -17,7 +17,7 @@ from rgwot.errors import RgwotError
 from rgwot.keysteps.agreement import Views, cross_agreement
 from rgwot.keysteps.background import keep_clusters, key_step_clusters
 from rgwot.keysteps.clock import with_time
-from rgwot.keysteps.interface import Decoded, Decoder, Frames
+from rgwot.keysteps.interface import Decoded, Decoder, Frames, first_samples
 from rgwot.settings import Settings
 
 TIME_SHARES = (0.0, 0.03, 0.15, 0.4)
@@ -74,10 +74,12 @@ class Choices:
 
 
 class _Chooser:
+    """Segments views quickly, thinned where they are long, and tells how far they agree under a choice."""
+
     def __init__(self, views: Views, lengths: Sequence[int], settings: Settings, seed: int) -> None:
         step = -(-views.shape[1] // MOST_SAMPLES)
         kept = np.concatenate(
-            [np.arange(start, start + n, step) for start, n in zip(_starts(lengths), lengths, strict=True)]
+            [np.arange(first, first + n, step) for first, n in zip(first_samples(lengths), lengths, strict=True)]
         )
         self.lengths = tuple(-(-n // step) for n in lengths)
         self.views = views[:, kept]
@@ -111,13 +113,11 @@ class _Chooser:
 
     def _labels(self, view: NDArray[np.float64], K: int, time: float, start: int) -> NDArray[np.int64]:
         # Not at the top: most decodings have nothing to choose, and need not wait for it.
-        from rgwot.keysteps.consensus import segment
+        from rgwot.keysteps.meanfield import segment
 
         x = with_time(view, self.lengths, time)
         generator = np.random.default_rng([self.seed, 2, start])
-        found = segment(Frames(x, self.lengths, 1.0), K, self.chain, generator)
-        labels: NDArray[np.int64] = found.memberships.argmax(axis=1).astype(np.int64)
-        return labels
+        return segment(x, self.lengths, K, self.chain, generator).labels
 
 
 def choose(views: Views | None, lengths: Sequence[int], settings: Settings, seed: int) -> Choices:
@@ -227,8 +227,3 @@ def extended(decoder: Decoder, choices: Choices) -> Decoder:
         return replace(kept(made), unseen=None if unseen is None else lambda others: kept(unseen(timed(others))))
 
     return decode
-
-
-def _starts(lengths: Sequence[int]) -> NDArray[np.int64]:
-    sizes = np.asarray(lengths, dtype=np.int64)
-    return np.cumsum(sizes) - sizes

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.keysteps.interface import middle_times
+
 
 def with_time(x: NDArray[Any], lengths: Sequence[int], share: float) -> NDArray[np.float64]:
     r"""Give relative time a share of the squared length of embeddings.
@@ -38,6 +40,6 @@ def with_time(x: NDArray[Any], lengths: Sequence[int], share: float) -> NDArray[
         return samples
     norms = np.linalg.norm(samples, axis=1, keepdims=True)
     directions = np.divide(samples, norms, out=np.zeros_like(samples), where=norms > 0)
-    angles = np.pi * (np.concatenate([(np.arange(length) + 0.5) / length for length in lengths]) - 0.5)
+    angles = np.pi * (middle_times(lengths) - 0.5)
     place = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     return np.concatenate([np.sqrt(1 - share) * directions, np.sqrt(share) * place], axis=1)

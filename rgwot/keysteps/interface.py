@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,3 +63,14 @@ class Decoded:
 
 Decoder = Callable[[Frames, int, Settings, np.random.Generator], Decoded]
 """frames, K, settings, generator -> labels. The generator is the only source of chance."""
+
+
+def first_samples(lengths: Sequence[int]) -> NDArray[np.int64]:
+    """Return where each video begins among the samples of all, (V,)."""
+    sizes = np.asarray(lengths, dtype=np.int64)
+    return np.asarray(np.cumsum(sizes) - sizes)
+
+
+def middle_times(lengths: Sequence[int]) -> NDArray[np.float64]:
+    """Return (i + 1/2) / T of every sample i = 0..T-1 of videos one after the other, (sum of T,), inside (0, 1)."""
+    return np.concatenate([(np.arange(length) + 0.5) / length for length in lengths])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.interface import Decoded, Frames, Unseen, first_samples
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.settings import MeanfieldSettings, Settings
 
@@ -40,6 +40,11 @@ class MeanField:
     shares: Array
     energies: Array
 
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """Key step of largest membership of every sample, (T,)."""
+        return largest(self.memberships)
+
 
 class Windows:
     """Moving averages B inside every video: the mean over the samples at most ``h`` away.
@@ -57,7 +62,7 @@ class Windows:
 
     def __init__(self, lengths: Sequence[int], window: float) -> None:
         sizes = np.asarray(lengths, dtype=np.int64)
-        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        starts = np.repeat(first_samples(lengths), sizes)
         reach = np.repeat(np.rint(window * sizes).astype(np.int64), sizes)
         position = np.arange(len(starts))
         self._first = np.maximum(position - reach, starts)
@@ -88,7 +93,7 @@ class _Chain:
     def __init__(self, lengths: Sequence[int], settings: MeanfieldSettings, shares: Array | None = None) -> None:
         self.block, self.shares = settings, shares
         self.lengths = np.asarray(lengths, dtype=np.int64)
-        self.starts = np.cumsum(self.lengths) - self.lengths
+        self.starts = first_samples(lengths)
         self.windows = Windows(lengths, settings.window)
         pull = settings.lambda_video + (settings.lambda_ if shares is None else 0.0)
         self.eta = 1 / (1 + pull / settings.epsilon)
@@ -167,6 +172,18 @@ def minimise(x: NDArray[Any], lengths: Sequence[int], p: NDArray[Any], settings:
     return _Chain(lengths, settings).run(np.log(start), start, directions, centres, fixed=False)
 
 
+def segment(
+    x: NDArray[Any], lengths: Sequence[int], K: int, settings: MeanfieldSettings, generator: np.random.Generator
+) -> MeanField:
+    """Minimise the energy from the best k-means partition of the directions x / |x|.
+
+    Parameters are those of `minimise`. Where fewer than K directions differ there are so many key steps.
+    """
+    start = kmeans(_directions(x), K, generator, restarts=settings.restarts).labels
+    used, start = np.unique(start, return_inverse=True)
+    return minimise(x, lengths, np.eye(len(used))[start], settings)
+
+
 def label(x: NDArray[Any], lengths: Sequence[int], made: MeanField, settings: MeanfieldSettings) -> Array:
     """Return memberships (T, K) of samples of other videos: centres and shares of the task stay as they were made."""
     directions = _directions(x)
@@ -182,35 +199,35 @@ def label(x: NDArray[Any], lengths: Sequence[int], made: MeanField, settings: Me
 def decode_meanfield(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
     """Label every sample by its largest membership: the decoder ``meanfield``.
 
-    It begins at the best k-means partition of the directions x / |x|, whatever the length of the embeddings. Where
-    there are fewer different directions than K, the other key steps have no member.
+    Where there are fewer different directions than K, the other key steps have no member.
     """
     block = settings.meanfield
-    start = kmeans(_directions(frames.x), K, generator, restarts=block.restarts).labels
-    used, start = np.unique(start, return_inverse=True)
-    made = minimise(frames.x, frames.lengths, np.eye(len(used))[start], block)
-
-    def decoded(memberships: Array) -> Decoded:
-        padded = np.zeros((len(memberships), K))
-        padded[:, : memberships.shape[1]] = memberships
-        return Decoded(memberships.argmax(axis=1).astype(np.int64), padded)
-
-    found = decoded(made.memberships)
+    made = segment(frames.x, frames.lengths, K, block, generator)
     rounds = (len(made.energies) - 1) // (block.inner + 1)
-    return Decoded(
-        found.labels,
-        found.memberships,
-        {
-            "meanfield": {
-                "energy": float(made.energies[-1]),
-                "energy_at_start": float(made.energies[0]),
-                "rounds": rounds,
-                "converged": rounds < block.max_iterations,
-                "shares": [float(share) for share in made.shares],
-            }
-        },
-        unseen=lambda others: decoded(label(others.x, others.lengths, made, block)),
-    )
+    facts = {
+        "energy": float(made.energies[-1]),
+        "energy_at_start": float(made.energies[0]),
+        "rounds": rounds,
+        "converged": rounds < block.max_iterations,
+        "shares": [float(share) for share in made.shares],
+    }
+
+    def unseen(others: Frames) -> Decoded:
+        return decoded(label(others.x, others.lengths, made, block), K)
+
+    return decoded(made.memberships, K, {"meanfield": facts}, unseen)
+
+
+def decoded(memberships: Array, K: int, facts: dict[str, Any] | None = None, unseen: Unseen | None = None) -> Decoded:
+    """Label samples by memberships (T, K') in K' <= K key steps; the others have no member."""
+    padded = np.zeros((len(memberships), K))
+    padded[:, : memberships.shape[1]] = memberships
+    return Decoded(largest(memberships), padded, facts or {}, unseen)
+
+
+def largest(memberships: Array) -> NDArray[np.int64]:
+    """Return the key step of largest membership of every sample, (T,); of equal ones the first."""
+    return np.asarray(memberships.argmax(axis=1), dtype=np.int64)
 
 
 def _directions(x: NDArray[Any]) -> Array:

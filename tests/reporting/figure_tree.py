@@ -45,7 +45,6 @@ def catalogue(seeds: tuple[int, ...] = (0, 1), tables: Path = TABLES, **changes:
         "pc_disassembly": synthetic("pc_disassembly", ("pc_disassembly",)),
         "procel": synthetic("procel", ("make_coffee", "make_smoke_salmon_sandwich")),
     }
-    content["development"] = {}
     return Catalogue({**content, "seeds": list(seeds), **changes}, tables)
 
 
