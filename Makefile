@@ -97,7 +97,7 @@ lint: $(DEVELOPER)
 	snakemake --lint
 
 schema: $(READY)
-	python -m rgwot.config
+	python -m rgwot.config.configuration
 
 clean:
 	rm -rf results/*/ .pytest_cache .mypy_cache .ruff_cache

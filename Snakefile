@@ -4,8 +4,8 @@ from pathlib import Path
 
 from snakemake.utils import min_version, validate
 
-from rgwot.errors import RgwotError
-from rgwot.starting import check_configuration
+from rgwot.runtime.errors import RgwotError
+from rgwot.study.starting import check_configuration
 
 min_version("9.0")
 

@@ -26,15 +26,13 @@ import numpy as np
 from bootstrap import DRAWS, compare, task_mean, wins
 from numpy.typing import NDArray
 
-from rgwot.config import Config, load_config, read_files
-from rgwot.datasets.manifest import read_manifest, read_segments
-from rgwot.embeddings.pooled import spatial_means, unit
+from rgwot.config.configuration import Config, load_config, read_files
+from rgwot.embedding.pooled import spatial_means, unit
 from rgwot.evaluation.background import Detection, detection
-from rgwot.evaluation.labels import truth_labels
 from rgwot.features.store import open_store
-from rgwot.files import write_json, write_text
-from rgwot.rates import parse_rate
-from rgwot.reporting.tables.make import read_scores
+from rgwot.records import read_annotations, read_manifest, read_scores
+from rgwot.runtime.files import write_json, write_text
+from rgwot.timing import parse_rate, truth_labels
 
 HOUSE = Path(__file__).resolve().parents[1]
 RECORD = HOUSE / "benchmarks" / "results" / "answers.json"
@@ -287,7 +285,7 @@ def background_yardsticks(task: Task, root: Path = HOUSE) -> dict[str, Detection
     Both are taken at the samples of the features, with the labels of the exact rule.
     """
     manifest = read_manifest(root / f"results/manifest/{task.dataset}/{task.name}.csv")
-    segments = read_segments(root / f"results/annotations/{task.dataset}/{task.name}.csv")
+    segments = read_annotations(root / f"results/annotations/{task.dataset}/{task.name}.csv")
     videos, labels = [], []
     for video in manifest.video[manifest.status == "ok"]:
         store = open_store(root / f"results/features/{task.dataset}/{task.name}/{video}.zarr")

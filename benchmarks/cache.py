@@ -2,7 +2,7 @@
 
 A training step reads 32 random frames, and the frame after each, of two videos. Features: ResNet-50 with seeded random
 weights on moving smooth pictures, 168 pixels, so maps of 1024 x 11 x 11 in float16 of which a good part is zero. Reads
-are compared at every tier that `rgwot.training.bank` has, page cache warm, all in one run. A baseline gives what it is
+are compared at every tier that `rgwot.embedding.bank` has, page cache warm, all in one run. A baseline gives what it is
 compared with in the same order of memory: clips from disk (stored channel by channel, wanted position by position) are
 compared with a map and the same change of order, resident clips with a map that has the order already. Size, number of
 files and cost of writing are those of the same features with every codec.
@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from rgwot.embedding.bank import FeatureBank
+from rgwot.embedding.sampler import Stream, context_offsets, draw_pair, generator, with_context
 from rgwot.features.backbone import Backbone, load_backbone
 from rgwot.features.store import CODECS, SHARD, Codec, FeatureStore, StoreWriter, open_store
-from rgwot.training.bank import FeatureBank
-from rgwot.training.sampler import Stream, context_offsets, draw_pair, generator, with_context
 
 SIDE = 168
 FPS = 2.0

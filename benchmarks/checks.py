@@ -122,8 +122,9 @@ def run_stage(mode: str, words: list[str]) -> None:
     """Run a stage in this process, with checks or as if there were none."""
     import zipfile
 
-    from rgwot import integrity, provenance
+    from rgwot.cli import records
     from rgwot.features import store
+    from rgwot.runtime import integrity
 
     places: Mapping[tuple[Any, str], Any] = {
         (integrity, "_check"): None,
@@ -131,12 +132,12 @@ def run_stage(mode: str, words: list[str]) -> None:
         (integrity, "digest"): {"bytes": 0, "sha256": ""},
         (integrity, "files_below"): [],
         (integrity, "read_record"): {},
-        (provenance, "check_file"): None,
-        (provenance, "check_inside"): None,
-        (provenance, "check_dataset"): None,
-        (provenance, "digest"): {"bytes": 0, "sha256": ""},
-        (provenance, "sources"): {},
-        (provenance, "files_below"): [],
+        (records, "check_file"): None,
+        (records, "check_inside"): None,
+        (records, "check_dataset"): None,
+        (records, "digest"): {"bytes": 0, "sha256": ""},
+        (records, "sources"): {},
+        (records, "files_below"): [],
         (store, "check_folder"): None,
         (store, "checksums"): [],
         (store.FeatureStore, "_compare"): None,
@@ -158,8 +159,8 @@ def write_features(paths: list[str]) -> None:
     """Write stores of noise, with the attributes of a real one."""
     import numpy as np
 
-    from rgwot.datasets.manifest import read_manifest
     from rgwot.features.store import SHARD, StoreWriter, open_store
+    from rgwot.records import read_manifest
 
     manifest = read_manifest(Path(paths[0]).parents[3] / "manifest/demo/assembly.csv")
     attributes = dict(open_store(Path(paths[0]).with_name("assembly_01.zarr")).attributes)
@@ -174,7 +175,7 @@ def write_features(paths: list[str]) -> None:
             many = min(SHARD, frames - start)
             writer.write(start // SHARD, np.abs(rng.normal(size=(many, 1024, SIDE, SIDE)).astype(np.float16)))
         writer.finish(frames, {**attributes, "fps": FPS, "duration_s": float(duration_s)})
-        from rgwot.provenance import record as recorded
+        from rgwot.cli.records import record as recorded
 
         recorded("extract", {"output": Path(path)})
     print(0.0)

@@ -26,6 +26,7 @@ from measure import arguments, record, take_turns
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from rgwot.config.settings import Settings, build
 from rgwot.keysteps.chain import minimise_chain
 from rgwot.keysteps.decode import decode
 from rgwot.keysteps.energy import Metric, edge_weights, energy, label_distance, unary_costs, unary_weight
@@ -33,7 +34,6 @@ from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
 from rgwot.keysteps.fuzzy_cmeans import fuzzy_cmeans
 from rgwot.keysteps.graphcut import decode_graphcut
 from rgwot.keysteps.interface import Frames
-from rgwot.settings import Settings, build
 
 Floats = NDArray[np.float64]
 

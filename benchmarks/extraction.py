@@ -37,12 +37,12 @@ import torch
 from measure import arguments, record, spread, take_turns
 from numpy.typing import NDArray
 
+from rgwot.config.settings import FeatureSettings
+from rgwot.config.synthetic import SynthSettings
 from rgwot.features.backbone import load_backbone, map_size
 from rgwot.features.chunks import conv4c
 from rgwot.features.extract import extract
 from rgwot.features.store import SHARD, StoreWriter
-from rgwot.settings import FeatureSettings
-from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.write import write_dataset
 from rgwot.video import probe, read_frames, sample_times
 

@@ -2,7 +2,7 @@
 
 Runs the demo through the real workflow with tasks of several sizes (short clips, small encoder, few iterations), then
 reads `results/benchmarks`. Per rule: time, CPU time and peak resident memory at each size, what a further video adds,
-and what the job asks a scheduler for (`rgwot.planning.needs`), which has to be at least what was seen.
+and what the job asks a scheduler for (`rgwot.study.needs`), which has to be at least what was seen.
 
     python benchmarks/jobs.py [--videos 5 20 60] [--output benchmarks/results/jobs.json]
 """
@@ -20,7 +20,7 @@ from typing import Any
 
 from measure import arguments, record
 
-from rgwot.planning.needs import NEEDS
+from rgwot.study.needs import NEEDS
 
 HOUSE = Path(__file__).resolve().parents[1]
 #: Frames of features per video: clips of 20 s at 5 per second.

@@ -20,12 +20,12 @@ import ot
 import torch
 from torch import Tensor
 
-from rgwot.encoder import Encoder
-from rgwot.files import write_json
-from rgwot.losses.alignments import PairBatch
-from rgwot.methods import FAMILIES
-from rgwot.settings import build
-from rgwot.training.loop import objective
+from rgwot.config.methods import FAMILIES
+from rgwot.config.settings import build
+from rgwot.embedding.encoder import Encoder
+from rgwot.embedding.loop import objective
+from rgwot.losses.registry import PairBatch
+from rgwot.runtime.files import write_json
 from rgwot.transport.kantorovich import SINKHORN_ITERATIONS, kantorovich_plan
 from rgwot.transport.sinkhorn import sinkhorn
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import torch
 
-from rgwot.device import hardware
-from rgwot.files import write_json
+from rgwot.runtime.device import hardware
+from rgwot.runtime.files import write_json
 
 RESULTS = Path(__file__).parent / "results"
 #: Fewer rounds than this make no record.

@@ -12,7 +12,7 @@ from typing import Any
 
 from measure import RESULTS
 
-from rgwot.files import write_text
+from rgwot.runtime.files import write_text
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 Record = Mapping[str, Any]

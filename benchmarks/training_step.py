@@ -24,18 +24,18 @@ from measure import arguments, record, take_turns
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rgwot.convolution import KERNEL
-from rgwot.encoder import Encoder
+from rgwot.config.settings import Settings, build
+from rgwot.embedding.bank import FeatureBank
+from rgwot.embedding.convolution import KERNEL
+from rgwot.embedding.encoder import Encoder
+from rgwot.embedding.loop import Trainer, objective
+from rgwot.embedding.train import build_encoder
 from rgwot.features.backbone import MEAN, STD, map_size
 from rgwot.features.index import open_stores
 from rgwot.features.resnet import group, stem
 from rgwot.features.store import CHANNELS, SHARD, FeatureStore, StoreWriter
-from rgwot.files import write_rows
-from rgwot.losses.alignments import PairBatch
-from rgwot.settings import Settings, build
-from rgwot.training.bank import FeatureBank
-from rgwot.training.loop import Trainer, objective
-from rgwot.training.stage import build_encoder
+from rgwot.losses.registry import PairBatch
+from rgwot.runtime.files import write_rows
 
 SIDE = 168
 VIDEOS = 4
@@ -168,9 +168,9 @@ def operations(settings: Settings, frame: float, first: float, device: torch.dev
 
     The encoder computes each convolution once forward and once for its weight, and the second once more for its
     input; the first needs that only to train the backbone. Per clip a convolution is so many products of frames:
-    3 c with all temporal taps, 2 of which meet padding. What is computed (`rgwot.convolution`): on the CPU three
-    products for c = 2 in float32, and all taps in bfloat16, which oneDNN is fastest at; on a GPU all but those on
-    padding.
+    3 c with all temporal taps, 2 of which meet padding. What is computed (`rgwot.embedding.convolution`): on the CPU
+    three products for c = 2 in float32, and all taps in bfloat16, which oneDNN is fastest at; on a GPU all but those
+    on padding.
     """
     encoder, clips = settings.encoder, 2 * settings.train.N
     product = clips * KERNEL**2 * map_size(SIDE) ** 2 * encoder.channels / 1e9

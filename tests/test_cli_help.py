@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from rgwot.cli import VERBS, cli
 from rgwot.cli.settings_help import SettingsCommand
-from rgwot.settings import defaults
+from rgwot.config.settings import defaults
 
 
 def commands() -> dict[str, click.Command]:

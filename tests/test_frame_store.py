@@ -14,14 +14,15 @@ import pytest
 from PIL import Image
 from videos import number, picture, write_video
 
-from rgwot.config import load_config
+from rgwot.config.configuration import load_config
+from rgwot.config.layouts import LAYOUTS
+from rgwot.config.settings import FeatureSettings
 from rgwot.datasets.finding import find, layout_module
-from rgwot.datasets.layouts import LAYOUTS
-from rgwot.datasets.manifest import read_manifest, write_manifest
-from rgwot.errors import RgwotError
+from rgwot.datasets.manifest import write_manifest
 from rgwot.features.extract import extract
 from rgwot.features.store import open_store
-from rgwot.settings import FeatureSettings
+from rgwot.records import read_manifest
+from rgwot.runtime.errors import RgwotError
 from rgwot.video import VideoError, probe, read_frames, sample_times
 
 NTSC = Fraction(30000, 1001)

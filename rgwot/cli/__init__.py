@@ -15,7 +15,7 @@ import click
 
 from rgwot import __version__
 from rgwot.cli.lazy import LazyGroup
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 #: Every verb in the order of the stages: where it is, and its help in one line.
 VERBS = {

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from rgwot.cli.options import Folder, read_object
-from rgwot.datasets.layouts import LAYOUTS
-from rgwot.errors import RgwotError
+from rgwot.config.layouts import LAYOUTS
+from rgwot.runtime.errors import RgwotError
 
 
 @click.command()
@@ -43,7 +43,7 @@ def synth(
     jobs: int,
 ) -> None:
     """Write synthetic procedure videos with ground truth into ROOT."""
-    from rgwot.synthetic.settings import synth_settings
+    from rgwot.config.synthetic import synth_settings
     from rgwot.synthetic.write import write_dataset
 
     told: dict[str, Any] = {"layout": layout, "n_videos": videos, "seed": seed}
@@ -84,9 +84,9 @@ def doctor(
 
     Exit code 0: fit for use; 1: errors were found; 2: the request itself cannot be met.
     """
-    from rgwot.config import read_files
-    from rgwot.doctor import as_json, as_text, escaped, examine
-    from rgwot.files import write_json
+    from rgwot.config.configuration import read_files
+    from rgwot.runtime.files import write_json
+    from rgwot.study.doctor import as_json, as_text, escaped, examine
 
     try:
         where = " + ".join(map(str, configs))

@@ -18,7 +18,7 @@ from rgwot.cli.options import (
     threads_option,
 )
 from rgwot.cli.settings_help import SettingsCommand
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 
 @click.command(
@@ -104,10 +104,10 @@ def import_features(
     """
     from pydantic import ValidationError
 
-    from rgwot.features.import_settings import ImportSettings
+    from rgwot.config.importing import ImportSettings
+    from rgwot.config.settings import describe
     from rgwot.features.importing import Footage, import_video
     from rgwot.features.importing import import_features as run
-    from rgwot.settings import describe
 
     try:
         settings = ImportSettings.model_validate(told)

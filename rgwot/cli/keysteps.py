@@ -16,7 +16,7 @@ from rgwot.cli.options import (
     video_ids,
 )
 from rgwot.cli.settings_help import SettingsCommand
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 
 @click.command(
@@ -46,8 +46,8 @@ def decode(
     seed: int,
 ) -> None:
     """Find key steps and their order; writes OUTPUT (segments.csv) and its companions beside it."""
-    from rgwot.experiments import split_id
-    from rgwot.methods import DECODERS
+    from rgwot.config.experiments import split_id
+    from rgwot.config.methods import DECODERS
 
     name = split_id(decoder)[0]
     if (embeddings is None) == (manifest is None):

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rgwot.lazy import load
+from rgwot.runtime.lazy import load
 
 
 class LazyCommands(MutableMapping[str, click.Command]):
@@ -51,7 +51,7 @@ def _recorded(name: str, callback: Callable[..., Any] | None) -> Callable[..., N
 
     @functools.wraps(callback)
     def run(**arguments: Any) -> None:
-        from rgwot.provenance import check_input, record, seen
+        from rgwot.cli.records import check_input, record, seen
 
         check_input(name, arguments)
         told = seen(name, arguments)

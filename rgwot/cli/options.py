@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 F = TypeVar("F", bound=Callable[..., Any])
 Folder = click.Path(path_type=Path)
@@ -94,8 +94,8 @@ def read_object(text: str, option: str) -> dict[str, Any]:
 
 def read_settings(text: str, execution: str = "{}") -> Any:
     """Parse ``--settings`` (and ``--execution``) into validated blocks."""
-    from rgwot.errors import nearest
-    from rgwot.settings import BLOCKS, build, flatten
+    from rgwot.config.settings import BLOCKS, build, flatten
+    from rgwot.runtime.errors import nearest
 
     content = read_object(text, "--settings")
     for block, keys in read_object(execution, "--execution").items():
@@ -139,7 +139,7 @@ def bad_video_options(function: F) -> F:
 
 def read_rate(text: str | None, option: str) -> Any:
     """Parse a rate such as 30000/1001."""
-    from rgwot.rates import parse_rate
+    from rgwot.timing import parse_rate
 
     try:
         return None if text is None else parse_rate(text)

@@ -80,9 +80,9 @@ def report(
     The page opens in a browser without a server: double-click it. Names typed into it are kept when its file of names
     is given back as --names.
     """
-    from rgwot.integrity import check_file, check_folder
     from rgwot.reporting.page.render import write_page
     from rgwot.reporting.page.tree import Run, Tree
+    from rgwot.runtime.integrity import check_file, check_folder
 
     tree, shown = Tree(results, dataset, task), [Run.parse(run) for run in runs]
     check_folder(tree.strips)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 
 @click.command()
@@ -45,9 +45,9 @@ def plan(
     """Estimate jobs, hours of GPUs and cores, and the feature cache, from measured rates; shown with all inputs."""
     import json
 
-    from rgwot.planning.estimate import Study, collections, load_rates, shipped_rates
-    from rgwot.planning.estimate import plan as run
-    from rgwot.planning.text import render
+    from rgwot.study.estimate import Study, collections, load_rates, shipped_rates
+    from rgwot.study.estimate import plan as run
+    from rgwot.study.text import render
 
     study = Study(methods, seeds, decoders, iterations, size, group)
     sets = {Path(name).stem: load_rates(name) for name in rates} or shipped_rates()

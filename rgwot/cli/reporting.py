@@ -66,16 +66,15 @@ def plot(
     names: Path | None,
 ) -> None:
     """Draw key steps over time, ground truth above predictions, into OUTPUT (PDF, and PNG beside it)."""
-    from rgwot.datasets.manifest import read_manifest, read_segments
-    from rgwot.keysteps.outputs import read_decoded
+    from rgwot.records import read_annotations, read_manifest, read_segments
     from rgwot.reporting.figures.segments import labels_and_paths, segment_bars
     from rgwot.reporting.figures.style import save
     from rgwot.reporting.names import names_in, read_names
 
     paths, typed = labels_and_paths(segments), read_names(names)
-    predictions = {label: read_decoded(path) for label, path in paths.items()}
+    predictions = {label: read_segments(path) for label, path in paths.items()}
     called = {label: names_in(path.parent, typed) for label, path in paths.items()}
-    truth = read_segments(annotations)
+    truth = read_annotations(annotations)
     save(segment_bars(read_manifest(manifest), truth, predictions, title, videos, called), output)
 
 

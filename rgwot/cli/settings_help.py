@@ -31,7 +31,7 @@ class SettingsCommand(click.Command):
 
     def _described(self) -> Iterator[tuple[str, str]]:
         # Only help needs them, and they take a while to import.
-        from rgwot.settings import Settings
+        from rgwot.config.settings import Settings
 
         for wanted in self.reads:
             block, _, only = wanted.partition(".")

@@ -35,7 +35,7 @@ from rgwot.cli.settings_help import SettingsCommand
 @device_option
 def train(output: Path, index: Path, held_out: str, settings: str, execution: str, seed: int, device: str) -> None:
     """Train one encoder on the features of a task; writes OUTPUT (model.pt) and history.csv beside it."""
-    from rgwot.training import train as run
+    from rgwot.embedding.train import train as run
 
     kept = video_ids(held_out)
     run(index, index.parent, output.parent, read_settings(settings, execution), seed, device=device, held_out=kept)
@@ -67,7 +67,7 @@ def embed(
     device: str,
 ) -> None:
     """Embed every video of a task into OUTPUT (Zarr); a model knows by itself which videos were held out."""
-    from rgwot.embedding import embed as run
+    from rgwot.embedding.embed import embed as run
 
     run(
         index, index.parent, model, output,

@@ -21,7 +21,7 @@ def verify(results: Path, repair: bool, sources: bool) -> None:
     or (--sources) made from a file that is another now.
     What rgwot 0.1.0 wrote has no digests and is listed as such.
     """
-    from rgwot.verify import examine
+    from rgwot.study.verify import examine
 
     found = examine(results, sources=sources)
     for line in found.lines():

@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.registry import TaskFacts
-from rgwot.errors import RgwotError, nearest
-from rgwot.rates import parse_rate
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.timing import parse_rate
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from rgwot.datasets.pairing import pair, parents, stem, walk, walk_videos
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.release_lists import read_tasks, read_videos
 from rgwot.datasets.step_first import read_step_first
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "crosstask_release/ as downloaded and videos/<task>/<video>.mp4 or videos/<video>.mp4"

@@ -15,7 +15,7 @@ from rgwot.datasets.names import folded
 from rgwot.datasets.pairing import pair, parents, stem, subfolder, walk, walk_videos
 from rgwot.datasets.registry import TaskFacts, camera, datasets, tasks_of
 from rgwot.datasets.three_columns import read_three_columns
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 OPTIONS = frozenset({"view", "subset", "strict", "unannotated", "frames_fps"})
 EXPECTED = "the folders annotations/ and videos/ of EgoProceL"

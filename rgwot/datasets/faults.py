@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Complaint:
     severity
         ``error``: the stages refuse the file; ``warning``: they use it and say so.
     rule
-        A key of `rgwot.doctor.findings.RULES`.
+        A key of `rgwot.study.doctor.findings.RULES`.
     path
         The file.
     where

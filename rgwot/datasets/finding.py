@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from rgwot.config.layouts import LAYOUTS
 from rgwot.datasets.base import Found, Layout, Options
-from rgwot.datasets.layouts import LAYOUTS
 from rgwot.datasets.registry import TaskFacts, facts, match, tasks_of
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 
 def layout_module(layout: str) -> Layout:
@@ -53,7 +53,7 @@ def find(dataset: str, layout: str, root: Path, options: Mapping[str, Any] | Non
     dataset
         Id in the configuration.
     layout
-        A key of `rgwot.datasets.layouts.LAYOUTS`.
+        A key of `rgwot.config.layouts.LAYOUTS`.
     root
         Folder that holds the files.
     options

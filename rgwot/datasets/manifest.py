@@ -14,18 +14,10 @@ import pandas as pd
 from rgwot.datasets.annotations import Annotation, VideoClock, remapped_ids, step_names
 from rgwot.datasets.base import FoundTask, VideoEntry
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
-from rgwot.errors import RgwotError
-from rgwot.files import read_csv, write_csv
-from rgwot.integrity import check_dataset, source
-from rgwot.progress import counted
-from rgwot.rates import parse_rate
-
-#: What every manifest has; those of rgwot 0.1.0 nothing else.
-NEEDED = ("video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason")
-#: Size of a video and of its annotation, and the SHA-256 of their first, middle and last megabyte.
-CONTENT = ("bytes", "parts_sha256", "annotation_bytes", "annotation_parts_sha256")
-COLUMNS = (*NEEDED, *CONTENT)
-SEGMENT_COLUMNS = ("video", "start_s", "end_s", "key_step", "name")
+from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, read_manifest
+from rgwot.runtime.files import write_csv
+from rgwot.runtime.integrity import check_dataset, source
+from rgwot.runtime.progress import counted
 
 _LOG = logging.getLogger(__name__)
 
@@ -49,9 +41,9 @@ def write_manifest(
     root, layout, options
         The dataset's entry in the configuration.
     output_csv
-        The manifest, with the columns of `COLUMNS`; paths relative to the root, ``fps`` an exact fraction
+        The manifest, with the columns of `MANIFEST_COLUMNS`; paths relative to the root, ``fps`` an exact fraction
         like ``30000/1001``; ``status`` is ``ok``, ``unscored`` (no annotation, or one without rows) or
-        ``skipped`` (cannot be used). Of videos and annotations also size and digest (`CONTENT`).
+        ``skipped`` (cannot be used). Of videos and annotations also size and digest (`MANIFEST_CONTENT`).
     annotations_csv
         ``video,start_s,end_s,key_step,name``: see `segment_table`.
     on_bad_video
@@ -91,7 +83,7 @@ def write_manifest(
     # Whole numbers also where a skipped video has none.
     wholes = ("width", "height", "bytes", "annotation_bytes")
     sizes: Mapping[str, Literal["Int64"]] = dict.fromkeys(wholes, "Int64")
-    write_csv(pd.DataFrame(rows, columns=list(COLUMNS)).astype(sizes), output_csv)
+    write_csv(pd.DataFrame(rows, columns=list(MANIFEST_COLUMNS)).astype(sizes), output_csv)
 
 
 def _probed(
@@ -171,47 +163,5 @@ def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
         )
         for video in sorted(annotations)
     ]
-    columns = list(SEGMENT_COLUMNS)
+    columns = list(ANNOTATION_COLUMNS)
     return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
-
-
-def read_manifest(path: Path) -> pd.DataFrame:
-    """Read a manifest.
-
-    Returns
-    -------
-    DataFrame
-        Texts as str (empty where there is none), ``duration_s`` float64 in seconds (NaN for a skipped video),
-        ``fps`` `fractions.Fraction` (None for a skipped video), ``width`` and ``height`` Int64.
-
-    Raises
-    ------
-    RgwotError
-        If the file is missing or is no manifest, or a video that is not skipped has no duration or rate above 0.
-    """
-    numbers: Mapping[str, Literal["float64", "Int64"]] = {"duration_s": "float64", "width": "Int64", "height": "Int64"}
-    frame = read_csv(path, NEEDED, numbers, optional=numbers)
-    rates: list[Fraction | None] = []
-    for video, status, duration_s, fps in frame[["video", "status", "duration_s", "fps"]].to_numpy():
-        try:
-            rates.append(parse_rate(fps) if fps else None)
-        except ValueError as error:
-            raise RgwotError(f"{path}: video {video!r}: {error}; run `rgwot manifest` again") from None
-        if status != "skipped" and not (duration_s > 0 and fps):
-            raise RgwotError(
-                f"{path}: video {video!r}: found duration_s {duration_s:g} and fps {fps!r}, "
-                "expected numbers above 0; run `rgwot manifest` again"
-            )
-    frame["fps"] = pd.Series(rates, index=frame.index, dtype=object)
-    return frame
-
-
-def read_segments(path: Path) -> pd.DataFrame:
-    """Read the segments of a task: texts as str, times float64 in seconds, ``key_step`` int64 from 1.
-
-    Raises
-    ------
-    RgwotError
-        If the file is missing or is no such table.
-    """
-    return read_csv(path, SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})

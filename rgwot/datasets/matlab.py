@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 LARGEST = 512 * 2**20
 """Bytes; the released files are a few megabytes."""

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from rgwot.datasets.base import FoundTask, Options, VideoEntry
 from rgwot.datasets.names import LONGEST_ID, folded, pairing_key, video_id
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v"})
 

@@ -21,7 +21,7 @@ from rgwot.datasets.names import folded
 from rgwot.datasets.pairing import pair, parents, stem, walk_videos
 from rgwot.datasets.registry import TaskFacts, tasks_of
 from rgwot.datasets.text import excerpt, read_text
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 OPTIONS = frozenset({"strict", "subset", "unannotated", "drop_rows", "frames_fps"})
 EXPECTED = "ProceL_dataset/<task>/data.mat with readme.txt beside it, and the videos in folders named like the tasks"

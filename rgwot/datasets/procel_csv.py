@@ -11,7 +11,7 @@ from rgwot.datasets.pairing import pair, parents, stem, subfolder, walk, walk_vi
 from rgwot.datasets.procel import canonical
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.three_columns import read_three_columns
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "annotations/<task>/<video>.csv and videos/"

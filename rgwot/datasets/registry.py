@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 
 from rgwot.datasets.names import folded
-from rgwot.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError, nearest
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class TaskFacts:
     step_ids
         The ids annotations may use, ascending; they can have holes (CMU-MMAC Eggs has 1 to 7 and 9).
     layout
-        How the files lie on disk, a key of `rgwot.datasets.layouts.LAYOUTS`.
+        How the files lie on disk, a key of `rgwot.config.layouts.LAYOUTS`.
     folder
         Folder of the annotations, where the layout has one per dataset.
     code

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rgwot.datasets.annotations import Notes
 from rgwot.datasets.text import excerpt, read_text, rows
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 TASK_LINES = "id, name, URL, number of steps, comma-separated step names, then a blank line"
 

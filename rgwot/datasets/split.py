@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rgwot.datasets.names import stem_of
-from rgwot.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError, nearest
 
 #: A pair of videos is the least that can be aligned, one video the least that can be scored.
 MIN_TRAIN, MIN_TEST = 2, 1

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from rgwot.datasets.manifest import read_manifest, read_segments
-from rgwot.evaluation.labels import truth_labels
 from rgwot.evaluation.yardsticks import kmeans_yardstick, largest_step_share, probe_yardstick
-from rgwot.files import write_json
-from rgwot.progress import counted
-from rgwot.rates import parse_rate
+from rgwot.records import read_annotations, read_manifest
+from rgwot.runtime.files import write_json
+from rgwot.runtime.progress import counted
+from rgwot.timing import parse_rate, truth_labels
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +39,7 @@ def measure(
     """
     from rgwot.features.store import open_store
 
-    manifest, segments = read_manifest(Path(manifest_csv)), read_segments(Path(annotations_csv))
+    manifest, segments = read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv))
     stores, labels = [], []
     for video in manifest.video[manifest.status == "ok"]:
         store = open_store(Path(index_csv).parent / f"{video}.zarr")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -12,26 +11,31 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from rgwot.datasets.manifest import read_manifest, read_segments
-from rgwot.datasets.rasterise import RULES, LabelRule
-from rgwot.errors import RgwotError
 from rgwot.evaluation.background import background_detection, score_fixed
-from rgwot.evaluation.labels import (
+from rgwot.evaluation.metrics import IntArray
+from rgwot.evaluation.order import order_tau
+from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS, score
+from rgwot.records import (
+    IDENTITY,
+    SCOPES,
+    SCORE_COLUMNS,
+    read_annotations,
+    read_diagnostics,
+    read_manifest,
+    read_segments,
+)
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import write_csv
+from rgwot.timing import (
+    RULES,
     STRIDE,
+    LabelRule,
     frame_times,
+    parse_rate,
     predicted_labels,
     scoring_frames,
     truth_labels,
 )
-from rgwot.evaluation.metrics import IntArray
-from rgwot.evaluation.order import order_tau
-from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS, score
-from rgwot.files import write_csv
-from rgwot.keysteps.outputs import SCOPES, read_decoded
-from rgwot.rates import parse_rate
-
-IDENTITY = ("dataset", "task", "method", "decoder", "seed")
-COLUMNS = (*IDENTITY, "protocol", "background", "label_rule", "metric", "value")
 
 log = logging.getLogger(__name__)
 
@@ -42,17 +46,6 @@ class LabelledVideo(NamedTuple):
     name: str
     truth: Mapping[LabelRule, IntArray]
     prediction: Mapping[str, IntArray]
-
-
-def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read ``diagnostics.json`` of a decoding: ``K`` and ``degenerate`` are used here."""
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RgwotError(f"{path}: cannot be read as decoder diagnostics: {' '.join(str(error).split())}") from None
-    if not isinstance(content, dict):
-        raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with K")
-    return content
 
 
 def label_videos(
@@ -219,8 +212,8 @@ def evaluate(
     """
     if set(identity) != set(IDENTITY):
         raise ValueError(f"identity: got {sorted(identity)}, expected {sorted(IDENTITY)}")
-    manifest, annotations = read_manifest(Path(manifest_csv)), read_segments(Path(annotations_csv))
-    segments = read_decoded(Path(segments_csv))
+    manifest, annotations = read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv))
+    segments = read_segments(Path(segments_csv))
     diagnostics = {} if diagnostics_json is None else read_diagnostics(diagnostics_json)
     if n_key_steps is None:
         n_key_steps = int(annotations["key_step"].max()) if len(annotations) else 1
@@ -274,5 +267,5 @@ def evaluate(
     table = pd.concat([scores, pd.DataFrame(extra, columns=scores.columns)], ignore_index=True)
     for position, column in enumerate(IDENTITY):
         table.insert(position, column, identity[column])
-    write_csv(table[list(COLUMNS)], output_csv)
+    write_csv(table[list(SCORE_COLUMNS)], output_csv)
     return table

@@ -17,9 +17,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rgwot.errors import RgwotError
 from rgwot.features.resnet import fuse, group, stem
-from rgwot.tensors import UnreadableTensors, load_tensors
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 
 NAME = "resnet50"
 LAYER = "conv4c"

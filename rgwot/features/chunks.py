@@ -31,13 +31,13 @@ from numpy.typing import NDArray
 
 from rgwot.features.backbone import CHANNELS, Backbone, map_size
 from rgwot.features.store import SHARD, StoreWriter
-from rgwot.files import move, write_json
-from rgwot.progress import Progress
+from rgwot.runtime.files import move, write_json
+from rgwot.runtime.progress import Progress
 from rgwot.video import FrameReader, VideoError, VideoInfo, read_frames, sample_times
 from rgwot.video.probing import REMEDY
 
 if TYPE_CHECKING:
-    from rgwot.settings import FeatureSettings
+    from rgwot.config.settings import FeatureSettings
 
 logger = logging.getLogger(__name__)
 

@@ -15,18 +15,18 @@ import numpy as np
 import torch
 
 from rgwot import __version__
-from rgwot.device import resolve_device
-from rgwot.errors import RgwotError
 from rgwot.features import backbone as network
 from rgwot.features.backbone import Backbone, load_backbone, map_size, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
 from rgwot.features.store import StoreWriter, open_store, source_facts
-from rgwot.files import replacing, told_when_full
-from rgwot.locks import alone
+from rgwot.runtime.device import resolve_device
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import replacing, told_when_full
+from rgwot.runtime.locks import alone
 from rgwot.video import VideoError, probe
 
 if TYPE_CHECKING:
-    from rgwot.settings import FeatureSettings
+    from rgwot.config.settings import FeatureSettings
 
 logger = logging.getLogger(__name__)
 

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot import __version__
-from rgwot.errors import RgwotError
-from rgwot.evaluation.labels import frame_times
-from rgwot.features.import_settings import IMPORTED, ImportSettings
+from rgwot.config.importing import IMPORTED, ImportSettings
 from rgwot.features.sources import DAMAGE, ArraySource, open_array
 from rgwot.features.store import CHANNELS, IMPORTER, SHARD, StoreWriter, source_facts
-from rgwot.files import replacing
-from rgwot.progress import counted
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import replacing
+from rgwot.runtime.progress import counted
+from rgwot.timing import frame_times
 
 logger = logging.getLogger(__name__)
 

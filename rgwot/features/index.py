@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Literal
 
 from rgwot.datasets.split import check_held_out
-from rgwot.errors import RgwotError
 from rgwot.features.status import left_out
 from rgwot.features.store import FeatureStore, open_store
-from rgwot.files import write_rows
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import write_rows
 
 # What all videos of a task must share for one encoder to read them.
 SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "size", "fps", "precision")

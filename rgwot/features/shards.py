@@ -24,8 +24,8 @@ import numpy as np
 from numcodecs import Blosc, Zstd
 from numpy.typing import NDArray
 
-from rgwot.errors import RgwotError
-from rgwot.integrity import below_results
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.integrity import below_results
 
 _ENTRY = np.dtype("<u8")
 _CHECKSUM_BYTES = 4

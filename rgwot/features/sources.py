@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.datasets.names import stem_of
-from rgwot.errors import RgwotError, nearest
-from rgwot.tensors import PICKLED, UnreadableTensors, load_tensors
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.tensors import PICKLED, UnreadableTensors, load_tensors
 
 Slices = tuple[slice, ...]
 DAMAGE = (

@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from zarr.codecs import BloscCodec, Crc32cCodec, ZstdCodec
 from zarr.errors import NodeNotFoundError
 
-from rgwot.errors import RgwotError
 from rgwot.features.shards import Shards, damaged_store, open_shards
-from rgwot.integrity import check_folder, source
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.integrity import check_folder, source
 
 Codec = Literal["none", "lz4", "zstd"]
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.errors import RgwotError
+from rgwot.config.settings import Settings
 from rgwot.keysteps.agreement import Views, cross_agreement
 from rgwot.keysteps.background import keep_clusters, key_step_clusters
 from rgwot.keysteps.clock import with_time
 from rgwot.keysteps.interface import Decoded, Decoder, Frames, first_samples
-from rgwot.settings import Settings
+from rgwot.runtime.errors import RgwotError
 
 TIME_SHARES = (0.0, 0.03, 0.15, 0.4)
 """Shares of time that are tried: none; a hint; as much as tells neighbouring tenths of a video apart; nearly half."""

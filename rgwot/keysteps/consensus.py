@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.embeddings.whitened import fit_whitening
+from rgwot.config.settings import Settings
+from rgwot.embedding.whitened import fit_whitening
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
-from rgwot.settings import Settings
 
 FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.errors import RgwotError, nearest
-from rgwot.evaluation import collapse
-from rgwot.integrity import check_folder, remake
+from rgwot.config.settings import Settings
+from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, choose, extended
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
 from rgwot.keysteps.interface import BACKGROUND, Decoded, Decoder, Frames, Unseen
 from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import generator_for, write_keysteps
 from rgwot.keysteps.registry import DECODERS
-from rgwot.keysteps.segments import label_segments
-from rgwot.progress import counted
-from rgwot.settings import Settings
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.integrity import check_folder, remake
+from rgwot.runtime.progress import counted
+from rgwot.timing import label_segments
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.evaluation.collapse import UNIFORM_MEMBERSHIP, membership_contrast
+from rgwot.keysteps.collapse import UNIFORM_MEMBERSHIP, membership_contrast
 from rgwot.keysteps.fuzzifier import centred, middle
 from rgwot.keysteps.fuzzy_batch import Converged, Passes, Samples, approach, converge, sketch_of
 

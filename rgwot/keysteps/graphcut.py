@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.config.settings import Settings
 from rgwot.keysteps.chain import minimise_chain
 from rgwot.keysteps.energy import (
     Metric,
@@ -21,7 +22,6 @@ from rgwot.keysteps.energy import (
 from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
 from rgwot.keysteps.fuzzy_cmeans import fuzzy_cmeans, unseen_memberships
 from rgwot.keysteps.interface import Decoded, Frames
-from rgwot.settings import Settings
 
 # The library aborts the process above 1e7 in any single term; a tenth leaves room for its sums in 32 bits.
 LARGEST_TERM = 1_000_000

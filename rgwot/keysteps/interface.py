@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.settings import Settings
+from rgwot.config.settings import Settings
 
 
 @dataclass(frozen=True)

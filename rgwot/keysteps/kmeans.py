@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.config.settings import Settings
 from rgwot.keysteps.fuzzifier import centred
 from rgwot.keysteps.fuzzy_cmeans import squared_distances
 from rgwot.keysteps.interface import Decoded, Frames
-from rgwot.settings import Settings
 
 # Up to here all samples fit one pass in a fraction of a second, and batches would only add noise.
 FULL_BATCH_LIMIT = 10_000

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.config.settings import MeanfieldSettings, Settings
 from rgwot.keysteps.interface import Decoded, Frames, Unseen, first_samples
 from rgwot.keysteps.kmeans import kmeans
-from rgwot.settings import MeanfieldSettings, Settings
 
 SMALLEST = 1e-12
 """Memberships to start from are at least this: an update multiplies, so a 0 would stay one."""

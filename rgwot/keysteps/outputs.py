@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rgwot.files import read_csv, replacing, write_csv, write_json
 from rgwot.keysteps.ordering import Order, format_order, rank_procedures
-
-SCOPES = ("task", "video")
-SEGMENT_COLUMNS = ("video", "scope", "start_s", "end_s", "key_step")
+from rgwot.records import SCOPES, SEGMENT_COLUMNS
+from rgwot.runtime.files import replacing, write_csv, write_json
 
 
 def write_keysteps(
@@ -49,17 +47,6 @@ def write_keysteps(
         write_csv(pd.DataFrame({"video": list(orders), "order": texts}), folder / "order.csv")
         write_csv(rank_procedures(orders), folder / "procedures.csv")
         write_json(dict(diagnostics), folder / "diagnostics.json")
-
-
-def read_decoded(segments_csv: str | Path) -> pd.DataFrame:
-    """Read ``segments.csv``: ``video`` and ``scope`` as str, times float64 in seconds, ``key_step`` int64.
-
-    Raises
-    ------
-    RgwotError
-        If the file is missing or is no such table.
-    """
-    return read_csv(segments_csv, SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
 
 
 def generator_for(seed: int, video: str | None = None) -> np.random.Generator:

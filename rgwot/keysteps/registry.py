@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rgwot.keysteps.interface import Decoder
-from rgwot.lazy import lazily
+from rgwot.runtime.lazy import lazily
 
 DECODERS: Mapping[str, Decoder] = {
     "graphcut": lazily("rgwot.keysteps.graphcut:decode_graphcut"),

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from rgwot.config.settings import Settings
 from rgwot.keysteps.fuzzifier import centred
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.kmeans import decode_kmeans, kmeans
-from rgwot.settings import Settings
 
 SCALE = 0.5
 """A_st = exp(cos(x_s, x_t) / SCALE), as HiERO has it."""

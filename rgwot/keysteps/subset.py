@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from rgwot.errors import RgwotError
+from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.kmeans import kmeans
-from rgwot.settings import Settings
+from rgwot.runtime.errors import RgwotError
 
 # Gain, as a share of the first sum, that is rounding: twins among the centres gain that much and no more.
 ROUNDING = 1e-9

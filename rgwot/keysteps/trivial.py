@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rgwot.datasets.manifest import read_manifest
 from rgwot.datasets.split import check_held_out
-from rgwot.errors import RgwotError, nearest
-from rgwot.evaluation import collapse
-from rgwot.evaluation.labels import frame_times, scoring_frames
+from rgwot.keysteps import collapse
 from rgwot.keysteps.ordering import video_order
-from rgwot.keysteps.outputs import SCOPES, generator_for, write_keysteps
-from rgwot.keysteps.segments import label_segments
+from rgwot.keysteps.outputs import generator_for, write_keysteps
+from rgwot.records import SCOPES, read_manifest
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.timing import frame_times, label_segments, scoring_frames
 
 Trivial = Callable[[float, Fraction, int, int, np.random.Generator], pd.DataFrame]
 """duration in seconds, native rate, stride, K, generator -> segments of one video."""

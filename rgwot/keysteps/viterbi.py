@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
+from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames
 from rgwot.keysteps.kmeans import kmeans
-from rgwot.settings import Settings
 
 RIDGE = 1e-4
 """Added to the diagonal of every covariance; public code."""

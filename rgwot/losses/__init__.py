@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rgwot.losses.alignment import alignment_loss
 from rgwot.losses.cidm import cidm_loss
+from rgwot.losses.cross_entropy import alignment_loss
 
 __all__ = ["alignment_loss", "cidm_loss"]

@@ -40,7 +40,7 @@ def cidm_loss(
     ============  ===========  ==============================  ==========
 
     (The public CnC code detaches its distances, so that there the term has no gradient; here that is for the caller to
-    do, as `rgwot.training.loop.objective` does without ``cidm.gradient``.)
+    do, as `rgwot.embedding.loop.objective` does without ``cidm.gradient``.)
 
     Parameters
     ----------

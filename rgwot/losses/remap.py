@@ -24,7 +24,7 @@ def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float = 1.0) 
     y : Tensor, shape (B, M, D)
         Embeddings of the second video of each pair.
     weights : Tensor, shape (B, N, M)
-        W, from `rgwot.transport.alignment.align_frames_partially`; no gradient flows into it.
+        W, from `rgwot.transport.matching.align_frames_partially`; no gradient flows into it.
     lambda_c : float
         Weight of the contrast.
 

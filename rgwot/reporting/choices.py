@@ -9,8 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from rgwot.errors import RgwotError
 from rgwot.keysteps.choices import GAIN, KEY_STEP_SHARE
+from rgwot.runtime.errors import RgwotError
 
 _J = "agreement of views J"
 

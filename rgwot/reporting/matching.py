@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from rgwot.evaluation.labels import frame_times, predicted_labels, scoring_frames, truth_labels
 from rgwot.evaluation.metrics import contingency, match
-from rgwot.rates import parse_rate
+from rgwot.timing import frame_times, parse_rate, predicted_labels, scoring_frames, truth_labels
 
 
 def match_to_steps(videos: pd.DataFrame, annotations: pd.DataFrame, predicted: pd.DataFrame) -> dict[int, int]:

@@ -23,10 +23,10 @@ from typing import Any
 
 import pandas as pd
 
-from rgwot.errors import RgwotError
-from rgwot.keysteps.outputs import read_decoded
+from rgwot.records import read_segments
 from rgwot.reporting.page.tree import Run
-from rgwot.yaml_text import read_yaml
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.yaml_text import read_yaml
 
 #: Characters of a name at most.
 LONGEST = 80
@@ -109,7 +109,7 @@ def names_in(folder: Path, names: Mapping[str, RunNames]) -> dict[int, str]:
     run = Run.of_folder(folder.absolute())
     if run is None or str(run) not in names:
         return {}
-    return names_of(names, str(run), read_decoded(folder / "segments.csv"))
+    return names_of(names, str(run), read_segments(folder / "segments.csv"))
 
 
 def named_order(order: str, names: Mapping[int, str]) -> str:

@@ -6,10 +6,9 @@ import json
 import os
 from pathlib import Path
 
-import pandas as pd
-
-from rgwot.errors import RgwotError
+from rgwot.records import read_procedures
 from rgwot.reporting.names import named_order, names_in, read_names
+from rgwot.runtime.errors import RgwotError
 
 YARDSTICKS = {
     "kmeans_f1": "k-means on average-pooled features, not normalised: strict F1 without background",
@@ -32,9 +31,7 @@ def yardstick_lines(path: str | os.PathLike[str]) -> list[str]:
 
 def procedure_lines(path: str | os.PathLike[str], names_yaml: str | os.PathLike[str] | None = None) -> list[str]:
     """Say which order of key steps was found most often, from ``procedures.csv``, by name where they have names."""
-    procedures = pd.read_csv(path, dtype={"order": str})
-    if not {"order", "n_videos"} <= set(procedures.columns):
-        raise RgwotError(f"{path}: columns {', '.join(procedures.columns)}; expected a procedures.csv; name that file")
+    procedures = read_procedures(path)
     if procedures.empty:
         return ["No procedure: no video has a key step."]
     first = procedures.iloc[0]

@@ -27,7 +27,7 @@ CONCENTRATION = 10.0  # of the Beta distribution of a clip's foreground: 3.8 + 6
 
 @dataclass(frozen=True)
 class Levels:
-    """What the composed timelines are asked to show; see :class:`rgwot.synthetic.settings.SynthSettings`."""
+    """What the composed timelines are asked to show; see :class:`rgwot.config.synthetic.SynthSettings`."""
 
     foreground: float = 0.38
     missing: float = 0.12

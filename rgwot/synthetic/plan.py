@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rgwot.errors import RgwotError
+from rgwot.config.synthetic import SynthSettings
+from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic import human
 from rgwot.synthetic.ground_truth import FPS, Segment
 from rgwot.synthetic.layouts import TaskPlaces, VideoPlan, task_places, written_layout
 from rgwot.synthetic.layouts.base import Content
 from rgwot.synthetic.looks import step_names, task_look
-from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.timelines import Levels, Timeline, from_human, parametric
 
 _TIMELINES, _LOOK, _FIRST_VIDEO = 0, 1, 2

@@ -16,14 +16,14 @@ from typing import cast
 
 import av
 
-from rgwot.files import replacing
-from rgwot.progress import Progress
+from rgwot.config.synthetic import SynthSettings
+from rgwot.runtime.files import replacing
+from rgwot.runtime.progress import Progress
 from rgwot.synthetic.ground_truth import FPS
 from rgwot.synthetic.layouts import VideoPlan
 from rgwot.synthetic.looks import task_look
 from rgwot.synthetic.plan import names, plan, side_files
 from rgwot.synthetic.scenes import Scene
-from rgwot.synthetic.settings import SynthSettings
 
 __all__ = ["names", "write_dataset", "write_video"]
 

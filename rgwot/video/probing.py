@@ -16,7 +16,7 @@ from av.error import FFmpegError
 from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 from rgwot.video import decode
 
 REMEDY = "re-encode it: ffmpeg -i IN -map 0:v:0 -an -dn -c:v libx264 -preset fast -crf 23 OUT.mp4"

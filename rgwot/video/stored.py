@@ -12,7 +12,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from rgwot.rates import parse_rate
+from rgwot.timing import parse_rate
 from rgwot.video.decode import IMAGES
 from rgwot.video.probing import VideoError, VideoInfo
 

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from answers import METRICS, RECIPES, TOLD, Recipe, Task
 
-from rgwot.config import load_config, read_files
-from rgwot.evaluation.evaluate import COLUMNS
-from rgwot.experiments import Experiments, split_id
-from rgwot.methods import DECODERS, FAMILIES
+from rgwot.config.configuration import load_config, read_files
+from rgwot.config.experiments import Experiments, split_id
+from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.records import SCORE_COLUMNS
 
 ROOT = Path(__file__).parents[2]
 TASKS = [Task("a", "tea"), Task("b", "tea"), Task("c", "soup")]
@@ -57,7 +57,7 @@ def scores(tmp_path):
                         rows.append((*task, recipe.method, recipe.decoder, seed, *cell))
                 path = tmp_path / recipe.score_file(task, seed)
                 path.parent.mkdir(parents=True, exist_ok=True)
-                pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
+                pd.DataFrame(rows, columns=SCORE_COLUMNS).to_csv(path, index=False)
     return tmp_path
 
 

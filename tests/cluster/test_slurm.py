@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from checkouts import Checkout, Said, run
 
-from rgwot.planning.needs import features_mb, map_cells, memory_mb, runtime, train_minutes
+from rgwot.study.needs import features_mb, map_cells, memory_mb, runtime, train_minutes
 
 pytestmark = pytest.mark.long
 

@@ -12,11 +12,11 @@ import pytest
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.procel import read_procel, read_video_names
-from rgwot.datasets.rasterise import RULES, rasterise
 from rgwot.datasets.release_lists import read_mapping, read_tasks, read_videos
 from rgwot.datasets.step_first import read_step_first
 from rgwot.datasets.three_columns import read_three_columns
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
+from rgwot.timing import RULES, rasterise
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "annotations"
 

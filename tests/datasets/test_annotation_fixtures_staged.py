@@ -13,9 +13,9 @@ import pytest
 from videos import write_video
 
 from rgwot.datasets.finding import find, read_options, registered_facts
-from rgwot.datasets.manifest import read_manifest, read_segments, write_manifest
-from rgwot.datasets.rasterise import RULES
-from rgwot.evaluation.labels import scoring_frames, truth_labels
+from rgwot.datasets.manifest import write_manifest
+from rgwot.records import read_annotations, read_manifest
+from rgwot.timing import RULES, scoring_frames, truth_labels
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "annotations"
 EGO = Path("good/egoprocel/annotations")
@@ -81,7 +81,7 @@ def test_scored_labels_are_the_expected_ones(
     write_manifest(dataset, task, root, layout, options, tmp_path / "m.csv", tmp_path / "a.csv", "fail")
 
     (row,) = read_manifest(tmp_path / "m.csv").to_dict("records")
-    segments = read_segments(tmp_path / "a.csv")
+    segments = read_annotations(tmp_path / "a.csv")
     assert (row["status"], row["fps"]) == ("ok", Fraction(case["fps"]))
     assert registered_facts(dataset, task, read_options(dataset, layout, options)) is not None or dataset == "mine"
     frames = scoring_frames(row["duration_s"], row["fps"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rgwot.datasets.annotations import Annotation, VideoClock, id_ranges, remapped_ids, step_names
 from rgwot.datasets.step_first import read_step_first
 from rgwot.datasets.three_columns import read_three_columns
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 CLOCK = VideoClock(10.0, Fraction(30))
 

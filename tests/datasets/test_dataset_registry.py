@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from rgwot.datasets.layouts import LAYOUTS
+from rgwot.config.layouts import LAYOUTS
 from rgwot.datasets.registry import datasets, facts, is_registered, key_steps, match, tasks_of
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 
 def test_datasets_and_numbers_of_tasks() -> None:

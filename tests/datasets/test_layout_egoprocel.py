@@ -9,7 +9,7 @@ import pytest
 from layout_helpers import GOOD, pairs, touch
 
 from rgwot.datasets.finding import find, read_options, registered_facts
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 CAMERAS = ("7150991", "6510211", "7151020", "7151062", "8421130")
 

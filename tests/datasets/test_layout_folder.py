@@ -11,7 +11,7 @@ import pytest
 from layout_helpers import GOOD, pairs, touch
 
 from rgwot.datasets.finding import find
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 
 def test_folder_pairs_annotations_anywhere_in_the_task(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from layout_helpers import touch
 
+from rgwot.config.layouts import LAYOUTS
 from rgwot.datasets.finding import find, layout_module
-from rgwot.datasets.layouts import LAYOUTS
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 
 def test_missing_root_is_one_line(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from layout_helpers import GOOD, pairs, touch
 
 from rgwot.datasets.finding import find, layout_module, read_options
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 
 def crosstask(root: Path, flat: bool) -> Path:

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rgwot.datasets.manifest import COLUMNS, SEGMENT_COLUMNS, read_manifest, read_segments, write_manifest
-from rgwot.datasets.rasterise import rasterise
-from rgwot.errors import RgwotError
+from rgwot.datasets.manifest import write_manifest
+from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, read_annotations, read_manifest
+from rgwot.runtime.errors import RgwotError
+from rgwot.timing import rasterise
 
 NTSC = Fraction(30000, 1001)
 
@@ -41,7 +42,7 @@ def run(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     dataset, layout = str(entry.pop("dataset", "mine")), str(entry.pop("layout", "folder"))
     write_manifest(dataset, task, root, layout, entry, out / "m.csv", out / "s.csv", on_bad_video)  # type: ignore[arg-type]
-    return read_manifest(out / "m.csv"), read_segments(out / "s.csv")
+    return read_manifest(out / "m.csv"), read_annotations(out / "s.csv")
 
 
 @pytest.fixture
@@ -59,8 +60,8 @@ def root(tmp_path: Path) -> Path:
 def test_tables(root: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         manifest, segments = run(root, tmp_path)
-    assert tuple(manifest.columns) == COLUMNS
-    assert tuple(segments.columns) == SEGMENT_COLUMNS
+    assert tuple(manifest.columns) == MANIFEST_COLUMNS
+    assert tuple(segments.columns) == ANNOTATION_COLUMNS
     assert manifest["video"].tolist() == ["%2Da%20%C3%A9%2C%22q%22", "0003", "NA", "plain"]
     assert manifest["name"].tolist() == ['-a é,"q"', "0003", "NA", "plain"]
     assert manifest["path"].tolist()[0] == 'tea/-a é,"q".mp4'
@@ -161,11 +162,11 @@ def test_registered_ids_and_leftovers(tmp_path: Path, caplog: pytest.LogCaptureF
     [
         ("a,b\n1,2\n", "no column video, name"),
         ("", "cannot be read"),
-        (",".join(COLUMNS) + "\nv,n,p,,x,30,1,1,ok,\n", "row 2: found duration_s 'x', expected a number"),
-        (",".join(COLUMNS) + "\nv,n,p,,1,30,1.5,1,ok,\n", "row 2: found width '1.5', expected a whole number"),
-        (",".join(COLUMNS) + "\nv,n,p,,inf,30,1,1,ok,\n", "row 2: found duration_s 'inf'"),
-        (",".join(COLUMNS) + "\nv,n,p,,,30,1,1,unscored,\n", "video 'v': found duration_s nan and fps '30'"),
-        (",".join(COLUMNS) + "\nv,n,p,,1,fast,1,1,ok,\n", "video 'v': fps: got 'fast'"),
+        (",".join(MANIFEST_COLUMNS) + "\nv,n,p,,x,30,1,1,ok,\n", "row 2: found duration_s 'x', expected a number"),
+        (",".join(MANIFEST_COLUMNS) + "\nv,n,p,,1,30,1.5,1,ok,\n", "row 2: found width '1.5', expected a whole number"),
+        (",".join(MANIFEST_COLUMNS) + "\nv,n,p,,inf,30,1,1,ok,\n", "row 2: found duration_s 'inf'"),
+        (",".join(MANIFEST_COLUMNS) + "\nv,n,p,,,30,1,1,unscored,\n", "video 'v': found duration_s nan and fps '30'"),
+        (",".join(MANIFEST_COLUMNS) + "\nv,n,p,,1,fast,1,1,ok,\n", "video 'v': fps: got 'fast'"),
     ],
 )
 def test_a_file_that_is_no_manifest(tmp_path: Path, content: str, clue: str) -> None:
@@ -178,7 +179,7 @@ def test_a_file_that_is_no_manifest(tmp_path: Path, content: str, clue: str) -> 
 def test_finding_loads_nothing_heavy() -> None:
     code = (
         "import sys, rgwot.datasets.manifest, rgwot.datasets.finding as f; "
-        "[f.layout_module(n) for n in rgwot.datasets.layouts.LAYOUTS]; "
+        "[f.layout_module(n) for n in rgwot.config.layouts.LAYOUTS]; "
         "sys.exit(', '.join({'torch', 'zarr', 'decord', 'av', 'scipy', 'h5py'} & set(sys.modules)))"
     )
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

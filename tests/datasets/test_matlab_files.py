@@ -16,7 +16,7 @@ import scipy.io
 from rgwot.datasets.annotations import VideoClock
 from rgwot.datasets.matlab import read_cells
 from rgwot.datasets.procel import read_procel, read_video_names
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 FOLDER = Path(__file__).parents[1] / "fixtures/annotations/good/procel/ProceL_dataset/fold_boat"
 DATA = FOLDER / "data.mat"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rgwot.datasets.layouts import LAYOUTS
+from rgwot.config.layouts import LAYOUTS
 from rgwot.datasets.names import folded
 from rgwot.datasets.registry import datasets, tasks_of
 

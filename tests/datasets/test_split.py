@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rgwot.catalogue import Catalogue
 from rgwot.datasets import registry
 from rgwot.datasets.split import check_held_out, split_videos, subjects_of
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
+from rgwot.study import Catalogue
 
 GROUPS = st.dictionaries(st.text("abc012", min_size=1, max_size=4), st.sampled_from("stuvwxyz"), min_size=3)
 FRACTIONS = st.floats(0.01, 0.99)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from videos import remux
 
-from rgwot.datasets.manifest import read_manifest, read_segments, write_manifest
-from rgwot.evaluation.labels import frame_times, scoring_frames, truth_labels
+from rgwot.datasets.manifest import write_manifest
+from rgwot.records import read_annotations, read_manifest
+from rgwot.timing import frame_times, scoring_frames, truth_labels
 from rgwot.video import read_frames
 
 FPS = Fraction(60000, 1001)
@@ -51,7 +52,7 @@ def test_labels_fit_the_frames_at_the_end(film: Path, tmp_path: Path, suffix: st
         (task / f"{name}.csv").write_text("".join(rows))
     write_manifest("mine", "tea", task.parent, "folder", {}, tmp_path / "m.csv", tmp_path / "a.csv", "fail")
     row = read_manifest(tmp_path / "m.csv").iloc[0]
-    segments = read_segments(tmp_path / "a.csv").query("video == 'one'")
+    segments = read_annotations(tmp_path / "a.csv").query("video == 'one'")
     assert row["fps"] == FPS
     assert row["duration_s"] == pytest.approx(float(N_FRAMES / FPS), abs=2e-3)
 

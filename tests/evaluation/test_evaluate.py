@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from rgwot.datasets import manifest
-from rgwot.errors import RgwotError
-from rgwot.evaluation.evaluate import COLUMNS, evaluate
+from rgwot.evaluation.evaluate import evaluate
 from rgwot.evaluation.protocols import PROTOCOLS, score
+from rgwot.records import SCORE_COLUMNS
+from rgwot.runtime.errors import RgwotError
 
 IDENTITY = {"dataset": "demo", "task": "assembly", "method": "rgwot", "decoder": "graphcut", "seed": 0}
 SCOPES = ("task", "video")
@@ -80,7 +81,7 @@ def value(table, metric, protocol="macro_task", background="with", rule="exact")
 
 def test_the_table_is_tidy_and_complete(files):
     table = files.run()
-    assert tuple(table.columns) == COLUMNS
+    assert tuple(table.columns) == SCORE_COLUMNS
     assert not table.duplicated(["protocol", "background", "label_rule", "metric"]).any()
     assert (table[list(IDENTITY)].drop_duplicates().to_dict("records")) == [IDENTITY]
     cells = table.groupby(["protocol", "background", "label_rule"])["metric"].agg(set)

@@ -28,9 +28,10 @@ with socket.socket(socket.AF_UNIX) as forge:
 """
 MODULES = (
     "snakemake.cli", "snakemake.workflow", "snakemake.dag", "snakemake.executors.local", "torch", "pandas", "zarr",
-    "rgwot.catalogue", "rgwot.training.stage", "rgwot.embedding", "rgwot.features.extract", "rgwot.features.index",
+    "rgwot.study", "rgwot.embedding.train", "rgwot.embedding.embed", "rgwot.features.extract", "rgwot.features.index",
     "rgwot.keysteps.decode", "rgwot.keysteps.trivial", "rgwot.evaluation.evaluate", "rgwot.datasets.manifest",
-    "rgwot.reporting.tables.kinds", "rgwot.reporting.tables.make", "rgwot.provenance", "rgwot.verify", "rgwot.cli.data",
+    "rgwot.reporting.tables.kinds", "rgwot.reporting.tables.make", "rgwot.runtime.provenance", "rgwot.cli.records",
+    "rgwot.study.verify", "rgwot.cli.data",
     "rgwot.cli.features", "rgwot.cli.training", "rgwot.cli.keysteps", "rgwot.cli.evaluation", "rgwot.cli.reporting",
     "rgwot.cli.verifying",
 )  # fmt: skip

@@ -16,11 +16,11 @@ from bad_videos import KINDS, Kind, plain
 from checkouts import run
 from videos import write_video
 
+from rgwot.config.settings import FeatureSettings
 from rgwot.datasets.manifest import write_manifest
 from rgwot.features.backbone import Backbone, load_backbone
 from rgwot.features.extract import extract
 from rgwot.features.store import open_store
-from rgwot.settings import FeatureSettings
 from rgwot.video import VideoError, apart, probe
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/faults.md"

@@ -14,7 +14,7 @@ import pytest
 from checkouts import ALL_TASKS, SMALL, Checkout, Said
 from videos import write_video
 
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 MANIFEST = "results/manifest/own/tea.csv"
 INDEX = "results/features/own/tea/index.csv"
@@ -139,7 +139,7 @@ def test_results_that_cannot_be_written_are_told_before_a_run(
     fresh: Checkout, monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
     # Whoever runs this may be root, to whom permissions are no obstacle, so the system's answer is given here.
-    from rgwot.starting import before_snakemake
+    from rgwot.study.starting import before_snakemake
 
     (fresh.path / folder).mkdir(parents=True)
     monkeypatch.chdir(fresh.path)
@@ -292,7 +292,7 @@ def test_results_of_before_are_not_made_again_for_want_of_a_digest(tree: Checkou
 
 
 def test_planning_reads_no_source_to_which_nothing_was_done(tree: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rgwot import integrity
+    from rgwot.runtime import integrity
 
     monkeypatch.chdir(tree.path)
     output, video = Path("results/features/own/tea/a.zarr"), "videos/tea/a.mp4"

@@ -16,7 +16,7 @@ import zarr
 from videos import write_video
 
 from rgwot.cli import cli
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 
 FEATURES = {"features": {"fps": 15, "size": 32, "weights": "random"}}
 TRAINING = {
@@ -426,7 +426,7 @@ def long_source(tmp_path: Path) -> Path:
 def test_the_parts_of_a_long_source_are_its_first_middle_and_last_megabyte(
     long_source: Path, where: float, seen: bool
 ) -> None:
-    from rgwot.integrity import source
+    from rgwot.runtime.integrity import source
 
     before = source(long_source)["parts_sha256"]
     flip(long_source, where)
@@ -440,7 +440,7 @@ def test_the_parts_of_a_long_source_are_its_first_middle_and_last_megabyte(
 def test_names_are_no_formulas_in_csv_and_are_read_back_as_they_are(name: str) -> None:
     import pandas as pd
 
-    from rgwot.datasets.manifest import read_segments
+    from rgwot.records import read_annotations
 
     for clip in "ab":
         quoted = f"1 {name}".replace('"', '""')
@@ -448,4 +448,4 @@ def test_names_are_no_formulas_in_csv_and_are_read_back_as_they_are(name: str) -
     manifest()
     written = pd.read_csv(ANNOTATIONS, dtype=str, keep_default_na=False)["name"][0]
     assert not written.startswith(("=", "+", "-", "@", "\t"))
-    assert read_segments(ANNOTATIONS)["name"][0] == name.strip()
+    assert read_annotations(ANNOTATIONS)["name"][0] == name.strip()

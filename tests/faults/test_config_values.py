@@ -11,9 +11,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rgwot.config import Config, load_config, read_files
-from rgwot.errors import RgwotError
-from rgwot.settings import build, defaults
+from rgwot.config.configuration import Config, load_config, read_files
+from rgwot.config.settings import build, defaults
+from rgwot.runtime.errors import RgwotError
 
 SHIPPED = yaml.safe_load((Path(__file__).resolve().parents[2] / "config.yaml").read_text(encoding="utf-8"))
 KEYS = sorted(defaults())

@@ -14,9 +14,9 @@ from checkouts import Said, run
 from test_same_output import FEATURES, TRAINING, write_task
 from videos import write_video
 
-from rgwot.errors import RgwotError
 from rgwot.features.store import open_store
-from rgwot.files import told_when_full
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import told_when_full
 
 # A small disk of which all but a part is taken; then room is made and the same is run again.
 SCRIPT = """

@@ -17,8 +17,8 @@ from videos import write_video
 
 from rgwot.datasets.finding import find
 from rgwot.datasets.names import stem_of, video_id
-from rgwot.errors import RgwotError
 from rgwot.features.store import open_store
+from rgwot.runtime.errors import RgwotError
 
 NAMES = (
     "two words", "it's", 'a "quoted" name', "a;touch escaped", "$(touch escaped)", "`touch escaped`", "$HOME",

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import rgwot
-from rgwot.errors import RgwotError
 from rgwot.features import sources
+from rgwot.runtime.errors import RgwotError
 
 FORBIDDEN = {
     "pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load", "marshal.loads", "shelve.open", "joblib.load",

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 from videos import write_video
 
-from rgwot.errors import RgwotError
+from rgwot.config.settings import FeatureSettings, build, flatten
+from rgwot.embedding.train import train
 from rgwot.features.extract import extract
 from rgwot.features.store import StoreWriter, open_store
-from rgwot.files import replacing
-from rgwot.locks import alone
-from rgwot.settings import FeatureSettings, build, flatten
-from rgwot.training import train
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import replacing
+from rgwot.runtime.locks import alone
 
 FEATURES = {"features": {"fps": 30, "size": 32, "weights": "random"}}
 TRAINING = {

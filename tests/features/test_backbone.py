@@ -7,7 +7,6 @@ import pytest
 import torch
 from torchvision.models import ResNet50_Weights, resnet50
 
-from rgwot.errors import RgwotError
 from rgwot.features.backbone import (
     CHANNELS,
     IMAGENET_URL,
@@ -17,6 +16,7 @@ from rgwot.features.backbone import (
     map_size,
     weights_digest,
 )
+from rgwot.runtime.errors import RgwotError
 
 
 @pytest.fixture(scope="module")

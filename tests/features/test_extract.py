@@ -15,13 +15,13 @@ import pytest
 import torch
 from videos import truncate, write_audio, write_video
 
-from rgwot.errors import RgwotError
+from rgwot.config.settings import FeatureSettings
 from rgwot.features import chunks
 from rgwot.features.backbone import Backbone, load_backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
 from rgwot.features.extract import extract, identity
 from rgwot.features.store import SHARD, StoreWriter, open_store
-from rgwot.settings import FeatureSettings
+from rgwot.runtime.errors import RgwotError
 from rgwot.video import VideoError, read_frames, sample_times
 
 SETTINGS = FeatureSettings(fps=30, size=32, weights="random")
@@ -279,7 +279,7 @@ def test_a_killed_process_resumes(whole: Path, video: Path, tmp_path: Path) -> N
     output = tmp_path / "a.zarr"
     code = (
         "import sys, time\n"
-        "from rgwot.settings import FeatureSettings\n"
+        "from rgwot.config.settings import FeatureSettings\n"
         "from rgwot.features import chunks\n"
         "from rgwot.features.extract import extract\n"
         "to_maps = chunks.Extraction._to_maps\n"

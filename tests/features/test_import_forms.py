@@ -14,8 +14,8 @@ import pytest
 import torch
 from import_helpers import ARRAYS, FRAMES, NTSC, TCHW, WRITERS, npy, run
 
-from rgwot.errors import RgwotError
 from rgwot.features.store import open_store
+from rgwot.runtime.errors import RgwotError
 
 
 @pytest.mark.parametrize("suffix", WRITERS)

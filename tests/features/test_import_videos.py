@@ -13,14 +13,14 @@ import zarr
 from import_helpers import ARRAYS, FRAMES, NTSC, TCHW, npy, run
 from videos import write_video
 
-from rgwot.catalogue import Catalogue
-from rgwot.config import load_config
-from rgwot.embedding import embed
-from rgwot.errors import RgwotError
-from rgwot.features.import_settings import ImportSettings
+from rgwot.config.configuration import load_config
+from rgwot.config.importing import ImportSettings
+from rgwot.embedding.embed import embed
 from rgwot.features.importing import import_video
 from rgwot.features.index import write_index
 from rgwot.features.store import open_store
+from rgwot.runtime.errors import RgwotError
+from rgwot.study import Catalogue
 from rgwot.video import probe
 
 ROOT = Path(__file__).parents[2]

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rgwot.catalogue import Catalogue
-from rgwot.errors import RgwotError
 from rgwot.features.index import write_index
 from rgwot.features.store import StoreWriter
+from rgwot.runtime.errors import RgwotError
+from rgwot.study import Catalogue
 
 TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
 IMPORTED = {"imported": {"folder": "features", "axes": "TC", "fps": 2}}

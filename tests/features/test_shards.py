@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import zarr
 
-from rgwot.errors import RgwotError
 from rgwot.features.shards import open_shards
 from rgwot.features.store import CODECS, SHARD, StoreWriter, checksums, open_store
+from rgwot.runtime.errors import RgwotError
 
 FRAMES = 150
 

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 import zarr
 
-from rgwot.errors import RgwotError
 from rgwot.features.index import write_index
 from rgwot.features.store import SHARD, FeatureStore, StoreWriter, open_store
+from rgwot.runtime.errors import RgwotError
 
 ATTRIBUTES: dict[str, Any] = {
     "fps": 2.0,

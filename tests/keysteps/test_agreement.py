@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rgwot.errors import RgwotError
+from rgwot.config.settings import Settings, build
 from rgwot.keysteps.agreement import agreement, cross_agreement
 from rgwot.keysteps.choices import TIME_SHARES, choose
-from rgwot.settings import Settings, build
+from rgwot.runtime.errors import RgwotError
 
 
 def test_is_the_inner_product_with_the_means_of_the_other_videos() -> None:

@@ -13,8 +13,7 @@ import pandas as pd
 import pytest
 import zarr
 
-from rgwot.datasets.manifest import COLUMNS, SEGMENT_COLUMNS
-from rgwot.errors import RgwotError
+from rgwot.config.settings import DecodeSettings, Settings
 from rgwot.evaluation.evaluate import evaluate
 from rgwot.keysteps import decode as stage
 from rgwot.keysteps.decode import decode
@@ -23,7 +22,8 @@ from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.kmeans import decode_kmeans
 from rgwot.keysteps.registry import DECODERS
 from rgwot.keysteps.trivial import decode_trivial
-from rgwot.settings import DecodeSettings, Settings
+from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
+from rgwot.runtime.errors import RgwotError
 
 FPS = 2.0
 CLUSTERING = sorted(DECODERS)
@@ -174,9 +174,9 @@ def test_only_videos_held_out_are_scored_and_the_same_for_trivial_answers(tmp_pa
     manifest, annotations = tmp_path / "manifest.csv", tmp_path / "annotations.csv"
     rows = [f"{name},,,,{len(x) / FPS},30,,,ok," for name, x in content.items()]
     rows += [f"{name},,,,,,,,skipped," for name in ("skipped", "gone")]
-    manifest.write_text("\n".join([",".join(COLUMNS), *rows, ""]))
+    manifest.write_text("\n".join([",".join(MANIFEST_COLUMNS), *rows, ""]))
     truth = [f"{name},{4 * i}.0,{4 * i + 4}.0,{i + 1}," for name in content for i in range(3)]
-    annotations.write_text("\n".join([",".join(SEGMENT_COLUMNS), *truth, ""]))
+    annotations.write_text("\n".join([",".join(ANNOTATION_COLUMNS), *truth, ""]))
 
     def scores(folder: Path) -> pd.DataFrame:
         identity = {"dataset": "demo", "task": "t", "method": "m", "decoder": "d", "seed": 0}

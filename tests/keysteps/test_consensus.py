@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
+from rgwot.config.settings import Settings, build
 from rgwot.keysteps.consensus import decode_consensus
 from rgwot.keysteps.interface import Frames
-from rgwot.settings import Settings, build
 
 
 def videos(noise: float, seed: int = 0, V: int = 8) -> tuple[Frames, np.ndarray]:

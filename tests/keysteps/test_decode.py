@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import zarr
 
-from rgwot.errors import RgwotError
+from rgwot.config.settings import DecodeSettings, GraphcutSettings, Settings
 from rgwot.keysteps.decode import decode
 from rgwot.keysteps.registry import DECODERS
-from rgwot.settings import DecodeSettings, GraphcutSettings, Settings
+from rgwot.runtime.errors import RgwotError
 
 FPS = 2.0
 FILES = ["segments.csv", "order.csv", "procedures.csv", "diagnostics.json"]

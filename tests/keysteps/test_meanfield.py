@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rgwot.config.settings import MeanfieldSettings, Settings
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.meanfield import MeanField, Windows, _Chain, _unary, decode_meanfield, label, minimise
-from rgwot.settings import MeanfieldSettings, Settings
 
 
 def block(**keys: Any) -> MeanfieldSettings:

@@ -5,10 +5,10 @@ import pytest
 from sklearn.cluster import SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 
+from rgwot.config.settings import Settings
 from rgwot.keysteps import spectral
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.spectral import affinity, decode_spectral, spectral_map
-from rgwot.settings import Settings
 
 
 def blocks(T: int, K: int, noise: float = 0.1, seed: int = 0) -> tuple[Frames, np.ndarray]:

@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from rgwot.errors import RgwotError
+from rgwot.config.settings import DecodeSettings, Settings
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.kmeans import decode_kmeans, kmeans
 from rgwot.keysteps.subset import decode_subset, select
-from rgwot.settings import DecodeSettings, Settings
+from rgwot.runtime.errors import RgwotError
 
 
 def walk(T: int, D: int = 6, seed: int = 0) -> Frames:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rgwot.config.settings import Settings
 from rgwot.keysteps.background import keep_clusters, key_step_clusters, likeness
 from rgwot.keysteps.choices import Choices, extended
 from rgwot.keysteps.interface import BACKGROUND, Frames
 from rgwot.keysteps.registry import DECODERS
-from rgwot.settings import Settings
 
 
 def test_a_key_step_is_in_every_video_and_in_one_place() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rgwot.datasets.manifest import COLUMNS
-from rgwot.errors import RgwotError
 from rgwot.keysteps.trivial import TRIVIAL, decode_trivial, random, uniform
+from rgwot.records import MANIFEST_COLUMNS
+from rgwot.runtime.errors import RgwotError
 
 
 def manifest(folder: Path, **changed: object) -> Path:
@@ -25,7 +25,7 @@ def manifest(folder: Path, **changed: object) -> Path:
             }
         )
         .assign(**changed)
-        .reindex(columns=COLUMNS, fill_value="")
+        .reindex(columns=MANIFEST_COLUMNS, fill_value="")
     )
     path = folder / "task.csv"
     rows.to_csv(path, index=False)

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
+from rgwot.config.settings import DecodeSettings, Settings
 from rgwot.keysteps.interface import BACKGROUND, Frames
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.viterbi import RIDGE, decode_viterbi, ordered_gaussians, ordered_path, relative_times
-from rgwot.settings import DecodeSettings, Settings
 
 
 def paths(T: int, K: int) -> list[tuple[int, ...]]:

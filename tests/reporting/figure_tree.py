@@ -10,15 +10,15 @@ import pandas as pd
 import yaml
 import zarr
 
-from rgwot.catalogue import Catalogue
-from rgwot.evaluation.evaluate import COLUMNS
+from rgwot.config.experiments import split_id
+from rgwot.config.settings import Settings, build
 from rgwot.evaluation.protocols import PROTOCOLS
-from rgwot.experiments import split_id
 from rgwot.features.store import StoreWriter
 from rgwot.keysteps.decode import decode
+from rgwot.records import SCORE_COLUMNS
 from rgwot.reporting.figures.plan import Plan
 from rgwot.reporting.tables.make import make_row
-from rgwot.settings import Settings, build
+from rgwot.study import Catalogue
 
 REPOSITORY = Path(__file__).parents[2]
 TABLES = REPOSITORY / "workflow" / "tables.yaml"
@@ -153,7 +153,7 @@ class Tree:
                     for metric in ("precision", "recall", "f1", "iou", *counts):
                         value = counts[metric] if metric in counts else self.score(run | cell, metric)
                         rows.append(run | cell | {"metric": metric, "value": value})
-        pd.DataFrame(rows)[list(COLUMNS)].to_csv(path, index=False)
+        pd.DataFrame(rows)[list(SCORE_COLUMNS)].to_csv(path, index=False)
 
     def _row(self, path: Path, table: str, row: str) -> None:
         inputs = [self.folder / file for file in self.facts.row_inputs(table, row)]

@@ -12,17 +12,18 @@ import pandas as pd
 import zarr
 from videos import write_video
 
-from rgwot.datasets.manifest import read_manifest, read_segments, write_manifest
+from rgwot.config.settings import DecodeSettings, Settings
+from rgwot.datasets.manifest import write_manifest
 from rgwot.evaluation.evaluate import evaluate
-from rgwot.evaluation.labels import truth_labels
-from rgwot.files import replacing
 from rgwot.keysteps.decode import decode
 from rgwot.keysteps.trivial import decode_trivial
+from rgwot.records import read_annotations, read_manifest
 from rgwot.reporting.page.pictures import write_strips
 from rgwot.reporting.page.render import write_page
 from rgwot.reporting.page.tree import Run, Tree
 from rgwot.reporting.page.view import write_view
-from rgwot.settings import DecodeSettings, Settings
+from rgwot.runtime.files import replacing
+from rgwot.timing import truth_labels
 
 SECONDS = 6
 FPS = 5
@@ -122,7 +123,7 @@ def score(made: Task, run: Run) -> None:
 
 def write_embeddings(path: Path, tree: Tree, noise: float, seed: int) -> None:
     """Embed every sample near the unit vector of its true step; without annotation, of a third of the video."""
-    manifest, annotations = read_manifest(tree.manifest), read_segments(tree.annotations)
+    manifest, annotations = read_manifest(tree.manifest), read_annotations(tree.annotations)
     rng = np.random.default_rng(seed)
     times = np.arange(SECONDS * FPS) / FPS
     with replacing(path) as temporary:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from rgwot.evaluation.evaluate import COLUMNS
 from rgwot.evaluation.protocols import PROTOCOLS
+from rgwot.records import SCORE_COLUMNS
 from rgwot.reporting.tables.spec import load_tables
 
 REPOSITORY = Path(__file__).parents[2]
@@ -85,7 +85,7 @@ def write_scores(folder, run, values, **counts):
                 for metric, value in (metrics | counts).items():
                     rows.append((dataset, task, method, decoder, seed, protocol, background, rule, metric, value))
     path = folder / f"{method}-{decoder}-{dataset}-{task}-{seed}.csv"
-    pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(path, index=False)
+    pd.DataFrame(rows, columns=list(SCORE_COLUMNS)).to_csv(path, index=False)
     return path
 
 

@@ -14,7 +14,6 @@ from click.testing import CliRunner
 from page_tree import embedded_data
 
 from rgwot.cli import cli
-from rgwot.errors import RgwotError
 from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.figures.choices import choice_curves
 from rgwot.reporting.page.charts import chart
@@ -22,6 +21,7 @@ from rgwot.reporting.page.content import Content
 from rgwot.reporting.page.render import page_text
 from rgwot.reporting.page.runs import ShownRun
 from rgwot.reporting.page.tree import Run
+from rgwot.runtime.errors import RgwotError
 
 K = {"chosen": 11, "agreement": {"3": 0.2, "11": 0.5, "12": 0.4}}
 SURPLUS = {"chosen": 5, "agreement": {"0": 0.1, "2": 0.12, "5": 0.11, "7": 0.1}}

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from figure_tree import REPOSITORY
 
-from rgwot.errors import RgwotError
 from rgwot.reporting.figures.curves import cell, curve, lines_of, read_rows, reported_points, seed_values
 from rgwot.reporting.figures.growth import spread
 from rgwot.reporting.figures.losses import smoothed
@@ -17,6 +16,7 @@ from rgwot.reporting.figures.plan import PlannedRow, PlannedRun, PlannedSweep
 from rgwot.reporting.figures.protocols import bar_colours
 from rgwot.reporting.figures.spec import ReportedCurve, Sweep, SweepPanel
 from rgwot.reporting.figures.sweep import above, spaced
+from rgwot.runtime.errors import RgwotError
 
 REPORTED = REPOSITORY / "workflow" / "reported"
 FIGURE = Sweep(id="s", title="s", kind="sweep", panels=(SweepPanel(table="t", key="r", label="r", dataset="d"),))

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rgwot.errors import RgwotError
 from rgwot.reporting.figures.bars import Bar, collapse_facts, degenerate_text
 from rgwot.reporting.figures.labels import TaskLabels, evenly, labels_at, matched_steps, stretches, video_f1
+from rgwot.runtime.errors import RgwotError
 
 LABELS = st.integers(1, 12).flatmap(
     lambda n: st.tuples(

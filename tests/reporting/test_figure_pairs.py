@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rgwot.config.settings import defaults
 from rgwot.reporting.figures.overview import matrices
 from rgwot.reporting.figures.pairs import PairPlan, Side, transport, virtual_share
-from rgwot.reporting.figures.plans import radius_text, shares
-from rgwot.settings import defaults
+from rgwot.reporting.figures.transport_plans import radius_text, shares
 
 N = 12
 

@@ -8,9 +8,9 @@ import pytest
 import yaml
 from figure_tree import TABLES, catalogue
 
-from rgwot.catalogue import Catalogue
-from rgwot.errors import RgwotError
 from rgwot.reporting.figures.plan import PLACES, read_plan
+from rgwot.runtime.errors import RgwotError
+from rgwot.study import Catalogue
 
 
 @pytest.fixture(scope="module")

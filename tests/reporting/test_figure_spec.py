@@ -8,9 +8,9 @@ import pytest
 import yaml
 from figure_tree import TABLES
 
-from rgwot.errors import RgwotError
 from rgwot.reporting.figures.draw import DRAWN_BY
 from rgwot.reporting.figures.spec import Bars, Sweep, load_figures
+from rgwot.runtime.errors import RgwotError
 
 BARS = {
     "kind": "bars", "title": "t", "dataset": "procel", "beside": "scores",

@@ -6,10 +6,10 @@ import matplotlib.colors
 import pandas as pd
 import pytest
 
-from rgwot.errors import RgwotError
 from rgwot.reporting.figures.segments import segment_bars
 from rgwot.reporting.figures.style import save
 from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS
+from rgwot.runtime.errors import RgwotError
 
 MANIFEST = pd.DataFrame(
     {

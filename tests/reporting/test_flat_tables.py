@@ -7,9 +7,9 @@ import json
 import pandas as pd
 import pytest
 
-from rgwot.errors import RgwotError
 from rgwot.reporting.tables import runtime_table, settings_table
 from rgwot.reporting.tables.models import RuntimeTable, SettingsTable
+from rgwot.runtime.errors import RgwotError
 
 MACHINE = {"gpu": None, "processor": "Some CPU", "threads": 2}
 

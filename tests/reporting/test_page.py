@@ -16,12 +16,12 @@ import yaml
 from page_tree import STEPS, Task, embedded_data, make_task
 
 from rgwot.cli import main
-from rgwot.errors import RgwotError
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page import render
 from rgwot.reporting.page.index import write_index
 from rgwot.reporting.page.render import write_page
 from rgwot.reporting.page.tree import Run
+from rgwot.runtime.errors import RgwotError
 
 FIRST = Run("rgwot", "graphcut", 0)
 
@@ -224,7 +224,7 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
 def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Path) -> None:
     import matplotlib.pyplot as plt
 
-    from rgwot.datasets.manifest import read_manifest, read_segments
+    from rgwot.records import read_annotations, read_manifest
     from rgwot.reporting.figures.segments import segment_bars
     from rgwot.reporting.figures.style import save
     from rgwot.reporting.names import names_in, read_names
@@ -238,7 +238,7 @@ def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Pat
     path.write_text(yaml.safe_dump({str(FIRST): {"result": result_id(table), "names": called}}))
     own = names_in(folder, read_names(path))
     assert own == called
-    tables = read_manifest(made.tree.manifest), read_segments(made.tree.annotations), {"ours": table}
+    tables = read_manifest(made.tree.manifest), read_annotations(made.tree.annotations), {"ours": table}
     figure = segment_bars(*tables, "title $", names={"ours": own})
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     match = embedded_data(made.page())["runs"][0]["match"]  # type: ignore[index]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from videos import number, write_video
 
-from rgwot.errors import RgwotError
+from rgwot.config.settings import TransportSettings
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import named_order, names_in, names_of, read_names, result_id
 from rgwot.reporting.page.pairs import MAX_VIDEOS, align_pairs, nearest_samples
@@ -30,7 +30,7 @@ from rgwot.reporting.page.tree import Run, Tree
 from rgwot.reporting.page.typical import APART_S, Samples, typical_frames
 from rgwot.reporting.page.words import soundness
 from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, contrast, ink_on
-from rgwot.settings import TransportSettings
+from rgwot.runtime.errors import RgwotError
 
 
 def samples(seed: int, length: int = 40, steps: int = 3) -> Samples:

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from table_helpers import REPOSITORY
 
-from rgwot.evaluation.evaluate import COLUMNS
+from rgwot.records import SCORE_COLUMNS
 from rgwot.reporting.tables.gains import average_gain
 from rgwot.reporting.tables.kinds import kind_of
 from rgwot.reporting.tables.make import make_row
@@ -61,7 +61,7 @@ def fabricated(table: Table, folder: Path) -> Path:
         values = dict.fromkeys(METRICS.values(), 0.5) | {"n_videos": 1, "degenerate": 0}
         lines += [(*run, metric, value) for metric, value in values.items()]
     # Two rows of a table may show one experiment.
-    frame = pd.DataFrame(list(dict.fromkeys(lines)), columns=list(COLUMNS))
+    frame = pd.DataFrame(list(dict.fromkeys(lines)), columns=list(SCORE_COLUMNS))
     path = folder / f"{table.id}-scores.csv"
     frame.to_csv(path, index=False)
     return path

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rgwot.errors import RgwotError
 from rgwot.reporting.show import procedure_lines, yardstick_lines
+from rgwot.runtime.errors import RgwotError
 
 
 def test_the_first_procedure_is_named_with_its_share(tmp_path):

@@ -7,12 +7,12 @@ import pytest
 import yaml
 from table_helpers import REPOSITORY, SPEC, small_table
 
-from rgwot.config import Config
-from rgwot.errors import RgwotError
+from rgwot.config.configuration import Config
+from rgwot.config.experiments import Experiments
+from rgwot.config.methods import FAMILIES
 from rgwot.evaluation.protocols import PROTOCOLS
-from rgwot.experiments import Experiments
-from rgwot.methods import FAMILIES
 from rgwot.reporting.tables.spec import LEADING, Table, find_table, load_tables
+from rgwot.runtime.errors import RgwotError
 
 
 def test_the_tables_of_the_repository():

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rgwot.errors import RgwotError
 from rgwot.reporting.tables.sweeps import expand
+from rgwot.runtime.errors import RgwotError
 
 
 def test_one_entry_per_value_as_experiment_ids_spell_it():

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from rgwot.catalogue import Catalogue
+from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.finding import find, layout_module, read_options
 from rgwot.datasets.registry import facts
+from rgwot.study import Catalogue
 from rgwot.synthetic.layouts import VideoPlan
 from rgwot.synthetic.layouts.egoprocel import UNLISTED_CAMERA
 from rgwot.synthetic.plan import plan, side_files
-from rgwot.synthetic.settings import SynthSettings
 
 TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
 SHORT = {"layout": "egoprocel", "min_s": 4.0, "max_s": 6.0, "seed": 5}

@@ -15,19 +15,19 @@ import pytest
 import scipy.io
 
 from rgwot.cli import cli
+from rgwot.config.layouts import LAYOUTS
+from rgwot.config.synthetic import SynthSettings, synth_settings
 from rgwot.datasets import finding
 from rgwot.datasets.annotations import Annotation, VideoClock
-from rgwot.datasets.layouts import LAYOUTS
-from rgwot.datasets.rasterise import RULES, rasterise
 from rgwot.datasets.registry import datasets, facts
 from rgwot.datasets.release_lists import read_tasks, read_videos
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
 from rgwot.synthetic.layouts import VideoPlan, written_layout
 from rgwot.synthetic.layouts.crosstask import annotated_rows
 from rgwot.synthetic.layouts.procel import LISTED_ONLY
 from rgwot.synthetic.plan import plan, side_files
-from rgwot.synthetic.settings import SynthSettings, synth_settings
+from rgwot.timing import RULES, rasterise
 
 SHORT: dict[str, Any] = {"n_videos": 6, "min_s": 4.0, "max_s": 6.0, "seed": 5}
 # Layout, dataset it is read as, options of its entry, and how many tasks it has.

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import facts
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.ground_truth import Segment, Timeline, statistics
 from rgwot.synthetic.layouts.spelling import three_columns
 from rgwot.synthetic.looks import task_look
 from rgwot.synthetic.plan import names, plan
 from rgwot.synthetic.scenes import Scene
-from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.write import write_dataset, write_video
 from rgwot.video import probe
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import yaml
 
+from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import datasets, tasks_of
 from rgwot.synthetic.layouts import task_places
-from rgwot.synthetic.settings import SynthSettings
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SMALL = "tests/small.yaml"

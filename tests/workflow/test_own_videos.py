@@ -13,10 +13,10 @@ from urllib.parse import unquote
 import pytest
 from checkouts import Checkout, run
 
+from rgwot.config.synthetic import SynthSettings
 from rgwot.synthetic.looks import task_look
 from rgwot.synthetic.plan import plan
 from rgwot.synthetic.scenes import Scene
-from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.write import write_video
 
 pytestmark = pytest.mark.slow

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from checkouts import Checkout
 
-from rgwot.catalogue import Catalogue
-from rgwot.errors import RgwotError
 from rgwot.reporting.page.tree import Run
+from rgwot.runtime.errors import RgwotError
+from rgwot.study import Catalogue
 
 PAGE = "results/report/mine/tea.html"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from checkouts import REPOSITORY, SMALL, Checkout, run
 
-from rgwot.planning.needs import NEEDS, features_mb, map_cells, megabytes, memory_mb, runtime, train_minutes
+from rgwot.study.needs import NEEDS, features_mb, map_cells, megabytes, memory_mb, runtime, train_minutes
 
 TARGETS = {"all", "demo", "first", "paper"}
 GPU_RULES = {"extract", "train", "embed"}

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from checkouts import REPOSITORY, touch_tree
 
-from rgwot.catalogue import Catalogue
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
+from rgwot.study import Catalogue
 
 CONFIG = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
 SCORES = "results/scores/rgwot/graphcut/meccano/meccano/seed0.csv"

@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 from checkouts import Checkout, synthesise
 
-from rgwot.datasets.manifest import read_manifest, read_segments
+from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.names import video_id
 from rgwot.datasets.registry import tasks_of
+from rgwot.records import read_annotations, read_manifest
 from rgwot.reporting.tables.reported import reported_rows
 from rgwot.reporting.tables.spec import find_table, load_tables
 from rgwot.synthetic.layouts.crosstask import annotated_rows
 from rgwot.synthetic.plan import plan
-from rgwot.synthetic.settings import SynthSettings
 
 TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
 LAYOUTS = ("procel", "crosstask")
@@ -74,7 +74,7 @@ def test_every_task_of_both_datasets_is_read_and_scored(checkout: Checkout) -> N
         seen = 0
         for task in {task for task, _ in videos}:
             manifest = read_manifest(checkout.path / f"results/manifest/{dataset}/{task}.csv")
-            segments = read_segments(checkout.path / f"results/annotations/{dataset}/{task}.csv")
+            segments = read_annotations(checkout.path / f"results/annotations/{dataset}/{task}.csv")
             assert set(manifest["status"]) == {"ok"}
             assert list(manifest["video"]) == [video_id(name) for name in manifest["name"]]
             occurring = sorted(

@@ -1,15 +1,15 @@
-# Helpers of all rules. Facts and decisions are in the library (rgwot.catalogue); here they meet wildcards.
+# Helpers of all rules. Facts and decisions are in the library (rgwot.study); here they meet wildcards.
 import shlex
 import sys
 from functools import wraps
 from pathlib import Path
 
-from rgwot.catalogue import Catalogue, own_commands_first
-from rgwot.errors import RgwotError
-from rgwot.methods import EMBEDDINGS, method_pattern
-from rgwot.planning.needs import NEEDS, features_mb, map_cells, megabytes, memory_mb, runtime, train_minutes
-from rgwot.provenance import record_run
-from rgwot.starting import layers
+from rgwot.study import Catalogue, own_commands_first
+from rgwot.runtime.errors import RgwotError
+from rgwot.config.methods import EMBEDDINGS, method_pattern
+from rgwot.study.needs import NEEDS, features_mb, map_cells, megabytes, memory_mb, runtime, train_minutes
+from rgwot.runtime.provenance import record_run
+from rgwot.study.starting import layers
 from snakemake.logging import logger
 
 

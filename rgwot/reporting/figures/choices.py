@@ -7,10 +7,10 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rgwot.errors import RgwotError
-from rgwot.evaluation.evaluate import read_diagnostics
+from rgwot.records import read_diagnostics
 from rgwot.reporting.choices import Curve, shown_choices
 from rgwot.reporting.figures.style import COLUMN, GREY, LINE_COLOURS, PAGE, sheet, styled, tell
+from rgwot.runtime.errors import RgwotError
 
 
 def choice_curves(diagnostics_json: Path, about: str) -> Figure:

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rgwot.errors import RgwotError
+from rgwot.records import read_scores
 from rgwot.reporting.figures.plan import PlannedRow, PlannedRun, PlannedSweep
 from rgwot.reporting.figures.spec import ReportedCurve, Scored
-from rgwot.reporting.tables.make import read_scores
 from rgwot.reporting.tables.reported import METRIC_NAMES, read_reported
+from rgwot.runtime.errors import RgwotError
 
 Array = NDArray[np.float64]
 #: What stands between measured and reported numbers, wherever both are drawn.

@@ -12,10 +12,10 @@ from rgwot.reporting.figures.growth import draw_growth
 from rgwot.reporting.figures.losses import draw_losses
 from rgwot.reporting.figures.overview import draw_overview
 from rgwot.reporting.figures.plan import Plan
-from rgwot.reporting.figures.plans import draw_plans
 from rgwot.reporting.figures.protocols import draw_protocols
 from rgwot.reporting.figures.sweep import draw_sweep
 from rgwot.reporting.figures.teaser import draw_teaser
+from rgwot.reporting.figures.transport_plans import draw_plans
 from rgwot.reporting.figures.tsne import draw_tsne
 
 DRAWN_BY: Mapping[type[figure_spec.Figure], Callable[[Plan], Figure]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from rgwot.records import read_scores
 from rgwot.reporting.figures.curves import (
     FEATURES,
     PRINTED,
@@ -19,7 +20,6 @@ from rgwot.reporting.figures.plan import Plan, PlannedSweep
 from rgwot.reporting.figures.spec import Growth, ReportedCurve
 from rgwot.reporting.figures.style import DASHES, GREY, PAGE, sheet, styled, tell
 from rgwot.reporting.figures.sweep import STAR, draw_curve
-from rgwot.reporting.tables.make import read_scores
 
 #: A thin line from a name to the height it stands for.
 LEADER = {"arrowstyle": "-", "linewidth": 0.4, "color": "#999999", "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}

@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rgwot.datasets.manifest import read_manifest, read_segments
-from rgwot.errors import RgwotError
-from rgwot.evaluation.evaluate import LabelledVideo, label_videos, read_diagnostics
+from rgwot.evaluation.evaluate import LabelledVideo, label_videos
 from rgwot.evaluation.metrics import IntArray, contingency, match
 from rgwot.evaluation.protocols import PROTOCOLS, score, unit
-from rgwot.keysteps.outputs import read_decoded
+from rgwot.records import read_annotations, read_diagnostics, read_manifest, read_segments
 from rgwot.reporting.figures.plan import PlannedRun, PlannedTask
 from rgwot.reporting.figures.style import short
+from rgwot.runtime.errors import RgwotError
 
 #: Characters of the name of a video at most.
 NAME = 40
@@ -45,7 +44,7 @@ class TaskLabels:
     @classmethod
     def of(cls, task: PlannedTask) -> TaskLabels:
         """Read the tables of a planned task."""
-        annotations = read_segments(task.path("annotations"))
+        annotations = read_annotations(task.path("annotations"))
         largest = int(annotations["key_step"].max()) if len(annotations) else 1
         where = f"{task.dataset}/{task.task}"
         return cls(where, read_manifest(task.path("manifest")), annotations, max(task.key_steps or 1, largest))
@@ -76,7 +75,7 @@ class TaskLabels:
     def labelled(self, run: PlannedRun) -> tuple[dict[str, LabelledVideo], dict[str, Any]]:
         """Return the labels of every scored video at the scoring times, and the diagnostics of the run."""
         # The two scopes are read as evaluation reads them, so that a figure cannot show other labels than were scored.
-        videos, _, _ = label_videos(self.manifest, self.annotations, read_decoded(run.path("segments")))
+        videos, _, _ = label_videos(self.manifest, self.annotations, read_segments(run.path("segments")))
         return {video.name: video for video in videos}, read_diagnostics(run.path("diagnostics"))
 
 

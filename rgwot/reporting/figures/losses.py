@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from rgwot.errors import RgwotError
+from rgwot.records import TERMS, read_history
 from rgwot.reporting.figures.plan import Plan
 from rgwot.reporting.figures.style import line_style, sheet, styled, tell
 
-TERMS = {"loss": "total loss", "align": "alignment loss", "cidm": "C-IDM of both videos, before β"}
 #: Points of a line after smoothing.
 POINTS = 100
 
@@ -26,17 +24,6 @@ def smoothed(values: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
     [2.0, 6.0]
     """
     return np.array([part.mean() for part in np.array_split(values, min(parts, len(values)))])
-
-
-def read_history(path: Path) -> pd.DataFrame:
-    """Read ``history.csv`` of a training: ``step, loss, align, cidm``."""
-    try:
-        history = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise RgwotError(f"{path}: cannot be read as a history: {' '.join(str(error).split())}") from None
-    if history.empty or not {"step", *TERMS} <= set(history.columns):
-        raise RgwotError(f"{path}: found columns {','.join(history.columns)}, expected step,{','.join(TERMS)}")
-    return history
 
 
 def draw_losses(plan: Plan) -> Figure:

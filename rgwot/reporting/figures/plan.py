@@ -10,7 +10,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rgwot.errors import RgwotError
 from rgwot.reporting.figures.spec import (
     AnyFigure,
     Bars,
@@ -26,6 +25,7 @@ from rgwot.reporting.figures.spec import (
     TransportPlans,
 )
 from rgwot.reporting.tables.models import Part
+from rgwot.runtime.errors import RgwotError
 
 _RUN = "{method}/{decoder}/{dataset}/{task}/seed{seed}"
 _TRAINED = "{method}/{dataset}/{task}/seed{seed}"

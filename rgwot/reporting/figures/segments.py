@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rgwot.errors import RgwotError
 from rgwot.reporting.figures.style import plain, sheet, step_legend, step_style, styled
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.palette import BACKGROUND
+from rgwot.runtime.errors import RgwotError
 
 
 def segment_bars(

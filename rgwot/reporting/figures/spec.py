@@ -15,9 +15,9 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel, Field, ValidationError
 
-from rgwot.errors import RgwotError, nearest
 from rgwot.reporting.tables.models import Background, DatasetName, Metric, Part, ProtocolName
-from rgwot.yaml_text import read_yaml
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.yaml_text import read_yaml
 
 Count = Annotated[int, Field(ge=1)]
 Canonical = Callable[[str, str], tuple[str, str]]

@@ -19,8 +19,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from rgwot.files import replacing
 from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, ink_on
+from rgwot.runtime.files import replacing
 
 GREY = "#6E6E6E"
 #: Colour, marker, dash and hatch of the k-th line or bar: any one of them tells it apart.

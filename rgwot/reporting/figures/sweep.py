@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from rgwot.evaluation.evaluate import read_diagnostics
-from rgwot.radius import smallest_active_radius, structure_radius
+from rgwot.records import read_diagnostics
 from rgwot.reporting.figures.curves import (
     FEATURES,
     IMPLIED,
@@ -27,6 +26,7 @@ from rgwot.reporting.figures.curves import (
 from rgwot.reporting.figures.plan import Plan, PlannedSweep
 from rgwot.reporting.figures.spec import Sweep, SweepPanel
 from rgwot.reporting.figures.style import GREY, line_style, sheet, styled, tell
+from rgwot.transport.radius import smallest_active_radius, structure_radius
 
 #: What tells collapse, as recorded per video; each in [0, 1] (methods 5.1).
 COLLAPSE: Mapping[str, str] = {

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from rgwot.evaluation.metrics import IntArray
 from rgwot.keysteps.decode import read_embeddings
-from rgwot.keysteps.outputs import read_decoded
+from rgwot.records import read_orders, read_procedures, read_segments
 from rgwot.reporting.figures.bars import draw_steps
 from rgwot.reporting.figures.labels import TaskLabels, labels_at
 from rgwot.reporting.figures.pairs import Array, Side, read_pair, transport
 from rgwot.reporting.figures.plan import Plan, PlannedRun
-from rgwot.reporting.figures.plans import shares
 from rgwot.reporting.figures.spec import Teaser
 from rgwot.reporting.figures.style import GREY, number_step, plain, sheet, step_legend, step_style, styled, tell
+from rgwot.reporting.figures.transport_plans import shares
 from rgwot.reporting.matching import match_to_steps
 
 #: Of the mass of a frame, the least share that is drawn as a line to its partner.
@@ -77,7 +77,7 @@ def _names(labels: TaskLabels, run: PlannedRun) -> dict[int, int]:
 
 
 def _segments(run: PlannedRun) -> pd.DataFrame:
-    segments = read_decoded(run.path("segments"))
+    segments = read_segments(run.path("segments"))
     return segments[segments["scope"] == "task"]
 
 
@@ -146,8 +146,8 @@ def _answers(
     places = [0.0, 1.0, 2.4, 3.4]
     for place, (_, steps) in zip(places, rows, strict=True):
         draw_steps(axis, steps, place)
-    orders = pd.read_csv(run.path("order"), dtype=str, keep_default_na=False).set_index("video")["order"]
-    first = pd.read_csv(run.path("procedures"), dtype={"order": str}, keep_default_na=False).iloc[0]
+    orders = read_orders(run.path("order")).set_index("video")["order"]
+    first = read_procedures(run.path("procedures")).iloc[0]
     listed = [(f"order {name}", orders[side.video]) for side, name in zip(pair, ("X", "Y"), strict=True)]
     listed.append(("task", first["order"]))
     drawn = {int(step) for _, steps in rows for step in np.unique(steps)}

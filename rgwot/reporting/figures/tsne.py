@@ -12,7 +12,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from rgwot.evaluation.collapse import mean_pairwise_cosine
+from rgwot.keysteps.collapse import mean_pairwise_cosine
 from rgwot.reporting.figures.labels import evenly
 from rgwot.reporting.figures.plan import Plan
 from rgwot.reporting.figures.spec import Tsne

@@ -14,14 +14,14 @@ import numpy as np
 import pandas as pd
 
 from rgwot import __version__
-from rgwot.datasets.manifest import read_manifest, read_segments
-from rgwot.errors import RgwotError
 from rgwot.keysteps.ordering import rank_procedures, video_order
+from rgwot.records import read_annotations, read_manifest
 from rgwot.reporting.names import RunNames
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, shown_aspect
 from rgwot.reporting.page.runs import ShownRun, listed, read_curves, read_run
 from rgwot.reporting.page.scores import read_task_scores
 from rgwot.reporting.page.tree import Run, Tree
+from rgwot.runtime.errors import RgwotError
 
 #: Stored frames are no film that a browser could play.
 _NOT_PLAYABLE = {".h5", ".hdf5"}
@@ -78,7 +78,7 @@ def gather(
     """
     if not runs:
         raise RgwotError(f"{tree.dataset}/{tree.task}: no run to show; name at least one, such as rgwot/graphcut/seed0")
-    manifest, annotations = read_manifest(tree.manifest), read_segments(tree.annotations)
+    manifest, annotations = read_manifest(tree.manifest), read_annotations(tree.annotations)
     shown = [read_run(tree, run, manifest, annotations, names) for run in runs]
     strips = [_strip(tree, str(video)) for video in manifest["video"]]
     orders = _true_orders(manifest, annotations)

@@ -33,7 +33,7 @@ def _draw(curves: Sequence[Mapping[str, Any]], columns: int, size: tuple[float, 
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from rgwot.reporting.figures.losses import TERMS
+    from rgwot.records import TERMS
     from rgwot.reporting.figures.style import DASHES, LINE_COLOURS
 
     methods = list(dict.fromkeys(str(curve["method"]) for curve in curves))

@@ -9,11 +9,10 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from rgwot.datasets.manifest import read_manifest
-from rgwot.files import write_text
+from rgwot.records import read_manifest, read_scores
 from rgwot.reporting.page.render import policy, style_sheet, templates
 from rgwot.reporting.page.tree import Run, Tree
-from rgwot.reporting.tables.make import read_scores
+from rgwot.runtime.files import write_text
 
 #: What the index shows of a task: the score that its tables lead with.
 LEADING = {"protocol": "macro_task", "background": "with", "label_rule": "exact", "metric": "f1"}

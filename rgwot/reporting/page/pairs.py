@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.config.settings import TransportSettings
 from rgwot.reporting.page.pictures import strip_times
-from rgwot.settings import TransportSettings
 
 #: Videos of a task whose pairs are aligned: 276 plans, about 400 kB.
 MAX_VIDEOS = 24

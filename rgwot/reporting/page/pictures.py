@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.datasets.manifest import read_manifest
-from rgwot.errors import RgwotError
-from rgwot.files import replacing
-from rgwot.progress import Progress
+from rgwot.records import read_manifest
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import replacing
+from rgwot.runtime.progress import Progress
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -11,17 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rgwot.errors import RgwotError
-from rgwot.evaluation.evaluate import read_diagnostics
-from rgwot.experiments import split_id
-from rgwot.files import read_csv
-from rgwot.keysteps.outputs import read_decoded
-from rgwot.methods import DECODERS, FAMILIES
+from rgwot.config.experiments import split_id
+from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.records import read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
 from rgwot.reporting.page.tree import Run, Tree
 from rgwot.reporting.page.words import soundness
+from rgwot.runtime.errors import RgwotError
 
 #: Points of a training curve; more are not told apart.
 CURVE_POINTS = 200
@@ -95,14 +93,9 @@ def read_run(
         When a file of the run is missing or cannot be read.
     """
     folder = tree.keysteps(run)
-    segments = read_decoded(folder / "segments.csv")
+    segments = read_segments(folder / "segments.csv")
     diagnostics = read_diagnostics(folder / "diagnostics.json")
-    orders = read_csv(folder / "order.csv", ("video", "order"), {})
-    procedures = read_csv(
-        folder / "procedures.csv",
-        ("rank", "order", "n_videos", "share"),
-        {"rank": "int64", "n_videos": "int64", "share": "float64"},
-    )
+    orders, procedures = read_orders(folder / "order.csv"), read_procedures(folder / "procedures.csv")
     own = segments[segments["scope"] == "task"]
     annotated = videos[videos["status"] == "ok"]
     result = result_id(segments)
@@ -182,7 +175,8 @@ def read_curves(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
     histories = {run: path for run, path in histories.items() if path.exists()}
     if not histories:
         return []
-    from rgwot.reporting.figures.losses import TERMS, read_history, smoothed
+    from rgwot.records import TERMS
+    from rgwot.reporting.figures.losses import smoothed
 
     curves = []
     for run, path in histories.items():

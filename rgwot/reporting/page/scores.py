@@ -8,11 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from rgwot.datasets.rasterise import RULES
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
+from rgwot.records import read_scores
 from rgwot.reporting.page.runs import kind_of
 from rgwot.reporting.page.tree import Run, Tree
-from rgwot.reporting.tables.make import read_scores, summarise
+from rgwot.reporting.tables.make import summarise
+from rgwot.timing import RULES
 
 METRICS = ("f1", "iou", "precision", "recall", "order_tau")
 

@@ -16,19 +16,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rgwot.datasets.manifest import read_manifest
-from rgwot.errors import RgwotError
-from rgwot.evaluation.labels import predicted_labels
-from rgwot.files import write_text
-from rgwot.keysteps.outputs import read_decoded
-from rgwot.progress import Progress
+from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, read_pictures, shown_aspect
 from rgwot.reporting.page.projection import spread, tsne
 from rgwot.reporting.page.typical import Samples, TypicalFrame, typical_frames
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import write_text
+from rgwot.runtime.progress import Progress
+from rgwot.timing import predicted_labels
 
 if TYPE_CHECKING:
-    from rgwot.settings import Settings
+    from rgwot.config.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +72,7 @@ def write_view(
     from rgwot.reporting.page.pairs import align_pairs
 
     embedded = read_embeddings(embeddings_zarr).videos
-    segments = read_decoded(segments_csv)
+    segments = read_segments(segments_csv)
     videos: dict[str, Samples] = {}
     of_video = dict(list(segments[segments["scope"] == "task"].groupby("video", sort=False)))
     for name, video in embedded.items():

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from rgwot.errors import RgwotError
-from rgwot.files import text_of
 from rgwot.reporting.tables import latex as tex
 from rgwot.reporting.tables.models import AnyTable
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import text_of
 
 
 def read_flat(path: str | os.PathLike[str], columns: Sequence[str]) -> pd.DataFrame:

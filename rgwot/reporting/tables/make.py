@@ -11,22 +11,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rgwot.errors import RgwotError
-from rgwot.evaluation.evaluate import COLUMNS
-from rgwot.files import text_of, write_csv
+from rgwot.records import CELL, read_scores
 from rgwot.reporting.tables.models import Row, Table
 from rgwot.reporting.tables.reported import reported_rows
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import text_of, write_csv
 
 LEADING_COLUMNS = (
     "method", "kind", "protocol", "background", "label_rule", "n_runs", "n_videos", "degenerate", "note",
 )  # fmt: skip
 COUNTS = ("n_runs", "n_videos", "degenerate")
-CELL = ["protocol", "background", "label_rule"]
 Cell = tuple[str, str, str]
 """Protocol, background and label rule."""
 Runs = dict[tuple[str, str, int], dict[str, float]]
 """Metrics of runs by dataset, task and seed."""
-SCORE_KEY = ["dataset", "task", "seed", *CELL, "metric"]
 
 
 def count_columns(table: Table) -> list[str]:
@@ -50,36 +48,6 @@ def table_columns(table: Table) -> list[str]:
         *(column for cell in cells for column in (cell, f"{cell}_sd")),
         *(column for columns in told for column in columns),
     ]
-
-
-def read_scores(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
-    """Read tidy scores of any number of runs into one table.
-
-    Raises
-    ------
-    RgwotError
-        When there is none, one cannot be read or lacks a column, or two files hold the same run.
-    """
-    frames = []
-    for path in paths:
-        try:
-            text = {column: str for column in COLUMNS if column not in ("seed", "value")}
-            frame = pd.read_csv(path, dtype=text, keep_default_na=False, na_values={"value": [""]})
-        except (OSError, ValueError) as error:
-            raise RgwotError(f"{path}: cannot be read as scores: {' '.join(str(error).split())}") from None
-        missing = [column for column in COLUMNS if column not in frame.columns]
-        if missing:
-            raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")
-        frames.append(frame[list(COLUMNS)])
-    if not frames:
-        raise RgwotError("scores: found no file, expected at least one; run `rgwot evaluate` first")
-    scores = pd.concat(frames, ignore_index=True)
-    twice = scores[scores.duplicated(["method", "decoder", *SCORE_KEY])]
-    if len(twice):
-        first = twice.iloc[0]
-        run = "/".join(str(first[column]) for column in ("method", "decoder", "dataset", "task"))
-        raise RgwotError(f"scores: found {run} seed {first['seed']} twice, expected every run once")
-    return scores
 
 
 def summarise(per_seed: Sequence[float]) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from rgwot.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError, nearest
 
 Metric = Literal["f1", "iou", "precision", "recall", "order_tau"]
 Background = Literal["with", "without"]

@@ -13,7 +13,6 @@ import pandas as pd
 from tabulate import tabulate
 
 from rgwot.evaluation.protocols import PROTOCOLS
-from rgwot.files import write_text
 from rgwot.reporting.tables import latex as tex
 from rgwot.reporting.tables.grid import (
     METRIC_LABELS,
@@ -31,6 +30,7 @@ from rgwot.reporting.tables.grid import (
 from rgwot.reporting.tables.make import read_table
 from rgwot.reporting.tables.models import Table
 from rgwot.reporting.tables.notes import notes, reported_notes, row_notes
+from rgwot.runtime.files import write_text
 
 MISSING = "–"
 COLLAPSED = "X"

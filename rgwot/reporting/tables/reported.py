@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from rgwot.errors import RgwotError
 from rgwot.reporting.tables.models import UNKNOWN, AnyTable, Place, ReportedMethod, Table
+from rgwot.runtime.errors import RgwotError
 
 REPORTED_COLUMNS = ("method", "dataset", "task", "metric", "value", "mark", "source", "note")
 # As the papers spell them; only these enter a table of scores.

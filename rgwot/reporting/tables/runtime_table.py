@@ -11,12 +11,12 @@ from typing import Any
 
 import pandas as pd
 
-from rgwot.errors import RgwotError
-from rgwot.files import write_csv, write_text
 from rgwot.reporting.tables import flat
 from rgwot.reporting.tables.make import summarise
 from rgwot.reporting.tables.models import RuntimeTable, TimedRow
 from rgwot.reporting.tables.reported import reported_values
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import write_csv, write_text
 
 COLUMNS = (
     "method", "kind", "n_runs", "iterations", "minutes", "minutes_sd", "seconds_per_iteration", "memory_mb",

@@ -13,11 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from rgwot.errors import RgwotError
-from rgwot.experiments import value_text
-from rgwot.files import text_of, write_csv, write_text
+from rgwot.config.experiments import value_text
 from rgwot.reporting.tables import flat
 from rgwot.reporting.tables.models import Setting, SettingsTable
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import text_of, write_csv, write_text
 
 SEEDS = "seeds"
 REPORTED_COLUMNS = ("name", "value", "source", "note")

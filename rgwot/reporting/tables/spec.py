@@ -10,9 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from rgwot import yaml_text
+from rgwot.config.settings import defaults
 from rgwot.datasets.registry import tasks_of
-from rgwot.errors import RgwotError, nearest
 from rgwot.reporting.tables import models
 from rgwot.reporting.tables.models import (
     LEADING,
@@ -29,7 +28,8 @@ from rgwot.reporting.tables.models import (
     Table,
 )
 from rgwot.reporting.tables.sweeps import expand
-from rgwot.settings import defaults
+from rgwot.runtime import yaml_text
+from rgwot.runtime.errors import RgwotError, nearest
 
 __all__ = [
     "LEADING",

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from rgwot.errors import RgwotError, nearest
-from rgwot.experiments import value_text
+from rgwot.config.experiments import value_text
+from rgwot.runtime.errors import RgwotError, nearest
 
 KEY = "sweep"
 _NAME = re.compile(r"\{([A-Za-z_]\w*)\}")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 from typing import cast
 
+from rgwot.config.synthetic import SynthSettings
 from rgwot.synthetic.layouts.base import Layout, Place, TaskPlaces, VideoPlan
-from rgwot.synthetic.settings import SynthSettings
 
 __all__ = ["Layout", "Place", "TaskPlaces", "VideoPlan", "task_places", "written_layout"]
 
 
 def written_layout(name: str) -> Layout:
-    """Return how a layout of `rgwot.datasets.layouts.LAYOUTS` is written."""
+    """Return how a layout of `rgwot.config.layouts.LAYOUTS` is written."""
     return cast(Layout, importlib.import_module(f"{__name__}.{name}").LAYOUT)
 
 

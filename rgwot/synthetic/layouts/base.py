@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import TaskFacts
-from rgwot.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.synthetic.ground_truth import FPS, Timeline
-from rgwot.synthetic.settings import SynthSettings
 
 Content: TypeAlias = "str | bytes"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
+from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import datasets, tasks_of
-from rgwot.errors import RgwotError
+from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.ground_truth import FPS
 from rgwot.synthetic.layouts.base import Content, Layout, Place, TaskPlaces, VideoPlan, chosen
 from rgwot.synthetic.layouts.spelling import three_column_files, three_columns
-from rgwot.synthetic.settings import SynthSettings
 
 # Cameras of a take start at different times: each this many frames before the one listed before it.
 _LEAD_FRAMES = 3

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rgwot.config.synthetic import SynthSettings
 from rgwot.synthetic.layouts.base import Layout, Place, TaskPlaces
 from rgwot.synthetic.layouts.spelling import three_column_files
-from rgwot.synthetic.settings import SynthSettings
 
 DEFAULT_TASK = "assembly"
 

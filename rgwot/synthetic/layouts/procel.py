@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import TaskFacts, tasks_of
 from rgwot.synthetic.ground_truth import FPS
 from rgwot.synthetic.layouts.base import Content, Layout, Place, TaskPlaces, VideoPlan, by_task, chosen
-from rgwot.synthetic.settings import SynthSettings
 
 # The release lists a video that its data file does not hold; the rows behind it slip by one.
 LISTED_ONLY = {"perform_cpr": 41}

@@ -1,0 +1,167 @@
+"""The record that every verb leaves beside its output, and what it compares before it reads.
+
+A record has a hidden name: ``.provenance.json`` inside a directory, ``.NAME.provenance.json`` beside a file. It holds
+settings, seed, device and `rgwot.runtime.provenance.surroundings`, the digests of what was made, and what was seen of
+the dataset's files behind it (`rgwot.runtime.integrity`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rgwot.cli.options import read_object, read_settings
+from rgwot.runtime.files import write_json
+from rgwot.runtime.integrity import (
+    below_results,
+    check_dataset,
+    check_file,
+    check_inside,
+    digest,
+    files_below,
+    record_path,
+    sources,
+)
+from rgwot.runtime.provenance import RUN, surroundings
+
+_ELSEWHERE = ("output", "root", "settings", "execution", "seed", "device")
+#: Files that a verb writes beside its output, where ``{}`` is the name of the output without its suffix.
+BESIDE: Mapping[str, tuple[str, ...]] = {
+    "train": ("history.csv", "machine.json"),
+    "decode": ("order.csv", "procedures.csv", "diagnostics.json"),
+    "table": ("{}.md", "{}.tex"),
+    "plot": ("{}.pdf", "{}.png"),
+    "figure": ("{}.pdf", "{}.png"),
+    "plot-choices": ("{}.pdf", "{}.png"),
+    "report": ("{}.csv",),
+}
+#: Arguments that name a file of the dataset.
+_SOURCES = ("source", "footage")
+#: Verbs that open the videos of a manifest, below ``--root``.
+_LOOK_AT_VIDEOS = ("strips", "view")
+
+
+def made_by(verb: str, arguments: Mapping[str, Any]) -> Path | None:
+    """Return the output of a verb, called with these arguments; None where it has none."""
+    output = arguments.get("root" if verb == "synth" else "output")
+    return output if isinstance(output, Path) else None
+
+
+def seen(verb: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a verb sees of the dataset's files, by their paths as the workflow has them.
+
+    Called before the verb runs: what changes under its hands is then noticed by the next run.
+    """
+    return sources(map(str, _sources(verb, arguments)))
+
+
+def _sources(verb: str, arguments: Mapping[str, Any]) -> Iterator[Path]:
+    for name in _SOURCES:
+        if isinstance(arguments.get(name), Path):
+            yield arguments[name]
+    if verb in _LOOK_AT_VIDEOS:
+        from rgwot.records import read_manifest
+
+        yield from (arguments["root"] / path for path in read_manifest(arguments["manifest"])["path"])
+
+
+def check_input(verb: str, arguments: Mapping[str, Any]) -> None:
+    """Compare the files that a verb is to read with the records of the jobs that wrote them.
+
+    Stores and models are compared where they are opened, by whatever opens them.
+
+    Raises
+    ------
+    RgwotError
+        When one is not what was written.
+    """
+    output = made_by(verb, arguments)
+    for path in _paths(arguments):
+        if path.is_file() and path != output and path.name != "model.pt":
+            check_file(path)
+            check_inside(path)
+    if verb in _LOOK_AT_VIDEOS:
+        check_dataset(arguments["root"])
+
+
+def _paths(arguments: Mapping[str, Any]) -> Iterator[Path]:
+    for value in arguments.values():
+        if isinstance(value, Path):
+            yield value
+        elif isinstance(value, tuple):
+            # Among them LABEL=PATH of `rgwot plot`.
+            for one in value:
+                if isinstance(one, str | Path):
+                    yield Path(one.partition("=")[2]) if isinstance(one, str) else one
+
+
+def record(verb: str, arguments: Mapping[str, Any], told: Mapping[str, Any] | None = None) -> None:
+    """Write the record of a verb that has made its output.
+
+    Parameters
+    ----------
+    verb, arguments
+        The verb, and what it was called with.
+    told
+        What `seen` returned before the verb ran.
+    """
+    output = made_by(verb, arguments)
+    if output is None or not output.exists():
+        return
+    content: dict[str, Any] = {"verb": verb, "output": below_results(output) or output.as_posix()}
+    if "settings" in arguments:
+        content["settings"] = _resolved(arguments["settings"])
+    content |= {key: arguments[key] for key in ("seed",) if key in arguments}
+    if "device" in arguments:
+        content["device"] = _device(arguments["device"])
+    content["arguments"] = {key: _plain(value) for key, value in arguments.items() if key not in _ELSEWHERE}
+    content |= {**surroundings(), "run": os.environ.get(RUN)}
+    if verb == "manifest":
+        from rgwot.datasets.manifest import files_of
+
+        told = sources(files_of(output, json.loads(arguments["options"])["root"]))
+    content |= {"sources": dict(told)} if told else {}
+    names = files_below(output) if output.is_dir() else [output.name, *_beside(verb, output)]
+    path = record_path(output)
+    write_json({**content, "digests": {name: digest(path.parent / name) for name in names}}, path)
+    annotations = arguments.get("annotations")
+    if verb == "manifest" and isinstance(annotations, Path):
+        place = below_results(annotations) or annotations.as_posix()
+        content |= {"output": place, "digests": {annotations.name: digest(annotations)}}
+        write_json(content, record_path(annotations))
+
+
+def _beside(verb: str, output: Path) -> list[str]:
+    names = (name.format(output.stem) for name in BESIDE.get(verb, ()))
+    return [name for name in names if name != output.name and output.with_name(name).exists()]
+
+
+def _resolved(settings: str) -> dict[str, Any]:
+    """Return the blocks that a job was given, every key of them; what has no blocks (of `synth`) as it is."""
+    from rgwot.config.settings import BLOCKS
+
+    given = read_object(settings, "--settings")
+    if not set(given) <= set(BLOCKS):
+        return given
+    dumped: dict[str, Any] = read_settings(settings).model_dump(by_alias=True, mode="json")
+    return {block: dumped[block] for block in given}
+
+
+def _device(asked: str) -> str:
+    """Return the name of the GPU that a job used, or ``cpu``."""
+    # A job that has not imported PyTorch by now has used none.
+    if asked == "cpu" or "torch" not in sys.modules:
+        return "cpu"
+    from rgwot.runtime.device import hardware, resolve_device
+
+    return hardware(resolve_device(asked))["gpu"] or "cpu"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

@@ -1,0 +1,266 @@
+"""The configuration of a whole run, ``config.yaml``: the settings of the stages, and where which dataset lies.
+
+The JSON Schema in ``workflow/schemas`` follows from these classes; a test fails when they drift apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, field_validator
+
+from rgwot.config.importing import ImportedFeatures
+from rgwot.config.settings import BLOCKS, Block, Settings, build, describe, flatten
+from rgwot.config.synthetic import SynthSettings
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.files import write_json
+from rgwot.runtime.yaml_text import read_yaml
+from rgwot.timing import rate_text
+
+
+class DatasetSettings(Block):
+    """Where a dataset is, and what differs for it."""
+
+    layout: str = Field(description="how the files lie on disk: egoprocel, folder, ...")
+    root: str = Field(description="a key of `roots`, or a path")
+    view: str | None = Field(None, description="camera, where a take was filmed by several: number, or ego, back, top")
+    subset: str | None = Field(None, description="registered dataset whose files these are, for an id of your own")
+    strict: bool = Field(False, description="a video or annotation without its partner is an error, not a warning")
+    unannotated: Literal["leave_out", "keep"] | None = Field(
+        None, description="published datasets: videos without annotation are left out, or kept for training"
+    )
+    drop_rows: tuple[str, ...] = Field((), description="ProceL: names whose rows of readme.txt are deleted first")
+    frames_fps: float | str | None = Field(
+        None,
+        description="the videos are frames stored in .h5 files (dataset images, uint8, blue first): their rate, like "
+        "30000/1001, or file: each has it as attribute fps",
+    )
+    imported: ImportedFeatures | None = Field(None, description="features made elsewhere take the place of extraction")
+    tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
+    synth: SynthSettings | None = Field(None, description="the dataset is written by `rgwot synth` from these settings")
+    settings: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="blocks of this file that differ for this dataset"
+    )
+
+    @field_validator("frames_fps")
+    @classmethod
+    def _exact(cls, rate: float | str | None) -> str | None:
+        return rate if rate is None or rate == "file" else rate_text(rate)
+
+    def options(self) -> dict[str, Any]:
+        """Return what the entry says to its layout, as plain values."""
+        return self.model_dump(
+            include={"view", "subset", "strict", "unannotated", "drop_rows", "frames_fps"},
+            exclude_defaults=True,
+            mode="json",
+        )
+
+
+class PageSettings(Block):
+    """What the page of a task shows, and where names typed into it are kept."""
+
+    methods: tuple[str, ...] = Field(
+        (
+            "rgwot/graphcut",
+            "whitened/meanfield",
+            "raw/graphcut",
+            "raw/kmeans",
+            "none/one_label",
+            "none/uniform",
+            "none/random",
+        ),
+        min_length=1,
+        description="results shown side by side, as method/decoder, with every seed; the first is shown first",
+    )
+    first: tuple[str, ...] = Field(
+        ("whitened/meanfield",),
+        min_length=1,
+        description="results that the target `first` shows, with the first seed; methods that train no encoder",
+    )
+    datasets: tuple[str, ...] = Field(
+        ("demo",), description="whose tasks results/report/index.html and the target `first` make pages of"
+    )
+    names: str = Field("names", description="folder of names typed into pages: names/{dataset}/{task}.yaml")
+
+
+class DevelopmentSettings(Block):
+    """Datasets on which answers are compared (``make bench-answers``), and which of them decisions may rest on."""
+
+    choose: tuple[str, ...] = Field((), description="datasets on which every choice is made")
+    once: tuple[str, ...] = Field((), description="datasets looked at once, when everything is decided")
+
+
+class Config(Settings):
+    """The whole of ``config.yaml``."""
+
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0, 1, 2), min_length=1, description="one seed, one run")
+    on_bad_video: Literal["fail", "skip"] = Field(
+        "fail",
+        description="fail: stop and name the file; skip: leave it out, with the reason in the manifest",
+    )
+    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU when there is one")
+    roots: dict[str, str] = Field(default_factory=dict, description="folders that datasets refer to by name")
+    datasets: dict[str, DatasetSettings] = Field(default_factory=dict, description="datasets by id")
+    development: DevelopmentSettings = Field(
+        DevelopmentSettings(), description="datasets on which answers are compared, and which of them choices rest on"
+    )
+    page: PageSettings = Field(PageSettings(), description="the page of a task")
+
+    @field_validator("seeds")
+    @classmethod
+    def _distinct(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(seeds)) != len(seeds):
+            raise ValueError("a seed stands twice; every run needs a seed of its own")
+        return seeds
+
+    @field_validator("datasets")
+    @classmethod
+    def _ids(cls, datasets: dict[str, DatasetSettings]) -> dict[str, DatasetSettings]:
+        for name in datasets:
+            if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+                raise ValueError(f"dataset id {name!r}; expected a lower-case word like my_videos")
+        return datasets
+
+    def root_of(self, dataset: str) -> Path:
+        """Return the folder of a dataset, with a key of ``roots`` resolved."""
+        return self.folder(self.dataset(dataset).root)
+
+    def folder(self, named: str) -> Path:
+        """Return a folder given as a key of ``roots`` or as a path."""
+        return Path(self.roots.get(named, named)).expanduser()
+
+    def dataset(self, dataset: str) -> DatasetSettings:
+        """Return the entry of a dataset, or say which are known."""
+        if not self.datasets:
+            raise RgwotError(
+                f"dataset {dataset!r}: no dataset is configured; run where config.yaml is, or name it first after "
+                "--configfile"
+            )
+        if dataset not in self.datasets:
+            raise RgwotError(
+                f"dataset {dataset!r}: not in `datasets` of the configuration; {nearest(dataset, self.datasets)}"
+            )
+        return self.datasets[dataset]
+
+
+def load_config(
+    content: Mapping[str, Any], where: str = "config.yaml", layers: Sequence[tuple[str, Mapping[str, Any]]] = ()
+) -> Config:
+    """Validate a whole configuration, the settings of every dataset included.
+
+    Parameters
+    ----------
+    content
+        Keys and values.
+    where
+        What a message names: the file, or all of them.
+    layers
+        The files that the content was put together from, by name, a later one on top; a message then names the one
+        that a wrong value stands in.
+
+    Raises
+    ------
+    RgwotError
+        One line naming the file and key, what was found and what was expected.
+    """
+    try:
+        config = Config.model_validate(dict(content))
+    except ValidationError as error:
+        file = _layer_of(error.errors()[0]["loc"], layers) or where
+        raise RgwotError(f"{file}: {describe(error, Config)}") from None
+    for name, dataset in config.datasets.items():
+        for block in dataset.settings:
+            if block not in BLOCKS:
+                file = _layer_of(("datasets", name, "settings", block), layers) or where
+                raise RgwotError(f"{file}: datasets.{name}.settings: unknown block {block!r}; {nearest(block, BLOCKS)}")
+        try:
+            build(flatten(dataset.settings), f"{where}: datasets.{name}.settings")
+        except RgwotError:
+            for block, keys in dataset.settings.items():
+                for key, value in keys.items():
+                    file = _layer_of(("datasets", name, "settings", block, key), layers) or where
+                    build({f"{block}.{key}": value}, f"{file}: datasets.{name}.settings")
+            raise
+    _check_development(config, where)
+    return config
+
+
+def _check_development(config: Config, where: str) -> None:
+    """Refuse a dataset that stands twice. One that is not configured is missed by who compares answers, no-one else."""
+    seen: set[str] = set()
+    for split, names in config.development:
+        for name in names:
+            if name in seen:
+                raise RgwotError(
+                    f"{where}: development.{split}: dataset {name!r} stands twice; "
+                    "expected it once, under `choose` or under `once`"
+                )
+            seen.add(name)
+
+
+def _layer_of(key: Iterable[int | str], layers: Sequence[tuple[str, Mapping[str, Any]]]) -> str | None:
+    """Return the last layer that says something about a key, as much of it as possible."""
+    best, deepest = None, 0
+    for name, content in layers:
+        depth, value = 0, dict(content)
+        for part in map(str, key):
+            if not isinstance(value, Mapping) or part not in value:
+                break
+            depth, value = depth + 1, value[part]
+        if depth and depth >= deepest:
+            best, deepest = name, depth
+    return best
+
+
+def read_files(paths: Iterable[Path]) -> dict[str, Any]:
+    """Read configuration files as Snakemake does: a later file changes single keys of the earlier ones.
+
+    Raises
+    ------
+    RgwotError
+        If a file is missing, is no YAML, or holds something else than keys and values.
+    """
+    merged: dict[str, Any] = {}
+    for path in paths:
+        merged = _merged(merged, read_file(path))
+    return merged
+
+
+def read_file(path: Path) -> Mapping[str, Any]:
+    """Read one configuration file, without checking its keys.
+
+    Raises
+    ------
+    RgwotError
+        If it is missing, empty, no YAML, has a key twice, or holds something else than keys and values.
+    """
+    content = read_yaml(path)
+    if content is None:
+        raise RgwotError(f"{path}: empty; expected keys and values as in config.yaml; fill it or leave it out")
+    if not isinstance(content, Mapping):
+        raise RgwotError(f"{path}: holds {type(content).__name__}; expected keys and values as in config.yaml")
+    return content
+
+
+def _merged(old: Any, new: Mapping[Any, Any]) -> dict[Any, Any]:
+    result = dict(old) if isinstance(old, Mapping) else {}
+    for key, value in new.items():
+        result[key] = _merged(result.get(key), value) if isinstance(value, Mapping) else value
+    return result
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of ``config.yaml``."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | Config.model_json_schema(by_alias=True)
+
+
+def main() -> None:
+    """Write the JSON Schema into ``workflow/schemas`` of the current checkout."""
+    write_json(json_schema(), Path("workflow/schemas/config.schema.json"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,421 @@
+"""Typed settings: one frozen block per stage, every key with its unit and its source.
+
+The blocks of ``config.yaml``, the keys of experiment ids and the option tables of the documentation all follow from
+these classes; a test fails when they drift apart. The default of every key is the family ``rgwot``: the paper, and
+our reading where the paper is silent (methods 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import UnionType
+from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from rgwot.runtime.errors import RgwotError, nearest
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Fraction01 = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Block(BaseModel):
+    """Base of every block: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
+
+
+class FeatureSettings(Block):
+    """Frames and the frozen backbone (methods 3.1, 3.8)."""
+
+    fps: Positive = Field(2.0, description="samples per second, by time stamp")
+    size: Annotated[int, Field(ge=32)] = Field(168, description="side of the squashed frame, pixels; paper's code")
+    weights: str = Field(
+        "imagenet1k_v1",
+        description="imagenet1k_v1 (torchvision's, fetched), random (seeded, no network) or a path to a checkpoint",
+    )
+    seed: Annotated[int, Field(ge=0)] = Field(0, description="seed of random weights; without effect otherwise")
+    precision: Literal["float32", "bfloat16"] = Field("float32", description="arithmetic of the network")
+    fused: bool = Field(
+        False, description="batch norm folded into the convolutions: a tenth faster, values differ by 1e-6, relative"
+    )
+    batch: Count = Field(8, description="frames per forward pass; does not change results beyond rounding")
+    reader: Literal["auto", "decord", "pyav"] = Field(
+        "auto", description="auto: decord, and PyAV where decord fails or hangs"
+    )
+    timeout_s: Positive = Field(600.0, description="seconds without a new frame after which a reader is killed")
+    codec: Literal["none", "lz4", "zstd"] = Field(
+        "none", description="none: fastest to read; lz4: a sixth smaller; zstd: a quarter; the values are the same"
+    )
+
+
+class TransportSettings(Block):
+    """Fused Gromov-Wasserstein transport of one video pair (methods 3.3 to 3.5)."""
+
+    alpha: Annotated[float, Field(ge=0, lt=1)] = Field(0.3, description="weight of the structural term; paper")
+    epsilon: Positive = Field(0.07, description="weight of the entropy; paper")
+    rho: NonNegative = Field(0.35, description="weight of the temporal prior; paper")
+    r: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.02, description="radius of the structural prior, share of N; paper"
+    )
+    zeta: NonNegative = Field(0.5, description="cost (or threshold) of the virtual frame; paper")
+    solver: Literal["converged", "parity"] = Field(
+        "converged",
+        description="converged: log domain, 2 alpha gradient; parity: the public code's 25 x 1 passes",
+    )
+    virtual: Literal["cost", "threshold", "none"] = Field(
+        "cost",
+        description="virtual frame as a row and column of constant cost, as a threshold on the plan, or none",
+    )
+    max_iterations: Count = Field(100, description="outer iterations of the converged solver at most")
+    tolerance: Positive = Field(1e-6, description="marginal error of the converged plan, relative")
+    prior_time: Literal["positions", "times"] = Field(
+        "positions", description="temporal prior on sampled positions (paper) or on true relative times"
+    )
+    sinkhorn: Literal["pot", "batched"] = Field(
+        "pot", description="kantorovich: 20 passes by POT per pair, or all pairs at once until they converge"
+    )
+    tau_m: Positive = Field(0.5, description="partial: weight of the marginals; ours")
+    lambda_s: NonNegative = Field(1.0, description="partial: weight of the smoothness along both videos; ours")
+    b: Positive = Field(0.1, description="partial: scale of the Laplace structure kernels, share of N; ours")
+
+
+class LossSettings(Block):
+    """Alignment loss (methods 3.6)."""
+
+    alignment: Literal["gromov_wasserstein", "tcc", "gtcc", "soft_dtw", "kantorovich", "partial", "none"] = Field(
+        "gromov_wasserstein", description="which alignment loss; none trains C-IDM alone"
+    )
+    tau: Positive = Field(0.1, description="softmax temperature; not in the paper, value of its code")
+    symmetric: bool = Field(False, description="average of X to Y and Y to X instead of X to Y alone")
+    lambda_v: NonNegative = Field(1e-3, description="weight of the log variance of tcc and gtcc; TCC's code")
+    gamma: Positive = Field(0.1, description="smoothing of soft_dtw; LAV")
+    components: Count = Field(3, description="soft neighbours of a frame in gtcc; ours")
+    eta: Positive = Field(1.0, description="price of dropping a frame in gtcc, 1: what a blind answer costs; ours")
+    prior: Literal["gaussian", "laplace"] = Field(
+        "gaussian", description="kantorovich: density of the prior on the matches; VAVA, or laplace (OPEL)"
+    )
+    phi_rate: Positive = Field(
+        1.0, description="kantorovich: how fast the temporal prior gives way to the nearest frame; VAVA 1, OPEL 100"
+    )
+    lambda1: NonNegative = Field(1.0, description="kantorovich: weight of the moment term, in units of N + M; VAVA")
+    lambda2: Positive = Field(0.1, description="kantorovich: divergence from the prior, in units of N M / 4; VAVA")
+    window: NonNegative = Field(15.0, description="kantorovich: window of the contrast in a video, in samples; VAVA")
+    weighted_negatives: bool = Field(
+        False, description="kantorovich: far pairs of the contrast in a video count (i - j)^2 + 1 times (OPEL)"
+    )
+    lambda_c: NonNegative = Field(
+        1e-4, description="kantorovich, partial: weight of the contrast between the videos; VAVA (remap: 1, ours)"
+    )
+
+
+class CidmSettings(Block):
+    """Contrastive inverse difference moment, C-IDM (methods 3.6)."""
+
+    beta: NonNegative = Field(1.0, description="weight of C-IDM; paper (printed there as xi)")
+    lambda_: Positive = Field(2.0, alias="lambda", description="margin; paper")
+    sigma: Positive = Field(10.0, description="temporal window in `unit`; the paper's 300 frames at 30 fps")
+    unit: Literal["seconds", "native_frames"] = Field("seconds", description="unit of sigma")
+    distance: Literal["squared", "euclidean"] = Field("squared", description="squared: as the public code")
+    weight: Literal["relative_time", "none"] = Field(
+        "relative_time", description="weight of far pairs: ((t_i - t_j) / L)^2 + 1, or 1"
+    )
+    positives: Literal["plain", "weighted"] = Field(
+        "plain", description="near pairs: d (public code), or d divided by the weight (paper)"
+    )
+    reduction: Literal["mean", "sum", "video_mean"] = Field(
+        "mean",
+        description="mean over rows, as the alignment loss; sum, and the total over N (RGWOT's code); or video_mean: "
+        "sum, averaged over the two videos (CnC)",
+    )
+    gradient: bool = Field(True, description="whether C-IDM trains the encoder; in CnC's released code it does not")
+
+
+class EncoderSettings(Block):
+    """3-D convolutional embedder (methods 3.1)."""
+
+    c: Count = Field(2, description="context frames stacked per sample; paper")
+    D: Count = Field(128, description="dimensions of the embedding; paper")
+    channels: Count = Field(512, description="channels of both 3-D convolutions; public code")
+    hidden: Count = Field(512, description="units of both fully connected layers; public code")
+    dropout: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="dropout before both layers; public code")
+    batch_norm: Literal["joint", "per_video"] = Field(
+        "joint", description="statistics over the pair, or per video as two GPUs under DataParallel give"
+    )
+    input_norm: Literal["auto", "channel", "whitened", "none"] = Field(
+        "auto",
+        description="standardise features per channel; auto: only when the backbone's weights are random; whitened: "
+        "per video, then projected onto 64 whitened ones",
+    )
+    unit_norm: bool = Field(True, description="embeddings of length 1; TCC, CnC, VAVA and OPEL train without")
+
+
+class TrainSettings(Block):
+    """Optimisation (methods 3.2, 3.7)."""
+
+    N: Annotated[int, Field(ge=2)] = Field(32, description="frames sampled per video and step; paper")
+    iterations: Count = Field(10_000, description="iterations of one video pair; the paper's 'epochs'")
+    accumulation: Count = Field(4, description="iterations per optimiser step; public code")
+    lr: Positive = Field(1e-4, description="learning rate of Adam; paper")
+    weight_decay: NonNegative = Field(1e-5, description="coupled L2 weight decay; paper")
+    precision: Literal["float32", "bfloat16", "auto"] = Field(
+        "float32", description="arithmetic of the convolutions; auto: bfloat16 where the processor has it"
+    )
+    threads: Count = Field(4, description="CPU threads of one training; fixed, because they change rounding")
+    memory_gb: Positive = Field(8.0, description="features held in memory when they fit, else read ahead per step")
+    gpu_memory_gb: NonNegative | None = Field(
+        None, description="features held on the GPU when they fit; null: half of what is free when training starts"
+    )
+    save_every_s: NonNegative = Field(60.0, description="seconds between side checkpoints, lost at most by a kill")
+
+
+class DataSettings(Block):
+    """Which frames and videos are trained on (methods 3.2, 7 rows 9, 10, 15)."""
+
+    context_s: Positive = Field(0.5, description="seconds between context frames; 15 frames at 30 fps")
+    context_side: Literal["after", "before", "both"] = Field("after", description="side of the context frames")
+    split: Literal["all", "holdout"] = Field(
+        "all",
+        description="all: every video trains and is scored, as prior work does; holdout: only videos that neither "
+        "encoder nor clustering saw are scored",
+    )
+    holdout: Annotated[float, Field(gt=0, lt=1)] = Field(
+        0.35, description="share of videos held out under `split: holdout`; GTCC trains on 65 %"
+    )
+    split_by: Literal["subject", "video"] = Field(
+        "subject", description="a subject's videos stay on one side; a video is its own subject where names tell none"
+    )
+    split_seed: Annotated[int, Field(ge=0)] = Field(
+        0, description="seed of the split, apart from `seeds`: every training seed is scored on the same videos"
+    )
+    n_train: Annotated[int, Field(ge=2)] | None = Field(
+        None, description="train on n videos drawn from the seed, of the training part under `split: holdout`"
+    )
+
+
+class RegressionSettings(Block):
+    """Continuous temporal embedding, `cte`: regression on relative time (methods 4.10)."""
+
+    E: Count = Field(200, description="units of the second layer, the first has 2E; 200 for YouTube, 20 for Breakfast")
+    epochs: Count = Field(90, description="passes over the frames; 90 for YouTube, 60 for Breakfast")
+    lr: Positive = Field(1e-3, description="learning rate, a tenth of it after every 30 epochs; Breakfast: 1e-4")
+    weight_decay: NonNegative = Field(1e-4, description="coupled L2 weight decay; public code")
+    batch: Count = Field(256, description="frames per step; public code")
+
+
+class GraphSettings(Block):
+    """The graph of a task's clips, `unitygraph` and `gpl`; our reading of the abstract (methods 4.9)."""
+
+    clip_s: Positive = Field(1.0, description="length of a clip, a node, in seconds; about 32 frames at 30 fps")
+    neighbours: Count = Field(5, description="spatial edges of a clip: to the most similar clips of other videos")
+    update: Literal["node2vec", "mean"] = Field(
+        "node2vec", description="embedding of a node: Node2Vec (gpl), or the mean of it and its neighbours (unitygraph)"
+    )
+    D: Count = Field(128, description="dimensions of the Node2Vec embedding")
+    walks: Count = Field(10, description="random walks from every node")
+    walk_length: Annotated[int, Field(ge=2)] = Field(40, description="nodes of a walk")
+    window: Count = Field(5, description="nodes on either side that predict each other")
+    epochs: Count = Field(1, description="passes over the walks; reference code of Node2Vec")
+    background: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0, description="share of the clips, least similar to other videos, that are background (gpl-nobg: 0.5)"
+    )
+
+
+class WhitenSettings(Block):
+    """Whitened features, `whitened` (methods 4.12)."""
+
+    smooth: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.02, description="moving average of the features, share of a video's length"
+    )
+    D: Count = Field(32, description="principal components kept at most")
+    floor: Annotated[float, Field(gt=0, lt=1)] = Field(
+        1e-4, description="components below this share of the largest variance are dropped"
+    )
+    grid: Count = Field(1, description="cells per side that maps are averaged over; 1: the whole map, as raw")
+    views: Annotated[int, Field(ge=0)] = Field(
+        2, description="pairs of views from halves of the channels, kept for what decode leaves to the data; 0: none"
+    )
+
+
+class DecodeSettings(Block):
+    """Clustering of embeddings (methods 5)."""
+
+    K: Annotated[int, Field(ge=1)] | Literal["gt", "gt+1", "auto"] = Field(
+        7, description="key steps; a number, gt (as annotated), gt+1, or auto: chosen by the data; paper"
+    )
+    time: Annotated[float, Field(ge=0, lt=1)] | Literal["auto"] = Field(
+        0.0, description="share of relative time in the squared length of an embedding; auto: chosen by the data"
+    )
+    surplus: Annotated[int, Field(ge=0)] | Literal["auto"] = Field(
+        0, description="clusters beyond K, of which those least like key steps are background; auto: chosen by the data"
+    )
+    m: Annotated[float, Field(gt=1)] | Literal["auto"] = Field(
+        "auto", description="fuzzifier; auto: 2 where the leading direction eigenvalue allows it, else less"
+    )
+    start: Literal["far_apart", "random"] = Field(
+        "far_apart", description="fuzzy C-means starts from samples far apart, or from random memberships (public code)"
+    )
+    restarts: Count = Field(
+        4, description="starts of fuzzy C-means and of subset, of which the best is kept; public code: 1, subset 50"
+    )
+    max_iterations: Count = Field(150, description="fuzzy C-means iterations at most; public code")
+    tolerance: Positive = Field(1e-5, description="change of the memberships that ends fuzzy C-means; public code")
+    centres: Count | None = Field(
+        None, description="subset: k-means centres of which K are selected; null: K, which is k-means; original: 30"
+    )
+    background: Annotated[float, Field(gt=0, lt=100)] | None = Field(
+        None, description="viterbi: percentile of likelihoods below which a frame is background; YouTube 75; null: none"
+    )
+
+
+class GraphcutSettings(Block):
+    """Temporal smoothing by graph cut (methods 5.1)."""
+
+    unary: NonNegative = Field(3.0, description="weight of 1 - membership per `unary_per`; 0.2 x 15 samples")
+    unary_per: Literal["second", "sample"] = Field("second", description="second: independent of features.fps")
+    pairwise: NonNegative = Field(5.0, description="cost of a switch times K; public code")
+    metric: Literal["potts", "linear"] = Field("potts", description="label distance: equal, or |a - b| (public code)")
+    solver: Literal["expansion", "exact"] = Field("expansion", description="alpha-expansion, or the chain minimum")
+
+
+class MeanfieldSettings(Block):
+    """Mean-field segmentation with re-estimated centres, the decoder `meanfield` (methods 5.4)."""
+
+    alpha: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.2, description="weight of agreement with neighbours in time, against that with the centre"
+    )
+    epsilon: Positive = Field(0.07, description="weight of the entropy of the memberships; RGWOT's transport")
+    lambda_: NonNegative = Field(0.05, alias="lambda", description="pull of the task towards equal shares of key steps")
+    lambda_video: NonNegative = Field(0.05, description="the same within every video")
+    window: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.02, description="samples on either side that are neighbours in time, share of a video's length"
+    )
+    inner: Count = Field(5, description="updates of the memberships per update of the centres")
+    max_iterations: Count = Field(100, description="updates of the centres at most")
+    tolerance: NonNegative = Field(1e-5, description="decrease of the energy per sample and round that ends it")
+    restarts: Count = Field(10, description="starts of k-means, of which the best is where it begins")
+
+
+class ConsensusSettings(Block):
+    """Segmentation of many mean-field segmentations, the decoder `consensus` (methods 5.8)."""
+
+    partitions: Count = Field(12, description="mean-field segmentations, each from a start of its own")
+    rounds: Count = Field(8, description="updates of the centres at most, in each of them")
+    D: Count = Field(24, description="whitened components of their memberships, at most")
+
+
+class EvaluationSettings(Block):
+    """Scoring (methods 2, 6)."""
+
+    stride: Count = Field(2, description="every stride-th native frame is scored; public code")
+
+
+class Settings(Block):
+    """Everything one experiment on one dataset is made with."""
+
+    features: FeatureSettings = FeatureSettings()
+    ot: TransportSettings = TransportSettings()
+    loss: LossSettings = LossSettings()
+    cidm: CidmSettings = CidmSettings()
+    encoder: EncoderSettings = EncoderSettings()
+    train: TrainSettings = TrainSettings()
+    data: DataSettings = DataSettings()
+    regression: RegressionSettings = RegressionSettings()
+    graph: GraphSettings = GraphSettings()
+    whiten: WhitenSettings = WhitenSettings()
+    decode: DecodeSettings = DecodeSettings()
+    graphcut: GraphcutSettings = GraphcutSettings()
+    meanfield: MeanfieldSettings = MeanfieldSettings()
+    consensus: ConsensusSettings = ConsensusSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
+
+    @model_validator(mode="after")
+    def _something_trains(self) -> Self:
+        if self.loss.alignment == "none" and not self.cidm.gradient:
+            raise ValueError(
+                "loss.alignment none and cidm.gradient false leave nothing to train; expected another alignment or true"
+            )
+        return self
+
+
+BLOCKS: tuple[str, ...] = tuple(Settings.model_fields)
+
+
+#: Values of ``features.weights`` that are no path.
+NAMED_WEIGHTS: tuple[str, ...] = ("imagenet1k_v1", "random")
+
+#: Keys that say how a job runs and not what it makes: no result depends on them.
+EXECUTION: tuple[str, ...] = (
+    "features.timeout_s",
+    "features.codec",
+    "train.memory_gb",
+    "train.gpu_memory_gb",
+    "train.save_every_s",
+)
+
+
+def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn nested blocks into dotted keys: ``{"ot": {"alpha": 0.5}}`` becomes ``{"ot.alpha": 0.5}``."""
+    return {f"{block}.{key}": value for block, keys in settings.items() for key, value in keys.items()}
+
+
+def defaults() -> dict[str, Any]:
+    """Return the default of every dotted key (the family ``rgwot``)."""
+    return flatten(Settings().model_dump(by_alias=True))
+
+
+def build(values: Mapping[str, Any], where: str) -> Settings:
+    """Make settings from dotted keys on top of the defaults.
+
+    Parameters
+    ----------
+    values
+        Dotted keys and their values.
+    where
+        What to name in an error, such as ``config.yaml`` or an experiment id.
+    """
+    known = defaults()
+    nested: dict[str, dict[str, Any]] = {}
+    for dotted, value in values.items():
+        if dotted not in known:
+            raise RgwotError(f"{where}: unknown key {dotted!r}; {nearest(dotted, known)}")
+        block, key = dotted.split(".", 1)
+        nested.setdefault(block, {})[key] = value
+    try:
+        return Settings.model_validate(nested)
+    except ValidationError as error:
+        raise RgwotError(f"{where}: {describe(error, Settings)}") from None
+
+
+def describe(error: ValidationError, model: type[BaseModel]) -> str:
+    """Put a validation error of a model into one line: key, what was found, what was expected."""
+    first = error.errors()[0]
+    # Union members add their own names to the location; only keys help the reader.
+    key = ".".join(str(part) for part in first["loc"] if not str(part).startswith(("constrained", "literal[")))
+    if first["type"] == "extra_forbidden":
+        *parents, name = first["loc"]
+        return f"unknown key {key!r}; {nearest(str(name), _keys_at(parents, model))}"
+    message = first["msg"].removeprefix("Value error, ")
+    if not key:
+        return message
+    found = "" if first["type"] == "missing" else f", found {first['input']!r}"
+    return f"{key}: {message}{found}"
+
+
+def _keys_at(parents: list[Any], model: type[BaseModel]) -> list[str]:
+    """Return the keys that may stand under a location: blocks, optional blocks, and dictionaries of blocks by name."""
+    for part in parents:
+        named = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+        # What is no field of the block is a name the user gave to one, and the block stays.
+        model = next(iter(_models_in(named.get(part))), model)
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and get_origin(annotation) is None:
+        return [annotation] if issubclass(annotation, BaseModel) else []
+    if get_origin(annotation) in (Union, UnionType, dict):
+        return [model for one in get_args(annotation) for model in _models_in(one)]
+    return []

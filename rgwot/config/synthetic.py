@@ -1,0 +1,92 @@
+"""Settings of the synthetic procedures: what to write, how much of it and how it behaves in time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from rgwot.config.layouts import LAYOUTS
+from rgwot.config.settings import describe
+from rgwot.runtime.errors import RgwotError
+
+
+class SynthSettings(BaseModel):
+    """What ``rgwot synth`` writes; the levels are the means of EgoProceL's 16 tasks."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    layout: str = Field(
+        next(iter(LAYOUTS)),
+        description="; ".join(f"{name}: {what}" for name, what in LAYOUTS.items()),
+        json_schema_extra={"enum": list(LAYOUTS)},
+    )
+    tasks: tuple[str, ...] = Field(
+        (),
+        description="tasks to write; empty: 'assembly' in layout folder, all tasks in the others "
+        "(in layout egoprocel spelt dataset/task, like cmu_mmac/Brownie)",
+    )
+    driver: Literal["parametric", "captaincook4d"] = Field(
+        "parametric", description="what happens when: drawn from statistics, or real human timelines"
+    )
+    K: int = Field(7, ge=2, le=40, description="key steps of a task in layout folder; published tasks bring theirs")
+    n_videos: int = Field(10, ge=1, description="videos per task")
+    cameras: int = Field(1, ge=1, le=5, description="cameras that film a take of CMU-MMAC, the ego view first")
+    min_s: float = Field(40.0, gt=1.0, description="shortest clip, seconds")
+    max_s: float = Field(90.0, gt=1.0, description="longest clip, seconds")
+    foreground: float = Field(0.38, gt=0.02, le=1.0, description="mean share of a clip that is a key step")
+    missing: float = Field(0.12, ge=0.0, le=0.6, description="share of the key steps absent from a video")
+    repeated: float = Field(0.49, ge=0.0, le=0.8, description="1 - distinct steps / step segments, pooled over videos")
+    order_distance: float = Field(
+        0.13,
+        ge=0.0,
+        le=0.5,
+        description="mean normalised Kendall distance between the step orders of two videos",
+    )
+    min_piece_s: float = Field(0.8, gt=0.0, description="shortest step segment, seconds; shrinks in very short clips")
+    max_share: float = Field(
+        0.25,
+        gt=0.0,
+        le=1.0,
+        description="largest share of a task's step time one step may hold (at least 1.1 / K)",
+    )
+    recipe: int = Field(8, description="driver captaincook4d: activity_id of the recipe")
+    levels: Literal["published", "plain"] = Field(
+        "published",
+        description="driver captaincook4d: with gaps and repeats brought to the levels above, or as done",
+    )
+    width: int = Field(320, ge=64, multiple_of=2, description="frame width, pixels")
+    height: int = Field(240, ge=64, multiple_of=2, description="frame height, pixels")
+    seed: int = Field(0, ge=0, description="one seed for the ground truth and the pictures")
+
+    @field_validator("layout")
+    @classmethod
+    def _known(cls, layout: str) -> str:
+        if layout not in LAYOUTS:
+            raise ValueError(f"expected one of {', '.join(LAYOUTS)}")
+        return layout
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.max_s < self.min_s:
+            raise ValueError(f"max_s = {self.max_s:g} is below min_s = {self.min_s:g}")
+        if len(set(self.tasks)) != len(self.tasks):
+            raise ValueError(f"tasks are named twice: {', '.join(self.tasks)}")
+        if self.driver == "captaincook4d" and self.K != 7:
+            raise ValueError("driver captaincook4d has K = 7")
+        return self
+
+
+def synth_settings(told: Mapping[str, Any]) -> SynthSettings:
+    """Make the settings of ``rgwot synth``.
+
+    Raises
+    ------
+    RgwotError
+        One line naming the first wrong key.
+    """
+    try:
+        return SynthSettings.model_validate(dict(told))
+    except ValidationError as error:
+        raise RgwotError(f"synth: {describe(error, SynthSettings)}") from None

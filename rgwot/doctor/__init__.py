@@ -1,9 +1,0 @@
-"""Whether a dataset on disk is fit for use: what is found, pairs, opens, decodes and is annotated."""
-
-from __future__ import annotations
-
-from rgwot.doctor.examine import examine
-from rgwot.doctor.findings import Finding, escaped
-from rgwot.doctor.report import Report, as_json, as_text
-
-__all__ = ["Finding", "Report", "as_json", "as_text", "escaped", "examine"]

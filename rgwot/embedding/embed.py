@@ -1,0 +1,147 @@
+"""The embedding stage: every video of a task through its encoder, or embedded as its method does without one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import zarr
+from numpy.typing import NDArray
+
+from rgwot.config.experiments import split_id
+from rgwot.config.methods import FAMILIES
+from rgwot.config.settings import Settings
+from rgwot.datasets.split import check_held_out
+from rgwot.embedding.interface import EmbedVideo, Fit
+from rgwot.embedding.registry import FITS
+from rgwot.features.index import indexed_videos, open_stores
+from rgwot.features.store import CHECKED
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.files import replacing
+from rgwot.runtime.progress import Progress
+
+logger = logging.getLogger(__name__)
+
+
+def embed(
+    index_csv: Path,
+    features_dir: Path,
+    model_path: Path | None,
+    output_zarr: Path,
+    *,
+    method: str | None = None,
+    settings: Settings | None = None,
+    seed: int | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    held_out: Sequence[str] = (),
+) -> None:
+    """Embed every frame of every video of a task that has frames.
+
+    Writes a Zarr (version 3) group per video with the arrays ``embedding`` (T, D) float32 and ``time_s`` (T,)
+    float64, from methods that tell background apart also ``background`` (T,) bool, from those with views of the
+    features ``views`` (2P, T, D') float32, and the attributes ``duration_s`` and ``native_fps``; the root has
+    ``method``, ``seed``, ``features_fps`` and, last, ``complete``. Where videos were held out, the group of every
+    video also has ``split`` (``train`` or ``test``) and the root ``held_out``, which names those without frames too.
+    Context frames are chosen as in training (methods 3.8, the consistent reading).
+
+    Parameters
+    ----------
+    index_csv, features_dir
+        Feature index of the task, and the directory of its stores.
+    model_path
+        ``model.pt`` as written by `rgwot.embedding.train`; None for a method without an encoder, whose embedding is
+        fitted here (`rgwot.embedding`).
+    output_zarr
+        Directory to write, replaced when it exists.
+    method
+        Id to record; by default ``raw`` without a model, else ``trained``. Without a model it also says how to embed.
+    settings
+        The blocks that the embedding without an encoder reads (`rgwot.config.methods.EMBEDDINGS`); left out, the
+        defaults.
+    seed
+        Seed to fit with and to record; by default that of the model, or 0 without one.
+    device
+        ``auto``, ``cpu`` or ``cuda``; of the encoder. What is fitted here is fitted on the CPU.
+    threads
+        CPU threads of torch; None leaves them.
+    held_out
+        Videos that neither an embedding fitted here nor a clustering may learn from; a model knows its own.
+
+    Raises
+    ------
+    RgwotError
+        When there is no such model, it was trained on other features, a store is unusable, or the method needs a
+        model and none is given.
+    """
+    stores = open_stores(index_csv, features_dir)
+    if not stores:
+        raise RgwotError(f"{index_csv}: no video with features, expected at least 1; see its column reason")
+    fps = float(stores[0].attributes["fps"])
+    if model_path is None:
+        name, number = method or "raw", seed or 0
+        fit = _fit_of(name)
+        check_held_out(held_out, indexed_videos(index_csv), str(index_csv))
+        training = [store for store in stores if store.video not in held_out]
+        embed_one: EmbedVideo = fit(training, settings or Settings(), number)
+    else:
+        # Not at the top: a method without an encoder need not wait for PyTorch.
+        from rgwot.embedding.model import embed_by_model, load_model
+
+        model = load_model(model_path)
+        if held_out:
+            raise RgwotError(f"{model_path}: the model says which videos were held out; leave out --hold-out")
+        held_out = model.get("held_out", ())
+        for key, value in model["features"].items():
+            found = stores[0].attributes.get(key)
+            if found != value:
+                raise RgwotError(
+                    f"{model_path}: trained on features with {key} {value!r}, found {found!r} in "
+                    f"{stores[0].path}; train again"
+                )
+        embed_one = embed_by_model(model, fps, device, threads)
+        name, number = method or "trained", int(model["seed"] if seed is None else seed)
+
+    frames = sum(len(store) for store in stores)
+    with (
+        replacing(output_zarr) as temporary,
+        # Also a chunk of nothing but zeros is a file, so that one that is missing is told.
+        zarr.config.set({"array.write_empty_chunks": True}),
+        Progress(logger, f"embed {output_zarr}", frames, unit="frame") as progress,
+    ):
+        root = zarr.open_group(temporary, mode="w", zarr_format=3)
+        for store in stores:
+            found = embed_one(store)
+            attributes: dict[str, Any] = {"duration_s": store.duration_s, "native_fps": str(store.native_fps)}
+            if held_out:
+                attributes["split"] = "test" if store.video in held_out else "train"
+            group = root.create_group(store.video, attributes=attributes)
+            arrays: dict[str, NDArray[Any] | None] = {
+                "embedding": found.embedding,
+                "time_s": store.time_s,
+                "background": found.background,
+                "views": found.views,
+            }
+            for label, array in arrays.items():
+                if array is not None:
+                    group.create_array(label, data=array, chunks=array.shape, compressors=CHECKED)
+            progress.advance(len(store))
+        root.attrs.update({"method": name, "seed": number, "features_fps": fps})
+        if held_out:
+            root.attrs["held_out"] = sorted(held_out)
+        root.attrs["complete"] = True
+
+
+def _fit_of(method: str) -> Fit:
+    """Return how a method without an encoder embeds."""
+    base = split_id(method)[0]
+    if base not in FAMILIES:
+        raise RgwotError(f"method {method!r}: unknown base {base!r}; {nearest(base, FAMILIES)}")
+    if FAMILIES[base].embedding not in FITS:
+        able = [family.name for family in FAMILIES.values() if family.embedding in FITS]
+        raise RgwotError(
+            f"method {method!r}: found no model; name it (--model), or take a method that needs none: {', '.join(able)}"
+        )
+    return FITS[FAMILIES[base].embedding]

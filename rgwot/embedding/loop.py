@@ -1,0 +1,268 @@
+"""The optimisation loop: iterations of one video pair, gradients accumulated over several (methods 3.7)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from rgwot.config.settings import Settings
+from rgwot.embedding.adam import Adam
+from rgwot.embedding.ahead import read_ahead
+from rgwot.embedding.bank import FeatureBank, Fetched
+from rgwot.embedding.encoder import Encoder, dropout_masks
+from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
+from rgwot.losses import cidm_loss
+from rgwot.losses.registry import ALIGNMENTS, PairBatch, learned_by
+from rgwot.runtime.errors import RgwotError
+
+logger = logging.getLogger(__name__)
+
+# On an accelerator as many pairs go through the encoder together as keep its largest intermediate below this.
+# On the CPU a pair already fills the cores: measured, several at once are not faster and take more memory.
+FORWARD_BYTES = 600e6
+
+
+class Record(NamedTuple):
+    """One row of ``history.csv``; ``seconds``: time trained, at the end of the optimiser step."""
+
+    step: int
+    loss: float
+    align: float
+    cidm: float
+    seconds: float
+
+
+class Terms(NamedTuple):
+    """Losses of P pairs, each (P,): the total, the alignment loss, and I(X) + I(Y) before its weight."""
+
+    loss: Tensor
+    align: Tensor
+    cidm: Tensor
+
+
+def objective(batch: PairBatch, settings: Settings) -> Terms:
+    """Loss of every pair: L = L_align + beta (I(X) + I(Y)) (RGWOT's total loss; methods 3.6).
+
+    With ``cidm.reduction = sum`` the total is divided by N, as in the public code; with ``video_mean`` C-IDM counts
+    half, the mean over the two videos, as in CnC. Without ``cidm.gradient`` C-IDM is a constant.
+    """
+    cidm = settings.cidm
+    align = ALIGNMENTS[settings.loss.alignment](batch, settings)
+    embedded = torch.cat([batch.x, batch.y])
+    contrast = cidm_loss(
+        embedded if cidm.gradient else embedded.detach(),
+        torch.cat([batch.x_times, batch.y_times]),
+        lambda_=cidm.lambda_,
+        sigma=cidm.sigma,
+        duration=torch.cat([batch.x_lengths, batch.y_lengths]),
+        distance=cidm.distance,
+        weight=cidm.weight,
+        positives=cidm.positives,
+        reduction="mean" if cidm.reduction == "mean" else "sum",
+    )
+    contrast = contrast.view(2, -1).sum(0)
+    loss = align + cidm.beta * (contrast / 2 if cidm.reduction == "video_mean" else contrast)
+    if cidm.reduction == "sum":
+        loss = loss / batch.x.shape[1]
+    return Terms(loss, align, contrast)
+
+
+class Drawn(NamedTuple):
+    """What some iterations see: their pairs, and the clips of all of them."""
+
+    iterations: range
+    pairs: list[Pair]
+    fetched: Fetched
+
+
+@dataclass
+class Trainer:
+    """One run: everything an optimiser step reads and changes.
+
+    Attributes
+    ----------
+    encoder, bank
+        The model, and the features of the training videos.
+    settings
+        Resolved settings.
+    seed
+        Seed of every draw; see `rgwot.embedding.sampler`.
+    step
+        Iterations done.
+    history
+        One record per iteration done.
+    learned
+        What the alignment loss learns beside the encoder, or None.
+    pairs_at_once
+        Pairs in one forward pass; does not change results beyond rounding.
+    """
+
+    encoder: Encoder
+    bank: FeatureBank
+    settings: Settings
+    seed: int
+    step: int = 0
+    seconds: float = 0.0
+    history: list[Record] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        train, data = self.settings.train, self.settings.data
+        fps = float(self.bank.stores[0].attributes["fps"])
+        self.offsets = context_offsets(self.settings.encoder.c, data.context_s, fps, data.context_side)
+        self.learned = learned_by(self.settings, int(generator(self.seed, Stream.ALIGNMENT).integers(2**31)))
+        self.parameters = list(self.encoder.parameters())
+        if self.learned is not None:
+            # Where the encoder is, and in its precision.
+            self.parameters += self.learned.to(self.parameters[0]).parameters()
+        self.optimiser = Adam(self.parameters, lr=train.lr, weight_decay=train.weight_decay)
+        # In half precision the prepared input takes the memory of the features themselves, so it is made once.
+        self.prepared = self.encoder.precision == "bfloat16" and self.bank.in_memory
+        if self.prepared:
+            self.bank.transform(self.encoder.prepare)
+        self.pairs_at_once = 1
+        if self.bank.device.type != "cpu":
+            _, _, height, width = self.bank.stores[0].shape
+            encoder = self.settings.encoder
+            pair = 2 * train.N * encoder.c * height * width * (encoder.channels + self.bank.stores[0].shape[1]) * 4
+            self.pairs_at_once = int(max(1, min(train.accumulation, FORWARD_BYTES // pair)))
+
+    def run(self, keep_going: Callable[[Sequence[Record]], bool]) -> None:
+        """Train until the last iteration, or until ``keep_going``, called after optimiser steps, says no.
+
+        The last optimiser step averages over fewer pairs when ``accumulation`` does not divide the
+        iterations; its gradient is still divided by ``accumulation``.
+
+        Raises
+        ------
+        RgwotError
+            When an embedding, a loss or in the end a weight is not finite, naming the iteration and the term.
+        """
+        self.encoder.train()
+        with read_ahead(self._draw, self._parts(), background=self.bank.reads_ahead) as drawn:
+            self._run(drawn, keep_going)
+        self._check_weights()
+
+    def _parts(self) -> Iterator[range]:
+        """Return the iterations that go through the encoder together, from here to the last iteration."""
+        last, accumulation = self.settings.train.iterations, self.settings.train.accumulation
+        for start in range(self.step, last, accumulation):
+            end = min(start + accumulation, last)
+            for first in range(start, end, self.pairs_at_once):
+                yield range(first, min(first + self.pairs_at_once, end))
+
+    def _run(self, drawn: Iterator[Drawn], keep_going: Callable[[Sequence[Record]], bool]) -> None:
+        while self.step < self.settings.train.iterations:
+            began = time.perf_counter()
+            end = min(self.step + self.settings.train.accumulation, self.settings.train.iterations)
+            self.optimiser.zero_grad()
+            values = np.concatenate([
+                self._accumulate(next(drawn)) for _ in range(self.step, end, self.pairs_at_once)
+            ])  # fmt: skip
+            for iteration, (loss, align, cidm) in enumerate(values, self.step + 1):
+                if not np.isfinite(loss):
+                    raise _not_finite(iteration, f"loss is {loss} (alignment {align}, C-IDM {cidm})")
+            self.optimiser.step()
+            self.seconds += time.perf_counter() - began
+            records = [
+                Record(i, loss, align, cidm, self.seconds)
+                for i, (loss, align, cidm) in enumerate(values.tolist(), self.step + 1)
+            ]
+            self.history += records
+            self.step = end
+            if not keep_going(records):
+                break
+
+    def _check_weights(self) -> None:
+        if not all(bool(value.isfinite().all()) for value in self.parameters):
+            raise _not_finite(self.step, "a weight is not finite")
+
+    def state(self) -> dict[str, Any]:
+        """Return everything a resumed run needs, as plain containers and tensors.
+
+        Raises
+        ------
+        RgwotError
+            When a weight is not finite, so that no such state takes the place of the last good one.
+        """
+        self._check_weights()
+        return {
+            "encoder": self.encoder.state_dict(),
+            "learned": {} if self.learned is None else self.learned.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "history": torch.tensor(self.history, dtype=torch.float64),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned."""
+        self.encoder.load_state_dict(state["encoder"])
+        if self.learned is not None:
+            self.learned.load_state_dict(state["learned"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.history = [Record(int(step), *values) for step, *values in state["history"].tolist()]
+        self.step, self.seconds = len(self.history), self.history[-1].seconds
+
+    def _draw(self, iterations: range) -> Drawn:
+        """Draw the pairs of some iterations and begin to fetch their clips; a thread may do it ahead."""
+        n = self.settings.train.N
+        drawn = [draw_pair(self.bank.lengths, n, generator(self.seed, Stream.PAIRS, i)) for i in iterations]
+        videos = [video for pair in drawn for video in pair.videos]
+        frames = [frames for pair in drawn for frames in pair.frames]
+        stacks = [
+            with_context(chosen, self.offsets, int(self.bank.lengths[video]))
+            for video, chosen in zip(videos, frames, strict=True)
+        ]
+        return Drawn(iterations, drawn, self.bank.fetch(videos, stacks))
+
+    def _accumulate(self, part: Drawn) -> NDArray[np.float64]:
+        """Add the gradients of some iterations in one forward pass; return (iterations, 3) losses."""
+        train, encoder = self.settings.train, self.settings.encoder
+        iterations, drawn, fetched = part
+        masks = None
+        if encoder.dropout:
+            each = [
+                dropout_masks(
+                    generator(self.seed, Stream.DROPOUT, i),
+                    2 * train.N,
+                    self.encoder.dropout_widths,
+                    encoder.dropout,
+                )
+                for i in iterations
+            ]
+            masks = [torch.cat(layer).to(self.bank.device) for layer in zip(*each, strict=True)]
+        embedded = self.encoder(fetched.wait(), pairs=len(drawn), masks=masks, prepared=self.prepared)
+        finite = embedded.detach().view(len(drawn), -1).isfinite().all(1)
+        if not bool(finite.all()):
+            raise _not_finite(iterations[int(finite.int().argmin())] + 1, "an embedding is not finite")
+        terms = objective(self._batch(embedded, drawn, iterations), self.settings)
+        torch.autograd.backward(terms.loss.sum() / train.accumulation)
+        values: NDArray[np.float64] = torch.stack(list(terms), dim=1).detach().to("cpu", torch.float64).numpy()
+        return values
+
+    def _batch(self, embedded: Tensor, drawn: Sequence[Pair], iterations: range) -> PairBatch:
+        x, y = embedded.view(len(drawn), 2, self.settings.train.N, -1).unbind(1)
+        native = self.settings.cidm.unit == "native_frames"
+        sides = []
+        for side in (0, 1):
+            stores = [self.bank.stores[pair.videos[side]] for pair in drawn]
+            units = [float(store.native_fps) if native else 1.0 for store in stores]
+            times = np.stack([
+                store.time_s[pair.frames[side]] * unit
+                for store, pair, unit in zip(stores, drawn, units, strict=True)
+            ])  # fmt: skip
+            lengths = np.array([store.duration_s * unit for store, unit in zip(stores, units, strict=True)])
+            sides += [torch.from_numpy(times).to(x.device), torch.from_numpy(lengths).to(x.device)]
+        x_times, x_lengths, y_times, y_lengths = sides
+        steps = torch.tensor(iterations, device=x.device)
+        return PairBatch(x, y, x_times, x_lengths, y_times, y_lengths, steps, self.learned)
+
+
+def _not_finite(iteration: int, found: str) -> RgwotError:
+    return RgwotError(f"iteration {iteration}: {found}, expected numbers; lower train.lr, or look at the features")

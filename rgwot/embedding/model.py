@@ -1,0 +1,124 @@
+"""A trained model: reading ``model.pt``, and embedding videos by its encoder (methods 3.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from rgwot.embedding.encoder import Encoder
+from rgwot.embedding.interface import Embedded, EmbedVideo
+from rgwot.embedding.sampler import context_offsets, with_context
+from rgwot.features.store import FeatureStore
+from rgwot.runtime.device import resolve_device
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.integrity import check_file, remake
+from rgwot.runtime.tensors import UnreadableTensors, load_tensors
+
+FRAMES_AT_ONCE = 64
+
+
+def load_model(path: Path) -> dict[str, Any]:
+    """Read ``model.pt``.
+
+    Raises
+    ------
+    RgwotError
+        When there is no such file or it is not a model of this library.
+    """
+    again = remake(path, "train")
+    try:
+        check_file(path)
+        model = load_tensors(path)
+    except FileNotFoundError:
+        raise RgwotError(f"{path}: no such model; expected one written by rgwot train") from None
+    except UnreadableTensors as error:
+        raise RgwotError(f"{path}: not a readable model ({error.why}); train again; {again}") from None
+    if not isinstance(model, dict) or not {"encoder", "architecture", "settings", "features", "seed"} <= set(model):
+        raise RgwotError(f"{path}: not a model written by rgwot train; train again; {again}")
+    return model
+
+
+def encoder_of(model: dict[str, Any]) -> Encoder:
+    """Return the encoder of a loaded model, in eval mode."""
+    encoder = Encoder(**model["architecture"])
+    encoder.load_state_dict(model["encoder"])
+    return encoder.eval()
+
+
+def embed_by_model(model: dict[str, Any], fps: float, device: str, threads: int | None) -> EmbedVideo:
+    """Return how the encoder of a loaded model embeds a video.
+
+    Parameters
+    ----------
+    model
+        From `load_model`.
+    fps
+        Rate of the features it is to embed, per second.
+    device
+        ``auto``, ``cpu`` or ``cuda``.
+    threads
+        CPU threads of torch; None leaves them.
+
+    Raises
+    ------
+    RgwotError
+        When there is no such device.
+    """
+    place = resolve_device(device)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    data = model["settings"]["data"]
+    encoder = encoder_of(model).to(place)
+    offsets = context_offsets(encoder.c, data["context_s"], fps, data["context_side"])
+    project = _projection_of(model)
+    return lambda store: Embedded(embed_video(project(store), offsets, encoder.embed, place))
+
+
+def _projection_of(model: dict[str, Any]) -> Callable[[FeatureStore], FeatureStore]:
+    """Return what a model's encoder was trained on instead of the maps of a video, if anything."""
+    if "projection" not in model:
+        return lambda store: store
+    from rgwot.embedding.projection import Projection
+
+    return Projection(model["projection"]["mean"].numpy(), model["projection"]["basis"].numpy())
+
+
+def embed_video(
+    store: FeatureStore,
+    offsets: NDArray[np.int64],
+    function: Callable[[Tensor, Tensor], Tensor],
+    device: torch.device,
+) -> NDArray[np.float32]:
+    """Embed all frames of a video in blocks; memory does not grow with its length.
+
+    Parameters
+    ----------
+    store
+        Features of the video, T frames.
+    offsets
+        (c,) offsets of the context stack in frames.
+    function
+        Embeds clips that share frames: the frames, (F, h, w, 1024), and those of every clip, (n, c), give (n, D).
+    device
+        Where ``function`` wants its input.
+
+    Returns
+    -------
+    ndarray
+        (T, D) float32.
+    """
+    parts = []
+    with torch.inference_mode():
+        for start in range(0, len(store), FRAMES_AT_ONCE):
+            stacks = with_context(np.arange(start, min(start + FRAMES_AT_ONCE, len(store))), offsets, len(store))
+            # Context frames are mostly sampled frames of the same block: every frame is read, and computed, once.
+            needed, rows = np.unique(stacks, return_inverse=True)
+            maps = torch.from_numpy(store.frames(needed)).to(device).movedim(1, -1).contiguous()
+            parts.append(function(maps, torch.from_numpy(rows.reshape(stacks.shape)).to(device)).float().cpu().numpy())
+    return np.concatenate(parts)

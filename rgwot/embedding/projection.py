@@ -1,0 +1,112 @@
+"""Feature maps projected onto a few whitened channels, as another input of the encoder (methods 4.13)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.features.store import FeatureStore
+
+CHANNELS = 64
+"""Channels of projected maps: a sixteenth of conv4c's."""
+
+FLOOR = 1e-4
+"""Components below this share of the largest variance are dropped."""
+
+FRAMES = 64
+"""Frames of a video that the projection is fitted on, evenly spaced, and that are projected at once."""
+
+CONSTANT = 1e-4
+"""A channel whose deviation is below this share of its root mean square says nothing, and becomes 0."""
+
+
+@dataclass(frozen=True)
+class ProjectedStore(FeatureStore):
+    """A store whose maps are those of another one, projected; held in memory, a sixteenth of what they were."""
+
+    maps: NDArray[np.float16] = field(default_factory=lambda: np.zeros((0, 0, 0, 0), np.float16))
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """``(T, D, h, w)``."""
+        frames, channels, height, width = self.maps.shape
+        return frames, channels, height, width
+
+    def frames(
+        self, indices: Sequence[int] | NDArray[np.integer[Any]], out: NDArray[np.float16] | None = None
+    ) -> NDArray[np.float16]:
+        """Return the maps of some frames, ``(len(indices), D, h, w)`` float16, in the order asked for."""
+        return np.take(self.maps, np.asarray(indices, dtype=np.int64), axis=0, out=out)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Whitening of single places of maps that are standardised per video and channel.
+
+    Attributes
+    ----------
+    mean
+        (C,) of the standardised maps it was fitted on.
+    basis
+        (C, D) principal components, each divided by the standard deviation along it.
+    """
+
+    mean: NDArray[np.float32]
+    basis: NDArray[np.float32]
+
+    def __call__(self, store: FeatureStore) -> FeatureStore:
+        """Project the maps of a video, (T, C, h, w) to (T, D, h, w)."""
+        mean, scale = moments(store)
+        basis = scale[:, None] * self.basis
+        offset = (mean * scale + self.mean) @ self.basis
+        frames, _, height, width = store.shape
+        maps = np.empty((frames, self.basis.shape[1], height, width), dtype=np.float16)
+        for start in range(0, frames, FRAMES):
+            block = np.arange(start, min(start + FRAMES, frames))
+            places = np.moveaxis(store.frames(block).astype(np.float32), 1, -1)
+            maps[block] = np.moveaxis(places @ basis - offset, -1, 1)
+        return ProjectedStore(store.path, store.attributes, store.time_s, store._conv4c, maps=maps)  # noqa: SLF001
+
+
+def moments(store: FeatureStore) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return mean and reciprocal standard deviation of every channel of a video over frames and places, (C,) each."""
+    frames, channels, height, width = store.shape
+    total, squares = np.zeros(channels), np.zeros(channels)
+    for start in range(0, frames, FRAMES):
+        maps = store.frames(np.arange(start, min(start + FRAMES, frames))).astype(np.float64)
+        total += maps.sum(axis=(0, 2, 3))
+        squares += np.square(maps).sum(axis=(0, 2, 3))
+    count = max(frames * height * width, 1)
+    mean, power = total / count, squares / count
+    deviation = np.sqrt(np.maximum(power - mean**2, 0))
+    varies = deviation > CONSTANT * np.sqrt(power)
+    scale = np.divide(1.0, deviation, out=np.zeros(channels), where=varies)
+    return mean.astype(np.float32), scale.astype(np.float32)
+
+
+def fit_projection(stores: Sequence[FeatureStore], D: int = CHANNELS, floor: float = FLOOR) -> Projection:
+    """Fit the projection to the videos that may be learnt from.
+
+    Parameters
+    ----------
+    stores
+        Videos with frames.
+    D
+        Channels of the projected maps, at most.
+    floor
+        Components below this share of the largest variance are dropped.
+    """
+    from rgwot.embedding.whitened import fit_whitening
+
+    places = []
+    for store in stores:
+        mean, scale = moments(store)
+        chosen = np.unique(np.linspace(0, len(store) - 1, min(len(store), FRAMES)).astype(np.int64))
+        maps = np.moveaxis(store.frames(chosen).astype(np.float32), 1, -1)
+        places.append(((maps - mean) * scale).reshape(-1, maps.shape[-1]))
+    whitening = fit_whitening(places, D, floor)
+    return Projection(whitening.mean.astype(np.float32), whitening.basis.astype(np.float32))

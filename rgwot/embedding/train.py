@@ -1,0 +1,230 @@
+"""The training stage: files in, ``model.pt`` and ``history.csv`` out."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rgwot.config.settings import EXECUTION, Settings
+from rgwot.embedding.bank import FeatureBank
+from rgwot.embedding.encoder import Encoder, initialised
+from rgwot.embedding.loop import Record, Trainer
+from rgwot.embedding.prior import inactive_prior
+from rgwot.embedding.resume import Checkpoint, stop_requested
+from rgwot.embedding.sampler import Stream, draw_videos, generator
+from rgwot.features.index import SHARED, open_stores
+from rgwot.features.store import FeatureStore
+from rgwot.runtime.device import hardware, resolve_device
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import write_json, write_rows, write_tensors
+from rgwot.runtime.locks import alone
+from rgwot.runtime.progress import Progress
+from rgwot.runtime.tensors import UnreadableTensors, load_tensors
+
+logger = logging.getLogger(__name__)
+
+BLOCKS = ("ot", "loss", "cidm", "encoder", "train", "data")
+RANDOM_WEIGHTS = "random"
+
+
+def train(
+    index_csv: Path,
+    features_dir: Path,
+    output_dir: Path,
+    settings: Settings,
+    seed: int,
+    *,
+    device: str = "auto",
+    held_out: Sequence[str] = (),
+) -> None:
+    """Train one encoder on the videos of a task (RGWOT section 3; methods 3.1 to 3.7).
+
+    Writes ``model.pt``, a dictionary of tensors and plain values that loads with ``weights_only=True``:
+    ``encoder`` (state dict), ``architecture`` (arguments of `rgwot.embedding.encoder.Encoder`), ``settings``, ``seed``,
+    ``features`` (what made the features), ``videos`` (trained on), ``held_out`` (kept for scoring); and
+    ``history.csv`` with one row per iteration: ``step``, ``loss``, ``align``, ``cidm`` (I(X) + I(Y), before the
+    weight beta) and ``seconds``; and ``machine.json``, the hardware that the run ended on.
+
+    A run that is stopped (SIGTERM, Ctrl-C) keeps a side checkpoint in ``.resume`` beside ``output_dir`` and
+    goes on from there when started again with the same settings, seed and features. On the CPU the result has
+    the same bits as that of an uninterrupted run with the same ``train.threads``; another number of threads,
+    or another device, changes the rounding of sums but none of the draws.
+
+    Parameters
+    ----------
+    index_csv, features_dir
+        Feature index of the task, and the directory of its stores.
+    output_dir
+        Directory of the two files.
+    settings
+        Blocks ``ot loss cidm encoder train data`` are read.
+    seed
+        Seed of initial weights, pairs, frames and dropout.
+    device
+        ``auto``, ``cpu`` or ``cuda``.
+    held_out
+        Videos that nothing of this run reads; given exactly when ``data.split`` is ``holdout``.
+
+    Raises
+    ------
+    RgwotError
+        When fewer than two videos to train on have features, a store is unusable, there is no such device or a
+        loss is not finite.
+    SystemExit
+        With 128 plus the signal's number, after saving, when the run was told to stop.
+    """
+    place = resolve_device(device)
+    torch.set_num_threads(settings.train.threads)
+    if (settings.data.split == "holdout") != bool(held_out):
+        raise RgwotError(
+            f"data.split: found {settings.data.split} and {len(held_out)} videos held out, expected some with holdout "
+            "and none with all; name them (--hold-out), as the workflow does"
+        )
+    stores = open_stores(index_csv, features_dir, held_out)
+    wanted = settings.data.n_train
+    if len(stores) < max(2, wanted or 0):
+        need = "at least 2" if wanted is None else f"data.n_train = {wanted}"
+        raise RgwotError(
+            f"{index_csv}: {len(stores)} video{'' if len(stores) == 1 else 's'} with features"
+            f"{' that are not held out' if held_out else ''}, "
+            f"expected {need}; add videos to the task or leave it out"
+        )
+    if wanted is not None:
+        stores = [stores[index] for index in draw_videos(len(stores), wanted, seed)]
+    features = {key: stores[0].attributes[key] for key in SHARED if key in stores[0].attributes}
+    chosen = {
+        block: {
+            key: value
+            for key, value in getattr(settings, block).model_dump(by_alias=True, mode="json").items()
+            if f"{block}.{key}" not in EXECUTION
+        }
+        for block in BLOCKS
+    }
+    known = {
+        "settings": chosen,
+        "seed": seed,
+        "features": features,
+        "videos": [store.video for store in stores],
+        "held_out": sorted(held_out),
+    }
+    with alone(output_dir) as waited:
+        if waited and _made_meanwhile(Path(output_dir) / "model.pt", known):
+            logger.info("%s: another process has made it", output_dir)
+            return
+        _fit(stores, Path(output_dir), settings, place, known)
+
+
+def _fit(
+    stores: Sequence[FeatureStore], output_dir: Path, settings: Settings, place: torch.device, known: dict[str, Any]
+) -> None:
+    """Train on some stores and write the files; ``known`` is all of the model's content that is known before."""
+    seed, features = known["seed"], known["features"]
+    identity = {
+        "settings": known["settings"],
+        "seed": seed,
+        "features": features,
+        "videos": [[store.video, *store.shape, store.duration_s, str(store.native_fps)] for store in stores],
+    }
+    checkpoint = Checkpoint(output_dir, identity)
+
+    projection = None
+    if settings.encoder.input_norm == "whitened":
+        from rgwot.embedding.projection import fit_projection
+
+        projection = fit_projection(stores)
+        stores = [projection(store) for store in stores]
+    bank = FeatureBank(stores, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
+    encoder, architecture = build_encoder(settings, seed, bank, str(features.get("weights")))
+    message = inactive_prior(settings)
+    if message:
+        logger.info(message)
+    trainer = Trainer(encoder.to(place), bank, settings, seed)
+    saved = checkpoint.load()
+    if saved is not None:
+        trainer.restore(saved)
+        logger.info("%s: going on after iteration %d", output_dir, trainer.step)
+
+    _run(trainer, checkpoint, output_dir)
+
+    write_rows(Record._fields, trainer.history, output_dir / "history.csv")
+    write_json(hardware(place), output_dir / "machine.json")
+    weights = {name: tensor.cpu() for name, tensor in encoder.state_dict().items()}
+    model = {"encoder": weights, "architecture": architecture, **known}
+    if projection is not None:
+        model["projection"] = {"mean": torch.from_numpy(projection.mean), "basis": torch.from_numpy(projection.basis)}
+    write_tensors(model, output_dir / "model.pt")
+    checkpoint.remove()
+
+
+def _made_meanwhile(path: Path, known: dict[str, Any]) -> bool:
+    """Return whether a model is there that was trained on the same in the same way."""
+    if not path.exists():
+        return False
+    try:
+        model = load_tensors(path)
+    except UnreadableTensors:
+        return False
+    return isinstance(model, dict) and all(model.get(key) == value for key, value in known.items())
+
+
+def resolve_precision(name: str, device: torch.device) -> str:
+    """Turn ``auto`` into bfloat16 where the processor multiplies it in hardware, else float32."""
+    if name != "auto":
+        return name
+    if device.type == "cuda":
+        fast = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        # Elsewhere bfloat16 is emulated, many times slower than float32.
+        fast = torch.cpu._is_avx512_bf16_supported()  # noqa: SLF001
+    return "bfloat16" if fast else "float32"
+
+
+def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str) -> tuple[Encoder, dict[str, Any]]:
+    """Make the encoder to train, on the CPU, and the arguments it was made with.
+
+    Features of untrained weights are nearly parallel, so ``encoder.input_norm = auto`` standardises those.
+    """
+    block = settings.encoder
+    standardise = block.input_norm == "channel" or (block.input_norm == "auto" and weights == RANDOM_WEIGHTS)
+    architecture = {
+        **block.model_dump(exclude={"input_norm"}),
+        "input_norm": standardise,
+        "features": bank.stores[0].shape[1],
+        "precision": resolve_precision(settings.train.precision, bank.device),
+    }
+    encoder = initialised(int(generator(seed, Stream.WEIGHTS).integers(2**31)), **architecture)
+    if standardise:
+        mean, std = bank.statistics()
+        encoder.input_mean.copy_(mean)
+        encoder.input_std.copy_(std)
+    return encoder, architecture
+
+
+def _run(trainer: Trainer, checkpoint: Checkpoint, output_dir: Path) -> None:
+    """Run the loop with progress, periodic saving and stopping on a signal."""
+    total = trainer.settings.train.iterations
+    saved = time.monotonic()
+    with (
+        stop_requested() as signalled,
+        Progress(logger, f"train {output_dir}", total, trainer.step) as progress,
+    ):
+
+        def keep_going(records: Sequence[Record]) -> bool:
+            nonlocal saved
+            loss, align, cidm = (sum(column) / len(records) for column in list(zip(*records, strict=True))[1:4])
+            progress.advance(len(records), f"loss {loss:.4g} (alignment {align:.4g}, C-IDM {cidm:.4g})")
+            if time.monotonic() - saved >= trainer.settings.train.save_every_s:
+                checkpoint.save(trainer.state())
+                saved = time.monotonic()
+            return not signalled()
+
+        trainer.run(keep_going)
+        if trainer.step < total:
+            checkpoint.save(trainer.state())
+            logger.info("%s: stopped after iteration %d of %d; start again to go on", output_dir, trainer.step, total)
+            raise SystemExit(128 + signalled())

@@ -1,0 +1,243 @@
+"""Whitened features: standardised per video, smoothed in time and whitened over the task (methods 4.12)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.ndimage import uniform_filter1d
+from scipy.sparse.linalg import eigsh
+from threadpoolctl import threadpool_limits
+
+from rgwot.config.settings import Settings, WhitenSettings
+from rgwot.embedding.interface import Embedded, EmbedVideo
+from rgwot.embedding.pooled import FRAMES_AT_ONCE, unit
+from rgwot.features.store import FeatureStore
+from rgwot.runtime.errors import RgwotError
+
+ROUNDING = 2.0**-11
+"""Relative rounding error of float16, in which features are stored."""
+
+SMALL = 1500
+"""Rows of a matrix up to which all of it is reduced, in a quarter of a second; Lanczos' method is faster above."""
+
+
+def cell_means(store: FeatureStore, grid: int) -> NDArray[np.float32]:
+    """Average the maps of every frame over the cells of a grid, (T, cells * 1024); read in blocks.
+
+    Parameters
+    ----------
+    store
+        Feature maps (T, 1024, h, w).
+    grid
+        Divisions of height and width, >= 1. A side of fewer places than that has a cell per place.
+
+    Returns
+    -------
+    NDArray[np.float32]
+        The channels of the first cell, then those of the next, row by row.
+    """
+    height, width = store.shape[2:]
+    weights = np.einsum("ay,bx->yxab", _cells(height, grid), _cells(width, grid)).reshape(height * width, -1)
+    means = np.empty((len(store), weights.shape[1], store.shape[1]), dtype=np.float32)
+    for start in range(0, len(store), FRAMES_AT_ONCE):
+        block = np.arange(start, min(start + FRAMES_AT_ONCE, len(store)))
+        maps = store.frames(block).astype(np.float32)
+        means[block] = (maps.reshape(*maps.shape[:2], -1) @ weights).transpose(0, 2, 1)
+    return means.reshape(len(store), -1)
+
+
+def standardise(x: NDArray[Any]) -> NDArray[np.float64]:
+    """Scale the channels of one video (T, C) to mean 0 and standard deviation 1 over its samples.
+
+    A channel is constant, and becomes 0, where its deviation is no more than float16 makes by rounding: at most 2^-11
+    of the channel's root mean square, or 2^-22 of the video's.
+    """
+    values = np.asarray(x, dtype=np.float64)
+    if not values.size:
+        return values.copy()
+    mean, squares = values.mean(axis=0), np.square(values).mean(axis=0)
+    offsets = values - mean
+    deviation = np.sqrt(np.square(offsets).mean(axis=0))
+    limit = ROUNDING * np.maximum(np.sqrt(squares), ROUNDING * np.sqrt(squares.mean()))
+    varies = deviation > limit
+    return np.asarray(np.divide(offsets, deviation, out=np.zeros_like(offsets), where=varies))
+
+
+def smooth(x: NDArray[Any], share: float) -> NDArray[np.float64]:
+    """Average every sample of one video (T, C) with its neighbours, over a share of the video's length.
+
+    The window is centred, the odd number of samples nearest to ``share * T`` (of two the larger, at least 1); beyond
+    its ends a video goes on as its first and last sample.
+    """
+    values = np.asarray(x, dtype=np.float64)
+    width = 2 * int(share * len(values) / 2) + 1
+    return values if width == 1 else np.asarray(uniform_filter1d(values, width, axis=0, mode="nearest"))
+
+
+def condition(x: NDArray[Any], settings: WhitenSettings) -> NDArray[np.float32]:
+    """Standardise and smooth the features (T, C) of one video; what `fit_whitening` is fitted on."""
+    return smooth(standardise(x), settings.smooth).astype(np.float32)
+
+
+def conditioned(stores: Sequence[FeatureStore], settings: WhitenSettings) -> list[NDArray[np.float32]]:
+    """Read every video once and return its features (T, C), standardised and smoothed.
+
+    Raises
+    ------
+    RgwotError
+        When maps are so small, and of such different sizes, that videos differ in their number of cells.
+    """
+    for store in stores[1:]:
+        _check_cells(store, stores[0], settings.grid)
+    return [condition(cell_means(store, settings.grid), settings) for store in stores]
+
+
+@dataclass(frozen=True)
+class Whitening:
+    """A projection onto principal components of unit variance.
+
+    Attributes
+    ----------
+    mean
+        (C,) of the samples it was fitted on.
+    basis
+        (C, D) principal components, each divided by the standard deviation along it.
+    """
+
+    mean: NDArray[np.float64]
+    basis: NDArray[np.float64]
+
+    def apply(self, x: NDArray[Any]) -> NDArray[np.float32]:
+        """Whiten samples (T, C) and scale them to unit length, (T, D); a sample at the mean is 0."""
+        white = np.asarray(x, dtype=np.float64) @ self.basis - self.mean @ self.basis
+        return unit(white.astype(np.float32))
+
+
+def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> Whitening:
+    """Fit PCA whitening to the samples of several videos.
+
+    Parameters
+    ----------
+    videos
+        (T_v, C) per video, C the same for all.
+    D
+        Components at most; there are no more than channels and samples.
+    floor
+        Components below this share of the largest variance are dropped: their samples differ by rounding alone, and
+        whitening would make that as loud as the rest.
+
+    Returns
+    -------
+    Whitening
+        With one component at least. Where all samples are equal it is 0, and so is every sample.
+
+    Notes
+    -----
+    The D leading eigenpairs of the covariance (C, C), or of the samples' inner products (T, T) where there are fewer
+    samples than channels: with X the centred samples, X X' u = mu u gives the component X' u / sqrt(mu), of variance
+    mu / T. A component is known up to its sign; here its largest entry is positive.
+    """
+    samples, channels = sum(len(video) for video in videos), videos[0].shape[1]
+    mean = sum((video.sum(axis=0, dtype=np.float64) for video in videos), np.zeros(channels)) / max(samples, 1)
+    if samples < channels:
+        centred = np.concatenate([video - mean for video in videos])
+        variances, vectors = _leading(centred @ centred.T / max(samples, 1), D)
+        components = centred.T @ vectors
+    else:
+        covariance = np.zeros((channels, channels))
+        for video in videos:
+            offsets = video - mean
+            covariance += offsets.T @ offsets
+        variances, components = _leading(covariance / samples, D)
+    kept = variances > floor * variances.max(initial=0.0)
+    if not kept.any():
+        return Whitening(mean, np.zeros((channels, 1)))
+    components = components[:, kept] / np.linalg.norm(components[:, kept], axis=0)
+    largest = components[np.abs(components).argmax(axis=0), np.arange(components.shape[1])]
+    return Whitening(mean, components * np.sign(largest) / np.sqrt(variances[kept]))
+
+
+def halves(channels: int, pairs: int) -> list[NDArray[np.int64]]:
+    """Divide channels at random into two halves, ``pairs`` times; the same division for the same number of channels.
+
+    With fewer than two channels there is no other half, and no view.
+    """
+    generator = np.random.default_rng(channels)
+    found = []
+    for _ in range(pairs if channels > 1 else 0):
+        order = generator.permutation(channels)
+        found += [np.sort(order[: channels // 2]), np.sort(order[channels // 2 :])]
+    return found
+
+
+def fit_whitened(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
+    """Fit the whitening to the training videos: the embedding of the method ``whitened``. Nothing is left to chance.
+
+    The views are whitened apart, each from its half of the channels; a channel is in one half with all its cells.
+    """
+    block = settings.whiten
+    # Sums over threads depend on their number; one thread gives the same files everywhere.
+    with threadpool_limits(limits=1):
+        videos = conditioned(stores, block)
+        channels = stores[0].shape[1]
+        cells = videos[0].shape[1] // channels
+        columns = [(np.arange(cells)[:, None] * channels + half).ravel() for half in halves(channels, block.views)]
+        whitening = fit_whitening(videos, block.D, block.floor)
+        of_views = [fit_whitening([video[:, column] for video in videos], block.D, block.floor) for column in columns]
+
+    def whitened(x: NDArray[np.float32]) -> Embedded:
+        found = [view.apply(x[:, column]) for view, column in zip(of_views, columns, strict=True)]
+        D = max((view.shape[1] for view in found), default=0)
+        # Views may differ in their number of components; zeros change no inner product.
+        padded = [np.pad(view, ((0, 0), (0, D - view.shape[1]))) for view in found]
+        return Embedded(whitening.apply(x), views=np.stack(padded) if padded else None)
+
+    with threadpool_limits(limits=1):
+        known = {store.path: whitened(video) for store, video in zip(stores, videos, strict=True)}
+
+    def embed(store: FeatureStore) -> Embedded:
+        if store.path in known:
+            return known[store.path]
+        _check_cells(store, stores[0], block.grid)
+        with threadpool_limits(limits=1):
+            return whitened(conditioned([store], block)[0])
+
+    return embed
+
+
+def _check_cells(store: FeatureStore, first: FeatureStore, grid: int) -> None:
+    """Raise when a video does not have as many cells as the first."""
+    found, expected = ([min(side, grid) for side in one.shape[2:]] for one in (store, first))
+    if found != expected:
+        raise RgwotError(
+            f"{store.path}: found {' x '.join(map(str, found))} cells for whiten.grid {grid}, expected "
+            f"{' x '.join(map(str, expected))} as in {first.path.name}; take whiten.grid 1"
+        )
+
+
+def _cells(side: int, grid: int) -> NDArray[np.float32]:
+    """Return the weights (cells, side) that average a side of a map over pieces as equal as whole places allow."""
+    cells = min(side, grid)
+    borders = np.linspace(0, side, cells + 1).round().astype(int)
+    weights = np.zeros((cells, side), dtype=np.float32)
+    for cell, (start, stop) in enumerate(zip(borders[:-1], borders[1:], strict=True)):
+        weights[cell, start:stop] = 1 / (stop - start)
+    return weights
+
+
+def _leading(matrix: NDArray[np.float64], D: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the D largest eigenvalues of a symmetric matrix, descending, and their vectors in columns."""
+    n = len(matrix)
+    if n == 0:
+        return np.zeros(0), np.zeros((0, 0))
+    if n <= max(SMALL, D):
+        values, vectors = eigh(matrix, subset_by_index=(max(n - D, 0), n - 1), overwrite_a=True)
+    else:
+        # Not from ones, which centred inner products map to 0; from the same vector every time.
+        values, vectors = eigsh(matrix, k=D, v0=np.random.default_rng(0).normal(size=n))
+    return values[::-1], vectors[:, ::-1]

@@ -1,1 +1,0 @@
-"""Embeddings made without the encoder that is trained on pairs of videos."""

@@ -1,0 +1,167 @@
+"""The tables and records between stages: their columns, and one reader for each.
+
+A stage writes its own file; whoever reads it does so here, whatever room he is in. All times are seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import read_csv
+from rgwot.timing import parse_rate
+
+#: What every manifest has; those of rgwot 0.1.0 nothing else.
+MANIFEST_NEEDED = ("video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason")
+#: Size of a video and of its annotation, and the SHA-256 of their first, middle and last megabyte.
+MANIFEST_CONTENT = ("bytes", "parts_sha256", "annotation_bytes", "annotation_parts_sha256")
+MANIFEST_COLUMNS = (*MANIFEST_NEEDED, *MANIFEST_CONTENT)
+ANNOTATION_COLUMNS = ("video", "start_s", "end_s", "key_step", "name")
+
+SCOPES = ("task", "video")
+SEGMENT_COLUMNS = ("video", "scope", "start_s", "end_s", "key_step")
+ORDER_COLUMNS = ("video", "order")
+PROCEDURE_COLUMNS = ("rank", "order", "n_videos", "share")
+
+#: How a score was made: protocol, background and label rule.
+CELL = ("protocol", "background", "label_rule")
+#: Which run a score is of.
+IDENTITY = ("dataset", "task", "method", "decoder", "seed")
+SCORE_COLUMNS = (*IDENTITY, *CELL, "metric", "value")
+
+#: The terms of the loss in ``history.csv``.
+TERMS = {"loss": "total loss", "align": "alignment loss", "cidm": "C-IDM of both videos, before β"}
+
+
+def read_manifest(path: Path) -> pd.DataFrame:
+    """Read a manifest.
+
+    Returns
+    -------
+    DataFrame
+        Texts as str (empty where there is none), ``duration_s`` float64 in seconds (NaN for a skipped video),
+        ``fps`` `fractions.Fraction` (None for a skipped video), ``width`` and ``height`` Int64.
+
+    Raises
+    ------
+    RgwotError
+        If the file is missing or is no manifest, or a video that is not skipped has no duration or rate above 0.
+    """
+    numbers: Mapping[str, Literal["float64", "Int64"]] = {"duration_s": "float64", "width": "Int64", "height": "Int64"}
+    frame = read_csv(path, MANIFEST_NEEDED, numbers, optional=numbers)
+    rates: list[Fraction | None] = []
+    for video, status, duration_s, fps in frame[["video", "status", "duration_s", "fps"]].to_numpy():
+        try:
+            rates.append(parse_rate(fps) if fps else None)
+        except ValueError as error:
+            raise RgwotError(f"{path}: video {video!r}: {error}; run `rgwot manifest` again") from None
+        if status != "skipped" and not (duration_s > 0 and fps):
+            raise RgwotError(
+                f"{path}: video {video!r}: found duration_s {duration_s:g} and fps {fps!r}, "
+                "expected numbers above 0; run `rgwot manifest` again"
+            )
+    frame["fps"] = pd.Series(rates, index=frame.index, dtype=object)
+    return frame
+
+
+def read_annotations(path: Path) -> pd.DataFrame:
+    """Read the annotated segments of a task: texts as str, times float64 in seconds, ``key_step`` int64 from 1.
+
+    Raises
+    ------
+    RgwotError
+        If the file is missing or is no such table.
+    """
+    return read_csv(path, ANNOTATION_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
+
+
+def read_segments(segments_csv: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read ``segments.csv`` of a decoding: ``video``, ``scope`` as str, times float64 in seconds, ``key_step`` int64.
+
+    Raises
+    ------
+    RgwotError
+        If the file is missing or is no such table.
+    """
+    return read_csv(segments_csv, SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
+
+
+def read_orders(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read ``order.csv`` of a decoding: ``video`` and ``order`` as str, such as ``3>1>2``.
+
+    Raises
+    ------
+    RgwotError
+        If the file is missing or is no such table.
+    """
+    return read_csv(path, ORDER_COLUMNS, {})
+
+
+def read_procedures(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read ``procedures.csv`` of a decoding: ``order`` as str, ``rank`` and ``n_videos`` int64, ``share`` float64.
+
+    Raises
+    ------
+    RgwotError
+        If the file is missing or is no such table.
+    """
+    return read_csv(path, PROCEDURE_COLUMNS, {"rank": "int64", "n_videos": "int64", "share": "float64"})
+
+
+def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read ``diagnostics.json`` of a decoding: ``K`` and ``degenerate`` are used here."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RgwotError(f"{path}: cannot be read as decoder diagnostics: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict):
+        raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with K")
+    return content
+
+
+def read_history(path: Path) -> pd.DataFrame:
+    """Read ``history.csv`` of a training: ``step, loss, align, cidm``."""
+    try:
+        history = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise RgwotError(f"{path}: cannot be read as a history: {' '.join(str(error).split())}") from None
+    if history.empty or not {"step", *TERMS} <= set(history.columns):
+        raise RgwotError(f"{path}: found columns {','.join(history.columns)}, expected step,{','.join(TERMS)}")
+    return history
+
+
+def read_scores(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
+    """Read tidy scores of any number of runs into one table.
+
+    Raises
+    ------
+    RgwotError
+        When there is none, one cannot be read or lacks a column, or two files hold the same run.
+    """
+    frames = []
+    for path in paths:
+        try:
+            text = {column: str for column in SCORE_COLUMNS if column not in ("seed", "value")}
+            frame = pd.read_csv(path, dtype=text, keep_default_na=False, na_values={"value": [""]})
+        except (OSError, ValueError) as error:
+            raise RgwotError(f"{path}: cannot be read as scores: {' '.join(str(error).split())}") from None
+        missing = [column for column in SCORE_COLUMNS if column not in frame.columns]
+        if missing:
+            raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")
+        frames.append(frame[list(SCORE_COLUMNS)])
+    if not frames:
+        raise RgwotError("scores: found no file, expected at least one; run `rgwot evaluate` first")
+    scores = pd.concat(frames, ignore_index=True)
+    twice = scores[scores.duplicated([*IDENTITY, *CELL, "metric"])]
+    if len(twice):
+        first = twice.iloc[0]
+        run = "/".join(str(first[column]) for column in ("method", "decoder", "dataset", "task"))
+        raise RgwotError(f"scores: found {run} seed {first['seed']} twice, expected every run once")
+    return scores

@@ -1,0 +1,50 @@
+"""Which device the arithmetic runs on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.gpus import lock_folder, take_gpu, visible_gpus
+
+
+def resolve_device(device: str) -> torch.device:
+    """Turn ``auto``, ``cpu`` or ``cuda`` into a device that is there, and hold it until the process ends.
+
+    A single GPU in ``CUDA_VISIBLE_DEVICES``, as schedulers set it, is taken as given. Of several, or without the
+    variable, the first that is free is taken; where none is, the job waits for one.
+
+    Raises
+    ------
+    RgwotError
+        When ``cuda`` is asked for and there is none.
+    """
+    there = device != "cpu" and torch.cuda.is_available()
+    if device == "cuda" and not there:
+        raise RgwotError("device: found no usable GPU, expected one for cuda; use auto or cpu")
+    if not there:
+        return torch.device("cpu")
+    names = visible_gpus(os.environ.get("CUDA_VISIBLE_DEVICES"), torch.cuda.device_count())
+    scheduled = len(names) == 1 and "CUDA_VISIBLE_DEVICES" in os.environ
+    return torch.device("cuda", 0 if scheduled else take_gpu(names, lock_folder()))
+
+
+def hardware(device: torch.device) -> dict[str, Any]:
+    """Return what a run is timed on: ``gpu`` (None for none), ``processor`` and the ``threads`` in use."""
+    gpu = torch.cuda.get_device_name(device) if device.type == "cuda" else None
+    return {"gpu": gpu, "processor": _processor(), "threads": torch.get_num_threads()}
+
+
+def _processor() -> str:
+    """Return the name of the processor, where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine())

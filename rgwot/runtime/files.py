@@ -1,0 +1,257 @@
+"""Files of the stages, never half written (a temporary name beside the target, then a rename) and checked when read."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import errno
+import functools
+import glob
+import hashlib
+import json
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from rgwot.runtime.errors import RgwotError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``; on success rename it over ``path``, on failure remove it.
+
+    Works for a file and for a directory (an existing directory is replaced as a whole). Of two processes that write
+    the same path, the later one wins, and at no time is it half of each. What a killed process left beside ``path``
+    is removed first.
+
+    Raises
+    ------
+    RgwotError
+        When the disk is full.
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for abandoned in _abandoned(target):
+        remove(abandoned)
+    temporary = _hidden(target)
+    try:
+        with told_when_full(target):
+            yield temporary
+            move(temporary, target)
+    finally:
+        remove(temporary)
+
+
+def move(made: Path, target: Path) -> None:
+    """Rename a finished file or directory over ``target``; an older directory there goes as a whole.
+
+    The content reaches the disk before the name does: after a power failure a name stands for a whole output.
+    """
+    for path in (*made.rglob("*"), made) if made.is_dir() else (made,):
+        _to_disk(path)
+    while True:
+        try:
+            os.replace(made, target)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            # No system replaces a directory that holds something. Whoever else replaces it may have been faster.
+            older = _hidden(target)
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(target, older)
+            remove(older)
+        else:
+            _to_disk(target.parent)
+            return
+
+
+@contextmanager
+def told_when_full(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Tell a full disk in one line that names the file, whatever library met it.
+
+    Raises
+    ------
+    RgwotError
+        When an exception passes that was caused by a full disk or an exhausted quota.
+    """
+    try:
+        yield
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(error, RgwotError):
+            if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise RgwotError(
+                    f"{path}: cannot be written ({cause.strerror}); make room and run the same again, it goes on from "
+                    "what is finished"
+                ) from error
+            cause = cause.__cause__ or cause.__context__
+        raise
+
+
+def _to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some network file systems cannot be asked for it.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _hidden(target: Path) -> Path:
+    # The suffix is kept because many writers choose the format by it.
+    name = f".{target.stem}.{_where()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp{target.suffix}"
+    return target.with_name(name)
+
+
+def _abandoned(target: Path) -> list[Path]:
+    """Return the temporary paths of a target whose writers, processes of this machine, have ended."""
+    found = []
+    for path in target.parent.glob(glob.escape(f".{target.stem}.{_where()}-") + f"*.tmp{glob.escape(target.suffix)}"):
+        writer = path.name.removeprefix(f".{target.stem}.{_where()}-").split("-")[0]
+        try:
+            os.kill(int(writer), 0)
+        except ProcessLookupError:
+            found.append(path)
+        except (PermissionError, ValueError):
+            continue
+    return found
+
+
+@functools.cache
+def _where() -> str:
+    """Name the space in which process numbers count: this machine, and the container where there is one."""
+    try:
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        space = ""
+    return hashlib.sha256(f"{os.uname().nodename} {space}".encode()).hexdigest()[:8]
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, with all that is in it; it may be gone already."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a table with full precision and without its index; texts as by `cell`."""
+    written = frame.copy(deep=False)
+    for name in frame.columns[[dtype.kind not in "biuf" for dtype in frame.dtypes]]:
+        written[name] = frame[name].map(cell)
+    with replacing(path) as temporary:
+        written.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def cell(value: Any) -> Any:
+    """Return a value as it is written to CSV: a text that a spreadsheet would run as a formula gets an apostrophe.
+
+    Texts come from names of files, steps and people. One to one, see `text_of`; numbers stay as they are.
+
+    >>> cell("=1+1"), cell("'=1+1"), cell("-0.5"), cell("pour")
+    ("'=1+1", "''=1+1", '-0.5', 'pour')
+    """
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value) else value
+
+
+def text_of(value: Any) -> Any:
+    """Return what a text in CSV stands for, the inverse of `cell`."""
+    return value[1:] if isinstance(value, str) and value.startswith("'") and _FORMULA.match(value) else value
+
+
+def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], path: str | os.PathLike[str]) -> None:
+    """Write the rows of a table as `write_csv` would, for stages that have no other use of pandas (0.2 s to import)."""
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([cell(value) for value in row] for row in rows)
+
+
+def write_json(content: Any, path: str | os.PathLike[str]) -> None:
+    """Write JSON for people: indented, keys in the order given, non-finite numbers refused."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def write_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Write UTF-8 text."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_tensors(content: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write tensors and plain values as PyTorch does, to be read with ``weights_only=True``."""
+    import torch
+
+    # Given a path, PyTorch writes its (temporary) name into the file, and loses the reason when a disk is full.
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        torch.save(dict(content), file)
+
+
+def read_csv(
+    path: str | os.PathLike[str],
+    columns: Sequence[str],
+    numbers: Mapping[str, Literal["float64", "int64", "Int64"]],
+    optional: Collection[str] = (),
+) -> pd.DataFrame:
+    """Read a table that a stage wrote, and check that it is one.
+
+    Parameters
+    ----------
+    path
+        CSV with a header.
+    columns
+        Columns it must have, among any others.
+    numbers
+        Type of the columns that hold numbers; all others are text, empty where nothing stands.
+    optional
+        Columns of numbers in which the empty field is allowed and becomes a missing value.
+
+    Raises
+    ------
+    RgwotError
+        When the file cannot be read, lacks a column, or has something else than a finite number, whole for the
+        integer types, in a column of numbers.
+    """
+    import numpy as np
+    import pandas as pd
+
+    expected = ",".join(columns)
+    try:
+        # Videos may be called 'NA' or '0003': nothing is guessed.
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
+    except (OSError, ValueError) as error:
+        told = " ".join(str(error).split())
+        raise RgwotError(f"{path}: cannot be read ({told}); expected {expected}; run the stage again") from None
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        raise RgwotError(f"{path}: no column {', '.join(missing)}; expected {expected}; run the stage again")
+    for column, dtype in numbers.items():
+        texts = frame[column]
+        values = pd.to_numeric(texts.where(texts.str.strip() != "", None), errors="coerce").astype("float64")
+        good = np.isfinite(values) & ((values % 1 == 0) | (dtype == "float64"))
+        if column in optional:
+            good |= texts.str.strip() == ""
+        if not good.all():
+            row = int(np.argmax(~np.asarray(good)))
+            raise RgwotError(
+                f"{path}: row {row + 2}: found {column} {texts[row]!r}, "
+                f"expected a {'' if dtype == 'float64' else 'whole '}number; run the stage again"
+            )
+        frame[column] = values.astype(dtype)
+    return frame

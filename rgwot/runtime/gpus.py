@@ -1,0 +1,75 @@
+"""GPUs shared by the jobs of a user on one machine: a lock file for each."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+logger = logging.getLogger(__name__)
+
+#: The GPU that this process holds, by its lock file; the system releases it when the process ends, however it ends.
+_held: dict[Path, FileLock] = {}
+
+
+def visible_gpus(variable: str | None, count: int) -> list[str]:
+    """Return names of the GPUs that PyTorch numbers from 0, the same for every process on the machine.
+
+    Parameters
+    ----------
+    variable
+        ``CUDA_VISIBLE_DEVICES``, None where it is not set. What stands behind an unusable entry is not visible.
+    count
+        How many PyTorch sees.
+    """
+    listed = [name.strip() for name in variable.split(",")] if variable is not None else [str(n) for n in range(count)]
+    return listed[:count]
+
+
+def lock_folder() -> Path:
+    """Return the folder of the lock files, made when it is missing; one per user."""
+    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    folder = Path(base) / f"rgwot-gpus-{os.getuid()}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def take_gpu(names: Sequence[str], folder: Path, every_s: float = 2.0) -> int:
+    """Take the first free GPU, waiting for one where all are taken, and return its position.
+
+    Waiting rather than going on without: a training on a CPU takes a hundred times as long and rounds differently.
+
+    Parameters
+    ----------
+    names
+        Of the GPUs to choose from, as in the names of lock files.
+    folder
+        Where the lock files are.
+    every_s
+        Seconds between two looks.
+    """
+    paths = [folder / f"gpu-{name.replace(os.sep, '_')}.lock" for name in names]
+    for position, path in enumerate(paths):
+        if path in _held:
+            return position
+    waiting = False
+    while True:
+        for position, path in enumerate(paths):
+            lock = FileLock(path)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                continue
+            _held[path] = lock
+            if waiting:
+                logger.info("GPU %s is free now", names[position])
+            return position
+        if not waiting:
+            logger.warning("every GPU (%s) is taken by another job; waiting for one", ", ".join(names))
+            waiting = True
+        time.sleep(every_s)

@@ -1,0 +1,50 @@
+"""Two processes asked for the same output: one makes it, the other waits."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def alone(path: str | os.PathLike[str]) -> Iterator[bool]:
+    """Keep other processes of this machine from making the same output, waiting while one of them does.
+
+    The system releases the lock when the process ends, however it ends. Where a file system has no locks, nothing is
+    locked.
+
+    Parameters
+    ----------
+    path
+        The output. The lock is a hidden file beside it, removed in the end.
+
+    Yields
+    ------
+    bool
+        Whether another process held the lock first, and may have made the output meanwhile.
+    """
+    target = Path(path)
+    lock = FileLock(target.with_name(f".{target.name}.lock"))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    waited = False
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        logger.warning("%s: another process is making it; waiting for it to end", target)
+        waited = True
+        lock.acquire()
+    except OSError as error:
+        logger.debug("%s: no lock (%s)", target, error.strerror)
+    try:
+        yield waited
+    finally:
+        # While it is held: whoever waits for this file sees that it is gone, and locks a new one.
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()

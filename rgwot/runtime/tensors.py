@@ -1,0 +1,81 @@
+"""Files of tensors: written and read without pickled objects, and told in plain words when they are something else."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from rgwot.runtime.errors import RgwotError
+
+PICKLED = "holds pickled Python objects, which could run code and are never loaded"
+
+
+class UnreadableTensors(RgwotError):
+    """A file that is damaged or holds something else than tensors.
+
+    Attributes
+    ----------
+    why
+        What was found, for a message that says what the file was meant to be and what to do.
+    """
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path}: {why}")
+        self.why = why
+
+
+#: What torch says of a file that wants to bring its own classes or calls; its advice to allow them is not passed on.
+_OBJECTS = ("Unsupported global", "Unsupported class", "Unsupported operand", "weights_only", "Weights only")
+
+
+def load_tensors(path: str | os.PathLike[str], *, mapped: bool = False) -> Any:
+    """Read a file as `rgwot.runtime.files.write_tensors` or ``torch.save`` write it; nothing in it is executed.
+
+    The checksums of the archive are compared, which PyTorch does not do.
+
+    Parameters
+    ----------
+    path
+        The file.
+    mapped
+        Leave tensors in the file until they are used, where its format allows that; checksums are not compared then.
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no such file.
+    UnreadableTensors
+        When it is damaged or holds something else than tensors and plain values.
+    """
+    import torch
+
+    place = Path(path)
+    try:
+        archive = zipfile.is_zipfile(place)
+        if archive and not mapped:
+            with zipfile.ZipFile(place) as content:
+                damaged = content.testzip()
+            if damaged is not None:
+                raise UnreadableTensors(place, f"{damaged} in it differs from its checksum")
+        # Files of torch before 1.6 are no archives and cannot be mapped.
+        return torch.load(place, map_location="cpu", weights_only=True, mmap=mapped and archive)
+    except (FileNotFoundError, UnreadableTensors):
+        raise
+    except (
+        OSError, RuntimeError, ValueError, LookupError, EOFError, TypeError, AttributeError, NotImplementedError,
+        pickle.UnpicklingError, zipfile.BadZipFile,
+    ) as error:  # fmt: skip
+        raise UnreadableTensors(place, _why(error, place)) from None
+
+
+def _why(error: Exception, path: Path) -> str:
+    said = str(error)
+    if isinstance(error, OSError) and error.strerror and error.errno not in (None, 22):
+        return f"cannot be read ({error.strerror})"
+    if any(words in said for words in _OBJECTS):
+        return PICKLED
+    size = path.stat().st_size if path.exists() else 0
+    return f"its {size} bytes are cut off, damaged or no file of tensors"

@@ -1,0 +1,9 @@
+"""Whether a dataset on disk is fit for use: what is found, pairs, opens, decodes and is annotated."""
+
+from __future__ import annotations
+
+from rgwot.study.doctor.examine import examine
+from rgwot.study.doctor.findings import Finding, escaped
+from rgwot.study.doctor.report import Report, as_json, as_text
+
+__all__ = ["Finding", "Report", "as_json", "as_text", "escaped", "examine"]

@@ -1,0 +1,139 @@
+"""What the doctor says about one place: severity, rule, file and line, in one line each."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rgwot.datasets.faults import Complaint, DataFault
+from rgwot.runtime.errors import RgwotError
+
+Severity = Literal["error", "warning", "note"]
+
+RULES = {
+    "columns": "annotation files have the columns of their layout, comma-separated, without a header",
+    "duplicate": "a row stands in a file once",
+    "encoding": "text is UTF-8",
+    "features": "every video of a dataset with features made elsewhere has one file of them",
+    "file": "a file can be read and is of its kind",
+    "frames": "frames decode up to the end: as many as duration x rate, to within 1 % or 1 s",
+    "key_steps": "every registered step occurs",
+    "machine": "GPU, backbone weights and disk space are at hand",
+    "name": "file and folder names are readable and unique within a task",
+    "no_rows": "an annotation has rows; a video without any is not scored",
+    "overlap": "segments do not overlap, where the releases do not either; the later row of the file wins",
+    "pairing": "every video has its annotation and every annotation its video, by whole stem",
+    "past_end": "segments end with the video, to within 1 s",
+    "release": "the lists that come with a dataset fit each other",
+    "short": "segments are longer than a frame",
+    "step": "step ids belong to the task, from 1; 0 (background) is never stored",
+    "task": "a task has as many annotated videos as were published, and two at least",
+    "time": "times are finite seconds from 0 with a decimal point",
+    "time_order": "segments end after they start",
+    "unassigned": "every video belongs to a task",
+    "video": "a video opens and its first frame decodes",
+}
+"""Rules by the key that findings carry."""
+
+_LINE = re.compile(r"line (\d+)")
+_PLACED = re.compile(r"(?:(?P<where>line \d+|overlap): )?(?P<message>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know about a dataset.
+
+    Attributes
+    ----------
+    severity
+        ``error``: the stages refuse it; ``warning``: they use it and say so; ``note``: good to know.
+    rule
+        A key of `RULES`.
+    message
+        What was found, what was expected, what to do.
+    task
+        Task id; None where it concerns the whole dataset.
+    file
+        Path below the root with ``/``; None where it concerns no single file.
+    where
+        Place in the file, such as ``line 3``.
+    """
+
+    severity: Severity
+    rule: str
+    message: str
+    task: str | None = None
+    file: str | None = None
+    where: str = ""
+
+    @property
+    def line(self) -> int | None:
+        """Number of the line, from 1; None where there is none."""
+        match = _LINE.fullmatch(self.where)
+        return int(match[1]) if match else None
+
+
+def escaped(text: str) -> str:
+    r"""Return a text on one line: control characters, line ends and undecodable bytes as escapes.
+
+    >>> print(escaped("two\nlines \x1b[31m"))
+    two\nlines \x1b[31m
+    """
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
+
+
+def below(path: Path, root: Path) -> str:
+    """Return a path relative to the root with ``/``; as it is when it lies elsewhere."""
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+
+
+def of_complaint(complaint: Complaint, root: Path, task: str | None) -> Finding:
+    """Return the finding behind what a reader complains about."""
+    return Finding(
+        complaint.severity, complaint.rule, complaint.message, task, below(complaint.path, root), complaint.where
+    )
+
+
+def of_error(error: RgwotError | OSError, root: Path, file: str | None, rule: str, task: str | None) -> Finding:
+    """Return the finding behind an error; file and line are taken from its text where it begins with them.
+
+    Parameters
+    ----------
+    error
+        What was raised.
+    root
+        Root of the dataset.
+    file
+        The file it concerns as far as the caller knows, below the root.
+    rule
+        The rule it breaks, unless the error knows better.
+    task
+        Task id.
+    """
+    if isinstance(error, DataFault):
+        return of_complaint(error.complaint, root, task)
+    if isinstance(error, OSError):
+        place = below(Path(os.fsdecode(error.filename)), root) if error.filename else file
+        return Finding("error", rule, f"cannot be read ({error.strerror})", task, place)
+    named = file_of(error)
+    if named is None:
+        return Finding("error", rule, str(error), task, file)
+    match = _PLACED.fullmatch(str(error)[len(str(named)) + 2 :])
+    where, message = (match["where"] or "", match["message"]) if match else ("", str(error))
+    return Finding("error", rule, message, task, below(named, root), where)
+
+
+def file_of(error: RgwotError) -> Path | None:
+    """Return the file or folder an error begins with, None when it begins with something else."""
+    text = str(error)
+    for colon in re.finditer(": ", text):
+        path = Path(text[: colon.start()])
+        try:
+            if path.exists():
+                return path
+        except (OSError, ValueError):
+            return None
+    return None

@@ -1,0 +1,130 @@
+"""What the later stages need of the machine: a GPU, the weights of the backbone, room for the features."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rgwot.config.settings import FeatureSettings
+from rgwot.study import NVIDIA_DEVICE
+from rgwot.study.doctor.findings import Finding
+
+IMAGENET_FILE = "resnet50-0676ba61.pth"
+"""Name of torchvision's ResNet-50 weights in torch's cache."""
+
+FORMULA = "frames x 1024 x side^2 x 2 bytes; frames = sum of ceil(duration x features.fps), side = ceil(size / 16)"
+"""Bytes of the features before compression, which saves about a quarter."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What is at hand.
+
+    Attributes
+    ----------
+    device
+        As configured.
+    gpu
+        Name of the GPU that would be used, None for none.
+    weights, weights_path, weights_found
+        As configured, or ``imported`` where features are made elsewhere; the file behind them (None for none), and
+        whether it is there.
+    feature_bytes
+        Estimate of what is still to be written, see `FORMULA`; None when no video was opened.
+    free_bytes
+        Free where ``results`` lies.
+    """
+
+    device: str
+    gpu: str | None
+    weights: str
+    weights_path: str | None
+    weights_found: bool
+    feature_bytes: int | None
+    free_bytes: int
+
+
+def torch_cache() -> Path:
+    """Return the folder torch keeps downloaded weights in, without loading torch."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "torch"
+    return Path(os.environ.get("TORCH_HOME", cache)).expanduser() / "hub" / "checkpoints"
+
+
+def feature_bytes(durations_s: Iterable[float], settings: FeatureSettings) -> int:
+    """Return the size of the features of some videos before compression, see `FORMULA`."""
+    from rgwot.features.backbone import CHANNELS, map_size
+    from rgwot.video import sample_times
+
+    frames = sum(len(sample_times(duration, settings.fps)) for duration in durations_s)
+    return frames * CHANNELS * map_size(settings.size) ** 2 * 2
+
+
+def look(
+    device: str, settings: FeatureSettings | None, durations_s: Iterable[float] | None, results: Path
+) -> tuple[Machine, list[Finding]]:
+    """Look at the machine.
+
+    Parameters
+    ----------
+    device
+        ``auto``, ``cpu`` or ``cuda``.
+    settings
+        Of the features of the dataset; None where they are made elsewhere.
+    durations_s
+        Of the videos whose features are not yet there; None when they are not known.
+    results
+        Folder that will hold the features.
+    """
+    gpu = None if device == "cpu" else _gpu()
+    weights = "imported" if settings is None else settings.weights
+    path, found = _weights(weights)
+    present = next(folder for folder in (results.absolute(), *results.absolute().parents) if folder.exists())
+    needed = None if durations_s is None or settings is None else feature_bytes(durations_s, settings)
+    machine = Machine(
+        device,
+        gpu,
+        weights,
+        None if path is None else str(path),
+        found,
+        needed,
+        shutil.disk_usage(present).free,
+    )
+    return machine, _findings(machine, present)
+
+
+def _gpu() -> str | None:
+    if not NVIDIA_DEVICE.exists():
+        return None
+    import torch
+
+    return torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
+
+
+def _weights(weights: str) -> tuple[Path | None, bool]:
+    if weights in ("random", "imported"):
+        return None, True
+    path = torch_cache() / IMAGENET_FILE if weights == "imagenet1k_v1" else Path(weights)
+    return path, path.is_file()
+
+
+def _findings(machine: Machine, present: Path) -> list[Finding]:
+    findings: list[Finding] = []
+    if machine.gpu is None and machine.device == "cuda":
+        found = "device is cuda and this machine has no usable GPU; run where there is one, or set device: auto"
+        findings.append(Finding("warning", "machine", found))
+    if not machine.weights_found and machine.weights == "imagenet1k_v1":
+        found = f"weights imagenet1k_v1 are not in {machine.weights_path}; the first extraction downloads 98 MB"
+        findings.append(Finding("note", "machine", found))
+    elif not machine.weights_found:
+        found = f"features.weights: no file {machine.weights_path}; expected a resnet50 checkpoint; correct the path"
+        findings.append(Finding("error", "machine", found))
+    if machine.feature_bytes is not None and machine.feature_bytes > machine.free_bytes:
+        found = (
+            f"features need up to {machine.feature_bytes / 1e9:.1f} GB and {machine.free_bytes / 1e9:.1f} GB are free "
+            f"in {present}; make room, or link results/features to another disk"
+        )
+        findings.append(Finding("warning", "machine", found))
+    return findings

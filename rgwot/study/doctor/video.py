@@ -1,0 +1,191 @@
+"""One video: whether it opens, how long and fast it is, and whether it decodes to the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rgwot.study.doctor.findings import Finding, of_error
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rgwot.video import VideoInfo
+
+SAMPLES = 5
+"""Frames decoded per video, from the first to as near the end as the tolerance below."""
+
+TOLERANCE_S, TOLERANCE = 1.0, 0.01
+"""What a video may lack at its end: seconds, or share of its length, whichever is more."""
+
+TIMEOUT_S = 30.0
+"""Seconds for all samples of a video by the first reader, and for each by the second."""
+
+_FIRST, _SECOND = "decord", "pyav"
+_SIDE = 64
+_LISTED = 3
+
+
+@dataclass(frozen=True)
+class VideoFacts:
+    """What a video file is; None where it was not opened or could not be."""
+
+    size_bytes: int | None = None
+    duration_s: float | None = None
+    fps: Fraction | None = None
+    width: int | None = None
+    height: int | None = None
+    rotation: int | None = None
+    codec: str | None = None
+    frames: int | None = None
+    samples: int | None = None
+    decoded: int | None = None
+    reader: str | None = None
+
+
+def check_video(
+    root: Path, path: str, task: str, *, quick: bool, reader: str, timeout_s: float, frames_fps: Fraction | None
+) -> tuple[VideoFacts, bool, list[Finding]]:
+    """Examine one video file.
+
+    Parameters
+    ----------
+    root, path
+        Root of the dataset, and the file below it with ``/``.
+    task
+        For the findings.
+    quick
+        Look at the directory entry alone.
+    reader
+        ``auto``, ``decord`` or ``pyav``, as configured for extraction.
+    timeout_s
+        Seconds without a frame after which a reader is killed; at most `TIMEOUT_S` is waited.
+    frames_fps
+        Rate of stored frames whose file states none.
+
+    Returns
+    -------
+    facts, usable, findings
+        The facts, whether the later stages can open the video, and what is wrong.
+    """
+    try:
+        size = (root / path).stat().st_size
+    except OSError as error:
+        return VideoFacts(), False, [of_error(error, root, path, "video", task)]
+    facts = VideoFacts(size_bytes=size)
+    if size == 0:
+        empty = "empty file (0 bytes); expected a video; copy or download it again"
+        return facts, False, [Finding("error", "video", empty, task, path)]
+    if quick:
+        return facts, True, []
+    from rgwot.video import VideoError, probe
+
+    try:
+        info = probe(root / path, frames_fps)
+    except VideoError as error:
+        return facts, False, [Finding("error", "video", error.reason, task, path)]
+    except (OSError, ValueError) as error:
+        # A damaged header may hold anything; whatever the container library makes of it is about this file alone.
+        return facts, False, [Finding("error", "video", f"not a readable video ({error})", task, path)]
+    facts = replace(
+        facts,
+        **{key: getattr(info, key) for key in ("duration_s", "fps", "width", "height", "rotation", "codec", "frames")},
+    )
+    sampled, findings = _sampled(root, path, task, info, reader, min(timeout_s, TIMEOUT_S), frames_fps)
+    return replace(facts, **sampled), True, stated_frames(path, task, info) + findings
+
+
+def _allowed_s(duration_s: float) -> float:
+    return max(TOLERANCE_S, TOLERANCE * duration_s)
+
+
+def stated_frames(path: str, task: str, info: VideoInfo) -> list[Finding]:
+    """Compare the number of frames the container states with its duration."""
+    from rgwot.video.probing import REMEDY
+
+    expected = float(info.duration_s * info.fps)
+    if info.frames is None or abs(info.frames - expected) <= _allowed_s(info.duration_s) * float(info.fps):
+        return []
+    found = (
+        f"the container states {info.frames} frames, but {info.duration_s:.2f} s x {info.fps} per second are "
+        f"{expected:.0f}; expected equal to within 1 % or 1 s; {REMEDY}"
+    )
+    return [Finding("error", "frames", found, task, path)]
+
+
+def sample_positions(duration_s: float) -> NDArray[np.float64]:
+    """Return the times at which frames are decoded, ``(5,)`` seconds, increasing from 0.
+
+    When the last one decodes, the decoded length is within 1 % or 1 s of the duration.
+    """
+    import numpy as np
+
+    return np.linspace(0.0, duration_s - min(_allowed_s(duration_s), duration_s / 2), SAMPLES)
+
+
+def _sampled(
+    root: Path,
+    path: str,
+    task: str,
+    info: VideoInfo,
+    reader: str,
+    timeout_s: float,
+    frames_fps: Fraction | None,
+) -> tuple[dict[str, Any], list[Finding]]:
+    """Decode some frames; the second reader is asked for what the first did not serve, one seek each."""
+    from rgwot.video.probing import REMEDY
+
+    times = sample_positions(info.duration_s)
+    # PyAV decodes everything between two times asked for at once, so it is asked for one at a time.
+    first = _FIRST if reader == "auto" else reader
+    served, used, failures = _served(root / path, times, first, timeout_s, frames_fps, alone=first == _SECOND)
+    seconded = [i for i in range(len(times)) if i not in served] if reader == "auto" else []
+    if seconded:
+        more, by, why = _served(root / path, times[seconded], _SECOND, timeout_s, frames_fps, alone=True)
+        served |= {seconded[i] for i in more}
+        used, failures = used + [name for name in by if name not in used], failures + why
+    sampled = {"samples": len(times), "decoded": len(served), "reader": "+".join(used) or None}
+    reasons = "; ".join(list(dict.fromkeys(failures))[:_LISTED])
+    missing = [float(times[i]) for i in range(len(times)) if i not in served]
+    if missing:
+        listed = ", ".join(f"{time_s:.2f}" for time_s in missing)
+        found = (
+            f"no frame decodes at {listed} s of {info.duration_s:.2f} s ({reasons}); expected frames up to 1 % or 1 s "
+            f"before the end; {REMEDY}"
+        )
+        return sampled, [Finding("error", "frames", found, task, path)]
+    if failures:
+        return sampled, [Finding("note", "frames", f"read by {'+'.join(used)} because of {reasons}", task, path)]
+    return sampled, []
+
+
+def _served(
+    path: Path,
+    times: NDArray[np.float64],
+    reader: str,
+    timeout_s: float,
+    frames_fps: Fraction | None,
+    *,
+    alone: bool,
+) -> tuple[set[int], list[str], list[str]]:
+    """Return which times got a frame, by which readers, and why the others did not."""
+    from rgwot.video import VideoError, read_frames
+
+    served: set[int] = set()
+    used: dict[str, None] = {}
+    failures: list[str] = []
+    for start, wanted in [(i, times[i : i + 1]) for i in range(len(times))] if alone else [(0, times)]:
+        with read_frames(
+            path, wanted, _SIDE, reader, timeout_s, batch=len(wanted), threads=1, frames_fps=frames_fps
+        ) as frames:
+            try:
+                for indices, _ in frames:
+                    served |= {start + int(i) for i in indices}
+                failures += frames.failures
+            except VideoError:
+                failures += frames.failures
+            used |= dict.fromkeys(frames.readers)
+    return served, list(used), failures

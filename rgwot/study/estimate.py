@@ -1,0 +1,267 @@
+"""What a whole study costs: jobs, hours of GPUs and cores, disk of the feature cache.
+
+Everything is linear in a few inputs, all of which are told with the result: tasks, videos and hours of the collections
+(`collections`), methods, seeds and decoders, and the rates of the stages (`Rates`), measured on named hardware. A stage
+takes ``jobs × start + work / rate`` seconds on its devices, where work is frames or iterations:
+
+    frames   = 3600 hours fps
+    trainings = tasks × methods × seeds
+    bytes of the cache = frames × 1024 × cells × 2
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt, ValidationError
+
+from rgwot.datasets import registry
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.study.needs import BYTES_PER_CELL, map_cells
+
+#: Frames per second at which videos are decoded, whatever is sampled of them; most of the collections have 25 to 30.
+NATIVE_FPS = 30.0
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Videos that are planned for together: ``tasks``, ``videos``, their ``hours`` in all, and where these are from."""
+
+    name: str
+    tasks: int
+    videos: int
+    hours: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is run on every task.
+
+    Attributes
+    ----------
+    methods
+        That train an encoder.
+    seeds, decoders
+        Per method; every training is decoded and scored once per decoder.
+    iterations
+        Of one training.
+    size
+        Side of a frame in pixels.
+    group
+        Short jobs in one submission of a cluster, as in ``profiles/slurm``.
+    """
+
+    methods: int = 12
+    seeds: int = 3
+    decoders: int = 1
+    iterations: int = 10000
+    size: int = 168
+    group: int = 20
+
+
+class StageRate(BaseModel):
+    """How fast a stage is on its devices: seconds to start a job, and the work done in a second."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    device: Literal["cpu", "gpu"] = Field(description="whose hours are counted")
+    devices: PositiveInt = Field(1, description="cores or GPUs that one job takes")
+    start_s: NonNegativeFloat = Field(description="seconds of a job before and after its work")
+    per_s: PositiveFloat = Field(description="frames per second; iterations per second of train")
+    decoded_per_s: PositiveFloat | None = Field(None, description="extract: native frames decoded per second")
+    source: str = Field(description="where the rate is from")
+
+
+class Rates(BaseModel):
+    """The rates of all stages on one kind of machine, with its hardware named."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    hardware: str
+    cache_ratio: PositiveFloat = Field(1.0, description="bytes of the maps over bytes on disk")
+    extract: StageRate
+    train: StageRate
+    embed: StageRate
+    decode: StageRate
+    evaluate: StageRate
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a study of some videos costs at one sampling rate.
+
+    Attributes
+    ----------
+    jobs
+        By rule.
+    submissions
+        To a cluster, short jobs grouped.
+    gpu_hours, core_hours
+        Of the stages on GPUs and on processor cores.
+    cache_gb, cache_compressed_gb
+        Of the feature stores in 1e9 bytes: of the maps themselves, and after the compression that was measured.
+    """
+
+    jobs: dict[str, int]
+    submissions: int
+    gpu_hours: float
+    core_hours: float
+    cache_gb: float
+    cache_compressed_gb: float
+
+
+def collections(names: Iterable[str] = (), hours: Mapping[str, float] | None = None) -> list[Collection]:
+    """Return the published collections: tasks and videos from the registry of tasks, hours as published.
+
+    Parameters
+    ----------
+    names
+        Which; none for all.
+    hours
+        Hours that replace the published ones, by collection.
+
+    Raises
+    ------
+    RgwotError
+        When a name is not one of a collection.
+    """
+    table = files("rgwot.study").joinpath("datasets.csv").read_text(encoding="utf-8")
+    known: dict[str, Collection] = {}
+    for row in csv.DictReader(table.splitlines()):
+        facts = [task for dataset in row["datasets"].split() for task in registry.tasks_of(dataset)]
+        counted = sum(task.n_videos or 0 for task in facts)
+        videos = int(row["videos"] or counted)
+        known[row["collection"]] = Collection(row["collection"], len(facts), videos, float(row["hours"]), row["source"])
+    for name, value in (hours or {}).items():
+        name = registry.match(name, known, "collection")
+        known[name] = replace(known[name], hours=value, source=f"{known[name].source}; hours: as given")
+    chosen = [registry.match(name, known, "collection") for name in names]
+    return [collection for name, collection in known.items() if not chosen or name in chosen]
+
+
+def load_rates(name: str) -> Rates:
+    """Return the rates that come with the package under a name, or those of a JSON file.
+
+    Raises
+    ------
+    RgwotError
+        When there is no such set or file, or it is not one of rates.
+    """
+    shipped = shipped_rates()
+    if name in shipped:
+        return shipped[name]
+    path = Path(name)
+    if not path.is_file():
+        raise RgwotError(
+            f"--rates: found {name!r}, expected a JSON file or a set of the package; {nearest(name, shipped)}"
+        )
+    try:
+        return Rates.model_validate_json(path.read_text(encoding="utf-8"))
+    except (ValidationError, UnicodeDecodeError) as error:
+        problems = error.errors() if isinstance(error, ValidationError) else []
+        told = "; ".join(f"{'.'.join(map(str, found['loc'])) or 'file'}: {found['msg']}" for found in problems[:3])
+        raise RgwotError(f"{path}: not a file of rates ({told or error}); see rgwot plan --json for one") from None
+
+
+def shipped_rates() -> dict[str, Rates]:
+    """Return the sets of rates of the package by name."""
+    content = json.loads(files("rgwot.study").joinpath("rates.json").read_text(encoding="utf-8"))
+    return {name: Rates.model_validate(value) for name, value in content.items()}
+
+
+def estimate(found: Collection, study: Study, rates: Rates, fps: float) -> Estimate:
+    """Return what a study of a collection costs at ``fps`` samples per second."""
+    trainings = found.tasks * study.methods * study.seeds
+    decodings = trainings * study.decoders
+    jobs = {
+        "manifest": found.tasks,
+        "extract": found.videos,
+        "index": found.tasks,
+        "train": trainings,
+        "embed": trainings,
+        "decode": decodings,
+        "evaluate": decodings,
+    }
+    grouped = math.ceil(found.videos / study.group) + math.ceil(trainings / study.group)
+    frames = 3600 * found.hours * fps
+    runs = study.methods * study.seeds
+    work = {
+        "extract": frames,
+        "train": float(trainings * study.iterations),
+        "embed": frames * runs,
+        "decode": frames * runs * study.decoders,
+        "evaluate": frames * runs * study.decoders,
+    }
+    hours = {"cpu": 0.0, "gpu": 0.0}
+    for stage, amount in work.items():
+        rate: StageRate = getattr(rates, stage)
+        seconds = jobs[stage] * rate.start_s + amount / rate.per_s
+        if stage == "extract" and rate.decoded_per_s is not None:
+            seconds += 3600 * found.hours * NATIVE_FPS / rate.decoded_per_s
+        hours[rate.device] += rate.devices * seconds / 3600
+    cache = frames * map_cells(study.size) * BYTES_PER_CELL / 1e9
+    return Estimate(
+        jobs=jobs,
+        submissions=grouped + 2 * found.tasks + trainings,
+        gpu_hours=hours["gpu"],
+        core_hours=hours["cpu"],
+        cache_gb=cache,
+        cache_compressed_gb=cache / rates.cache_ratio,
+    )
+
+
+def together(found: Iterable[Collection]) -> Collection:
+    """Return several collections as one."""
+    parts = list(found)
+    tasks, videos = sum(part.tasks for part in parts), sum(part.videos for part in parts)
+    return Collection("all", tasks, videos, sum(part.hours for part in parts), "")
+
+
+def growth(found: Collection, study: Study, rates: Rates, fps: float) -> dict[str, Estimate]:
+    """Return the cost with one input doubled at a time, by what is doubled."""
+    variants: dict[str, tuple[Collection, Study]] = {
+        "as above": (found, study),
+        "twice the videos, as long each": (replace(found, videos=2 * found.videos, hours=2 * found.hours), study),
+        "the same videos, twice as long": (replace(found, hours=2 * found.hours), study),
+        "twice the methods": (found, replace(study, methods=2 * study.methods)),
+        "twice the seeds": (found, replace(study, seeds=2 * study.seeds)),
+    }
+    return {name: estimate(*pair, rates, fps) for name, pair in variants.items()}
+
+
+def plan(found: list[Collection], study: Study, rates: Mapping[str, Rates], fps: Iterable[float]) -> dict[str, Any]:
+    """Return estimates and their inputs as plain data.
+
+    Returns
+    -------
+    dict
+        ``collections``, ``study``, ``rates`` (the inputs); ``estimates``: set of rates, fps and collection (with
+        ``all``) to an estimate; ``growth``: set of rates to fps and what is doubled.
+    """
+    whole = together(found)
+    wanted = list(fps)
+    return {
+        "collections": [vars(one) for one in (*found, whole)],
+        "study": vars(study),
+        "rates": {name: rate.model_dump() for name, rate in rates.items()},
+        "estimates": [
+            {"rates": name, "fps": one_fps, "collection": one.name, **vars(estimate(one, study, rate, one_fps))}
+            for name, rate in rates.items()
+            for one_fps in wanted
+            for one in (*found, whole)
+        ],
+        "growth": [
+            {"rates": name, "fps": one_fps, "change": change, **vars(cost)}
+            for name, rate in rates.items()
+            for one_fps in wanted
+            for change, cost in growth(whole, study, rate, one_fps).items()
+        ],
+    }

@@ -1,0 +1,44 @@
+"""Figures: what each is drawn from in one configuration."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+from rgwot.reporting.figures.plan import Plan
+from rgwot.reporting.figures.spec import Figures, load_figures
+from rgwot.study.figure_plans import plan_figure
+from rgwot.study.tables import TableCatalogue
+
+
+class FigureCatalogue(TableCatalogue):
+    """The figures of ``workflow/tables.yaml`` in one configuration; parameters as of `TableCatalogue`."""
+
+    def __init__(self, *content: Any) -> None:
+        super().__init__(*content)
+        self.figure_plan = lru_cache(maxsize=None)(self._figure_plan)
+
+    @cached_property
+    def figures(self) -> Figures:
+        """The figures by id, every experiment in its one spelling.
+
+        Raises
+        ------
+        RgwotError
+            When a figure is not valid.
+        """
+
+        def canonical(method: str, decoder: str) -> tuple[str, str]:
+            return self.experiments.method(method), self.experiments.decoder(decoder, method)
+
+        return load_figures(self._tables_path, canonical)
+
+    def _figure_plan(self, figure: str) -> Plan:
+        """Return the runs and files that a figure is drawn from.
+
+        Raises
+        ------
+        RgwotError
+            When there is no such figure, or the configuration lacks what it needs.
+        """
+        return plan_figure(self.figures.figure(figure), self)

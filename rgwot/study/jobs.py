@@ -1,0 +1,126 @@
+"""What a job is told: the settings it is made with, the videos kept from it, how it runs."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from rgwot.config.experiments import DECODER_BLOCKS, Experiments, split_id
+from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
+from rgwot.config.settings import EXECUTION, NAMED_WEIGHTS, flatten
+from rgwot.datasets import registry
+from rgwot.datasets.split import split_videos, subjects_of
+from rgwot.embedding.prior import inactive_prior
+from rgwot.runtime.errors import RgwotError
+from rgwot.study.datasets import DatasetCatalogue, plain_path
+
+NVIDIA_DEVICE = Path("/dev/nvidia0")
+
+
+class JobCatalogue(DatasetCatalogue):
+    """The datasets of a configuration, and the settings of every job on them.
+
+    Parameters
+    ----------
+    content, layers
+        The configuration, as of `DatasetCatalogue`.
+    """
+
+    def __init__(self, content: Mapping[str, Any], layers: Sequence[tuple[str, Mapping[str, Any]]] = ()) -> None:
+        super().__init__(content, layers)
+        self.experiments = Experiments(self.config)
+        self.settings_json = lru_cache(maxsize=None)(self._settings_json)
+        self._warned: set[tuple[str, str]] = set()
+
+    def gpus(self) -> int:
+        """Return how many GPUs a training job asks for: none when the configuration or the machine has none."""
+        wanted = self.config.device
+        return int(wanted == "cuda" or (wanted == "auto" and NVIDIA_DEVICE.exists()))
+
+    def held_out(self, dataset: str, task: str, method: str) -> tuple[str, ...]:
+        """Return the videos of a task that a method must not see before they are scored; none where all train.
+
+        Raises
+        ------
+        RgwotError
+            When the task has too few videos to hold some out.
+        """
+        data = self.experiments.settings(method, None, dataset).data
+        if data.split == "all":
+            return ()
+        known = (
+            registry.facts(self.config.dataset(dataset).subset or dataset, task) if data.split_by == "subject" else None
+        )
+        subjects = subjects_of(self.videos(dataset, task), known.pattern if known else None)
+        try:
+            return split_videos(subjects, data.holdout, data.split_seed).test
+        except RgwotError as error:
+            raise RgwotError(f"{dataset}/{task}: {error}") from None
+
+    def weights_file(self, dataset: str) -> list[str]:
+        """Return the checkpoint of the backbone where the configuration names a file: another file, other features."""
+        weights = self.experiments.settings("none", None, dataset).features.weights
+        return [] if weights in NAMED_WEIGHTS else [plain_path(weights)]
+
+    def _settings_json(
+        self,
+        wanted: tuple[str, ...],
+        dataset: str,
+        task: str,
+        method: str,
+        decoder: str | None,
+        execution: bool = False,
+    ) -> str:
+        """Return resolved settings as JSON, ``K: gt`` resolved to a number.
+
+        Parameters
+        ----------
+        wanted
+            Blocks, or single dotted keys. Of the decoder's blocks only the keys that the decoder reads are given.
+        dataset, task, method, decoder
+            Of the job.
+        execution
+            False: what decides the result. True: the other keys (`rgwot.config.settings.EXECUTION`), whose change makes
+            no result outdated.
+        """
+        values = flatten(self.experiments.settings(method, decoder, dataset).model_dump(by_alias=True))
+        chosen = {
+            key: value
+            for key, value in values.items()
+            if (key in wanted or key.split(".")[0] in wanted) and (key in EXECUTION) == execution
+        }
+        if decoder is not None:
+            read = DECODERS[split_id(decoder)[0]].keys
+            chosen = {
+                key: value for key, value in chosen.items() if key in read or key.split(".")[0] not in DECODER_BLOCKS
+            }
+        K = chosen.get("decode.K")
+        if isinstance(K, str) and K != "auto":
+            annotated = self.key_steps(dataset, task)
+            if annotated is None:
+                raise RgwotError(
+                    f"{dataset}/{task}: K={K} but its number of key steps is not registered; give K as a number"
+                )
+            chosen["decode.K"] = annotated + (K == "gt+1")
+        nested: dict[str, dict[str, Any]] = {}
+        for key, value in chosen.items():
+            block, name = key.split(".", 1)
+            nested.setdefault(block, {})[name] = value
+        return json.dumps(nested, sort_keys=True)
+
+    def embedding_options(self, dataset: str, task: str, method: str) -> str:
+        """Return the options of ``rgwot embed`` for a method without an encoder, quoted for a shell."""
+        reads = EMBEDDINGS[FAMILIES[split_id(method)[0]].embedding].reads
+        return shlex.join(["--settings", self.settings_json(reads, dataset, task, method, None)]) if reads else ""
+
+    def warn_inactive_prior(self, method: str, dataset: str) -> str | None:
+        """Return, once per method and dataset, the line that the structural prior does nothing at these settings."""
+        said = inactive_prior(self.experiments.settings(method, None, dataset))
+        if said is None or (method, dataset) in self._warned:
+            return None
+        self._warned.add((method, dataset))
+        return f"{method} on {dataset}: {said}"

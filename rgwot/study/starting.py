@@ -1,0 +1,149 @@
+"""What is looked at before Snakemake looks: what it would end in a traceback, or in a line that names no file.
+
+Snakemake reads the files of ``--configfile`` and makes its folders before the first line of a Snakefile runs. The
+profiles in ``profiles`` therefore call `before_snakemake` while they are read, which is earlier; the Snakefile calls
+`check_configuration` again for whoever runs without a profile.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rgwot.config.configuration import read_file
+from rgwot.runtime.errors import RgwotError
+
+_CONFIGFILES = ("--configfile", "--configfiles")
+_DIRECTORY = ("--directory", "-d")
+_DRY = re.compile(r"--dry-?run|-[A-Za-z]*n[A-Za-z]*")
+#: How far below ``results`` folders are looked at: its stages, and their datasets, methods or tables.
+_DEPTH = 2
+
+
+def before_snakemake(arguments: Sequence[str] | None = None) -> None:
+    """End the process with one line where Snakemake, called with these arguments, could only fail."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        check_caches()
+        folder = Path(next(_values(given, _DIRECTORY), "."))
+        check_configuration([folder / "config.yaml", *map(Path, _values(given, _CONFIGFILES, several=True))])
+        check_writable(folder / ".snakemake")
+        if not any(_DRY.fullmatch(word) for word in given):
+            check_writable(folder / "results", _DEPTH)
+    except RgwotError as error:
+        raise SystemExit(f"rgwot: {error}") from None
+
+
+def check_configuration(paths: Iterable[Path]) -> None:
+    """Raise where a configuration file cannot be read, is no YAML or has a key twice; one may not be there.
+
+    Raises
+    ------
+    RgwotError
+        One line with the file.
+    """
+    for path in paths:
+        # Snakemake says itself, in one line, that a file is missing.
+        if path.exists():
+            read_file(path)
+
+
+def layers(paths: Iterable[Path], told: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the configuration in layers by name, the one on top last.
+
+    Parameters
+    ----------
+    paths
+        The files behind it, in Snakemake's order: those of the command line, and then ``config.yaml``.
+    told
+        What ``--config`` says.
+
+    Raises
+    ------
+    RgwotError
+        As `check_configuration`.
+    """
+    files = [path for path in paths if path.exists()]
+    ordered = sorted(files, key=lambda path: path.name != "config.yaml" or path.parent.resolve() != Path.cwd())
+    return [*((_short(path), read_file(path)) for path in dict.fromkeys(ordered)), ("--config", told)]
+
+
+def check_caches() -> None:
+    """Raise where Snakemake could not make the folder that it keeps below HOME.
+
+    Raises
+    ------
+    RgwotError
+        One line with the folder.
+    """
+    from snakemake.common import get_appdirs
+
+    folder = Path(get_appdirs().user_cache_dir) / "snakemake" / "source-cache"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RgwotError(
+            f"HOME={os.environ.get('HOME', '')}: {folder} cannot be made ({error.strerror}); expected a folder that "
+            "can be written, where Snakemake keeps what it loads; set HOME or XDG_CACHE_HOME to one"
+        ) from None
+
+
+def check_writable(folder: Path, depth: int = 0) -> None:
+    """Raise where a folder, or the one that it would be made in, cannot be written.
+
+    Parameters
+    ----------
+    folder
+        Need not be there.
+    depth
+        How many levels of folders inside are looked at, too.
+
+    Raises
+    ------
+    RgwotError
+        One line with the folder.
+    """
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    for path in (there, *(_inside(folder, depth) if there == folder else ())):
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise RgwotError(
+                f"{path}: cannot be written; expected a folder that this user may write into; change its permissions, "
+                "or run elsewhere (--directory)"
+            )
+
+
+def _inside(folder: Path, depth: int) -> Iterator[Path]:
+    if depth:
+        for path in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
+            yield path
+            yield from _inside(path, depth - 1)
+
+
+def _values(given: Sequence[str], options: Sequence[str], several: bool = False) -> Iterator[str]:
+    """Yield the values of an option on a command line."""
+    words = iter(given)
+    taking = False
+    for word in words:
+        name, equals, value = word.partition("=")
+        if word == "--":
+            return
+        if name in options:
+            taking = not equals
+            if equals:
+                yield value
+        elif word.startswith("-"):
+            taking = False
+        elif taking:
+            yield word
+            taking = several
+
+
+def _short(path: Path) -> str:
+    try:
+        return path.resolve().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return str(path)

@@ -1,0 +1,286 @@
+"""Time: exact rates, the frames that are scored, and the way from segments to labels of frames and back.
+
+All times are seconds from the start of a video; a segment covers [start_s, end_s).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def parse_rate(text: str | float | Fraction) -> Fraction:
+    """Return a frame rate as an exact fraction.
+
+    A rate written as a fraction is taken as it stands. A decimal one becomes the fraction with a denominator
+    up to 1001 that it stands for, where there is one: 29.97002997 is 30000/1001, not a long decimal.
+
+    Raises
+    ------
+    ValueError
+        When the text is not a positive rate.
+
+    Examples
+    --------
+    >>> parse_rate("30000/1001"), parse_rate(29.97002997002997), parse_rate("25.0")
+    (Fraction(30000, 1001), Fraction(30000, 1001), Fraction(25, 1))
+    """
+    try:
+        rate = Fraction(str(text).strip())
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"fps: got {text!r}, expected a rate like 30 or 30000/1001") from None
+    if rate <= 0:
+        raise ValueError(f"fps: got {text!r}, expected a positive rate")
+    simple = rate.limit_denominator(1001)
+    return simple if abs(simple - rate) <= rate / 10**8 else rate
+
+
+def rate_text(value: str | float) -> str:
+    """Return a rate of the settings in its exact form, like ``30000/1001``.
+
+    Raises
+    ------
+    ValueError
+        When it is not a positive rate.
+    """
+    try:
+        return str(parse_rate(value))
+    except ValueError:
+        raise ValueError("expected a positive rate like 30 or 30000/1001") from None
+
+
+LabelRule = Literal["exact", "cnc"]
+RULES: tuple[LabelRule, ...] = ("exact", "cnc")
+
+BACKGROUND = 0
+
+
+def _decimal(seconds: float) -> Fraction:
+    # The annotator wrote a decimal: 1.1 s at 30 fps ends before frame 33, yet the double 1.1 is above 33/30.
+    return Fraction(repr(float(seconds)))
+
+
+def frame_range(start_s: float, end_s: float, fps: Fraction, rule: LabelRule) -> tuple[int, int]:
+    r"""Return the native frames ``[first, stop)`` of one segment, before cutting to the video.
+
+    ``exact``: frame i has time i / fps and belongs to the segment when :math:`start \le i / fps < end`.
+    ``cnc``: :math:`\lfloor start \cdot \lfloor fps \rfloor \rfloor` to
+    :math:`\lfloor end \cdot \lfloor fps \rfloor \rfloor`, both included, as the code published with EgoProceL
+    (Bansal et al., ECCV 2022) does; its whole-number rate makes labels run early at 59.94 fps.
+    """
+    if rule == "exact":
+        return ceil(_decimal(start_s) * fps), ceil(_decimal(end_s) * fps)
+    if rule == "cnc":
+        return floor(start_s * int(fps)), floor(end_s * int(fps)) + 1
+    raise ValueError(f"rule is {rule!r}; expected one of {', '.join(RULES)}")
+
+
+def rasterise(
+    start_s: npt.ArrayLike,
+    end_s: npt.ArrayLike,
+    key_step: npt.ArrayLike,
+    fps: Fraction,
+    n_frames: int,
+    rule: LabelRule = "exact",
+) -> NDArray[np.int64]:
+    """Paint segments onto native frames; where segments overlap, the later row wins.
+
+    Parameters
+    ----------
+    start_s, end_s
+        (S,) segment borders in seconds.
+    key_step
+        (S,) step ids from 1.
+    fps
+        Exact native rate, such as ``Fraction(60000, 1001)``.
+    n_frames
+        Number of native frames of the video.
+    rule
+        ``exact`` or ``cnc``, see `frame_range`.
+
+    Returns
+    -------
+    (n_frames,) int64
+        Step of every frame, 0 where no segment covers it (background).
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ, a time is not finite, the rate is not positive or the rule is unknown.
+    """
+    starts, ends = np.asarray(start_s, dtype=np.float64), np.asarray(end_s, dtype=np.float64)
+    steps = np.asarray(key_step, dtype=np.int64)
+    if not starts.shape == ends.shape == steps.shape or starts.ndim != 1:
+        raise ValueError(f"start_s {starts.shape}, end_s {ends.shape}, key_step {steps.shape}; expected three of (S,)")
+    if not (np.isfinite(starts).all() and np.isfinite(ends).all()):
+        raise ValueError("start_s or end_s is not finite; expected seconds")
+    if fps <= 0 or n_frames < 0:
+        raise ValueError(f"fps is {fps} and n_frames {n_frames}; expected a positive rate and a count from 0")
+    if rule not in RULES:
+        raise ValueError(f"rule is {rule!r}; expected one of {', '.join(RULES)}")
+    labels = np.full(n_frames, BACKGROUND, dtype=np.int64)
+    for start, end, step in zip(starts.tolist(), ends.tolist(), steps.tolist(), strict=True):
+        first, stop = frame_range(start, end, fps, rule)
+        labels[max(first, 0) : max(stop, 0)] = step
+    return labels
+
+
+STRIDE = 2
+
+
+def scoring_frames(duration_s: float, fps: Fraction, stride: int = STRIDE) -> NDArray[np.int64]:
+    """Return the native frames that are scored: k = 0, stride, 2 stride, ... with k / fps below the duration.
+
+    >>> scoring_frames(0.2, Fraction(30))
+    array([0, 2, 4])
+    """
+    if not (math.isfinite(duration_s) and duration_s > 0):
+        raise ValueError(f"duration_s: got {duration_s}, expected a positive number of seconds")
+    if stride < 1:
+        raise ValueError(f"stride: got {stride}, expected 1 or more")
+    # One more than could be needed; the comparison of times decides, so that it is the same one everywhere.
+    upper = int(Fraction(duration_s) * fps) + 2
+    frames = np.arange(0, upper, stride, dtype=np.int64)
+    return frames[frame_times(frames, fps) < duration_s]
+
+
+def frame_times(frames: npt.ArrayLike, fps: Fraction) -> NDArray[np.float64]:
+    """Return the times k / fps in seconds, from the exact rate with a single rounding.
+
+    A time that is a short decimal then equals that decimal as read from a file: frame 2326 at 25 fps is
+    93.04.
+    """
+    k = np.asarray(frames, dtype=np.int64)
+    return (k * fps.denominator) / np.float64(fps.numerator)
+
+
+def truth_labels(
+    start_s: npt.ArrayLike,
+    end_s: npt.ArrayLike,
+    key_step: npt.ArrayLike,
+    frames: NDArray[np.int64],
+    fps: Fraction,
+    rule: LabelRule,
+) -> NDArray[np.int64]:
+    """Return the annotated key step of the given native frames; a later segment wins, 0 where there is none.
+
+    Parameters
+    ----------
+    start_s, end_s, key_step
+        (n,) segments in the order of the annotation file, seconds and steps from 1.
+    frames
+        (T,) native frame numbers, increasing, from 0.
+    fps
+        Exact native rate.
+    rule
+        ``exact`` (start <= k / fps < end) or ``cnc`` (both ends included, whole-number rate), see
+        `frame_range`.
+
+    Returns
+    -------
+    (T,) labels.
+
+    Examples
+    --------
+    >>> truth_labels([0.1], [0.2], [3], np.arange(0, 10, 2), Fraction(30), "exact").tolist()
+    [0, 0, 3, 0, 0]
+    >>> truth_labels([0.1], [0.2], [3], np.arange(0, 10, 2), Fraction(30), "cnc").tolist()
+    [0, 0, 3, 3, 0]
+    """
+    count = int(frames[-1]) + 1 if len(frames) else 0
+    return rasterise(start_s, end_s, key_step, fps, count, rule)[frames]
+
+
+def predicted_labels(
+    start_s: npt.ArrayLike,
+    end_s: npt.ArrayLike,
+    key_step: npt.ArrayLike,
+    times: NDArray[np.float64],
+    tolerance_s: float = 1e-6,
+) -> NDArray[np.int64]:
+    """Look up the decoded label at every scoring time.
+
+    Parameters
+    ----------
+    start_s, end_s, key_step
+        (n,) segments that cover the video from 0 without gaps or overlaps, in any order.
+    times
+        (T,) seconds. A time behind the last segment by less than the tolerance belongs to the last segment.
+    tolerance_s
+        How far, in seconds, neighbouring ends and starts may lie apart.
+
+    Returns
+    -------
+    (T,) labels.
+
+    Raises
+    ------
+    ValueError
+        When the segments leave a gap, overlap, or do not reach the last time.
+
+    Examples
+    --------
+    >>> predicted_labels([0, 1.5], [1.5, 3], [2, 0], np.array([0.0, 1.4, 1.5, 2.9])).tolist()
+    [2, 2, 0, 0]
+    """
+    starts, ends = np.asarray(start_s, dtype=np.float64), np.asarray(end_s, dtype=np.float64)
+    steps = np.asarray(key_step, dtype=np.int64)
+    if starts.size == 0:
+        raise ValueError("segments: got none, expected the whole video covered")
+    order = np.argsort(starts, kind="stable")
+    starts, ends, steps = starts[order], ends[order], steps[order]
+    if abs(starts[0]) > tolerance_s:
+        raise ValueError(f"segments: got a first start at {starts[0]} s, expected 0")
+    jumps = np.abs(starts[1:] - ends[:-1])
+    if jumps.size and jumps.max() > tolerance_s:
+        at = int(jumps.argmax())
+        raise ValueError(f"segments: got {ends[at]} s followed by {starts[at + 1]} s, expected no gap and no overlap")
+    if times.size and times[-1] > ends[-1] + tolerance_s:
+        raise ValueError(f"segments: got an end at {ends[-1]} s, expected one after the last scored time {times[-1]} s")
+    return steps[np.clip(np.searchsorted(starts, times, side="right") - 1, 0, None)]
+
+
+def label_segments(time_s: NDArray[Any], labels: NDArray[Any], duration_s: float) -> pd.DataFrame:
+    """Return the segments of one video.
+
+    Parameters
+    ----------
+    time_s
+        (T,) times of the samples in seconds, T >= 1, increasing, from 0 to below the duration.
+    labels
+        (T,) whole numbers.
+    duration_s
+        Length of the video in seconds.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``start_s,end_s,key_step``; a segment covers [start_s, end_s).
+
+    Raises
+    ------
+    ValueError
+        When lengths differ, times do not increase or a sample lies outside [0, duration).
+    """
+    times, values = np.asarray(time_s, dtype=np.float64), np.asarray(labels)
+    if times.ndim != 1 or len(times) == 0 or values.shape != times.shape:
+        raise ValueError(f"labels: found shapes {times.shape} and {values.shape}, expected one label per sample time")
+    if (np.diff(times) <= 0).any() or times[0] < 0 or not times[-1] < duration_s:
+        raise ValueError(f"times: found {times[0]} to {times[-1]} s, expected increasing times in [0, {duration_s}) s")
+    last_of_run = np.flatnonzero(values[1:] != values[:-1])
+    inner = times[last_of_run] + (times[last_of_run + 1] - times[last_of_run]) / 2
+    edges = np.concatenate([[0.0], inner, [float(duration_s)]])
+    steps = values[np.concatenate([[0], last_of_run + 1])]
+    # Not at the top: who plans needs rates, and should not wait for pandas.
+    import pandas as pd
+
+    return pd.DataFrame({"start_s": edges[:-1], "end_s": edges[1:], "key_step": steps.astype(np.int64)})

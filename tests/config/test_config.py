@@ -1,0 +1,86 @@
+"""The typed configuration, config.yaml and the JSON Schema say the same, and mistakes end in one line."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rgwot.config.configuration import json_schema, load_config
+from rgwot.config.settings import Settings, build, defaults, flatten
+from rgwot.runtime.errors import RgwotError
+
+ROOT = Path(__file__).parents[1]
+
+
+def content():
+    return yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+
+
+def test_shipped_configuration_states_every_default():
+    blocks = {name: keys for name, keys in content().items() if name in Settings.model_fields}
+    assert flatten(blocks) == defaults()
+
+
+def test_every_constant_in_config_yaml_has_a_comment():
+    text = (ROOT / "config.yaml").read_text(encoding="utf-8")
+    blocks = text[text.index("\nfeatures:") :]
+    bare = [line for line in blocks.splitlines() if line.startswith("  ") and "#" not in line]
+    assert not bare
+
+
+def test_schema_file_is_current():
+    stored = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text(encoding="utf-8"))
+    assert stored == json_schema(), "run `make schema`"
+
+
+def test_shipped_configuration_is_valid():
+    config = load_config(content())
+    assert config.seeds == (0, 1, 2)
+    assert config.datasets["demo"].synth is not None
+
+
+def test_development_tasks_are_written_by_the_project_and_each_split_has_the_hard_kinds():
+    config = load_config(content())
+    for names in (config.development.choose, config.development.once):
+        made = [config.datasets[name].synth for name in names]
+        assert all(synth is not None and len(synth.tasks) == 1 for synth in made)
+        assert any(synth.foreground > 0.9 for synth in made), "one nearly without background"
+        assert any(synth.repeated > 0.6 and synth.order_distance > 0.3 for synth in made), "one of repeating steps"
+    seen = [(synth.driver, synth.recipe, synth.seed) for synth in (d.synth for d in config.datasets.values()) if synth]
+    recipes = [recipe for driver, recipe, _ in seen if driver == "captaincook4d"]
+    assert len(set(recipes)) == len(recipes), "a recipe in both splits is no unseen task"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"ot": {"alhpa": 0.5}}, ["ot.alhpa", "did you mean 'alpha'"]),
+        ({"ot": {"alpha": float("nan")}}, ["ot.alpha", "finite"]),
+        ({"ot": {"epsilon": 0}}, ["ot.epsilon", "greater than 0"]),
+        ({"seeds": []}, ["seeds"]),
+        ({"seeds": [1, 1]}, ["seeds", "twice"]),
+        ({"datasets": {"demo": {"layout": "folder"}}}, ["datasets.demo.root"]),
+        ({"datasets": {"demo": {"layout": "folder", "root": "x", "settings": {"trian": {}}}}}, ["'train'"]),
+        (
+            {"datasets": {"demo": {"layout": "folder", "root": "x", "settings": {"train": {"lr": -1}}}}},
+            ["train.lr"],
+        ),
+        ({"datasets": {"My Videos": {"layout": "folder", "root": "x"}}}, ["My Videos"]),
+        ({"feautres": {}}, ["feautres", "features"]),
+        ({"development": {"choose": ["demo"], "once": ["demo"]}}, ["development.once", "'demo' stands twice"]),
+        ({"development": {"later": ["demo"]}}, ["development.later", "once"]),
+    ],
+)
+def test_mistakes_are_one_line_naming_the_key(change, words):
+    with pytest.raises(RgwotError) as caught:
+        load_config({**content(), **change})
+    message = str(caught.value)
+    assert "\n" not in message
+    for word in [*words, "config.yaml"]:
+        assert word in message
+
+
+def test_build_refuses_an_unknown_key():
+    with pytest.raises(RgwotError, match="did you mean 'decode.K'"):
+        build({"decode.k": 3}, "here")

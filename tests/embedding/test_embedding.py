@@ -1,0 +1,161 @@
+"""The embedding stage against the model applied by hand, and the files it writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import zarr
+
+from rgwot.config.methods import FAMILIES
+from rgwot.config.settings import Settings, build
+from rgwot.embedding import model
+from rgwot.embedding.embed import embed
+from rgwot.embedding.model import encoder_of, load_model
+from rgwot.embedding.train import train
+from rgwot.features.store import StoreWriter, open_store
+from rgwot.runtime.errors import RgwotError
+
+LENGTHS = {"a%20b": 9, "empty": 0, "c": 23}
+FPS = 4.0
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("features")
+    rows = ["video,status,reason,frames"]
+    for seed, (video, frames) in enumerate(LENGTHS.items()):
+        maps = np.random.default_rng(seed).normal(size=(frames, 1024, 3, 3)) + 1
+        writer = StoreWriter(folder / f"{video}.zarr", np.arange(frames) / FPS, 3)
+        writer.write(0, maps)
+        attributes = {
+            "weights": "random",
+            "weights_sha256": "1" * 64,
+            "fps": FPS,
+            "status": "ok",
+            "reason": "",
+        }
+        writer.finish(frames, attributes | {"duration_s": frames / FPS + 0.1, "native_fps": "30000/1001"})
+        rows.append(f"{video},{'ok' if frames else 'skipped'},,{frames}")
+    (folder / "index.csv").write_text("\n".join(rows) + "\n")
+    return folder / "index.csv"
+
+
+def tiny(side: str) -> Settings:
+    values = {
+        "encoder.channels": 8, "encoder.hidden": 8, "encoder.D": 5, "train.N": 6, "train.iterations": 8,
+        "train.lr": 0.01, "data.context_side": side, "encoder.c": 3,
+    }  # fmt: skip
+    return build(values, "test")
+
+
+@pytest.mark.parametrize(("side", "offsets"), [("after", (0, 2, 4)), ("before", (-4, -2, 0)), ("both", (-2, 0, 2))])
+def test_embeddings_are_the_model_applied_by_hand(
+    task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, side: str, offsets: tuple[int, ...]
+) -> None:
+    train(task, task.parent, tmp_path / "model", tiny(side), 5, device="cpu")
+    path = tmp_path / "model" / "model.pt"
+    monkeypatch.setattr(model, "FRAMES_AT_ONCE", 7)
+    embed(task, task.parent, path, tmp_path / "seed5.zarr", method="rgwot", device="cpu", threads=1)
+
+    root = zarr.open_group(tmp_path / "seed5.zarr", mode="r")
+    assert dict(root.attrs) == {"method": "rgwot", "seed": 5, "features_fps": FPS, "complete": True}
+    assert set(root.group_keys()) == {"a%20b", "c"}
+    encoder = encoder_of(load_model(path))
+    assert not encoder.training
+    for video in ("a%20b", "c"):
+        maps = torch.from_numpy(open_store(task.parent / f"{video}.zarr").read()).float()
+        expected = []
+        for t in range(len(maps)):
+            stack = [maps[min(max(t + offset, 0), len(maps) - 1)] for offset in offsets]
+            with torch.no_grad():
+                expected.append(encoder(torch.stack(stack)[None])[0])
+        found = root[video]["embedding"]
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found[:], torch.stack(expected), atol=1e-5)
+        assert np.std(found[:], axis=0).max() > 1e-3
+        np.testing.assert_array_equal(root[video]["time_s"][:], np.arange(len(maps)) / FPS)
+        assert root[video]["time_s"].dtype == np.float64
+        assert dict(root[video].attrs) == {"duration_s": len(maps) / FPS + 0.1, "native_fps": "30000/1001"}
+
+
+def test_raw_features_are_spatial_means_of_norm_one(task: Path, tmp_path: Path) -> None:
+    embed(task, task.parent, None, tmp_path / "raw.zarr", device="cpu", threads=1)
+    root = zarr.open_group(tmp_path / "raw.zarr", mode="r")
+    assert dict(root.attrs) == {"method": "raw", "seed": 0, "features_fps": FPS, "complete": True}
+    maps = open_store(task.parent / "c.zarr").read().astype(np.float64).mean(axis=(2, 3))
+    np.testing.assert_allclose(root["c"]["embedding"][:], maps / np.linalg.norm(maps, axis=1)[:, None], atol=1e-6)
+
+
+def test_an_older_result_is_replaced(task: Path, tmp_path: Path) -> None:
+    for seed in (1, 2):
+        embed(task, task.parent, None, tmp_path / "raw.zarr", seed=seed, device="cpu")
+    assert zarr.open_group(tmp_path / "raw.zarr", mode="r").attrs["seed"] == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["raw.zarr"]
+
+
+def test_unusable_models_are_told(task: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.zarr"
+    with pytest.raises(RgwotError, match="no such model"):
+        embed(task, task.parent, tmp_path / "none.pt", output)
+    (tmp_path / "text.pt").write_text("not a model")
+    with pytest.raises(RgwotError, match=r"text\.pt: not a readable model"):
+        embed(task, task.parent, tmp_path / "text.pt", output)
+    torch.save({"encoder": {}}, tmp_path / "other.pt")
+    with pytest.raises(RgwotError, match="not a model written by"):
+        embed(task, task.parent, tmp_path / "other.pt", output)
+    train(task, task.parent, tmp_path / "model", tiny("after"), 0, device="cpu")
+    model = load_model(tmp_path / "model" / "model.pt")
+    model["features"]["weights_sha256"] = "2" * 64
+    torch.save(model, tmp_path / "model" / "model.pt")
+    with pytest.raises(RgwotError, match="trained on features with weights_sha256"):
+        embed(task, task.parent, tmp_path / "model" / "model.pt", output)
+    assert not output.exists()
+
+
+def quick(method: str) -> Settings:
+    return build({"regression.epochs": 2, "regression.E": 4, **FAMILIES[method].overrides}, "test")
+
+
+DIMENSIONS = {"cte": 4, "gpl": 128, "gpl-nobg": 128, "unitygraph": 1024}
+
+
+@pytest.mark.parametrize("method", DIMENSIONS)
+def test_methods_without_an_encoder_embed_every_frame(task: Path, tmp_path: Path, method: str) -> None:
+    roots = []
+    for number in range(2):
+        path = tmp_path / f"{number}.zarr"
+        embed(task, task.parent, None, path, method=method, settings=quick(method), seed=2, device="cpu", threads=1)
+        roots.append(zarr.open_group(path, mode="r"))
+    assert dict(roots[0].attrs) == {"method": method, "seed": 2, "features_fps": FPS, "complete": True}
+    for video in ("a%20b", "c"):
+        first, second = (root[video] for root in roots)
+        assert first["embedding"].shape == (LENGTHS[video], DIMENSIONS[method])
+        assert first["embedding"].dtype == np.float32
+        np.testing.assert_array_equal(first["embedding"][:], second["embedding"][:])
+        assert ("background" in first) == (method == "gpl-nobg")
+        if method == "gpl-nobg":
+            assert (first["background"].shape, first["background"].dtype) == ((LENGTHS[video],), bool)
+
+
+def test_nothing_is_learnt_from_a_video_held_out(task: Path, tmp_path: Path) -> None:
+    for number, held_out in enumerate([(), ("c",)]):
+        path = tmp_path / f"{number}.zarr"
+        embed(task, task.parent, None, path, method="cte", settings=quick("cte"), device="cpu", held_out=held_out)
+    both, one = (zarr.open_group(tmp_path / f"{number}.zarr", mode="r") for number in range(2))
+    assert one.attrs["held_out"] == ["c"]
+    assert not np.array_equal(one["a%20b"]["embedding"][:], both["a%20b"]["embedding"][:])
+    assert one["c"]["embedding"].shape == both["c"]["embedding"].shape
+    with pytest.raises(RgwotError, match="graph: found 1 video with features to build it from"):
+        embed(task, task.parent, None, tmp_path / "g.zarr", method="gpl", held_out=("c",))
+    assert not (tmp_path / "g.zarr").exists()
+
+
+def test_a_method_has_to_be_known_and_one_with_an_encoder_needs_its_model(task: Path, tmp_path: Path) -> None:
+    with pytest.raises(RgwotError, match=r"method 'rgwot@alpha=0\.1': found no model; name it \(--model\)"):
+        embed(task, task.parent, None, tmp_path / "out.zarr", method="rgwot@alpha=0.1")
+    with pytest.raises(RgwotError, match="unknown base 'gpll'; did you mean 'gpl'"):
+        embed(task, task.parent, None, tmp_path / "out.zarr", method="gpll")
+    assert not (tmp_path / "out.zarr").exists()

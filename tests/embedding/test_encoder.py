@@ -1,0 +1,248 @@
+"""The embedder against textbook layers, in values and gradients, and its batch-norm groups."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.utils.flop_counter import FlopCounterMode
+
+from rgwot.embedding.convolution import convolve, convolve_once, stack_taps
+from rgwot.embedding.encoder import Encoder, batch_norm, dropout_masks, initialised
+
+SMALL = {"D": 5, "channels": 6, "hidden": 7, "features": 16}
+
+
+class Textbook(nn.Module):
+    """The same layers, with torch's own modules in their plain order."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        features, channels = encoder.conv1.in_channels, encoder.conv1.out_channels
+        self.conv1 = nn.Conv3d(features, channels, 3, padding=1)
+        self.bn1 = nn.BatchNorm3d(channels)
+        self.conv2 = nn.Conv3d(channels, channels, 3, padding=1)
+        self.bn2 = nn.BatchNorm3d(channels)
+        self.fc1 = nn.Linear(channels, encoder.fc1.out_features)
+        self.fc2 = nn.Linear(encoder.fc1.out_features, encoder.fc2.out_features)
+        self.projection = nn.Linear(encoder.fc2.out_features, encoder.projection.out_features)
+        state = {key: value for key, value in encoder.state_dict().items() if not key.startswith("input_")}
+        self.load_state_dict(state)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x.movedim(1, 2)  # channels before time
+        y = F.relu(self.bn1(self.conv1(y)))
+        y = F.relu(self.bn2(self.conv2(y)))
+        y = F.adaptive_max_pool3d(y, 1).flatten(1)
+        y = F.relu(self.fc2(F.relu(self.fc1(y))))
+        y = self.projection(y)
+        return y / y.norm(dim=1, keepdim=True)
+
+
+def clips(n: int, c: int, seed: int = 0, features: int = 16) -> Tensor:
+    return torch.randn(n, c, features, 5, 4, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("c", [1, 2, 3, 4])
+def test_convolution_equals_conv3d_in_value_and_gradients(c: int) -> None:
+    conv = nn.Conv3d(16, 8, 3, padding=1)
+    x = clips(4, c).movedim(2, -1).requires_grad_()
+    weighting = clips(4, c, seed=1, features=8).movedim(2, -1)
+    expected = conv(x.movedim(-1, 1)).movedim(1, -1)
+    found = convolve(x, conv.weight, conv.bias)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    of = (x, conv.weight, conv.bias)
+    for mine, theirs in zip(
+        torch.autograd.grad((found * weighting).sum(), of),
+        torch.autograd.grad((expected * weighting).sum(), of),
+        strict=True,
+    ):
+        torch.testing.assert_close(mine, theirs, atol=3e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("c", [1, 2, 3, 4])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_stacks_that_share_frames_equal_stacks_of_their_own(c: int, dtype: torch.dtype) -> None:
+    conv = nn.Conv3d(16, 8, 3, padding=1, dtype=dtype)
+    maps = torch.randn(9, 4, 5, 16, generator=torch.Generator().manual_seed(0), dtype=dtype)
+    rows = torch.randint(0, 9, (7, c), generator=torch.Generator().manual_seed(1))
+    found = convolve_once(maps, rows, conv.weight, conv.bias, dtype)
+    torch.testing.assert_close(found, convolve(maps[rows], conv.weight, conv.bias, dtype), atol=1e-5, rtol=1e-5)
+
+
+def test_a_pair_of_frames_takes_three_products() -> None:
+    """The products of the first convolution, forward and for its weight, are three quarters of the dense map's."""
+    x = clips(6, 2).movedim(2, -1)
+    conv = nn.Conv3d(16, 8, 3, padding=1)
+    with FlopCounterMode(display=False) as counted:
+        convolve(x, conv.weight, conv.bias).sum().backward()
+    products = 9 * 16 * 8 * 6 * 5 * 4  # of one temporal tap
+    assert counted.get_total_flops() == 2 * (3 + 3) * products
+
+
+def test_convolution_gradient_is_the_derivative() -> None:
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 2, 3, 3, 2, dtype=torch.float64, generator=generator, requires_grad=True)
+    weight = torch.randn(3, 2, 3, 3, 3, dtype=torch.float64, generator=generator, requires_grad=True)
+    bias = torch.randn(3, dtype=torch.float64, generator=generator, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda *inputs: convolve(*inputs, torch.float64), (x, weight, bias))
+
+
+@pytest.mark.parametrize("outputs", [8, 160])  # both implementations
+def test_bfloat16_convolution_is_close(outputs: int) -> None:
+    conv = nn.Conv3d(16, outputs, 3, padding=1)
+    x = clips(4, 2).movedim(2, -1)
+    exact = convolve(x, conv.weight, conv.bias)
+    found = convolve(x, conv.weight, conv.bias, torch.bfloat16)
+    assert found.dtype == torch.float32
+    assert 0 < (found - exact).abs().max() < 0.03 * exact.abs().max()
+
+
+def test_taps_that_meet_padding_only_are_left_out() -> None:
+    weight = torch.randn(2, 3, 3, 3, 3)
+    assert stack_taps(weight, 1).shape == (2, 3, 3, 3)
+    stacked = stack_taps(weight, 3).view(3, 2, 3, 3, 3, 3)
+    assert (stacked[2, :, 0] == 0).all()
+    assert (stacked[0, :, 2] == 0).all()
+    # From frame 0 to frame 1 acts the tap of the past, which nn.Conv3d keeps at index 0.
+    torch.testing.assert_close(stacked[1, :, 0], weight[:, :, 0])
+
+
+@pytest.mark.parametrize("c", [1, 2, 3])
+@pytest.mark.parametrize("training", [True, False])
+def test_encoder_equals_textbook_layers(c: int, training: bool) -> None:
+    encoder = initialised(1, c=c, **SMALL)
+    nn.init.normal_(encoder.bn1.weight, 1, 0.3, generator=torch.Generator().manual_seed(2))
+    encoder.bn1.running_mean += 0.1
+    reference = Textbook(encoder).train(training)
+    encoder.train(training)
+    x, weighting = clips(12, c), clips(12, 1)[:, 0, :5, 0, 0]
+    found, expected = encoder(x), reference(x)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(found.norm(dim=1), torch.ones(12))
+    (found * weighting).sum().backward()
+    (expected * weighting).sum().backward()
+    theirs = dict(reference.named_parameters())
+    for name, parameter in encoder.named_parameters():
+        torch.testing.assert_close(parameter.grad, theirs[name].grad, atol=1e-5, rtol=1e-4)
+    state = encoder.state_dict()
+    for name, value in reference.state_dict().items():
+        torch.testing.assert_close(state[name], value, atol=1e-5, rtol=1e-5)
+
+
+def test_float16_input_in_the_memory_order_of_the_bank_gives_the_same() -> None:
+    encoder = initialised(0, **SMALL).eval()
+    x = clips(4, 2).half()
+    banked = x.movedim(2, -1).contiguous().movedim(-1, 2)
+    torch.testing.assert_close(encoder(x), encoder(banked), atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(encoder(x), encoder(x.float()), atol=1e-6, rtol=1e-6)
+
+
+def test_channels_and_frames_are_not_mixed() -> None:
+    """Exchanging the frames of a stack changes the result; exchanging two clips exchanges two rows."""
+    encoder = initialised(0, **SMALL).eval()
+    x = clips(2, 2)
+    assert not torch.allclose(encoder(x), encoder(x.flip(1)), atol=1e-3)
+    torch.testing.assert_close(encoder(x.flip(0)), encoder(x).flip(0))
+
+
+def test_standardised_input_is_the_hand_made_one() -> None:
+    encoder = initialised(0, input_norm=True, **SMALL).eval()
+    encoder.input_mean.copy_(torch.linspace(-1, 1, 16))
+    encoder.input_std.copy_(torch.linspace(0.5, 2, 16))
+    plain = initialised(0, **SMALL).eval()
+    x = clips(3, 2)
+    by_hand = (x - encoder.input_mean[:, None, None]) / encoder.input_std[:, None, None]
+    torch.testing.assert_close(encoder(x), plain(by_hand), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["joint", "per_video"])
+def test_pairs_in_one_batch_equal_pairs_one_by_one(mode: str) -> None:
+    together, apart = (initialised(0, batch_norm=mode, **SMALL) for _ in range(2))
+    x = clips(3 * 8, 2)
+    masks = dropout_masks(np.random.default_rng(0), 24, together.dropout_widths, 0.3)
+    found = together(x, pairs=3, masks=masks)
+    parts = [apart(x[i : i + 8], masks=[mask[i : i + 8] for mask in masks]) for i in (0, 8, 16)]
+    torch.testing.assert_close(found, torch.cat(parts), atol=1e-5, rtol=1e-5)
+    for (name, mine), theirs in zip(together.state_dict().items(), apart.state_dict().values(), strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-5, msg=name)
+
+
+def test_per_video_statistics_are_those_of_two_replicas() -> None:
+    """Two devices under DataParallel: each normalises its video, the first keeps the averages."""
+    encoder = initialised(0, batch_norm="per_video", **SMALL)
+    first, second = Textbook(encoder), Textbook(encoder)
+    joint = initialised(0, batch_norm="joint", **SMALL)
+    x = clips(8, 2) + torch.arange(8)[:, None, None, None, None].ge(4) * 2.0
+    found = encoder(x)
+    torch.testing.assert_close(found, torch.cat([first(x[:4]), second(x[4:])]), atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(found, joint(x), atol=1e-2)
+    torch.testing.assert_close(encoder.bn1.running_mean, first.bn1.running_mean)
+    torch.testing.assert_close(encoder.bn2.running_var, first.bn2.running_var)
+
+
+def test_dropout_masks_keep_the_expectation() -> None:
+    wide, narrow = dropout_masks(np.random.default_rng(0), 500, (64, 32), 0.25)
+    assert wide.shape == (500, 64)
+    assert narrow.shape == (500, 32)
+    assert wide.unique().tolist() == pytest.approx([0, 4 / 3])
+    assert wide.mean() == pytest.approx(1, abs=0.02)
+
+
+def test_initial_weights_depend_on_the_seed_alone() -> None:
+    before = torch.random.get_rng_state()
+    one = initialised(3, **SMALL)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    torch.manual_seed(99)
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), initialised(3, **SMALL).parameters(), strict=True))
+    assert not torch.equal(one.conv1.weight, initialised(4, **SMALL).conv1.weight)
+
+
+def test_wrong_arguments_are_told() -> None:
+    encoder = initialised(0, **SMALL)
+    with pytest.raises(ValueError, match=r"expected \(n, 2, 16, h, w\)"):
+        encoder(clips(4, 3))
+    with pytest.raises(ValueError, match="eval mode"):
+        encoder.eval()(clips(4, 2), masks=[torch.ones(4, 6), torch.ones(4, 7)])
+    with pytest.raises(ValueError, match="groups"):
+        batch_norm(torch.zeros(3, 1, 1, 1, 2), nn.BatchNorm3d(2), 2, [0])
+    with pytest.raises(ValueError, match="channels"):
+        convolve(torch.zeros(1, 1, 3, 3, 4), torch.zeros(2, 5, 3, 3, 3), torch.zeros(2))
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+def test_input_prepared_once_gives_the_same_bits_as_at_every_step(standardise):
+    rng = torch.Generator().manual_seed(3)
+    maps = torch.rand(12, 3, 3, 1024, generator=rng).half()
+    encoder = initialised(0, c=2, D=8, channels=8, hidden=8, input_norm=standardise, precision="bfloat16")
+    encoder.input_mean.copy_(maps.float().mean((0, 1, 2)))
+    encoder.input_std.copy_(maps.float().std((0, 1, 2)))
+    plain = encoder(maps.movedim(-1, 1).unflatten(0, (6, 2)))
+    prepared = encoder(encoder.prepare(maps).movedim(-1, 1).unflatten(0, (6, 2)), prepared=True)
+    assert torch.equal(plain, prepared)
+
+
+@pytest.mark.parametrize("batch_norm", ["joint", "per_video"])
+def test_embedding_takes_any_number_of_clips(batch_norm: str) -> None:
+    # A video has as many samples as it has: in eval mode there are no groups that could fail to divide it.
+    encoder = initialised(0, c=2, D=8, channels=8, hidden=8, features=16, batch_norm=batch_norm).eval()
+    x = clips(7, 2)
+    with torch.no_grad():
+        torch.testing.assert_close(encoder(x), torch.cat([encoder(x[:3]), encoder(x[3:])]))
+
+
+@pytest.mark.parametrize("c", [1, 2, 3])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_embedding_of_shared_frames_equals_that_of_clips(c: int, precision: str) -> None:
+    encoder = initialised(0, c=c, input_norm=True, precision=precision, **SMALL).eval()
+    encoder.input_mean.copy_(torch.linspace(-1, 1, 16))
+    encoder.bn1.running_mean += 0.1
+    maps = torch.randn(9, 5, 4, 16, generator=torch.Generator().manual_seed(0)).half()
+    rows = torch.stack([torch.arange(7) + s for s in range(c)], dim=1)
+    with torch.no_grad():
+        found, expected = encoder.embed(maps, rows), encoder(maps[rows].movedim(-1, 2))
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    with pytest.raises(ValueError, match="eval mode"):
+        encoder.train().embed(maps, rows)

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from rgwot.config.settings import GraphSettings, Settings
+from rgwot.embedding.graph import clips_of, fit_graph, most_similar, unity_graph
+from rgwot.embedding.pooled import spatial_means, unit
+from rgwot.embedding.walks import node_vectors, random_walks
+from rgwot.features.store import FeatureStore
+from rgwot.runtime.errors import RgwotError
+
+
+def angles(*degrees: float) -> np.ndarray:
+    """Unit vectors in the plane."""
+    radians = np.radians(degrees)
+    return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
+
+
+def test_clips_are_means_over_equal_times() -> None:
+    times = np.array([0.0, 0.4, 0.8, 1.2, 1.6, 2.0, 2.4])
+    means = np.arange(14, dtype=np.float32).reshape(7, 2) + 1
+    clips = clips_of(times, means, 1.2)
+    np.testing.assert_array_equal(clips.of_sample, [0, 0, 0, 1, 1, 1, 2])
+    expected = np.array([[3.0, 4], [9, 10], [13, 14]])
+    np.testing.assert_allclose(clips.features, expected / np.linalg.norm(expected, axis=1)[:, None], rtol=1e-6)
+    # A clip shorter than the distance of two samples holds one; three tenths are on the border of clips of a tenth.
+    np.testing.assert_array_equal(clips_of(times, means, 0.1).of_sample, range(7))
+    np.testing.assert_array_equal(clips_of(np.arange(6) * 0.1, means[:6], 0.3).of_sample, [0, 0, 0, 1, 1, 1])
+
+
+def test_edges_by_hand() -> None:
+    first, second = angles(0, 50, 90), angles(2, 47)
+    graph = unity_graph([first, second], neighbours=1)
+    expected = np.zeros((5, 5))
+    # In time 0-1, 1-2, 3-4; 0 chose 3, 1 chose 4, 2 chose 4, 3 chose 0, 4 chose 1.
+    for a, b in [(0, 1), (1, 2), (3, 4), (0, 3), (1, 4), (2, 4)]:
+        expected[a, b] = expected[b, a] = 1
+    np.testing.assert_array_equal(graph.edges.toarray(), expected)
+    np.testing.assert_allclose(graph.similarity, np.cos(np.radians([2, 3, 43, 2, 3])), rtol=1e-5)
+    # More neighbours than the other video has: all of its clips.
+    assert unity_graph([first, second], neighbours=9).edges.nnz == 2 * (3 + 6)
+
+
+def test_most_similar_against_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rgwot.embedding.graph.BLOCK", 4)
+    rng = np.random.default_rng(0)
+    x, others = (unit(rng.normal(size=(n, 5)).astype(np.float32)) for n in (10, 30))
+    nearest, score = most_similar(x, others, 3)
+    cosines = x @ others.T
+    for row in range(10):
+        best = np.argsort(-cosines[row])[:3]
+        assert set(nearest[row]) == set(best)
+        assert score[row] == pytest.approx(cosines[row, best].mean(), rel=1e-5)
+
+
+def test_walks_go_along_edges_and_choose_them_alike() -> None:
+    A = np.zeros((5, 5))
+    for a, b in [(0, 1), (0, 2), (0, 3), (2, 3)]:
+        A[a, b] = A[b, a] = 1
+    paths = random_walks(csr_array(A), 400, 6, np.random.default_rng(0))
+    assert paths.shape == (2000, 6)
+    np.testing.assert_array_equal(np.bincount(paths[:, 0]), 400)
+    assert (paths[paths[:, 0] == 4] == 4).all()  # nowhere to go
+    moves = np.zeros((5, 5))
+    np.add.at(moves, (paths[:, :-1].ravel(), paths[:, 1:].ravel()), 1)
+    assert (moves[:4][A[:4] == 0] == 0).all()
+    shares = moves[:4] / moves[:4].sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(shares, A[:4] / A[:4].sum(axis=1, keepdims=True), atol=0.03)
+
+
+CLIQUES = """
+import numpy as np
+from scipy.sparse import csr_array
+from rgwot.embedding.walks import node_vectors, random_walks
+A = np.kron(np.eye(2), np.ones((8, 8))) - np.eye(16)
+A[7, 8] = A[8, 7] = 1
+paths = random_walks(csr_array(A), 20, 10, np.random.default_rng(0))
+vectors = node_vectors(paths, 16, 3, 5, seed=1)
+"""
+
+
+def test_node_vectors_tell_cliques_apart_and_do_not_depend_on_the_hash_seed() -> None:
+    scope: dict[str, np.ndarray] = {}
+    exec(CLIQUES, scope)
+    vectors = scope["vectors"]
+    assert (vectors.shape, vectors.dtype) == ((16, 16), np.float32)
+    cosines = unit(vectors) @ unit(vectors).T
+    inside, between = cosines[:8, :8][~np.eye(8, dtype=bool)], cosines[:8, 8:]
+    assert inside.mean() > between.mean() + 0.3
+    np.testing.assert_array_equal(node_vectors(scope["paths"], 16, 3, 5, seed=1), vectors)
+    assert not np.array_equal(node_vectors(scope["paths"], 16, 3, 5, seed=2), vectors)
+    code = CLIQUES + "import sys; sys.stdout.buffer.write(vectors.tobytes())"
+    environment = {**os.environ, "PYTHONHASHSEED": "77"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+    assert done.stdout == vectors.tobytes()
+
+
+def task() -> dict[str, np.ndarray]:
+    """Videos that pass the same four places in other orders, c with a detour that no other video takes."""
+    orders = {"a": [0, 1, 2, 3], "b": [2, 0, 1, 3], "c": [0, 1, 7, 2, 3], "d": [3, 2, 1, 0]}
+    rng = np.random.default_rng(0)
+    return {
+        name: 10 * np.repeat(np.eye(8)[places], 8, axis=0) + 0.3 * rng.normal(size=(8 * len(places), 8))
+        for name, places in orders.items()
+    }
+
+
+def settings(**graph: object) -> Settings:
+    # Eight samples of half a second at each place: four clips of a second.
+    return Settings(graph=GraphSettings.model_validate({"D": 16, "epochs": 3, "walk_length": 12, "window": 3, **graph}))
+
+
+def test_clips_of_one_place_come_together_across_videos(write_stores: Callable[..., list[FeatureStore]]) -> None:
+    stores = write_stores(task())
+    embed = fit_graph(stores, settings(), seed=0)
+    found = [embed(store) for store in stores]
+    x = np.concatenate([one.embedding for one in found])
+    assert x.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-5)
+    assert all(one.background is None for one in found)
+    # Both samples of a clip are one.
+    np.testing.assert_array_equal(x[::2], x[1::2])
+    truth = np.concatenate([np.argmax(spatial_means(store)[:, :8], axis=1) for store in stores])
+    cosines = x @ x.T
+    same = truth[:, None] == truth
+    assert cosines[same].mean() > cosines[~same].mean() + 0.3
+    again = np.concatenate([fit_graph(stores, settings(), seed=0)(store).embedding for store in stores])
+    np.testing.assert_array_equal(again, x)
+    assert not np.array_equal(fit_graph(stores, settings(), seed=1)(stores[0]).embedding, found[0].embedding)
+
+
+def test_a_video_held_out_is_put_beside_its_nearest_nodes(write_stores: Callable[..., list[FeatureStore]]) -> None:
+    stores = write_stores(task())
+    embed = fit_graph(stores[:3], settings(), seed=0)
+    known = [clips_of(store.time_s, spatial_means(store), 1.0) for store in stores]
+    nodes = np.concatenate([embed(store).embedding[::2] for store in stores[:3]])
+    features = np.concatenate([clips.features for clips in known[:3]])
+    nearest = np.argsort(-(known[3].features @ features.T), axis=1)[:, :5]
+    expected = unit(nodes[nearest].mean(axis=1))[known[3].of_sample]
+    np.testing.assert_allclose(embed(stores[3]).embedding, expected, atol=1e-6)
+    # A node's own embedding does not move when another video is asked for.
+    alone = fit_graph(stores[:3], settings(), seed=0)
+    np.testing.assert_array_equal(alone(stores[0]).embedding, embed(stores[0]).embedding)
+
+
+def test_without_node2vec_a_node_is_the_mean_of_its_neighbourhood(
+    write_stores: Callable[..., list[FeatureStore]],
+) -> None:
+    stores = write_stores(task())
+    block = settings(update="mean", neighbours=2)
+    embed = fit_graph(stores[:3], block, seed=0)
+    clips = [clips_of(store.time_s, spatial_means(store), 1.0).features for store in stores]
+    known = np.concatenate(clips[:3])
+    edges = unity_graph(clips[:3], 2).edges.toarray()
+    expected = unit(((edges + np.eye(len(edges))) @ known).astype(np.float32))
+    np.testing.assert_allclose(embed(stores[0]).embedding[::2], expected[: len(clips[0])], atol=1e-6)
+    new = clips[3]
+    rows = []
+    for i in range(len(new)):
+        nearest = np.argsort(-(known @ new[i]))[:2]
+        rows.append(new[max(i - 1, 0) : i + 2].sum(axis=0) + known[nearest].sum(axis=0))
+    np.testing.assert_allclose(embed(stores[3]).embedding[::2], unit(np.array(rows, dtype=np.float32)), atol=1e-6)
+
+
+def test_what_no_other_video_shows_is_background(write_stores: Callable[..., list[FeatureStore]]) -> None:
+    stores = write_stores(task())
+    # Of 68 clips in four videos the 4 of the detour: the lowest 6 percent.
+    block = settings(background=0.05, update="mean")
+    embed = fit_graph(stores, block, seed=0)
+    detour = np.zeros(40, dtype=bool)
+    detour[16:24] = True
+    marks = {store.video: embed(store).background for store in stores}
+    np.testing.assert_array_equal(marks.pop("c"), detour)
+    for found in marks.values():
+        assert found is not None
+        assert not found.any()
+    # The embedding is that without the filter, and the limit of the training videos holds for others.
+    plain = fit_graph(stores, settings(update="mean"), seed=0)
+    np.testing.assert_array_equal(plain(stores[2]).embedding, embed(stores[2]).embedding)
+    others = fit_graph([stores[0], stores[1], stores[3]], block, seed=0)
+    found = others(stores[2]).background
+    assert found is not None
+    assert found[detour].all()
+
+
+def test_the_share_of_background_is_the_one_asked_for(write_stores: Callable[..., list[FeatureStore]]) -> None:
+    stores = write_stores(task())
+    embed = fit_graph(stores, settings(background=0.5, update="mean"), seed=0)
+    marks = [embed(store).background for store in stores]
+    assert np.concatenate([mark for mark in marks if mark is not None]).mean() == pytest.approx(0.5, abs=0.02)
+
+
+def test_one_video_is_no_graph(write_stores: Callable[..., list[FeatureStore]]) -> None:
+    with pytest.raises(RgwotError, match="graph: found 1 video with features to build it from, expected at least 2"):
+        fit_graph(write_stores({"a": np.ones((4, 2))}), Settings(), seed=0)

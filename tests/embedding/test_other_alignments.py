@@ -1,0 +1,292 @@
+"""The families of the other alignment losses train, resume with the same bits, and give models that load."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from rgwot.config.methods import ALIGNMENT_READS, FAMILIES
+from rgwot.config.settings import EncoderSettings, Settings
+from rgwot.embedding.bank import FeatureBank
+from rgwot.embedding.loop import Record, Trainer, objective
+from rgwot.embedding.model import encoder_of, load_model
+from rgwot.embedding.train import build_encoder, train
+from rgwot.features.index import open_stores
+from rgwot.losses import cidm_loss
+from rgwot.losses.registry import ALIGNMENTS, LEARNED, PairBatch, learned_by
+from rgwot.runtime.errors import RgwotError
+
+Make = Callable[..., Settings]
+METHODS = ("tcc", "gtcc", "lav", "cnc", "cnc-released")
+
+
+@pytest.fixture(scope="session")
+def of_family(settings: Make) -> Make:
+    """Return a function that makes the small settings of a family."""
+
+    def make(name: str, **changes: Any) -> Settings:
+        own = {key.replace(".", "__"): value for key, value in FAMILIES[name].overrides.items()}
+        return settings(**{**own, **changes})
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def trained(task: Path, of_family: Make, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory with a run of every family."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name in METHODS:
+        train(task, task.parent, folder / name, of_family(name), 0, device="cpu")
+    return folder
+
+
+def terms(directory: Path) -> np.ndarray:
+    return pd.read_csv(directory / "history.csv")[["loss", "align", "cidm"]].to_numpy()
+
+
+def random_batch(seed: int = 0) -> PairBatch:
+    """Embeddings of three pairs, four frames each, of length 1; times in seconds."""
+    generator = torch.Generator().manual_seed(seed)
+    x, y = torch.nn.functional.normalize(
+        torch.randn(2, 3, 4, 5, dtype=torch.float64, generator=generator), dim=3
+    ).unbind()
+    times = (40 * torch.rand(2, 3, 4, dtype=torch.float64, generator=generator)).sort(2)[0]
+    lengths = torch.tensor([[40.0, 50.0, 60.0], [45.0, 41.0, 70.0]], dtype=torch.float64)
+    return PairBatch(x, y, times[0], lengths[0], times[1], lengths[1], torch.arange(3))
+
+
+class Recorder:
+    """A block of settings that notes which keys are read."""
+
+    def __init__(self, block: str, values: object, read: set[str]) -> None:
+        self.block, self.values, self.read = block, values, read
+
+    def __getattr__(self, key: str) -> Any:
+        self.read.add(f"{self.block}.{key}")
+        return getattr(self.values, key)
+
+
+@pytest.mark.parametrize("name", ALIGNMENTS)
+def test_the_keys_an_alignment_is_said_to_read_are_those_it_reads(name: str) -> None:
+    read: set[str] = set()
+    settings = Settings.model_validate({"loss": {"alignment": name}})
+    recording = SimpleNamespace(ot=Recorder("ot", settings.ot, read), loss=Recorder("loss", settings.loss, read))
+    batch = replace(
+        random_batch(), learned=learned_by(settings.model_copy(update={"encoder": EncoderSettings(D=5)}), 0)
+    )
+    if batch.learned is not None:
+        batch.learned.double()
+    ALIGNMENTS[name](batch, recording)  # type: ignore[arg-type]
+    assert read == set(ALIGNMENT_READS[name])
+
+
+def test_every_key_of_the_two_blocks_is_read_by_some_alignment() -> None:
+    every = {f"{block}.{key}" for block in ("ot", "loss") for key in getattr(Settings(), block).model_dump()}
+    assert {key for keys in ALIGNMENT_READS.values() for key in keys} == every - {"loss.alignment"}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_family_trains_and_its_model_loads(trained: Path, name: str) -> None:
+    values = terms(trained / name)
+    assert values.shape == (12, 3)
+    assert np.isfinite(values).all()
+    model = load_model(trained / name / "model.pt")
+    assert model["settings"]["loss"]["alignment"] == FAMILIES[name].overrides["loss.alignment"]
+    encoder = encoder_of(model)
+    clips = torch.rand(4, 2, 1024, 3, 3)
+    with torch.inference_mode():
+        norms = encoder(clips).norm(dim=1)
+    unit = torch.allclose(norms, torch.ones(4))
+    assert unit is (name == "lav")
+
+
+def test_what_the_total_is(trained: Path) -> None:
+    for name, weight in (("tcc", 0.0), ("gtcc", 0.0), ("lav", 0.5), ("cnc", 0.5), ("cnc-released", 0.5)):
+        loss, align, cidm = terms(trained / name).T
+        np.testing.assert_allclose(loss, align + weight * cidm, rtol=1e-5, err_msg=name)
+        assert (cidm > 0).all()
+
+
+def test_cnc_adds_the_mean_over_videos_of_the_sum_over_pairs(of_family: Make) -> None:
+    batch = random_batch()
+    chosen = of_family("cnc", cidm__sigma=7.0, cidm__unit="seconds")
+    total, align, cidm = objective(batch, chosen)
+    sums = [
+        cidm_loss(
+            video, times, sigma=7.0, duration=lengths, distance="euclidean", positives="weighted", reduction="sum"
+        )
+        for video, times, lengths in (
+            (batch.x, batch.x_times, batch.x_lengths),
+            (batch.y, batch.y_times, batch.y_lengths),
+        )
+    ]
+    torch.testing.assert_close(cidm, sums[0] + sums[1])
+    torch.testing.assert_close(align, objective(batch, of_family("tcc")).loss)
+    torch.testing.assert_close(total, align + (sums[0] + sums[1]) / 2)
+
+
+def test_the_released_cnc_trains_tcc_and_the_published_one_does_not(trained: Path) -> None:
+    runs = {name: torch.load(trained / name / "model.pt", weights_only=True)["encoder"] for name in METHODS}
+    for name, value in runs["tcc"].items():
+        assert torch.equal(value, runs["cnc-released"][name]), name
+    assert any(not torch.equal(value, runs["cnc"][name]) for name, value in runs["tcc"].items())
+    np.testing.assert_array_equal(terms(trained / "tcc")[:, 1], terms(trained / "cnc-released")[:, 1])
+    assert not np.array_equal(terms(trained / "tcc")[:, 0], terms(trained / "cnc-released")[:, 0])
+
+
+def test_gtcc_asks_about_the_frames_of_either_video(of_family: Make) -> None:
+    chosen = of_family("gtcc", encoder__D=5)
+    batch = replace(random_batch(2), learned=learned_by(chosen, 0))
+    swapped = replace(
+        batch,
+        x=batch.y, x_times=batch.y_times, x_lengths=batch.y_lengths,
+        y=batch.x, y_times=batch.x_times, y_lengths=batch.x_lengths,
+    )  # fmt: skip
+    torch.testing.assert_close(objective(swapped, chosen).loss, objective(batch, chosen).loss)
+
+
+def test_lav_is_soft_dtw_and_half_the_contrast_over_the_frames(of_family: Make) -> None:
+    batch = random_batch(1)
+    total, align, cidm = objective(batch, of_family("lav", cidm__sigma=7.0, cidm__unit="seconds"))
+    for p in range(3):
+        cost = torch.cdist(batch.x[p], batch.y[p]) ** 2
+        before = torch.full((5, 5), torch.inf, dtype=torch.float64)
+        before[0, 0] = 0
+        for i in range(4):
+            for j in range(4):
+                ways = torch.stack([before[i, j], before[i, j + 1], before[i + 1, j]])
+                before[i + 1, j + 1] = cost[i, j] - 0.1 * torch.logsumexp(-ways / 0.1, 0)
+        contrast = sum(
+            cidm_loss(v[p : p + 1], t[p : p + 1], sigma=7.0, duration=n[p : p + 1], reduction="sum").item()
+            for v, t, n in (
+                (batch.x, batch.x_times, batch.x_lengths),
+                (batch.y, batch.y_times, batch.y_lengths),
+            )
+        )
+        assert total[p].item() == pytest.approx((before[4, 4].item() + 0.5 * contrast) / 4)
+        assert align[p].item() == pytest.approx(before[4, 4].item() / 4)
+        assert cidm[p].item() == pytest.approx(contrast / 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("tcc", {"loss__tau": 0.3}),
+        ("tcc", {"loss__lambda_v": 0.1}),
+        ("tcc", {"encoder__unit_norm": True}),
+        ("gtcc", {"loss__tau": 0.3}),
+        ("gtcc", {"loss__lambda_v": 0.1}),
+        ("gtcc", {"loss__components": 2}),
+        ("gtcc", {"loss__eta": 0.5}),
+        ("lav", {"loss__gamma": 0.2}),
+        ("cnc", {"cidm__reduction": "sum"}),
+        ("cnc", {"cidm__gradient": False}),
+    ],
+    ids=str,
+)
+def test_every_key_changes_the_training(
+    task: Path, of_family: Make, trained: Path, tmp_path: Path, name: str, change: dict[str, Any]
+) -> None:
+    train(task, task.parent, tmp_path / "out", of_family(name, train__iterations=8, **change), 0, device="cpu")
+    assert not np.array_equal(terms(tmp_path / "out"), terms(trained / name)[:8])
+
+
+def test_settings_that_train_nothing_are_refused(of_family: Make) -> None:
+    with pytest.raises(RgwotError, match=r"^test: loss\.alignment none and cidm\.gradient false leave nothing"):
+        of_family("cnc-released", loss__alignment="none")
+
+
+@pytest.mark.parametrize("name", ["tcc", "gtcc", "lav"])
+def test_the_alignment_falls_on_a_planted_problem(task: Path, of_family: Make, tmp_path: Path, name: str) -> None:
+    chosen = of_family(name, train__iterations=100, train__lr=3e-3, cidm__beta=0.0)
+    train(task, task.parent, tmp_path / "out", chosen, 0, device="cpu")
+    align = terms(tmp_path / "out")[:, 1]
+    assert np.isfinite(align).all()
+    assert align[-20:].mean() < align[:20].mean() - 0.05
+
+
+def test_an_interrupted_run_keeps_what_the_loss_learned(
+    task: Path, of_family: Make, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Trainer.run
+
+    def stopped(self: Trainer, keep_going: Callable[[Sequence[Record]], bool]) -> None:
+        def at_eight(records: Sequence[Record]) -> bool:
+            if self.step == 8:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return keep_going(records)
+
+        run(self, at_eight)
+
+    monkeypatch.setattr(Trainer, "run", stopped)
+    with pytest.raises(SystemExit):
+        train(task, task.parent, tmp_path / "parts", of_family("gtcc"), 0, device="cpu")
+    (path,) = (tmp_path / ".resume").glob("*/state.pt")
+    state = torch.load(path, weights_only=True)
+    fresh = learned_by(of_family("gtcc"), 0)
+    assert fresh is not None
+    assert state["learned"].keys() == fresh.state_dict().keys()
+    monkeypatch.setattr(Trainer, "run", run)
+    train(task, task.parent, tmp_path / "parts", of_family("gtcc"), 0, device="cpu")
+    np.testing.assert_array_equal(terms(trained / "gtcc"), terms(tmp_path / "parts"))
+    whole, parts = load_model(trained / "gtcc" / "model.pt"), load_model(tmp_path / "parts" / "model.pt")
+    for name, value in whole["encoder"].items():
+        assert torch.equal(value, parts["encoder"][name]), name
+    # What the loss learned is no part of the model.
+    assert whole.keys() == load_model(trained / "tcc" / "model.pt").keys()
+    assert whole["encoder"].keys() == load_model(trained / "tcc" / "model.pt")["encoder"].keys()
+
+
+def test_what_a_loss_learns_is_trained_and_comes_from_the_seed(task: Path, of_family: Make) -> None:
+    assert set(LEARNED) <= set(ALIGNMENTS)
+    bank = FeatureBank(open_stores(task, task.parent), 1.0)
+    chosen = of_family("gtcc", train__iterations=4)
+    before = torch.random.get_rng_state()
+    trainers = [Trainer(build_encoder(chosen, seed, bank, "random")[0], bank, chosen, seed) for seed in (0, 0, 1)]
+    assert torch.equal(torch.random.get_rng_state(), before)
+    first, same, other = ([value.clone() for value in trainer.learned.parameters()] for trainer in trainers)
+    assert all(torch.equal(a, b) for a, b in zip(first, same, strict=True))
+    assert not torch.equal(first[0], other[0])
+    trainers[0].run(lambda records: True)
+    assert all(not torch.equal(a, b) for a, b in zip(first, trainers[0].learned.parameters(), strict=True))
+    for value in trainers[1].learned.parameters():
+        value.data.fill_(torch.nan)
+    with pytest.raises(RgwotError, match="iteration 1: loss is nan"):
+        trainers[1].run(lambda records: True)
+    plain = of_family("tcc")
+    assert Trainer(build_encoder(plain, 0, bank, "random")[0], bank, plain, 0).learned is None
+    with pytest.raises(ValueError, match="learned: found None"):
+        ALIGNMENTS["gtcc"](random_batch(), chosen)
+
+
+@pytest.mark.parametrize("name", ["tcc", "gtcc", "lav", "cnc"])
+def test_pairs_in_one_forward_pass_equal_pairs_one_by_one(task: Path, of_family: Make, name: str) -> None:
+    bank = FeatureBank(open_stores(task, task.parent), 1.0)
+    chosen = of_family(name)
+    histories = []
+    for pairs_at_once in (1, 4):
+        trainer = Trainer(build_encoder(chosen, 0, bank, "random")[0].double(), bank, chosen, 0)
+        trainer.pairs_at_once = pairs_at_once
+        trainer.run(lambda records: True)
+        histories.append([record[1:4] for record in trainer.history])
+    np.testing.assert_allclose(histories[0], histories[1], rtol=1e-8)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("name", METHODS)
+def test_cuda_follows_the_cpu(task: Path, of_family: Make, tmp_path: Path, name: str) -> None:
+    chosen = of_family(name, train__lr=1e-4)
+    for device in ("cpu", "cuda"):
+        train(task, task.parent, tmp_path / device, chosen, 0, device=device)
+    np.testing.assert_allclose(terms(tmp_path / "cuda"), terms(tmp_path / "cpu"), rtol=2e-2)

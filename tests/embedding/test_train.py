@@ -1,0 +1,357 @@
+"""The training stage: it learns, it resumes with the same bits, it writes what the contract says."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import typing
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from rgwot.config.settings import LossSettings, Settings
+from rgwot.embedding import loop
+from rgwot.embedding.bank import FeatureBank
+from rgwot.embedding.encoder import Encoder
+from rgwot.embedding.loop import Drawn, Record, Trainer
+from rgwot.embedding.resume import Checkpoint
+from rgwot.embedding.train import build_encoder, train
+from rgwot.features.index import open_stores
+from rgwot.losses.registry import ALIGNMENTS
+from rgwot.runtime.errors import RgwotError
+from rgwot.transport.radius import inactive_prior
+
+Make = Callable[..., Settings]
+
+
+def losses(directory: Path) -> np.ndarray:
+    return pd.read_csv(directory / "history.csv")[["loss", "align", "cidm"]].to_numpy()
+
+
+def model_of(directory: Path) -> dict[str, typing.Any]:
+    return torch.load(directory / "model.pt", weights_only=True)
+
+
+def assert_same_model(one: Path, two: Path) -> None:
+    first, second = model_of(one)["encoder"], model_of(two)["encoder"]
+    assert first.keys() == second.keys()
+    for name, value in first.items():
+        assert torch.equal(value, second[name]), name
+
+
+def test_model_and_history(task: Path, settings: Make, tmp_path: Path) -> None:
+    chosen = settings(cidm__beta=0.5)
+    train(task, task.parent, tmp_path / "seed3", chosen, 3, device="cpu")
+    history = pd.read_csv(tmp_path / "seed3" / "history.csv")
+    assert list(history) == ["step", "loss", "align", "cidm", "seconds"]
+    assert history.step.tolist() == list(range(1, 13))
+    assert (history.seconds.diff().dropna() >= 0).all()
+    np.testing.assert_allclose(history.loss, history["align"] + 0.5 * history.cidm, rtol=1e-5)
+    model = model_of(tmp_path / "seed3")
+    assert model["seed"] == 3
+    assert model["videos"] == ["v0", "v1", "v2"]
+    assert model["settings"]["cidm"]["beta"] == 0.5
+    assert model["settings"]["cidm"]["lambda"] == 2.0
+    assert model["architecture"]["input_norm"] is True  # auto, and the weights of the features are random
+    assert model["features"]["fps"] == 2.0
+    Encoder(**model["architecture"]).load_state_dict(model["encoder"])
+    assert model["encoder"]["input_mean"].mean() == pytest.approx(5, abs=0.2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["seed3"]  # the side checkpoint is gone
+
+
+def test_input_norm_follows_the_weights(make_task: Callable[..., Path], settings: Make, tmp_path: Path) -> None:
+    index = make_task((8, 9), weights="imagenet1k_v1")
+    bank = FeatureBank(open_stores(index, index.parent), 1.0)
+    for key, weights, expected in [
+        ("auto", "imagenet1k_v1", False), ("auto", "random", True), ("channel", "imagenet1k_v1", True),
+        ("none", "random", False),
+    ]:  # fmt: skip
+        encoder, architecture = build_encoder(settings(encoder__input_norm=key), 0, bank, weights)
+        assert encoder.input_norm is architecture["input_norm"] is expected
+
+
+def test_loss_goes_down_on_a_planted_problem(task: Path, settings: Make, tmp_path: Path) -> None:
+    chosen = settings(train__iterations=120, train__N=8)
+    train(task, task.parent, tmp_path / "out", chosen, 0, device="cpu")
+    total = losses(tmp_path / "out")[:, 0]
+    assert total[-20:].mean() < 0.7 * total[:20].mean()
+
+
+def test_sum_reduction_divides_by_the_frames(task: Path, settings: Make, tmp_path: Path) -> None:
+    train(task, task.parent, tmp_path / "sum", settings(cidm__reduction="sum", cidm__beta=0.5), 0, device="cpu")
+    train(
+        task,
+        task.parent,
+        tmp_path / "mean",
+        settings(cidm__reduction="mean", cidm__beta=0.5),
+        0,
+        device="cpu",
+    )
+    by_sum, by_mean = losses(tmp_path / "sum")[0], losses(tmp_path / "mean")[0]
+    assert by_sum[1] == by_mean[1]
+    assert by_sum[2] == pytest.approx(6 * by_mean[2], rel=1e-5)
+    assert by_sum[0] == pytest.approx((by_sum[1] + 0.5 * by_sum[2]) / 6, rel=1e-5)
+
+
+def test_native_frames_equal_seconds_times_the_rate(task: Path, settings: Make, tmp_path: Path) -> None:
+    rate = 30000 / 1001
+    for name, unit, sigma in [
+        ("s", "seconds", 2.2),
+        ("f", "native_frames", 2.2 * rate),
+        ("x", "native_frames", 2.2),
+    ]:
+        chosen = settings(cidm__unit=unit, cidm__sigma=sigma, train__iterations=4)
+        train(task, task.parent, tmp_path / name, chosen, 0, device="cpu")
+    np.testing.assert_allclose(losses(tmp_path / "s"), losses(tmp_path / "f"), rtol=1e-5)
+    assert np.abs(losses(tmp_path / "s") - losses(tmp_path / "x"))[:, 2].min() > 1e-3
+
+
+@pytest.mark.parametrize("mode", ["joint", "per_video"])
+def test_pairs_in_one_forward_pass_equal_pairs_one_by_one(task: Path, settings: Make, mode: str) -> None:
+    bank = FeatureBank(open_stores(task, task.parent), 1.0)
+    chosen = settings(encoder__batch_norm=mode, encoder__dropout=0.2)
+    histories = []
+    for pairs_at_once in (1, 3, 4):
+        # In float32 Adam makes much of the rounding of tiny gradients.
+        trainer = Trainer(build_encoder(chosen, 0, bank, "random")[0].double(), bank, chosen, 0)
+        trainer.pairs_at_once = pairs_at_once
+        trainer.run(lambda records: True)
+        histories.append([record[1:4] for record in trainer.history])
+    np.testing.assert_allclose(histories[0], histories[1], rtol=1e-8)
+    np.testing.assert_allclose(histories[0], histories[2], rtol=1e-8)
+
+
+@pytest.mark.parametrize("memory_gb", [1.0, 1e-9])
+def test_interrupted_run_ends_with_the_same_bits(
+    task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory_gb: float
+) -> None:
+    chosen = settings(train__iterations=13, train__memory_gb=memory_gb)
+    train(task, task.parent, tmp_path / "whole", chosen, 1, device="cpu")
+
+    run = Trainer.run
+
+    def stopped(self: Trainer, keep_going: Callable[[Sequence[Record]], bool]) -> None:
+        def twice(records: Sequence[Record]) -> bool:
+            if self.step == 8:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return keep_going(records)
+
+        run(self, twice)
+
+    monkeypatch.setattr(Trainer, "run", stopped)
+    with pytest.raises(SystemExit) as stop:
+        train(task, task.parent, tmp_path / "parts", chosen, 1, device="cpu")
+    assert stop.value.code == 128 + signal.SIGTERM
+    assert not (tmp_path / "parts").exists()
+    assert len(list((tmp_path / ".resume").glob("*/state.pt"))) == 1
+    monkeypatch.setattr(Trainer, "run", run)
+
+    steps: list[int] = []
+    monkeypatch.setattr(Trainer, "_accumulate", _counted(Trainer._accumulate, steps))
+    train(task, task.parent, tmp_path / "parts", chosen, 1, device="cpu")
+    assert steps == [8, 9, 10, 11, 12]
+    np.testing.assert_array_equal(losses(tmp_path / "whole"), losses(tmp_path / "parts"))
+    assert_same_model(tmp_path / "whole", tmp_path / "parts")
+    assert not (tmp_path / ".resume").exists()
+
+
+def _counted(function: Callable[..., typing.Any], steps: list[int]) -> Callable[..., typing.Any]:
+    def counted(self: Trainer, part: Drawn) -> typing.Any:
+        steps.extend(part.iterations)
+        return function(self, part)
+
+    return counted
+
+
+def test_checkpoints_of_other_settings_are_not_used(tmp_path: Path) -> None:
+    one, two = (Checkpoint(tmp_path / "out", {"seed": seed}) for seed in (0, 1))
+    one.save({"value": torch.ones(2)})
+    assert two.load() is None
+    state = Checkpoint(tmp_path / "elsewhere", {"seed": 0}).load()
+    assert state is not None
+    assert torch.equal(state["value"], torch.ones(2))
+    two.save({})
+    one.remove()
+    assert two.load() == {}
+
+
+def test_periodic_checkpoint(task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved: list[int] = []
+    monkeypatch.setattr(Checkpoint, "save", lambda self, state: saved.append(len(state["history"])))
+    train(task, task.parent, tmp_path / "out", settings(**{"train.save_every_s": 0}), 0, device="cpu")
+    assert saved == [4, 8, 12]
+
+
+def test_seed_changes_everything_and_repeats(task: Path, settings: Make, tmp_path: Path) -> None:
+    for name, seed in [("a", 0), ("b", 0), ("c", 1)]:
+        train(task, task.parent, tmp_path / name, settings(), seed, device="cpu")
+    assert_same_model(tmp_path / "a", tmp_path / "b")
+    np.testing.assert_array_equal(losses(tmp_path / "a"), losses(tmp_path / "b"))
+    assert (losses(tmp_path / "a") != losses(tmp_path / "c")).all()
+
+
+def test_n_train_takes_that_many(task: Path, settings: Make, tmp_path: Path) -> None:
+    train(task, task.parent, tmp_path / "out", settings(data__n_train=2), 0, device="cpu")
+    assert len(model_of(tmp_path / "out")["videos"]) == 2
+    with pytest.raises(RgwotError, match=r"3 videos with features, expected data\.n_train = 4"):
+        train(task, task.parent, tmp_path / "more", settings(data__n_train=4), 0, device="cpu")
+
+
+def test_one_video_is_too_few(make_task: Callable[..., Path], settings: Make, tmp_path: Path) -> None:
+    index = make_task((9, 0))
+    with pytest.raises(RgwotError, match="1 video with features, expected at least 2") as error:
+        train(index, index.parent, tmp_path / "out", settings(), 0, device="cpu")
+    assert "\n" not in str(error.value)
+
+
+def test_short_videos_train(make_task: Callable[..., Path], settings: Make, tmp_path: Path) -> None:
+    index = make_task((1, 3))
+    train(index, index.parent, tmp_path / "out", settings(train__iterations=4), 0, device="cpu")
+    assert np.isfinite(losses(tmp_path / "out")).all()
+
+
+def test_a_run_that_diverges_stops_and_says_where(task: Path, settings: Make, tmp_path: Path) -> None:
+    with pytest.raises(RgwotError, match=r"iteration 5: an embedding is not finite"):
+        train(task, task.parent, tmp_path / "out", settings(train__lr=1e38), 0, device="cpu")
+    chosen = settings(train__lr=1e38, train__iterations=4, train__weight_decay=1e30)
+    with pytest.raises(RgwotError, match=r"iteration 4: a weight is not finite"):
+        train(task, task.parent, tmp_path / "out", chosen, 0, device="cpu")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_loss_that_is_no_number_names_the_terms(
+    task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contrast = loop.cidm_loss
+    monkeypatch.setattr(loop, "cidm_loss", lambda *args, **kwargs: contrast(*args, **kwargs) * torch.inf)
+    with pytest.raises(RgwotError, match=r"iteration 1: loss is inf \(alignment \d.*, C-IDM inf\)"):
+        train(task, task.parent, tmp_path / "out", settings(), 0, device="cpu")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_missing_gpu_is_told(task: Path, settings: Make, tmp_path: Path) -> None:
+    with pytest.raises(RgwotError, match="no usable GPU"):
+        train(task, task.parent, tmp_path / "out", settings(), 0, device="cuda")
+
+
+def test_every_alignment_of_the_configuration_exists() -> None:
+    assert set(ALIGNMENTS) == set(typing.get_args(LossSettings.model_fields["alignment"].annotation))
+
+
+def test_without_alignment_only_the_contrast_is_left(task: Path, settings: Make, tmp_path: Path) -> None:
+    train(task, task.parent, tmp_path / "out", settings(loss__alignment="none"), 0, device="cpu")
+    loss, align, cidm = losses(tmp_path / "out").T
+    assert (align == 0).all()
+    np.testing.assert_allclose(loss, cidm)
+
+
+def test_inactive_prior_is_said_once_with_the_radius_that_acts(
+    task: Path, settings: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="rgwot"):
+        train(task, task.parent, tmp_path / "out", settings(), 0, device="cpu")
+    said = [message for message in caplog.messages if "structural prior" in message]
+    assert len(said) == 1
+    assert f"from r = {1 / 7:.4g}" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "silent"),
+    [
+        ({"ot__r": 0.02}, False),
+        ({"ot__r": 1 / 33}, True),
+        ({"ot__r": 0.031, "ot__virtual": "none"}, False),
+        ({"ot__alpha": 0.0}, True),
+        ({"loss__alignment": "none"}, True),
+    ],
+)
+def test_when_the_prior_is_inactive(settings: Make, changes: dict[str, typing.Any], silent: bool) -> None:
+    assert (inactive_prior(settings(train__N=32, **changes)) is None) == silent
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ot__solver": "parity", "encoder__batch_norm": "per_video", "cidm__unit": "native_frames",
+         "cidm__sigma": 300.0, "cidm__reduction": "sum"},
+        {"ot__r": 0.2, "loss__symmetric": True},
+        {"ot__virtual": "threshold", "ot__prior_time": "times", "encoder__c": 3,
+         "data__context_side": "both"},
+        {"encoder__c": 1, "ot__virtual": "none", "cidm__distance": "euclidean", "cidm__weight": "none"},
+        {"train__precision": "bfloat16", "encoder__dropout": 0.0},
+    ],
+)  # fmt: skip
+def test_other_settings_train(task: Path, settings: Make, tmp_path: Path, changes: dict[str, typing.Any]) -> None:
+    train(task, task.parent, tmp_path / "out", settings(train__iterations=4, **changes), 0, device="cpu")
+    assert np.isfinite(losses(tmp_path / "out")).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_cuda_follows_the_cpu_for_20_steps(task: Path, settings: Make, tmp_path: Path) -> None:
+    chosen = settings(train__iterations=20, train__lr=1e-4)
+    for device in ("cpu", "cuda"):
+        train(task, task.parent, tmp_path / device, chosen, 0, device=device)
+    np.testing.assert_allclose(losses(tmp_path / "cuda"), losses(tmp_path / "cpu"), rtol=2e-2)
+
+
+def test_sigterm_ends_a_process_with_a_checkpoint(task: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from rgwot.config.settings import build\n"
+        "from rgwot.embedding.train import train\n"
+        "s = build({'encoder.channels': 8, 'train.N': 6, 'train.iterations': 10**6}, 'test')\n"
+        "import rgwot.embedding.loop as loop; accumulate = loop.Trainer._accumulate\n"
+        "def told(self, part):\n    part.iterations.start == 4 and print('go', flush=True)\n"
+        "    return accumulate(self, part)\n"
+        "loop.Trainer._accumulate = told\n"
+        "index = Path(sys.argv[1])\n"
+        "train(index, index.parent, Path(sys.argv[2]), s, 0, device='cpu')\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(task), str(tmp_path / "out")], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "go\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    (state,) = (tmp_path / ".resume").glob("*/state.pt")
+    assert len(torch.load(state, weights_only=True)["history"]) >= 8
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ot__alpha": 0.6}, {"ot__epsilon": 0.2}, {"ot__rho": 1.0}, {"ot__zeta": 0.9}, {"ot__r": 0.5},
+        {"ot__virtual": "none"}, {"ot__virtual": "threshold"}, {"ot__prior_time": "times"}, {"ot__solver": "parity"},
+        {"loss__tau": 0.3}, {"loss__symmetric": True}, {"loss__alignment": "none"},
+        {"cidm__beta": 0.5}, {"cidm__lambda": 1.0}, {"cidm__sigma": 0.4}, {"cidm__unit": "native_frames"},
+        {"cidm__distance": "euclidean"}, {"cidm__weight": "none"}, {"cidm__positives": "weighted"},
+        {"cidm__reduction": "sum"},
+        {"encoder__c": 1}, {"encoder__D": 3}, {"encoder__channels": 5}, {"encoder__hidden": 5},
+        {"encoder__dropout": 0.5}, {"encoder__batch_norm": "per_video"}, {"encoder__input_norm": "none"},
+        {"train__N": 4}, {"train__accumulation": 1}, {"train__lr": 3e-2}, {"train__weight_decay": 0.5},
+        {"train__precision": "bfloat16"}, {"data__context_s": 1.5}, {"data__context_side": "before"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_every_key_changes_the_training(
+    task: Path, settings: Make, tmp_path: Path, change: dict[str, typing.Any]
+) -> None:
+    common = {
+        "train__iterations": 9,
+        "train__accumulation": 4,
+        "encoder__input_norm": "channel",
+        "train__precision": "float32",
+    }
+    for name, own in (("plain", {}), ("changed", change)):
+        train(task, task.parent, tmp_path / name, settings(**{**common, **own}), 0, device="cpu")
+    plain, changed = losses(tmp_path / "plain"), losses(tmp_path / "changed")
+    assert not np.array_equal(plain, changed)

@@ -1,0 +1,96 @@
+"""Videos held out do not reach the model: neither its weights nor anything else in its file."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+import zarr
+from conftest import write_video
+
+from rgwot.config.settings import Settings
+from rgwot.embedding.embed import embed
+from rgwot.embedding.train import train
+from rgwot.runtime.errors import RgwotError
+
+Make = Callable[..., Settings]
+LENGTHS = (20, 26, 31, 24, 0)
+
+
+@pytest.fixture
+def task(make_task: Callable[..., Path]) -> Path:
+    """Four videos, and v4 without a frame."""
+    return make_task(LENGTHS)
+
+
+@pytest.mark.parametrize("memory_gb", [1.0, 1e-6])
+def test_the_model_is_the_same_whatever_is_in_a_video_held_out(
+    task: Path, settings: Make, tmp_path: Path, memory_gb: float
+) -> None:
+    chosen = settings(data__split="holdout", train__memory_gb=memory_gb)
+    out = [tmp_path / name for name in ("before", "after", "without", "leaky")]
+    train(task, task.parent, out[0], chosen, 3, device="cpu", held_out=["v1", "v4"])
+    shutil.rmtree(task.parent / "v1.zarr")
+    write_video(task.parent / "v1.zarr", LENGTHS[1], seed=99)
+    train(task, task.parent, out[1], chosen, 3, device="cpu", held_out=["v4", "v1"])
+    # The test itself: a training that sees v1 does notice.
+    train(task, task.parent, out[3], chosen, 3, device="cpu", held_out=["v0"])
+    shutil.rmtree(task.parent / "v1.zarr")
+    train(task, task.parent, out[2], chosen, 3, device="cpu", held_out=["v1", "v4"])
+    models = [torch.load(folder / "model.pt", weights_only=True) for folder in out]
+    for model in models[1:3]:
+        assert all(torch.equal(models[0]["encoder"][key], value) for key, value in model["encoder"].items())
+        assert {**model, "encoder": None} == {**models[0], "encoder": None}
+    assert models[0]["videos"] == ["v0", "v2", "v3"]
+    assert models[0]["held_out"] == ["v1", "v4"]
+    assert models[0]["settings"]["data"]["split"] == "holdout"
+    assert any(not torch.equal(models[0]["encoder"][key], value) for key, value in models[3]["encoder"].items())
+
+
+def test_n_train_draws_from_the_training_part(task: Path, settings: Make, tmp_path: Path) -> None:
+    for seed in range(6):
+        chosen = settings(data__split="holdout", data__n_train=2, train__iterations=1)
+        train(task, task.parent, tmp_path / str(seed), chosen, seed, device="cpu", held_out=["v1"])
+        videos = torch.load(tmp_path / str(seed) / "model.pt", weights_only=True)["videos"]
+        assert len(videos) == 2
+        assert set(videos) <= {"v0", "v2", "v3"}
+    chosen = settings(data__split="holdout", data__n_train=4)
+    with pytest.raises(RgwotError, match=r"3 videos with features that are not held out, expected data.n_train = 4"):
+        train(task, task.parent, tmp_path / "many", chosen, 0, device="cpu", held_out=["v1"])
+
+
+def test_mistakes(task: Path, settings: Make, tmp_path: Path) -> None:
+    holdout = settings(data__split="holdout")
+    with pytest.raises(RgwotError, match="found holdout and 0 videos held out"):
+        train(task, task.parent, tmp_path / "m", holdout, 0, device="cpu")
+    with pytest.raises(RgwotError, match="found all and 1 videos held out"):
+        train(task, task.parent, tmp_path / "m", settings(), 0, device="cpu", held_out=["v1"])
+    with pytest.raises(RgwotError, match="'v9': not in .*index.csv"):
+        train(task, task.parent, tmp_path / "m", holdout, 0, device="cpu", held_out=["v9"])
+    with pytest.raises(RgwotError, match="1 video with features that are not held out, expected at least 2"):
+        train(task, task.parent, tmp_path / "m", holdout, 0, device="cpu", held_out=["v0", "v1", "v2"])
+    with pytest.raises(RgwotError, match="'v9': not in .*index.csv"):
+        embed(task, task.parent, None, tmp_path / "e.zarr", held_out=["v9"])
+    assert not (tmp_path / "m").exists()
+
+
+def test_embeddings_tell_which_part_a_video_is_in(task: Path, settings: Make, tmp_path: Path) -> None:
+    chosen = settings(data__split="holdout", train__iterations=1)
+    train(task, task.parent, tmp_path / "m", chosen, 0, device="cpu", held_out=["v4", "v2"])
+    model = tmp_path / "m" / "model.pt"
+    embed(task, task.parent, model, tmp_path / "trained.zarr", device="cpu")
+    embed(task, task.parent, None, tmp_path / "raw.zarr", device="cpu", held_out=["v2", "v4"])
+    embed(task, task.parent, None, tmp_path / "all.zarr", device="cpu")
+    for name in ("trained", "raw"):
+        root = zarr.open_group(tmp_path / f"{name}.zarr", mode="r")
+        assert root.attrs["held_out"] == ["v2", "v4"]
+        parts = {video: group.attrs["split"] for video, group in root.groups()}
+        assert parts == {"v0": "train", "v1": "train", "v2": "test", "v3": "train"}
+    plain = zarr.open_group(tmp_path / "all.zarr", mode="r")
+    assert "held_out" not in plain.attrs
+    assert not any("split" in group.attrs for _, group in plain.groups())
+    with pytest.raises(RgwotError, match="the model says which videos were held out"):
+        embed(task, task.parent, model, tmp_path / "e.zarr", device="cpu", held_out=["v1"])

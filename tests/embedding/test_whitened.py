@@ -1,0 +1,184 @@
+"""Whitened features: conditioned per video, whitened over the training videos, and never noise or NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rgwot.config.settings import Settings, WhitenSettings
+from rgwot.embedding import whitened
+from rgwot.embedding.pooled import spatial_means
+from rgwot.embedding.whitened import cell_means, condition, fit_whitened, fit_whitening, smooth, standardise
+from rgwot.features.store import FeatureStore, StoreWriter, open_store
+from rgwot.runtime.errors import RgwotError
+
+
+def samples(T: int, C: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.asarray(rng.normal(size=(T, C)) * rng.uniform(0.5, 4, size=C) + rng.normal(size=C))
+
+
+def test_channels_are_standardised_and_constant_ones_are_nothing() -> None:
+    x = samples(200, 4).astype(np.float16).astype(np.float64)
+    # What float16 makes of constants, by rounding to its neighbours, and of what is nothing beside the rest.
+    flicker = np.where(np.arange(200) % 3 == 0, 1.0, 1.0 + 2.0**-10)
+    noise = 1e-7 * np.random.default_rng(1).normal(size=200)
+    found = standardise(np.column_stack([x, np.full(200, 0.3), np.zeros(200), flicker, 300 * flicker, noise]))
+    np.testing.assert_allclose(found[:, :4].mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(found[:, :4].std(axis=0), 1)
+    np.testing.assert_array_equal(found[:, 4:], 0)
+    # A whole video of small numbers is as good as one of large ones, and a small channel beside large ones too.
+    np.testing.assert_allclose(standardise(1e-6 * x), standardise(x), atol=1e-9)
+    small = standardise(np.column_stack([x, 1e-3 * x[:, 0]]))
+    np.testing.assert_allclose(small[:, 4], small[:, 0], atol=1e-9)
+    assert standardise(np.zeros((0, 3))).shape == (0, 3)
+    np.testing.assert_array_equal(standardise(np.ones((1, 3))), 0)
+
+
+def test_smoothing_is_a_centred_mean_with_the_ends_repeated() -> None:
+    x = samples(50, 3)
+    padded = np.concatenate([x[:1], x[:1], x, x[-1:], x[-1:]])
+    expected = np.stack([padded[i : i + 5].mean(axis=0) for i in range(50)])
+    np.testing.assert_allclose(smooth(x, 0.1), expected)
+    np.testing.assert_array_equal(smooth(x, 0.02), x)
+    np.testing.assert_allclose(smooth(x[::-1], 0.1)[::-1], smooth(x, 0.1))
+
+
+@pytest.mark.parametrize("shape", [(400, 6), (30, 60)])
+def test_what_is_fitted_is_white(shape: tuple[int, int]) -> None:
+    x = samples(*shape)
+    found = fit_whitening([x[:11], x[11:]], 5, 1e-6)
+    white = (x - found.mean) @ found.basis
+    assert white.shape == (len(x), 5)
+    np.testing.assert_allclose(white.mean(axis=0), 0, atol=1e-10)
+    np.testing.assert_allclose(white.T @ white / len(x), np.eye(5), atol=1e-10)
+    # The components of largest variance, as the singular values of the samples have them.
+    _, singular, rows = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
+    deviations = 1 / np.linalg.norm(found.basis, axis=0)
+    np.testing.assert_allclose(deviations, singular[:5] / np.sqrt(len(x)))
+    cosines = np.abs(np.einsum("cd,dc->d", found.basis * deviations, rows[:5]))
+    np.testing.assert_allclose(cosines, 1)
+    assert (found.basis[np.abs(found.basis).argmax(axis=0), range(5)] > 0).all()
+    np.testing.assert_allclose(np.linalg.norm(found.apply(x), axis=1), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(400, 60), (60, 400)])
+def test_both_ways_to_the_leading_components_agree(monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int]) -> None:
+    x = samples(*shape)
+    whole = fit_whitening([x], 8, 1e-6)
+    monkeypatch.setattr(whitened, "SMALL", 10)
+    iterated = fit_whitening([x], 8, 1e-6)
+    np.testing.assert_allclose(iterated.basis, whole.basis, atol=1e-9)
+    np.testing.assert_array_equal(fit_whitening([x], 8, 1e-6).basis, iterated.basis)
+
+
+@pytest.mark.parametrize("small", [1500, 10])
+def test_components_of_hardly_any_variance_are_dropped(monkeypatch: pytest.MonkeyPatch, small: int) -> None:
+    monkeypatch.setattr(whitened, "SMALL", small)
+    x = np.zeros((90, 40))
+    x[:, :3] = samples(90, 3)
+    x[:, 3] = 1e-4 * samples(90, 1)[:, 0]
+    assert fit_whitening([x], 8, 1e-4).basis.shape == (40, 3)
+    assert fit_whitening([x[:20]], 8, 1e-4).basis.shape == (40, 3)
+    assert fit_whitening([x], 2, 1e-4).basis.shape == (40, 2)
+
+
+def test_samples_without_any_difference_are_zero() -> None:
+    for x in (np.full((9, 4), 0.5), np.full((3, 4), 0.5), np.zeros((0, 4))):
+        np.testing.assert_array_equal(fit_whitening([x], 8, 1e-4).apply(x), np.zeros((len(x), 1)))
+
+
+def test_cells_are_means_of_pieces_of_the_map(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for number, (h, w) in enumerate([(5, 7), (1, 1), (2, 1)]):
+        maps = rng.normal(size=(70, 1024, h, w)).astype(np.float16)
+        writer = StoreWriter(tmp_path / f"{number}.zarr", np.arange(70.0), (h, w))
+        writer.write(0, maps[:64])
+        writer.write(1, maps[64:])
+        writer.finish(70, {"status": "ok", "reason": ""})
+        store = open_store(tmp_path / f"{number}.zarr")
+        np.testing.assert_allclose(cell_means(store, 1), spatial_means(store), atol=1e-6)
+        found = cell_means(store, 2)
+        values = maps.astype(np.float64)
+        if (h, w) == (5, 7):
+            pieces = [values[:, :, y, x] for y in (slice(0, 2), slice(2, 5)) for x in (slice(0, 4), slice(4, 7))]
+        else:
+            pieces = [values[:, :, y : y + 1] for y in range(h)]
+        expected = np.concatenate([piece.mean(axis=(2, 3)) for piece in pieces], axis=1)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def videos() -> dict[str, np.ndarray]:
+    """Two alternating places in few channels, and per video a large offset and scale of its own."""
+    found = {}
+    for seed, name in enumerate("abcd"):
+        rng = np.random.default_rng(seed)
+        place = np.repeat(rng.permutation([0, 1, 0, 1, 1, 0]), 10)
+        signal = np.where(place == 0, 1.0, -1.0)[:, None] * np.array([1.0, -1.0, 0, 0])
+        found[name] = (signal + 0.2 * rng.normal(size=(60, 4))) * rng.uniform(1, 5, 4) + 20 * rng.normal(size=4)
+    return found
+
+
+def test_what_sets_videos_apart_does_not_remain(write_stores: Callable[..., list[FeatureStore]]) -> None:
+    stores = write_stores(videos())
+    embed = fit_whitened(stores, Settings(), seed=0)
+    found = [embed(store).embedding for store in stores]
+    assert {x.dtype for x in found} == {np.dtype(np.float32)}
+    x = np.concatenate(found)
+    assert x.shape == (240, 4)
+    np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-5)
+    # The same moment of two videos is nearer than another one of the same video.
+    place = np.concatenate([np.sign(v[:, 0] - v[:, 0].mean()) for v in videos().values()])
+    cosines, same = x @ x.T, place[:, None] == place
+    assert cosines[same].mean() > cosines[~same].mean() + 0.4
+    again = fit_whitened(stores, Settings(), seed=7)
+    np.testing.assert_array_equal(np.concatenate([again(store).embedding for store in stores]), x)
+
+
+def test_videos_held_out_do_not_reach_the_components(write_stores: Callable[..., list[FeatureStore]]) -> None:
+    stores = write_stores(videos())
+    embed = fit_whitened(stores[:2], Settings(), seed=0)
+    block = WhitenSettings()
+    own = [condition(spatial_means(store), block) for store in stores]
+    expected = fit_whitening(own[:2], block.D, block.floor)
+    for store, x in zip(stores, own, strict=True):
+        np.testing.assert_allclose(embed(store).embedding, expected.apply(x), atol=1e-5)
+    every = fit_whitened(stores, Settings(), seed=0)
+    assert np.abs(every(stores[0]).embedding - embed(stores[0]).embedding).max() > 1e-3
+
+
+def test_every_setting_reaches_the_embedding(write_stores: Callable[..., list[FeatureStore]]) -> None:
+    stores = write_stores(videos())
+    plain = fit_whitened(stores, Settings(), seed=0)(stores[0]).embedding
+    for keys, D in (({"smooth": 0.1}, 4), ({"D": 3}, 3), ({"floor": 0.9}, 1), ({"grid": 2}, 4)):
+        found = fit_whitened(stores, Settings(whiten=WhitenSettings(**keys)), seed=0)(stores[0]).embedding  # type: ignore[arg-type]
+        assert found.shape == (60, D)
+        assert found.shape != plain.shape or not np.array_equal(found, plain)
+
+
+def test_maps_of_different_sizes_need_one_cell(write_stores: Callable[..., list[FeatureStore]], tmp_path: Path) -> None:
+    stores = write_stores(videos())
+    writer = StoreWriter(tmp_path / "one.zarr", np.arange(9.0), 1)
+    writer.write(0, np.random.default_rng(0).normal(size=(9, 1024, 1, 1)))
+    writer.finish(9, {"status": "ok", "reason": ""})
+    one = open_store(tmp_path / "one.zarr")
+    assert fit_whitened([*stores, one], Settings(), seed=0)(one).embedding.shape[0] == 9
+    fine = Settings(whiten=WhitenSettings(grid=2))
+    words = r"one.zarr: found 1 x 1 cells for whiten.grid 2, expected 2 x 2 as in a.zarr; take whiten.grid 1"
+    with pytest.raises(RgwotError, match=words):
+        fit_whitened([*stores, one], fine, seed=0)
+    with pytest.raises(RgwotError, match=words):
+        fit_whitened(stores, fine, seed=0)(one)
+
+
+def test_views_are_pairs_of_disjoint_halves_of_the_channels() -> None:
+    found = whitened.halves(7, 2)
+    assert [len(half) for half in found] == [3, 4, 3, 4]
+    for first, second in zip(found[0::2], found[1::2], strict=True):
+        assert sorted([*first, *second]) == list(range(7))
+    assert [half.tolist() for half in whitened.halves(7, 2)] == [half.tolist() for half in found]
+    assert found[0].tolist() != found[2].tolist()
+    assert whitened.halves(1, 2) == []

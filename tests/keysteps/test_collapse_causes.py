@@ -1,0 +1,120 @@
+"""From embeddings to the column ``degenerate``: what collapsed, the embedding or the decoder, is told rightly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import zarr
+
+from rgwot.config.settings import DecodeSettings, GraphcutSettings, Settings
+from rgwot.evaluation.evaluate import evaluate
+from rgwot.keysteps.decode import decode
+from rgwot.keysteps.registry import DECODERS
+
+MANIFEST = "video,name,path,annotation,duration_s,fps,width,height,status,reason"
+FPS, K = 2.0, 7
+TRUTH = np.repeat(np.arange(K), 12)
+
+
+def noise(scale: float, seed: int = 0, D: int = 16) -> np.ndarray:
+    return scale * np.random.default_rng(seed).normal(size=(len(TRUTH), D))
+
+
+def one_direction() -> np.ndarray:
+    """All samples point the same way, but for the noise of a network's last digits."""
+    return np.ones((len(TRUTH), 16)) / 4 + noise(1e-4)
+
+
+def short_line() -> np.ndarray:
+    """Samples in the right order on a line, whose length is next to nothing against its distance from the origin."""
+    return np.ones((len(TRUTH), 16)) / 4 + 0.05 * np.linspace(-0.5, 0.5, len(TRUTH))[:, None] * np.eye(16)[3]
+
+
+def equidistant() -> np.ndarray:
+    """Seven tight clusters, each as far from every other."""
+    return np.eye(16)[TRUTH] + noise(0.01)
+
+
+def sound() -> np.ndarray:
+    """Seven clusters on a path, which no fuzzifier confuses."""
+    return np.stack([np.cos(TRUTH / 3), np.sin(TRUTH / 3)], axis=1) + noise(0.02, D=2)
+
+
+PUBLIC = Settings(decode=DecodeSettings(K=K, m=2.0, start="random", restarts=1))
+AUTO = Settings(decode=DecodeSettings(K=K))
+STIFF = Settings(decode=DecodeSettings(K=K), graphcut=GraphcutSettings(pairwise=1000.0))
+
+
+def outcome(folder: Path, x: np.ndarray, decoder: str, settings: Settings) -> tuple[dict[str, Any], dict[str, float]]:
+    """Decode two videos with this embedding, score them, and return the diagnostics and ``degenerate`` by protocol."""
+    root = zarr.open_group(str(folder / "e.zarr"), mode="w")
+    root.attrs.update({"method": "rgwot", "seed": 0, "features_fps": FPS, "complete": True})
+    manifest, annotations, out = folder / "manifest.csv", folder / "annotations.csv", folder / "out"
+    rows, truth = [MANIFEST], ["video,start_s,end_s,key_step,name"]
+    for seed, name in enumerate("ab"):
+        group = root.create_group(name)
+        group.create_array("embedding", data=(x + noise(1e-6, seed, x.shape[1])).astype(np.float32))
+        group.create_array("time_s", data=np.arange(len(x)) / FPS)
+        group.attrs.update({"duration_s": len(x) / FPS, "native_fps": "30"})
+        rows.append(f"{name},{name},{name}.mp4,,{len(x) / FPS},30,96,64,ok,")
+        truth += [f"{name},{6.0 * k},{6.0 * k + 6},{k + 1},step {k + 1}" for k in range(K)]
+    manifest.write_text("\n".join([*rows, ""]))
+    annotations.write_text("\n".join([*truth, ""]))
+    decode(folder / "e.zarr", out, decoder, settings, 0)
+    identity = {"dataset": "demo", "task": "t", "method": "rgwot", "decoder": decoder, "seed": 0}
+    evaluate(manifest, annotations, out / "segments.csv", out / "diagnostics.json", folder / "s.csv", identity, K)
+    table = pd.read_csv(folder / "s.csv")
+    marks = table[table.metric == "degenerate"].groupby("protocol").value
+    assert (marks.nunique() == 1).all()
+    return json.loads((out / "diagnostics.json").read_text()), marks.first().to_dict()
+
+
+EVERYWHERE = dict.fromkeys(("micro_video", "macro_video", "macro_task", "strict_task"), 1.0)
+
+
+@pytest.mark.parametrize("decoder", sorted(DECODERS))
+@pytest.mark.parametrize("x", [one_direction(), short_line()], ids=["one direction", "short line"])
+def test_a_collapsed_embedding_is_never_the_decoders_fault(tmp_path: Path, x: np.ndarray, decoder: str) -> None:
+    facts, marks = outcome(tmp_path, x, decoder, AUTO)
+    assert (facts["degenerate"], facts["degenerate_cause"]) == (True, "embedding")
+    assert {facts[scope]["degenerate_cause"] for scope in ("task", "video")} == {"embedding"}
+    assert facts["task"]["relative_variance"] < 1e-3
+    assert facts["task"]["mean_pairwise_cosine"] > 0.999
+    assert facts["video"]["degenerate_videos"] == ["a", "b"]
+    assert marks == EVERYWHERE
+
+
+def test_fuzzy_c_means_collapses_on_equidistant_clusters(tmp_path: Path) -> None:
+    facts, marks = outcome(tmp_path, equidistant(), "graphcut", PUBLIC)
+    assert (facts["degenerate"], facts["degenerate_cause"]) == (True, "decoder")
+    assert {facts[scope]["degenerate_cause"] for scope in ("task", "video")} == {"decoder"}
+    assert facts["task"]["fuzzy_c_means"]["collapsed"]
+    assert facts["task"]["lambda_1"] == pytest.approx(1 / 6, abs=0.01)  # 1 / (k - 1), below 0.25
+    assert facts["task"]["membership_entropy"] > 0.99
+    assert facts["task"]["relative_variance"] > 0.5
+    assert marks == EVERYWHERE
+
+
+def test_smoothing_collapses_on_a_sound_embedding(tmp_path: Path) -> None:
+    facts, marks = outcome(tmp_path, sound(), "graphcut", STIFF)
+    assert (facts["degenerate"], facts["degenerate_cause"]) == (True, "decoder")
+    assert {facts[scope]["degenerate_cause"] for scope in ("task", "video")} == {"decoder"}
+    # The clustering is not to blame: its memberships are sharp, the cut gave them up.
+    assert not facts["task"]["fuzzy_c_means"]["collapsed"]
+    assert facts["task"]["mean_max_membership"] > 0.6
+    for name in "ab":
+        assert facts["video"]["videos"][name]["dominant_label_share"] > 0.95
+    assert marks == EVERYWHERE
+
+
+@pytest.mark.parametrize("x", [equidistant(), sound()], ids=["equidistant", "path"])
+@pytest.mark.parametrize("decoder", sorted(DECODERS))
+def test_the_same_embeddings_with_the_default_decoders_are_sound(tmp_path: Path, x: np.ndarray, decoder: str) -> None:
+    facts, marks = outcome(tmp_path, x, decoder, AUTO)
+    assert (facts["degenerate"], facts["degenerate_cause"]) == (False, None)
+    assert marks == dict.fromkeys(EVERYWHERE, 0.0)

@@ -1,0 +1,107 @@
+"""Which GPU a job takes: made-up GPUs, real locks between real processes."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from rgwot.runtime import device, gpus
+from rgwot.runtime.errors import RgwotError
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from rgwot.runtime.gpus import take_gpu
+print(take_gpu(sys.argv[2].split(","), Path(sys.argv[1]), every_s=0.05), flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def start(tmp_path):
+    """A function that starts a process which takes a GPU and keeps it."""
+    running = []
+
+    def start(names):
+        command = [sys.executable, "-c", HOLDER, str(tmp_path), ",".join(names)]
+        running.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        return running[-1]
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(autouse=True)
+def let_go(monkeypatch):
+    held = {}
+    monkeypatch.setattr(gpus, "_held", held)
+    yield
+    for lock in held.values():
+        lock.release()
+
+
+def pretend(monkeypatch, folder, count, variable):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: count > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    if variable is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", variable)
+
+
+def test_jobs_spread_over_gpus_and_the_third_waits_for_the_first_to_end(start, tmp_path):
+    first = start(["0", "1"])
+    assert first.stdout.readline() == "0\n"
+    second = start(["0", "1"])
+    assert second.stdout.readline() == "1\n"
+    third = start(["0", "1"])
+    assert "waiting" in third.stderr.readline()
+    assert third.poll() is None
+    # Killed, not ended: no file tells a later job that the GPU is taken for ever.
+    first.kill()
+    began = time.monotonic()
+    assert third.stdout.readline() == "0\n"
+    assert time.monotonic() - began < 30
+
+
+def test_a_process_keeps_its_gpu(tmp_path):
+    assert gpus.take_gpu(["0", "1"], tmp_path) == 0
+    assert gpus.take_gpu(["0", "1"], tmp_path) == 0
+
+
+def test_a_scheduled_gpu_is_taken_as_given(monkeypatch, tmp_path, start):
+    pretend(monkeypatch, tmp_path, 1, "3")
+    assert device.resolve_device("auto") == torch.device("cuda", 0)
+    assert not list(tmp_path.rglob("*.lock"))
+
+
+def test_of_several_visible_ones_a_free_one_is_taken_by_its_own_name(monkeypatch, tmp_path):
+    pretend(monkeypatch, tmp_path, 2, "2, 5")
+    assert device.resolve_device("cuda") == torch.device("cuda", 0)
+    assert [path.name for path in tmp_path.rglob("*.lock")] == ["gpu-2.lock"]
+
+
+def test_without_the_variable_gpus_are_numbered(monkeypatch, tmp_path):
+    pretend(monkeypatch, tmp_path, 4, None)
+    assert device.resolve_device("auto") == torch.device("cuda", 0)
+    assert [path.name for path in tmp_path.rglob("*.lock")] == ["gpu-0.lock"]
+
+
+@pytest.mark.parametrize("variable", [None, "", "0"])
+def test_no_gpu_means_the_cpu_unless_one_is_insisted_on(monkeypatch, tmp_path, variable):
+    pretend(monkeypatch, tmp_path, 0, variable)
+    assert device.resolve_device("auto") == torch.device("cpu")
+    assert device.resolve_device("cpu") == torch.device("cpu")
+    with pytest.raises(RgwotError, match="no usable GPU"):
+        device.resolve_device("cuda")
+
+
+def test_cpu_takes_no_gpu(monkeypatch, tmp_path):
+    pretend(monkeypatch, tmp_path, 2, None)
+    assert device.resolve_device("cpu") == torch.device("cpu")
+    assert not list(tmp_path.rglob("*.lock"))

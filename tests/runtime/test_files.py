@@ -1,0 +1,77 @@
+"""Files are whole or not there, and what killed writers left behind goes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rgwot.runtime.files import replacing, write_text
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from rgwot.runtime.files import replacing
+with replacing(sys.argv[1]) as temporary:
+    {make}
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(
+    "make", ["temporary.write_text('half')", "temporary.mkdir(); (temporary / 'part').write_text('half')"]
+)
+def test_the_next_writer_removes_what_a_killed_one_left(tmp_path: Path, make: str) -> None:
+    target, other = tmp_path / "a [1].csv", tmp_path / "b.csv"
+    for path in (target, other):
+        subprocess.run([sys.executable, "-c", KILLED.format(make=make), str(path)], check=False)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert not target.exists()
+    write_text("whole", target)
+    left = [path.name for path in tmp_path.iterdir()]
+    assert len(left) == 2, left
+    assert target.read_text() == "whole"
+    assert any(name.startswith(".b.") for name in left)
+
+
+def test_a_writer_that_lives_keeps_its_temporary_file(tmp_path: Path) -> None:
+    target = tmp_path / "a.csv"
+    with replacing(target) as first:
+        first.write_text("first")
+        write_text("second", target)
+        assert first.read_text() == "first"
+        assert target.read_text() == "second"
+    assert target.read_text() == "first"
+
+
+def test_temporary_files_of_another_machine_are_left_alone(tmp_path: Path) -> None:
+    elsewhere = tmp_path / ".a.00000000-999999999-deadbeef.tmp.csv"
+    elsewhere.write_text("half")
+    write_text("whole", tmp_path / "a.csv")
+    assert elsewhere.exists()
+
+
+def test_content_reaches_the_disk_before_its_name_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, order = tmp_path / "model", []
+    synchronise, rename = os.fsync, os.replace
+
+    def fsync(descriptor: int) -> None:
+        order.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+        synchronise(descriptor)
+
+    def replace(source: Path, place: Path) -> None:
+        order.append("renamed")
+        rename(source, place)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    with replacing(target) as temporary:
+        (temporary / "deep").mkdir(parents=True)
+        (temporary / "deep" / "weights").write_text("x")
+        folder = temporary.name
+    before = order[: order.index("renamed")]
+    assert set(before) == {"deep", "weights", folder}
+    assert order[len(before) + 1 :] == [tmp_path.name]

@@ -1,0 +1,162 @@
+"""Tasks and releases as a whole: what is left over, missing, or other than published."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from doctor_helpers import FIXTURES, cases, content, crosstask, entry, put, run, said
+
+from rgwot.study.doctor import as_json, as_text, examine
+
+
+def test_both_leftover_lists_and_videos_of_no_task(tea: Path, tmp_path: Path, clip: Path) -> None:
+    put(tea / "tea" / "lonely.mp4", clip.read_bytes())
+    put(tea / "tea" / "unused.csv", b"1,2,1 boil\n")
+    put(tea / "stray.mp4", clip.read_bytes())
+    code, out, _ = run(tmp_path, "mine", "--quick", mine=entry(tea))
+    assert code == 0
+    assert "tea: videos without annotation (1):\n  tea/lonely.mp4" in out
+    assert "tea: annotations without a video (1):\n  tea/unused.csv" in out
+    assert "videos of no known task (1):\n  stray.mp4" in out
+    assert run(tmp_path, "mine", "--quick", "--strict", mine=entry(tea))[0] == 1
+    # `strict` of the dataset makes them errors, as in the workflow.
+    assert run(tmp_path, "mine", "--quick", mine=entry(tea, strict=True))[0] == 1
+
+
+def test_own_videos_without_any_annotation_are_fine(tea: Path, tmp_path: Path) -> None:
+    for path in (tea / "tea").glob("*.csv"):
+        path.unlink()
+    code, out, _ = run(tmp_path, "mine", "--quick", "--strict", mine=entry(tea))
+    assert code == 0
+    assert "none of 2 videos is annotated; everything but scoring works" in out
+
+
+def test_one_video_is_too_few(tea: Path) -> None:
+    (tea / "tea" / "two.mp4").write_bytes(b"")
+    report = examine(content(mine=entry(tea)), "mine", quick=True)
+    assert "1 usable video in" in said(report, rule="task", severity="error")[0]
+
+
+def test_registered_counts_and_steps(tmp_path: Path, clip: Path) -> None:
+    for number, rows in (("0003", b"0,1,1 a\n2,3,17 b\n"), ("0004", b"0,1,18 c\n2,3,2 d\n")):
+        put(tmp_path / "videos" / "MECCANO" / f"{number}.mp4", clip.read_bytes())
+        put(tmp_path / "annotations" / "MECCANO" / f"{number}.csv", rows)
+    report = examine(content(meccano=entry(tmp_path, "egoprocel")), "meccano", quick=True)
+    assert said(report, rule="task", severity="warning") == [
+        "2 annotated videos, published were 17; results are not comparable as they are"
+    ]
+    assert said(report, rule="key_steps")[0].startswith("step 3-16 never occurs: 3 of 17")
+    (unknown,) = [one for one in report.all_findings if one.rule == "step"]
+    assert (unknown.file, unknown.line) == ("annotations/MECCANO/0004.csv", 1)
+
+
+def test_a_registered_task_without_videos(tmp_path: Path, clip: Path) -> None:
+    for number in ("07", "08"):
+        take = f"S{number}_Eggs_7150991-1"
+        put(tmp_path / "videos" / "CMU-MMAC" / f"{take}.avi", clip.read_bytes())
+        put(tmp_path / "annotations" / "CMU-MMAC" / f"{take}.csv", b"0,1,9 a\n")
+    config = content(cmu_mmac=entry(tmp_path, "egoprocel"))
+    report = examine(config, "cmu_mmac", quick=True)
+    assert {task.task: len(task.videos) for task in report.tasks}["Eggs"] == 2
+    assert {one.task for one in report.all_findings if one.severity == "error"} == {
+        "Brownie", "Sandwich", "Salad", "Pizza",
+    }  # fmt: skip
+    assert examine(config, "cmu_mmac", ["eggs"], quick=True).exit_code() == 0
+
+
+def test_a_damaged_list_of_a_release_is_an_error_with_its_line(tmp_path: Path) -> None:
+    crosstask(tmp_path, 2)
+    put(tmp_path / "crosstask_release" / "tasks_primary.txt", b"990001\nMake it\nhttp://x\n3\npour,stir\n")
+    report = examine(content(mine=entry(tmp_path, "crosstask")), "mine", quick=True)
+    (one,) = report.all_findings
+    assert (one.file, one.line, one.rule) == ("crosstask_release/tasks_primary.txt", 4, "release")
+    assert report.exit_code() == 1
+    assert json.loads(json.dumps(as_json(report)))["tasks"] == []
+    assert "no task" in as_text(report)
+
+
+def test_the_lists_of_a_release_are_compared(tmp_path: Path) -> None:
+    crosstask(tmp_path, 3)
+    release = tmp_path / "crosstask_release"
+    names = [f"{number:011d}" for number in range(3)]
+
+    def found(videos: str, held_out: str) -> list[tuple[str | None, str, str]]:
+        put(release / "videos.csv", videos.encode())
+        put(release / "videos_val.csv", held_out.encode())
+        report = examine(content(mine=entry(tmp_path, "crosstask")), "mine", quick=True)
+        return [(one.file, one.severity, one.message) for one in report.all_findings if one.rule != "video"]
+
+    complete = "".join(f"990001,{name},http://x\n" for name in names) + "990002,related_vid,http://x\n"
+    quiet = found(complete, f"990001,{names[1]},http://x\n")
+    assert [one for one in quiet if one[0]] == []
+    odd = found(complete.replace(names[0], "lonelyvideo"), f"990001,{names[0]},http://x\n")
+    assert [(file, severity, message.split(";")[0]) for file, severity, message in odd if file] == [
+        (
+            "crosstask_release/videos.csv",
+            "warning",
+            f"1 annotated videos that it does not list, like 990001,{names[0]}",
+        ),
+        (
+            "crosstask_release/videos.csv",
+            "warning",
+            "1 videos of primary tasks without annotation, like 990001,lonelyvideo",
+        ),
+        (
+            "crosstask_release/videos_val.csv",
+            "warning",
+            f"1 videos that videos.csv does not list, like 990001,{names[0]}",
+        ),
+    ]
+    (fault,) = [one for one in found("990001\n", "") if one[1] == "error" and one[0]]
+    assert fault[0] == "crosstask_release/videos.csv"
+
+
+def test_every_list_among_the_fixtures(tmp_path: Path) -> None:
+    for case in [*cases("videos"), *cases("tasks")]:
+        root = tmp_path / Path(case["path"]).name
+        crosstask(root, 2)
+        name = "videos.csv" if case["kind"] == "videos" else "tasks_primary.txt"
+        put(root / "crosstask_release" / name, (FIXTURES / case["path"]).read_bytes())
+        report = examine(content(mine=entry(root, "crosstask")), "mine", quick=True)
+        own = [one for one in report.all_findings if one.file == f"crosstask_release/{name}"]
+        errors = [one for one in own if one.severity == "error"]
+        assert bool(errors) == (case["outcome"] == "error"), case["path"]
+        assert all(one.line for one in errors)
+        repeated = [one for one in own if one.rule == "duplicate"]
+        assert bool(repeated) == (case["outcome"] == "ok_warn"), case["path"]
+
+
+def test_the_size_of_crosstask_takes_seconds(tmp_path: Path) -> None:
+    crosstask(tmp_path, 2750)
+    start = time.process_time()
+    report = examine(content(mine=entry(tmp_path, "crosstask")), "mine", quick=True, jobs=4)
+    taken = time.process_time() - start
+    assert len(report.videos) == 2750
+    assert report.count("error") == 2751
+    assert taken < 20
+
+
+def test_missing_features_made_elsewhere(tea: Path, tmp_path: Path) -> None:
+    put(tmp_path / "features" / "tea" / "one.npy", b"")
+    imported = {"folder": str(tmp_path / "features"), "axes": "TC", "fps": 2}
+    report = examine(content(mine=entry(tea, imported=imported)), "mine", quick=True)
+    assert [(one.rule, one.file) for one in report.all_findings] == [("features", "tea/two.mp4")]
+
+
+@pytest.mark.parametrize(
+    ("layout", "dataset", "task"), [("folder", "mine", "tea"), ("egoprocel", "meccano", "meccano")]
+)
+def test_synthetic_trees_are_clean(tmp_path: Path, layout: str, dataset: str, task: str) -> None:
+    from rgwot.config.synthetic import SynthSettings
+    from rgwot.synthetic.write import write_dataset
+
+    written = task if layout == "folder" else f"{dataset}/{task}"
+    told = {"layout": layout, "tasks": (written,), "n_videos": 2, "min_s": 4, "max_s": 5, "width": 64, "height": 64}
+    write_dataset(SynthSettings.model_validate(told), tmp_path / "root")
+    report = examine(content(**{dataset: entry(tmp_path / "root", layout)}), dataset)
+    assert report.count("error") == 0
+    assert [video.status for video in report.videos] == ["ok", "ok"]
+    assert all(video.facts.decoded == 5 for video in report.videos)

@@ -1,0 +1,79 @@
+"""Bad videos are told from good ones and stop nothing."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from doctor_helpers import content, entry, put, said
+from videos import truncate
+
+from rgwot.study.doctor import examine
+from rgwot.study.doctor.video import sample_positions, stated_frames
+from rgwot.video import READERS, VideoInfo
+
+
+def test_bad_videos_do_not_stop_the_others(tea: Path, clip: Path) -> None:
+    folder = tea / "tea"
+    truncate(clip, folder / "cut.mp4", 0.6)
+    put(folder / "zero.mp4", b"")
+    put(folder / "noise.mp4", b"\x00\x01noise" * 500)
+    (folder / "link.mp4").symlink_to("nowhere.mp4")
+    for name in ("cut", "zero", "noise", "link"):
+        put(folder / f"{name}.csv", b"1,2,1 boil\n")
+    report = examine(content(mine=entry(tea)), "mine", jobs=2)
+    assert {video.entry.name: video.status for video in report.videos} == {
+        "one": "ok", "two": "ok", "cut": "ok", "zero": "skipped", "noise": "skipped", "link": "skipped",
+    }  # fmt: skip
+    (early,) = said(report, file="tea/cut.mp4")
+    assert "ffmpeg -i IN -map 0:v:0" in early
+    # The last sample lies a second before the end of 10 s.
+    assert re.search(r"no frame decodes at .*9\.\d\d s of 10\.\d\d s", early)
+    assert "0 bytes" in said(report, file="tea/zero.mp4")[0]
+    assert said(report, file="tea/noise.mp4", rule="video")
+    assert said(report, file="tea/link.mp4", rule="video")
+    assert report.exit_code() == 1
+    quick = examine(content(mine=entry(tea)), "mine", quick=True)
+    assert {video.entry.name for video in quick.videos if not video.usable} == {"zero", "link"}
+
+
+@pytest.mark.parametrize(("frames", "faulty"), [(300, False), (271, False), (331, True), (260, True), (None, False)])
+def test_stated_frames_agree_with_the_duration(frames: int | None, faulty: bool) -> None:
+    """Within one second of 10 s at 30 per second: 270 to 330 frames."""
+    info = VideoInfo(10.0, Fraction(30), 32, 32, frames, 0, "h264")
+    found = stated_frames("one.mp4", "tea", info)
+    assert [one.rule for one in found] == ["frames"] * faulty
+    assert all("ffmpeg -i IN" in one.message for one in found)
+
+
+def test_samples_reach_as_far_as_the_rule_asks() -> None:
+    """The last sample leaves 1 s, or 1 % where that is more; half of the shortest videos."""
+    assert sample_positions(10.0).tolist() == pytest.approx([0, 2.25, 4.5, 6.75, 9.0])
+    assert sample_positions(1000.0)[-1] == pytest.approx(990.0)
+    assert sample_positions(0.1)[-1] == pytest.approx(0.05)
+
+
+def test_the_second_reader_is_a_note(tea: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rgwot.study.doctor.video._FIRST", "nothing_like_it")
+    monkeypatch.setitem(READERS, "nothing_like_it", "numpy")
+    report = examine(content(mine=entry(tea)), "mine")
+    notes = said(report, rule="frames", severity="note")
+    assert len(notes) == 2
+    assert notes[0].startswith("read by pyav because of nothing_like_it: the decoder died")
+    assert report.exit_code(strict=True) == 0
+    assert {(video.facts.reader, video.facts.decoded) for video in report.videos} == {("pyav", 5)}
+
+
+def test_stored_frames(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        path = tmp_path / "root" / "tea" / f"{name}.h5"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with h5py.File(path, "w") as file:
+            file["images"] = np.zeros((40, 8, 8, 3), np.uint8)
+    report = examine(content(mine=entry(tmp_path / "root", frames_fps=10)), "mine")
+    assert report.count("error") == 0
+    assert {(video.facts.duration_s, video.facts.decoded) for video in report.videos} == {(4.0, 5)}

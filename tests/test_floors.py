@@ -1,0 +1,51 @@
+"""Which part of the library imports which: rooms are stacked, and a room imports only what lies below it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import rgwot
+
+LIBRARY = Path(rgwot.__file__).parent
+#: From the top down. A new room takes its place here; an arrow that points up is a plan to change, not an entry.
+FLOORS = (
+    "cli", "study", "reporting", "synthetic", "keysteps", "embedding", "losses", "transport", "evaluation", "features",
+    "datasets", "video", "config", "records", "timing", "runtime",
+)  # fmt: skip
+
+
+def room(module: str) -> str:
+    """Return the part of the library that a module lies in; empty for the package itself.
+
+    >>> room("rgwot.transport.radius"), room("rgwot.timing"), room("rgwot")
+    ('transport', 'timing', '')
+    """
+    return ".".join(module.split(".")[1:2])
+
+
+def imports() -> set[tuple[str, str]]:
+    """Return (importing module, imported module) of the library, imports for type checkers among them."""
+    found = set()
+    for path in LIBRARY.rglob("*.py"):
+        here = ".".join(["rgwot", *path.relative_to(LIBRARY).with_suffix("").parts])
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                found |= {(here, f"{node.module}.{name.name}") for name in node.names}
+            elif isinstance(node, ast.Import):
+                found |= {(here, name.name) for name in node.names}
+    return {(here, there) for here, there in found if there.split(".")[0] == "rgwot"}
+
+
+def test_every_room_has_a_floor() -> None:
+    found = {path.stem for path in LIBRARY.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert found - {"__init__"} == set(FLOORS)
+
+
+def test_nothing_imports_what_lies_above_it() -> None:
+    level = {name: number for number, name in enumerate(FLOORS)}
+    # The version is the package's own.
+    arrows = {(here, there) for here, there in imports() if room(there) in level}
+    assert len(arrows) > 500
+    up = sorted(f"{here} imports {there}" for here, there in arrows if level[room(there)] < level[room(here)])
+    assert not up, "\n".join(up)
