@@ -8,6 +8,7 @@ import click
 
 from rgwot.cli.options import Folder, read_settings, seed_option, settings_option
 from rgwot.cli.settings_help import SettingsCommand
+from rgwot.runtime.errors import RgwotError
 
 
 @click.command()
@@ -80,11 +81,16 @@ def report(
     The page opens in a browser without a server: double-click it. Names typed into it are kept when its file of names
     is given back as --names.
     """
+    from rgwot.paths import Run, Tree
     from rgwot.reporting.page.render import write_page
-    from rgwot.reporting.page.tree import Run, Tree
     from rgwot.runtime.integrity import check_file, check_folder
 
-    tree, shown = Tree(results, dataset, task), [Run.parse(run) for run in runs]
+    tree, shown = Tree(results, dataset, task), []
+    for text in runs:
+        run = Run.of_text(text)
+        if run is None:
+            raise RgwotError(f"run {text!r}: expected METHOD/DECODER/seedN, such as rgwot/graphcut/seed0")
+        shown.append(run)
     check_folder(tree.strips)
     for path in tree.files(shown):
         check_file(path)

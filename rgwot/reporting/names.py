@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,14 +22,13 @@ from typing import Any
 
 import pandas as pd
 
+from rgwot.paths import Run
 from rgwot.records import read_segments
-from rgwot.reporting.page.tree import Run
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.yaml_text import read_yaml
 
 #: Characters of a name at most.
 LONGEST = 80
-_RUN = re.compile(r"[^/\s]+/[^/\s]+/seed\d+")
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def read_names(path: str | os.PathLike[str] | None) -> dict[str, RunNames]:
 
 
 def _run_names(where: str, run: str, entry: Any) -> RunNames:
-    if not _RUN.fullmatch(run):
+    if Run.of_text(run) is None:
         raise RgwotError(f"{where}: expected a run such as rgwot/graphcut/seed0")
     if not isinstance(entry, dict) or set(entry) != {"result", "names"} or not isinstance(entry["names"], dict):
         found = sorted(map(str, entry)) if isinstance(entry, dict) else type(entry).__name__

@@ -22,10 +22,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from rgwot.paths import RESULTS
 from rgwot.runtime.errors import RgwotError
 
 RECORD = ".provenance.json"
-RESULTS = "results"
 #: What a finished file is called, before its suffix, that was changed and is made anew.
 ASIDE = ".changed"
 _STAGES = tuple(

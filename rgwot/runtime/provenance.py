@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rgwot import __version__
+from rgwot.paths import RUN_RECORD, at
 from rgwot.runtime.files import write_json
 
 #: Distributions that numbers depend on.
@@ -40,7 +41,7 @@ def record_run(config: Mapping[str, Any], code: Path) -> None:
     os.environ[REVISION] = revision(code)
     content = {"config": dict(config), **surroundings()}
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
-    path = Path("results/provenance") / f"{digest}.json"
+    path = at(RUN_RECORD, digest=digest)
     os.environ[RUN] = path.as_posix()
     if not path.exists():
         write_json(content, path)

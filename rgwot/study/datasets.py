@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from rgwot import paths
 from rgwot.config.configuration import Config, load_config
 from rgwot.config.importing import ImportedFeatures
 from rgwot.datasets import registry
@@ -91,7 +92,7 @@ class DatasetCatalogue:
             raise RgwotError(
                 f"datasets.{dataset}: layout {entry.layout!r}, synth.layout {entry.synth.layout!r}; expected the same"
             )
-        expected = Path(f"results/synthetic/{dataset}")
+        expected = paths.at(paths.SYNTHETIC, dataset=dataset)
         if self.root(dataset) != expected:
             raise RgwotError(
                 f"datasets.{dataset}.root: found {str(self.root(dataset))!r}; "
@@ -157,6 +158,11 @@ class DatasetCatalogue:
         entry = videos[video]
         return plain_path(str(self.root(dataset) if entry is None else self.root(dataset) / entry.path))
 
+    def video_input(self, dataset: str, task: str, video: str) -> list[str]:
+        """Return what `video_file` does, as the input of a job; raise where `check_left_out` does."""
+        self.check_left_out(dataset, task, video)
+        return [self.video_file(dataset, task, video)]
+
     def video_path(self, dataset: str, task: str, video: str) -> str:
         """Return the path of one video, there already or yet to be written."""
         written = self._written(dataset)
@@ -190,7 +196,7 @@ class DatasetCatalogue:
 
         A video that has changed since is extracted again, and judged then.
         """
-        index = Path(f"results/features/{dataset}/{task}/index.csv")
+        index = paths.at(paths.INDEX, dataset=dataset, task=task)
         if self.config.on_bad_video != "fail" or not index.is_file():
             return {}
         imported = self.config.dataset(dataset).imported is not None
@@ -273,10 +279,22 @@ class DatasetCatalogue:
                 told.append(f"{what}; made anew, and what was there kept as {aside.name}")
         return told
 
-    def frames_fps(self, dataset: str) -> str:
-        """Return the rate of stored frames as far as the configuration tells it, else nothing."""
+    def dataset_root(self, dataset: str) -> str:
+        """Return the folder of a dataset as text."""
+        return str(self.root(dataset))
+
+    def frames_rate(self, dataset: str) -> str:
+        """Return the option with the rate of stored frames, where the configuration has it."""
         rate = self.config.dataset(dataset).frames_fps
-        return "" if rate in (None, "file") else str(rate)
+        return "" if rate in (None, "file") else f"--frames-fps {rate}"
+
+    def feature_stores(self, dataset: str, task: str) -> list[str]:
+        """Return the feature stores of all videos of a task; raise where `check_left_out` does."""
+        self.check_left_out(dataset, task)
+        return [
+            str(paths.at(paths.FEATURES, dataset=dataset, task=task, video=video))
+            for video in self.videos(dataset, task)
+        ]
 
     def datasets_imported(self) -> list[str]:
         """Return the datasets whose features are made elsewhere."""
@@ -288,10 +306,10 @@ class DatasetCatalogue:
             raise RgwotError(f"datasets.{dataset}: has no block `imported`, so its features are extracted")
         return imported
 
-    def feature_file(self, dataset: str, task: str, video: str) -> str:
-        """Return the file with the features of one video that were made elsewhere."""
+    def feature_file(self, dataset: str, task: str, video: str) -> list[str]:
+        """Return the file with the features of one video that were made elsewhere, as the input of a job."""
         self.video_file(dataset, task, video)
-        return str(feature_file(self.config.folder(self._imported(dataset).folder), task, video))
+        return [str(feature_file(self.config.folder(self._imported(dataset).folder), task, video))]
 
     def import_options(self, dataset: str) -> str:
         """Return the options of ``rgwot import-features`` for a dataset, quoted for a shell."""

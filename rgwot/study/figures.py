@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import Any
 
+from rgwot import paths
 from rgwot.reporting.figures.plan import Plan
 from rgwot.reporting.figures.spec import Figures, load_figures
 from rgwot.study.figure_plans import plan_figure
@@ -32,6 +33,26 @@ class FigureCatalogue(TableCatalogue):
             return self.experiments.method(method), self.experiments.decoder(decoder, method)
 
         return load_figures(self._tables_path, canonical)
+
+    def figure_files(self, figure: str) -> list[str]:
+        """Return the files that a figure is drawn from."""
+        return self.figure_plan(figure).files()
+
+    def figure_json(self, figure: str) -> str:
+        """Return what a figure is drawn from, as JSON: a change of it makes the figure outdated."""
+        return self.figure_plan(figure).model_dump_json(exclude_defaults=True)
+
+    def figure_caption(self, figure: str) -> list[str]:
+        """Return what a report says of a figure: its title, what it shows, of which data, with which settings."""
+        return self.figure_plan(figure).caption()
+
+    def figure_labels(self, figure: str) -> dict[str, str]:
+        """Return what a report can filter figures by."""
+        return self.figure_plan(figure).labels()
+
+    def paper_files(self) -> list[str]:
+        """Return every table and every figure of the paper."""
+        return self.paper_tables() + [str(paths.at(paths.FIGURE, figure=figure)) for figure in self.figures.figures]
 
     def _figure_plan(self, figure: str) -> Plan:
         """Return the runs and files that a figure is drawn from.

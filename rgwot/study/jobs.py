@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rgwot.config.experiments import DECODER_BLOCKS, Experiments, split_id
 from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
@@ -16,7 +16,9 @@ from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.embedding.prior import inactive_prior
 from rgwot.runtime.errors import RgwotError
+from rgwot.study import needs
 from rgwot.study.datasets import DatasetCatalogue, plain_path
+from rgwot.study.needs import NEEDS
 
 NVIDIA_DEVICE = Path("/dev/nvidia0")
 
@@ -60,6 +62,16 @@ class JobCatalogue(DatasetCatalogue):
             return split_videos(subjects, data.holdout, data.split_seed).test
         except RgwotError as error:
             raise RgwotError(f"{dataset}/{task}: {error}") from None
+
+    def hold_out(self, dataset: str, task: str, method: str) -> str:
+        """Return the option with the videos of `held_out`, where there are any."""
+        videos = self.held_out(dataset, task, method)
+        return f"--hold-out {','.join(videos)}" if videos else ""
+
+    def annotated_key_steps(self, dataset: str, task: str) -> str:
+        """Return the option with the number of key steps, where it is known before the annotations are read."""
+        number = self.key_steps(dataset, task)
+        return "" if number is None else f"--key-steps {number}"
 
     def weights_file(self, dataset: str) -> list[str]:
         """Return the checkpoint of the backbone where the configuration names a file: another file, other features."""
@@ -116,6 +128,43 @@ class JobCatalogue(DatasetCatalogue):
         """Return the options of ``rgwot embed`` for a method without an encoder, quoted for a shell."""
         reads = EMBEDDINGS[FAMILIES[split_id(method)[0]].embedding].reads
         return shlex.join(["--settings", self.settings_json(reads, dataset, task, method, None)]) if reads else ""
+
+    def memory_mb(self, rule: str, files: Sequence[str], attempt: int, **wildcards: str) -> int:
+        """Return the megabytes that a job asks for at its n-th attempt (`needs.memory_mb`).
+
+        Parameters
+        ----------
+        rule, files, attempt
+            Name of the rule, input of the job, and the attempt from 1.
+        **wildcards
+            Of the job; dataset, task and method count, where its rule has them.
+        """
+        return needs.memory_mb(rule, self._size(rule, files, wildcards), attempt)
+
+    def runtime(self, rule: str, files: Sequence[str], attempt: int, **wildcards: str) -> str:
+        """Return the time that a job asks for at its n-th attempt (`needs.runtime`); parameters as of `memory_mb`."""
+        more = 0.0
+        if NEEDS[rule].size == "features_mb":  # a training
+            settings = self.experiments.settings(wildcards["method"], None, wildcards["dataset"])
+            # A submit host without a GPU says nothing about the nodes; only `device: cpu` means the slow way.
+            device: Literal["cpu", "gpu"] = "cpu" if self.config.device == "cpu" else "gpu"
+            more = needs.train_minutes(settings.train.iterations, settings.train.N, settings.encoder.channels, device)
+        return needs.runtime(rule, self._size(rule, files, wildcards), attempt, more)
+
+    def _size(self, rule: str, files: Sequence[str], wildcards: Mapping[str, str]) -> float:
+        """Return the size of a job's input, in what its rule's need is counted in."""
+        counted = NEEDS[rule].size
+        if counted == "file_mb":
+            return needs.megabytes(files[:1])
+        if counted == "features_mb":
+            settings = self.experiments.settings(wildcards["method"], None, wildcards["dataset"])
+            held = needs.features_mb(files[0], needs.map_cells(settings.features.size))
+            return min(held, 1000 * settings.train.memory_gb)
+        if counted == "videos":
+            dataset = wildcards["dataset"]
+            tasks = [wildcards["task"]] if "task" in wildcards else self.tasks(dataset)
+            return sum(len(self.videos(dataset, task)) for task in tasks)
+        return 0
 
     def warn_inactive_prior(self, method: str, dataset: str) -> str | None:
         """Return, once per method and dataset, the line that the structural prior does nothing at these settings."""

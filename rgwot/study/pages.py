@@ -6,13 +6,14 @@ import json
 import shlex
 from pathlib import Path
 
+from rgwot import paths
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS, FAMILIES
-from rgwot.reporting.page.tree import Run, Tree
+from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.figures import FigureCatalogue
 
-RESULTS = Path("results")
+RESULTS = Path(paths.RESULTS)
 
 #: Target that makes the pages of ``page.datasets`` of what needs no training.
 FIRST = "first"
@@ -109,6 +110,10 @@ class PageCatalogue(FigureCatalogue):
     def names_file(self, dataset: str, task: str) -> str:
         """Return where the names of a task's key steps are kept; the file need not exist."""
         return str(Path(self.config.page.names) / dataset / f"{task}.yaml")
+
+    def names_option(self, dataset: str, task: str) -> str:
+        """Return the option with the file of names, quoted for a shell."""
+        return shlex.join(["--names", self.names_file(dataset, task)])
 
     def names_there(self, dataset: str, task: str) -> list[str]:
         """Return the file of names of a task, once there is one."""

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from rgwot import paths
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import EMBEDDINGS, FAMILIES
 from rgwot.config.settings import flatten
@@ -60,7 +61,7 @@ class TableCatalogue(JobCatalogue):
 
     def paper_tables(self) -> list[str]:
         """Return the tables that the target ``paper`` makes."""
-        return [f"results/tables/{table.id}.csv" for table in self.tables.values() if table.paper]
+        return [str(paths.at(paths.TABLE, table=table.id)) for table in self.tables.values() if table.paper]
 
     def any_table(self, table: str) -> AnyTable:
         """Return a table of any kind by its id, or say which are known."""
@@ -118,6 +119,10 @@ class TableCatalogue(JobCatalogue):
         entries = [entry for entry in spec.reported.methods if row in (None, entry.row)]
         return [str(spec.reported.file)] if entries or isinstance(spec, SettingsTable) else []
 
+    def table_rows(self, table: str) -> list[str]:
+        """Return the files of the rows of a table."""
+        return [str(paths.at(paths.ROW, table=table, row=row.id)) for row in self.any_table(table).rows]
+
     def row_options(self, table: str, row: str) -> str:
         """Return what ``rgwot table --row`` is told besides its files, quoted for a shell."""
         spec = self.any_table(table)
@@ -144,7 +149,11 @@ class TableCatalogue(JobCatalogue):
         one = spec.row(row)
         if isinstance(spec, Table):
             return tuple(
-                f"results/scores/{one.method}/{one.decoder}/{dataset}/{task}/seed{seed}.csv"
+                str(
+                    paths.at(
+                        paths.SCORES, method=one.method, decoder=one.decoder, dataset=dataset, task=task, seed=seed
+                    )
+                )
                 for dataset, task in self._tasks_of(spec, one.method)
                 for seed in self.config.seeds
             )
@@ -175,10 +184,8 @@ class TableCatalogue(JobCatalogue):
     def _benchmarks(self, table: RuntimeTable, method: str) -> Iterable[str]:
         self.check_task(table.dataset, table.task, method)
         for seed in self.config.seeds:
-            run = f"{method}/{table.dataset}/{table.task}/seed{seed}"
-            yield f"results/benchmarks/train/{run}.tsv"
-            yield f"results/models/{run}/history.csv"
-            yield f"results/models/{run}/machine.json"
+            for place in (paths.TRAINING_TIME, paths.HISTORY, paths.MACHINE):
+                yield str(paths.at(place, method=method, dataset=table.dataset, task=table.task, seed=seed))
 
     def _facts(self, table: SettingsTable, key: str | None) -> str:
         """Return the seeds, or the resolved value of a setting for every method of a table, as JSON."""

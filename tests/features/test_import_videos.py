@@ -100,8 +100,8 @@ def test_the_workflow_finds_the_file_of_each_video(tmp_path: Path) -> None:
         (tmp_path / path).touch()
     found = catalogue(tmp_path, fps=29.97002997, key="a 'b'", on_mismatch="trim")
     assert found.datasets_imported() == ["mine"]
-    assert found.feature_file("mine", "tea", "a%20b") == str(tmp_path / "features/tea/a b.h5")
-    assert found.feature_file("mine", "tea", "c") == str(tmp_path / "features/c.npy")
+    assert found.feature_file("mine", "tea", "a%20b") == [str(tmp_path / "features/tea/a b.h5")]
+    assert found.feature_file("mine", "tea", "c") == [str(tmp_path / "features/c.npy")]
     assert found.import_options("mine") == ("""--axes=TC --fps=30000/1001 '--key=a '"'"'b'"'"'' --on-mismatch=trim""")
     with pytest.raises(
         RgwotError, match=r"tea/d: no features; expected one file .*features/tea/d or .*features/d with"

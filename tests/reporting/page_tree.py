@@ -17,10 +17,10 @@ from rgwot.datasets.manifest import write_manifest
 from rgwot.evaluation.evaluate import evaluate
 from rgwot.keysteps.decode import decode
 from rgwot.keysteps.trivial import decode_trivial
+from rgwot.paths import Run, Tree
 from rgwot.records import read_annotations, read_manifest
 from rgwot.reporting.page.pictures import write_strips
 from rgwot.reporting.page.render import write_page
-from rgwot.reporting.page.tree import Run, Tree
 from rgwot.reporting.page.view import write_view
 from rgwot.runtime.files import replacing
 from rgwot.timing import truth_labels

@@ -14,13 +14,13 @@ from click.testing import CliRunner
 from page_tree import embedded_data
 
 from rgwot.cli import cli
+from rgwot.paths import Run
 from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.figures.choices import choice_curves
 from rgwot.reporting.page.charts import chart
 from rgwot.reporting.page.content import Content
 from rgwot.reporting.page.render import page_text
 from rgwot.reporting.page.runs import ShownRun
-from rgwot.reporting.page.tree import Run
 from rgwot.runtime.errors import RgwotError
 
 K = {"chosen": 11, "agreement": {"3": 0.2, "11": 0.5, "12": 0.4}}

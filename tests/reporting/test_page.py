@@ -16,11 +16,11 @@ import yaml
 from page_tree import STEPS, Task, embedded_data, make_task
 
 from rgwot.cli import main
+from rgwot.paths import Run
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page import render
 from rgwot.reporting.page.index import write_index
 from rgwot.reporting.page.render import write_page
-from rgwot.reporting.page.tree import Run
 from rgwot.runtime.errors import RgwotError
 
 FIRST = Run("rgwot", "graphcut", 0)

@@ -24,9 +24,9 @@ from page_tree import SECONDS, Task, make_task
 from PIL import Image
 from videos import number
 
+from rgwot.paths import Run, Tree
 from rgwot.reporting.names import read_names
 from rgwot.reporting.page.render import write_page
-from rgwot.reporting.page.tree import Run, Tree
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(WHERE is None, reason=WITHOUT)]
 
@@ -128,7 +128,7 @@ def test_bars_line_up_with_the_segments_within_a_pixel(made: Task, page: Path, b
         window.run("byId('bars').value = 'methods'; byId('bars').dispatchEvent(new Event('change'))")
         truth = pd.read_csv(tree.annotations, dtype={"video": str}, keep_default_na=False)
         manifest = pd.read_csv(tree.manifest, dtype={"video": str}, keep_default_na=False)
-        runs = [Run.parse(run["id"]) for run in window.get("DATA.runs")]
+        runs = [Run.of_text(run["id"]) for run in window.get("DATA.runs")]
         found = {
             at: pd.read_csv(tree.keysteps(run) / "segments.csv", dtype={"video": str}).query("scope == 'task'")
             for at, run in enumerate(runs)

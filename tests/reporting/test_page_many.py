@@ -15,8 +15,8 @@ from chromium import WHERE, WITHOUT, Browser, chromium
 from PIL import Image
 
 from rgwot.keysteps.ordering import rank_procedures, video_order
+from rgwot.paths import Run, Tree
 from rgwot.reporting.page.render import write_page
-from rgwot.reporting.page.tree import Run, Tree
 
 N_VIDEOS = 200
 DURATION_S = 300.0

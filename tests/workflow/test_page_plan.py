@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from checkouts import Checkout
 
-from rgwot.reporting.page.tree import Run
+from rgwot.paths import Run
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import Catalogue
 

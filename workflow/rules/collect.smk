@@ -4,7 +4,7 @@
 # What needs no training, of page.datasets; pages of this run ask for nothing else (Catalogue.check_targets).
 rule first:
     input:
-        first_files,
+        study("first_files"),
     localrule: True
 
 
@@ -19,5 +19,5 @@ rule demo:
 
 rule paper:
     input:
-        paper_files,
+        study("paper_files"),
     localrule: True

@@ -3,16 +3,16 @@
 
 rule evaluate:
     input:
-        manifest="results/manifest/{dataset}/{task}.csv",
-        annotations="results/annotations/{dataset}/{task}.csv",
-        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
-        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
+        manifest=paths.MANIFEST,
+        annotations=paths.ANNOTATIONS,
+        segments=paths.SEGMENTS,
+        diagnostics=paths.DIAGNOSTICS,
     output:
-        "results/scores/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv",
+        paths.SCORES,
     log:
-        "results/logs/evaluate/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
+        paths.log("evaluate/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
     benchmark:
-        "results/benchmarks/evaluate/{method}/{decoder}/{dataset}/{task}/seed{seed}.tsv"
+        paths.benchmark("evaluate/{method}/{decoder}/{dataset}/{task}/seed{seed}")
     group:
         "after_training"
     conda:
@@ -23,7 +23,7 @@ rule evaluate:
         runtime=time_for("evaluate"),
     params:
         settings=settings_of("evaluation"),
-        key_steps=annotated_key_steps,
+        key_steps=study("annotated_key_steps"),
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
@@ -35,15 +35,15 @@ rule evaluate:
 
 rule yardsticks:
     input:
-        index="results/features/{dataset}/{task}/index.csv",
-        manifest="results/manifest/{dataset}/{task}.csv",
-        annotations="results/annotations/{dataset}/{task}.csv",
+        index=paths.INDEX,
+        manifest=paths.MANIFEST,
+        annotations=paths.ANNOTATIONS,
     output:
-        "results/yardsticks/{dataset}/{task}.json",
+        paths.YARDSTICKS,
     log:
-        "results/logs/yardsticks/{dataset}/{task}.log",
+        paths.log("yardsticks/{dataset}/{task}"),
     benchmark:
-        "results/benchmarks/yardsticks/{dataset}/{task}.tsv"
+        paths.benchmark("yardsticks/{dataset}/{task}")
     conda:
         "../../envs/train.yaml"
     threads: 1

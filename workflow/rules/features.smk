@@ -3,14 +3,14 @@
 
 rule manifest:
     input:
-        dataset_files,
+        study("files", sources_of=paths.MANIFEST),
     output:
-        manifest="results/manifest/{dataset}/{task}.csv",
-        annotations="results/annotations/{dataset}/{task}.csv",
+        manifest=paths.MANIFEST,
+        annotations=paths.ANNOTATIONS,
     log:
-        "results/logs/manifest/{dataset}/{task}.log",
+        paths.log("manifest/{dataset}/{task}"),
     benchmark:
-        "results/benchmarks/manifest/{dataset}/{task}.tsv"
+        paths.benchmark("manifest/{dataset}/{task}")
     conda:
         "../../envs/train.yaml"
     threads: 1
@@ -18,7 +18,7 @@ rule manifest:
         mem_mb=memory_for("manifest"),
         runtime=time_for("manifest"),
     params:
-        options=manifest_options,
+        options=study("manifest_options"),
     message:
         "manifest: probing the videos of {wildcards.dataset}/{wildcards.task}"
     shell:
@@ -28,14 +28,14 @@ rule manifest:
 
 rule extract:
     input:
-        video=video_file,
-        weights=weights_file,
+        video=study("video_input", sources_of=paths.FEATURES),
+        weights=study("weights_file"),
     output:
-        directory("results/features/{dataset}/{task}/{video}.zarr"),
+        directory(paths.FEATURES),
     log:
-        "results/logs/extract/{dataset}/{task}/{video}.log",
+        paths.log("extract/{dataset}/{task}/{video}"),
     benchmark:
-        "results/benchmarks/extract/{dataset}/{task}/{video}.tsv"
+        paths.benchmark("extract/{dataset}/{task}/{video}")
     wildcard_constraints:
         dataset=f"(?!(?:{IMPORTED})/)[a-z][a-z0-9_]*",
     group:
@@ -48,10 +48,10 @@ rule extract:
         runtime=time_for("extract"),
         gpu=GPUS,
     params:
-        source=video_path,
-        frames_rate=frames_rate,
+        source=study("video_path"),
+        frames_rate=study("frames_rate"),
         settings=settings_of("features"),
-        execution=execution_of("features"),
+        execution=untracked(settings_of("features", execution=True)),
         on_bad_video=untracked(CATALOGUE.config.on_bad_video),
         device=untracked(CATALOGUE.config.device),
     message:
@@ -64,14 +64,14 @@ rule extract:
 
 rule import_features:
     input:
-        features=feature_file,
-        video=video_file,
+        features=study("feature_file", sources_of=paths.FEATURES),
+        video=study("video_input", sources_of=paths.FEATURES),
     output:
-        directory("results/features/{dataset}/{task}/{video}.zarr"),
+        directory(paths.FEATURES),
     log:
-        "results/logs/import_features/{dataset}/{task}/{video}.log",
+        paths.log("import_features/{dataset}/{task}/{video}"),
     benchmark:
-        "results/benchmarks/import_features/{dataset}/{task}/{video}.tsv"
+        paths.benchmark("import_features/{dataset}/{task}/{video}")
     wildcard_constraints:
         # No name at all where no dataset brings its features.
         dataset=IMPORTED or "(?!)",
@@ -84,9 +84,9 @@ rule import_features:
         mem_mb=memory_for("import_features"),
         runtime=time_for("import_features"),
     params:
-        footage=video_path,
-        frames_rate=frames_rate,
-        options=import_options,
+        footage=study("video_path"),
+        frames_rate=study("frames_rate"),
+        options=study("import_options"),
         on_bad_video=untracked(CATALOGUE.config.on_bad_video),
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
@@ -97,13 +97,13 @@ rule import_features:
 
 rule index:
     input:
-        feature_stores,
+        study("feature_stores"),
     output:
-        "results/features/{dataset}/{task}/index.csv",
+        paths.INDEX,
     log:
-        "results/logs/index/{dataset}/{task}.log",
+        paths.log("index/{dataset}/{task}"),
     benchmark:
-        "results/benchmarks/index/{dataset}/{task}.tsv"
+        paths.benchmark("index/{dataset}/{task}")
     conda:
         "../../envs/train.yaml"
     threads: 1

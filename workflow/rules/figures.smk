@@ -3,24 +3,24 @@
 
 rule segment_bars:
     input:
-        manifest="results/manifest/{dataset}/{task}.csv",
-        annotations="results/annotations/{dataset}/{task}.csv",
-        rgwot="results/keysteps/rgwot/graphcut/{dataset}/{task}/seed{seed}/segments.csv",
-        whitened="results/keysteps/whitened/meanfield/{dataset}/{task}/seed{seed}/segments.csv",
-        raw="results/keysteps/raw/kmeans/{dataset}/{task}/seed{seed}/segments.csv",
-        names=names_file,
+        manifest=paths.MANIFEST,
+        annotations=paths.ANNOTATIONS,
+        rgwot=paths.SEGMENTS.replace("{method}/{decoder}", "rgwot/graphcut"),
+        whitened=paths.SEGMENTS.replace("{method}/{decoder}", "whitened/meanfield"),
+        raw=paths.SEGMENTS.replace("{method}/{decoder}", "raw/kmeans"),
+        names=study("names_there"),
     output:
         vector=report(
-            "results/figures/segments/{dataset}/{task}/seed{seed}.pdf",
+            paths.SEGMENT_BARS,
             caption="../report/segments.rst",
             category="Key steps over time",
             labels={"dataset": "{dataset}", "task": "{task}", "seed": "{seed}"},
         ),
-        picture="results/figures/segments/{dataset}/{task}/seed{seed}.png",
+        picture=paths.beside(paths.SEGMENT_BARS, ".png"),
     log:
-        "results/logs/segment_bars/{dataset}/{task}/seed{seed}.log",
+        paths.log("segment_bars/{dataset}/{task}/seed{seed}"),
     benchmark:
-        "results/benchmarks/segment_bars/{dataset}/{task}/seed{seed}.tsv"
+        paths.benchmark("segment_bars/{dataset}/{task}/seed{seed}")
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
@@ -29,7 +29,7 @@ rule segment_bars:
         mem_mb=memory_for("segment_bars"),
         runtime=time_for("segment_bars"),
     params:
-        names=names_option,
+        names=study("names_option"),
     message:
         "figure: key steps over time, {wildcards.dataset}/{wildcards.task}"
     shell:
@@ -42,10 +42,10 @@ rule segment_bars:
 
 rule choice_curves:
     input:
-        "results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
+        paths.DIAGNOSTICS,
     output:
         vector=report(
-            "results/figures/choices/{method}/{decoder}/{dataset}/{task}/seed{seed}.pdf",
+            paths.CHOICE_CURVES,
             caption="../report/choices.rst",
             category="What was left to the data",
             labels={
@@ -56,13 +56,13 @@ rule choice_curves:
                 "seed": "{seed}",
             },
         ),
-        picture="results/figures/choices/{method}/{decoder}/{dataset}/{task}/seed{seed}.png",
+        picture=paths.beside(paths.CHOICE_CURVES, ".png"),
     log:
-        "results/logs/choice_curves/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
+        paths.log("choice_curves/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
     benchmark:
-        "results/benchmarks/choice_curves/{method}/{decoder}/{dataset}/{task}/seed{seed}.tsv"
+        paths.benchmark("choice_curves/{method}/{decoder}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
-        method=f"(?!{FEATURELESS}/)[^/]+",
+        method=FEATURED,
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
@@ -80,24 +80,24 @@ rule choice_curves:
 
 rule figure:
     input:
-        figure_files,
+        study("figure_files", whole=paths.FIGURE),
     output:
         vector=report(
-            "results/figures/{figure}.pdf",
+            paths.FIGURE,
             caption="../report/figure.rst",
             category="Figures",
             labels=figure_labels("vector"),
         ),
         picture=report(
-            "results/figures/{figure}.png",
+            paths.beside(paths.FIGURE, ".png"),
             caption="../report/figure.rst",
             category="Figures",
             labels=figure_labels("picture"),
         ),
     log:
-        "results/logs/figure/{figure}.log",
+        paths.log("figure/{figure}"),
     benchmark:
-        "results/benchmarks/figure/{figure}.tsv"
+        paths.benchmark("figure/{figure}")
     conda:
         "../../envs/train.yaml"
     threads: 1
@@ -105,8 +105,8 @@ rule figure:
         mem_mb=memory_for("figure"),
         runtime=time_for("figure"),
     params:
-        plan=figure_plan,
-        caption=figure_caption,
+        plan=study("figure_json"),
+        caption=untracked(study("figure_caption")),
     message:
         "figure: {wildcards.figure}"
     shell:

@@ -3,18 +3,18 @@
 
 rule decode:
     input:
-        "results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
+        paths.EMBEDDINGS,
     output:
-        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
-        order="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/order.csv",
-        procedures="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedures.csv",
-        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
+        segments=paths.SEGMENTS,
+        order=paths.ORDER,
+        procedures=paths.PROCEDURES,
+        diagnostics=paths.DIAGNOSTICS,
     log:
-        "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
+        paths.log("decode/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
     benchmark:
-        "results/benchmarks/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.tsv"
+        paths.benchmark("decode/{method}/{decoder}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
-        method=f"(?!{FEATURELESS}/)[^/]+",
+        method=FEATURED,
     group:
         "after_training"
     conda:
@@ -34,16 +34,16 @@ rule decode:
 
 rule decode_trivial:
     input:
-        "results/manifest/{dataset}/{task}.csv",
+        paths.MANIFEST,
     output:
-        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
-        order="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/order.csv",
-        procedures="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedures.csv",
-        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
+        segments=paths.SEGMENTS,
+        order=paths.ORDER,
+        procedures=paths.PROCEDURES,
+        diagnostics=paths.DIAGNOSTICS,
     log:
-        "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
+        paths.log("decode/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
     benchmark:
-        "results/benchmarks/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.tsv"
+        paths.benchmark("decode/{method}/{decoder}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
         method=FEATURELESS,
     group:
@@ -56,7 +56,7 @@ rule decode_trivial:
         runtime=time_for("decode_trivial"),
     params:
         settings=settings_of("decode", "evaluation"),
-        hold_out=hold_out,
+        hold_out=study("hold_out"),
     message:
         "decode: trivial answer {wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:

@@ -4,14 +4,14 @@
 rule strips:
     input:
         # Read for lengths and sizes; an annotation that changes leaves the pictures as they are.
-        manifest=ancient("results/manifest/{dataset}/{task}.csv"),
-        videos=task_videos("results/strips/{dataset}/{task}"),
+        manifest=ancient(paths.MANIFEST),
+        videos=study("task_videos", sources_of=paths.STRIPS),
     output:
-        directory("results/strips/{dataset}/{task}"),
+        directory(paths.STRIPS),
     log:
-        "results/logs/strips/{dataset}/{task}.log",
+        paths.log("strips/{dataset}/{task}"),
     benchmark:
-        "results/benchmarks/strips/{dataset}/{task}.tsv"
+        paths.benchmark("strips/{dataset}/{task}")
     conda:
         "../../envs/train.yaml"
     threads: 2
@@ -19,7 +19,7 @@ rule strips:
         mem_mb=memory_for("strips"),
         runtime=time_for("strips"),
     params:
-        root=dataset_root,
+        root=study("dataset_root"),
     message:
         "strips: pictures of the videos of {wildcards.dataset}/{wildcards.task}"
     shell:
@@ -28,18 +28,18 @@ rule strips:
 
 rule view:
     input:
-        embeddings="results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
-        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
-        manifest=ancient("results/manifest/{dataset}/{task}.csv"),
-        videos=task_videos("results/views/{method}/{decoder}/{dataset}/{task}/seed{seed}.json"),
+        embeddings=paths.EMBEDDINGS,
+        segments=paths.SEGMENTS,
+        manifest=ancient(paths.MANIFEST),
+        videos=study("task_videos", sources_of=paths.VIEW),
     output:
-        "results/views/{method}/{decoder}/{dataset}/{task}/seed{seed}.json",
+        paths.VIEW,
     log:
-        "results/logs/view/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
+        paths.log("view/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
     benchmark:
-        "results/benchmarks/view/{method}/{decoder}/{dataset}/{task}/seed{seed}.tsv"
+        paths.benchmark("view/{method}/{decoder}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
-        method=f"(?!{FEATURELESS}/)[^/]+",
+        method=FEATURED,
     conda:
         "../../envs/train.yaml"
     threads: 1
@@ -47,7 +47,7 @@ rule view:
         mem_mb=memory_for("view"),
         runtime=time_for("view"),
     params:
-        root=dataset_root,
+        root=study("dataset_root"),
         settings=settings_of("ot"),
     message:
         "view: typical frames, plane and alignments of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
@@ -58,24 +58,24 @@ rule view:
 
 rule page:
     input:
-        page_files,
+        study("page_files", whole=paths.PAGE),
     output:
         page=report(
-            "results/report/{dataset}/{task}.html",
+            paths.PAGE,
             caption="../report/page.rst",
             category="Pages",
             labels={"dataset": "{dataset}", "task": "{task}", "what": "page"},
         ),
         procedures=report(
-            "results/report/{dataset}/{task}.csv",
+            paths.beside(paths.PAGE, ".csv"),
             caption="../report/page.rst",
             category="Pages",
             labels={"dataset": "{dataset}", "task": "{task}", "what": "procedures"},
         ),
     log:
-        "results/logs/page/{dataset}/{task}.log",
+        paths.log("page/{dataset}/{task}"),
     benchmark:
-        "results/benchmarks/page/{dataset}/{task}.tsv"
+        paths.benchmark("page/{dataset}/{task}")
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
@@ -84,9 +84,9 @@ rule page:
         mem_mb=memory_for("page"),
         runtime=time_for("page"),
     params:
-        options=page_options,
+        options=study("page_options"),
         # A view that somebody asked for since the page was made is worth a new page.
-        views=page_views,
+        views=study("page_views"),
     message:
         "page: {wildcards.dataset}/{wildcards.task}"
     shell:
@@ -95,18 +95,18 @@ rule page:
 
 rule page_index:
     input:
-        index_pages,
+        study("index_pages"),
     output:
         report(
-            "results/report/index.html",
+            paths.PAGES,
             caption="../report/index.rst",
             category="Pages",
             labels={"dataset": "all", "task": "all", "what": "list of pages"},
         ),
     log:
-        "results/logs/page_index/index.log",
+        paths.log("page_index/index"),
     benchmark:
-        "results/benchmarks/page_index/index.tsv"
+        paths.benchmark("page_index/index")
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
@@ -115,7 +115,7 @@ rule page_index:
         mem_mb=memory_for("page_index"),
         runtime=time_for("page_index"),
     params:
-        others=other_pages,
+        others=study("other_pages"),
     message:
         "pages: their list"
     shell:

@@ -3,11 +3,11 @@
 
 rule synth:
     output:
-        directory("results/synthetic/{dataset}"),
+        directory(paths.SYNTHETIC),
     log:
-        "results/logs/synth/{dataset}.log",
+        paths.log("synth/{dataset}"),
     benchmark:
-        "results/benchmarks/synth/{dataset}.tsv"
+        paths.benchmark("synth/{dataset}")
     conda:
         "../../envs/train.yaml"
     threads: 4
@@ -15,7 +15,7 @@ rule synth:
         mem_mb=memory_for("synth"),
         runtime=time_for("synth"),
     params:
-        settings=lambda wildcards: CATALOGUE.synth_json(wildcards.dataset),
+        settings=study("synth_json"),
     message:
         "synth: writing the clips of {wildcards.dataset}"
     shell:

@@ -3,16 +3,16 @@
 
 rule table_row:
     input:
-        made=row_inputs,
-        reported=reported_files,
+        made=study("row_inputs", whole=paths.ROW),
+        reported=study("reported_files"),
     output:
-        csv="results/tables/{table}/{row}.csv",
-        markdown="results/tables/{table}/{row}.md",
-        latex="results/tables/{table}/{row}.tex",
+        csv=paths.ROW,
+        markdown=paths.beside(paths.ROW, ".md"),
+        latex=paths.beside(paths.ROW, ".tex"),
     log:
-        "results/logs/table_row/{table}/{row}.log",
+        paths.log("table_row/{table}/{row}"),
     benchmark:
-        "results/benchmarks/table_row/{table}/{row}.tsv"
+        paths.benchmark("table_row/{table}/{row}")
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
@@ -22,8 +22,8 @@ rule table_row:
         runtime=time_for("table_row"),
     params:
         tables=untracked(str(TABLES)),
-        options=row_options,
-        content=row_content,
+        options=study("row_options"),
+        content=study("table_content"),
     message:
         "table: row {wildcards.row} of {wildcards.table}"
     shell:
@@ -33,21 +33,21 @@ rule table_row:
 
 rule table:
     input:
-        rows=table_rows,
-        reported=reported_files,
+        rows=study("table_rows", whole=paths.TABLE),
+        reported=study("reported_files"),
     output:
         csv=report(
-            "results/tables/{table}.csv",
+            paths.TABLE,
             caption="../report/table.rst",
             category="Tables",
-            labels=table_labels,
+            labels=study("table_labels"),
         ),
-        markdown="results/tables/{table}.md",
-        latex="results/tables/{table}.tex",
+        markdown=paths.beside(paths.TABLE, ".md"),
+        latex=paths.beside(paths.TABLE, ".tex"),
     log:
-        "results/logs/table/{table}.log",
+        paths.log("table/{table}"),
     benchmark:
-        "results/benchmarks/table/{table}.tsv"
+        paths.benchmark("table/{table}")
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
@@ -57,8 +57,8 @@ rule table:
         runtime=time_for("table"),
     params:
         tables=untracked(str(TABLES)),
-        content=table_content,
-        caption=table_caption,
+        content=study("table_content"),
+        caption=untracked(study("table_caption")),
     message:
         "table: {wildcards.table}"
     shell:

@@ -1,17 +1,26 @@
 # One encoder per task, method and seed, and the embeddings of all videos of the task.
 
 
+@plainly
+def train_threads(wildcards):
+    """The CPU threads of one training; the same on every machine, because they change rounding."""
+    warning = CATALOGUE.warn_inactive_prior(wildcards.method, wildcards.dataset)
+    if warning:
+        logger.warning(f"note: {warning}")
+    return CATALOGUE.experiments.settings(wildcards.method, None, wildcards.dataset).train.threads
+
+
 rule train:
     input:
-        "results/features/{dataset}/{task}/index.csv",
+        paths.INDEX,
     output:
-        model="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
-        history="results/models/{method}/{dataset}/{task}/seed{seed}/history.csv",
-        machine="results/models/{method}/{dataset}/{task}/seed{seed}/machine.json",
+        model=paths.MODEL,
+        history=paths.HISTORY,
+        machine=paths.MACHINE,
     log:
-        "results/logs/train/{method}/{dataset}/{task}/seed{seed}.log",
+        paths.log("train/{method}/{dataset}/{task}/seed{seed}"),
     benchmark:
-        "results/benchmarks/train/{method}/{dataset}/{task}/seed{seed}.tsv"
+        paths.benchmark("train/{method}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
         method=ENCODED,
     conda:
@@ -23,8 +32,8 @@ rule train:
         gpu=GPUS,
     params:
         settings=settings_of("ot", "cidm", "loss", "encoder", "train", "data"),
-        execution=execution_of("train"),
-        hold_out=hold_out,
+        execution=untracked(settings_of("train", execution=True)),
+        hold_out=study("hold_out"),
         device=untracked(CATALOGUE.config.device),
     message:
         "train: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
@@ -35,14 +44,14 @@ rule train:
 
 rule embed:
     input:
-        index="results/features/{dataset}/{task}/index.csv",
-        model="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
+        index=paths.INDEX,
+        model=paths.MODEL,
     output:
-        directory("results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr"),
+        directory(paths.EMBEDDINGS),
     log:
-        "results/logs/embed/{method}/{dataset}/{task}/seed{seed}.log",
+        paths.log("embed/{method}/{dataset}/{task}/seed{seed}"),
     benchmark:
-        "results/benchmarks/embed/{method}/{dataset}/{task}/seed{seed}.tsv"
+        paths.benchmark("embed/{method}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
         method=ENCODED,
     group:
@@ -65,13 +74,13 @@ rule embed:
 
 rule embed_without_encoder:
     input:
-        index="results/features/{dataset}/{task}/index.csv",
+        index=paths.INDEX,
     output:
-        directory("results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr"),
+        directory(paths.EMBEDDINGS),
     log:
-        "results/logs/embed/{method}/{dataset}/{task}/seed{seed}.log",
+        paths.log("embed/{method}/{dataset}/{task}/seed{seed}"),
     benchmark:
-        "results/benchmarks/embed/{method}/{dataset}/{task}/seed{seed}.tsv"
+        paths.benchmark("embed/{method}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
         method=OTHERWISE_EMBEDDED,
     group:
@@ -83,8 +92,8 @@ rule embed_without_encoder:
         mem_mb=memory_for("embed_without_encoder"),
         runtime=time_for("embed_without_encoder"),
     params:
-        settings=embedding_options,
-        hold_out=hold_out,
+        settings=study("embedding_options"),
+        hold_out=study("hold_out"),
     message:
         "embed: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:

@@ -30,7 +30,7 @@ def draw_growth(plan: Plan) -> Figure:
     figure = plan.figure
     assert isinstance(figure, Growth)
     sweep, panel = plan.sweeps[0], figure.panel
-    table, scores = read_rows(sweep.paths), sweep_scores(sweep)
+    table, scores = read_rows(sweep.rows_at), sweep_scores(sweep)
     with styled():
         drawn, axes = sheet(1, 1, height=3.6, width=PAGE)
         axis = axes[0, 0]

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from rgwot import paths
 from rgwot.reporting.figures.spec import (
     AnyFigure,
     Bars,
@@ -27,18 +28,16 @@ from rgwot.reporting.figures.spec import (
 from rgwot.reporting.tables.models import Part
 from rgwot.runtime.errors import RgwotError
 
-_RUN = "{method}/{decoder}/{dataset}/{task}/seed{seed}"
-_TRAINED = "{method}/{dataset}/{task}/seed{seed}"
 PLACES = {
-    "manifest": "results/manifest/{dataset}/{task}.csv",
-    "annotations": "results/annotations/{dataset}/{task}.csv",
-    "history": f"results/models/{_TRAINED}/history.csv",
-    "embeddings": f"results/embeddings/{_TRAINED}.zarr",
-    "segments": f"results/keysteps/{_RUN}/segments.csv",
-    "diagnostics": f"results/keysteps/{_RUN}/diagnostics.json",
-    "order": f"results/keysteps/{_RUN}/order.csv",
-    "procedures": f"results/keysteps/{_RUN}/procedures.csv",
-    "scores": f"results/scores/{_RUN}.csv",
+    "manifest": paths.MANIFEST,
+    "annotations": paths.ANNOTATIONS,
+    "history": paths.HISTORY,
+    "embeddings": paths.EMBEDDINGS,
+    "segments": paths.SEGMENTS,
+    "diagnostics": paths.DIAGNOSTICS,
+    "order": paths.ORDER,
+    "procedures": paths.PROCEDURES,
+    "scores": paths.SCORES,
 }
 #: What a figure of single videos reads of its task, and of every run.
 READS: dict[type[Figure], tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -52,7 +51,7 @@ READS: dict[type[Figure], tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 def row_path(table: str, row: str) -> Path:
     """Return where a row of a table lies; figures read rows, so that a figure of some waits for no others."""
-    return Path("results/tables", table, f"{row}.csv")
+    return paths.at(paths.ROW, table=table, row=row)
 
 
 def sweep_panels(figure: Figure) -> tuple[SweepPanel, ...]:
@@ -72,7 +71,7 @@ class PlannedRun(Part):
 
     def path(self, what: str) -> Path:
         """Return where one of the files of `PLACES` lies."""
-        return Path(PLACES[what].format(**self.model_dump()))
+        return paths.at(PLACES[what], **self.model_dump())
 
 
 class PlannedTask(Part):
@@ -88,7 +87,7 @@ class PlannedTask(Part):
 
     def path(self, what: str) -> Path:
         """Return where the manifest or the annotations lie."""
-        return Path(PLACES[what].format(dataset=self.dataset, task=self.task))
+        return paths.at(PLACES[what], dataset=self.dataset, task=self.task)
 
 
 class PlannedVideo(Part):
@@ -102,7 +101,7 @@ class PlannedVideo(Part):
     @property
     def features(self) -> Path:
         """Where its feature store lies."""
-        return Path("results/features", self.dataset, self.task, f"{self.video}.zarr")
+        return paths.at(paths.FEATURES, dataset=self.dataset, task=self.task, video=self.video)
 
 
 class PlannedRow(Part):
@@ -134,7 +133,7 @@ class PlannedSweep(Part):
     classes: int | None
 
     @property
-    def paths(self) -> list[Path]:
+    def rows_at(self) -> list[Path]:
         """Where its rows lie."""
         return [row_path(self.table, row.id) for row in self.rows]
 
@@ -176,19 +175,19 @@ class Plan(Part):
     def files(self) -> list[str]:
         """Return every file the drawing reads."""
         of_task, of_run = READS.get(type(self.figure), ((), ()))
-        paths = [task.path(what) for task in self.tasks for what in of_task]
-        paths += [run.path(what) for task in self.tasks for run in task.runs for what in of_run]
-        paths += [video.features for video in self.videos]
-        paths += [run.path("scores") for run in self.levels]
+        found = [task.path(what) for task in self.tasks for what in of_task]
+        found += [run.path(what) for task in self.tasks for run in task.runs for what in of_run]
+        found += [video.features for video in self.videos]
+        found += [run.path("scores") for run in self.levels]
         for sweep in self.sweeps:
-            paths += sweep.paths
-            paths += [run.path("scores") for row in sweep.rows for run in row.runs]
+            found += sweep.rows_at
+            found += [run.path("scores") for row in sweep.rows for run in row.runs]
             if isinstance(self.figure, Sweep) and self.figure.collapse:
-                paths += [run.path("diagnostics") for row in sweep.rows if row.trained for run in row.runs]
+                found += [run.path("diagnostics") for row in sweep.rows if row.trained for run in row.runs]
         if isinstance(self.figure, Protocols):
-            paths += [row_path(self.figure.table, row) for row in self.rows]
-        paths += [panel.reported.file for panel in sweep_panels(self.figure) if panel.reported]
-        return list(dict.fromkeys(map(str, paths)))
+            found += [row_path(self.figure.table, row) for row in self.rows]
+        found += [panel.reported.file for panel in sweep_panels(self.figure) if panel.reported]
+        return list(dict.fromkeys(map(str, found)))
 
 
 def read_plan(text: str) -> Plan:

@@ -132,7 +132,7 @@ def draw_sweep(plan: Plan) -> Figure:
 
 def _scores(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, figure: Sweep) -> dict[str, str]:
     """Draw the metrics of one sweep; return what else stands in it, for the legend."""
-    table, scores = read_rows(sweep.paths), sweep_scores(sweep)
+    table, scores = read_rows(sweep.rows_at), sweep_scores(sweep)
     rows = next(iter(lines_of(sweep).values()))
     seen: dict[str, str] = {}
     for number, metric in enumerate(figure.metrics):

@@ -15,12 +15,12 @@ import pandas as pd
 
 from rgwot import __version__
 from rgwot.keysteps.ordering import rank_procedures, video_order
+from rgwot.paths import Run, Tree
 from rgwot.records import read_annotations, read_manifest
 from rgwot.reporting.names import RunNames
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, shown_aspect
 from rgwot.reporting.page.runs import ShownRun, listed, read_curves, read_run
 from rgwot.reporting.page.scores import read_task_scores
-from rgwot.reporting.page.tree import Run, Tree
 from rgwot.runtime.errors import RgwotError
 
 #: Stored frames are no film that a browser could play.

@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import pandas as pd
 
+from rgwot.paths import Run, Tree
 from rgwot.records import read_manifest, read_scores
 from rgwot.reporting.page.render import policy, style_sheet, templates
-from rgwot.reporting.page.tree import Run, Tree
 from rgwot.runtime.files import write_text
 
 #: What the index shows of a task: the score that its tables lead with.

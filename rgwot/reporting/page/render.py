@@ -20,11 +20,11 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from rgwot.paths import Run, Tree
 from rgwot.reporting.names import named_order, read_names
 from rgwot.reporting.page.charts import chart
 from rgwot.reporting.page.content import Content, gather
 from rgwot.reporting.page.curves import curve_pictures
-from rgwot.reporting.page.tree import Run, Tree
 from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, ink_on
 from rgwot.runtime.files import write_csv, write_text
 

@@ -13,11 +13,11 @@ import pandas as pd
 
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.paths import Run, Tree
 from rgwot.records import read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
-from rgwot.reporting.page.tree import Run, Tree
 from rgwot.reporting.page.words import soundness
 from rgwot.runtime.errors import RgwotError
 

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
+from rgwot.paths import Run, Tree
 from rgwot.records import read_scores
 from rgwot.reporting.page.runs import kind_of
-from rgwot.reporting.page.tree import Run, Tree
 from rgwot.reporting.tables.make import summarise
 from rgwot.timing import RULES
 

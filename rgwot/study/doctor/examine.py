@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from rgwot import paths
 from rgwot.config.configuration import load_config
 from rgwot.config.settings import FeatureSettings
 from rgwot.datasets.annotations import VideoClock, id_ranges
@@ -97,7 +98,7 @@ def examine(
         video.facts.duration_s
         for video in videos
         if video.facts.duration_s is not None
-        and not Path(f"results/features/{dataset}/{video.task}/{video.entry.video}.zarr").exists()
+        and not paths.at(paths.FEATURES, dataset=dataset, task=video.task, video=video.entry.video).exists()
     ]
     machine, lacking = look(
         catalogue.config.device,

@@ -1,0 +1,169 @@
+"""Every path below ``results``, once.
+
+Templates are those of Snakemake's rules: what stands in braces are wildcards. `at` fills them in. A run is what one
+training (or none) and one decoding have made of a task.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+RESULTS = "results"
+
+_TASK = "{dataset}/{task}"
+_TRAINED = "{method}/{dataset}/{task}/seed{seed}"
+_RUN = "{method}/{decoder}/{dataset}/{task}/seed{seed}"
+
+SYNTHETIC = f"{RESULTS}/synthetic/{{dataset}}"
+MANIFEST = f"{RESULTS}/manifest/{_TASK}.csv"
+ANNOTATIONS = f"{RESULTS}/annotations/{_TASK}.csv"
+FEATURES = f"{RESULTS}/features/{_TASK}/{{video}}.zarr"
+INDEX = f"{RESULTS}/features/{_TASK}/index.csv"
+MODEL = f"{RESULTS}/models/{_TRAINED}/model.pt"
+HISTORY = f"{RESULTS}/models/{_TRAINED}/history.csv"
+MACHINE = f"{RESULTS}/models/{_TRAINED}/machine.json"
+TRAINING_TIME = f"{RESULTS}/benchmarks/train/{_TRAINED}.tsv"
+EMBEDDINGS = f"{RESULTS}/embeddings/{_TRAINED}.zarr"
+SEGMENTS = f"{RESULTS}/keysteps/{_RUN}/segments.csv"
+ORDER = f"{RESULTS}/keysteps/{_RUN}/order.csv"
+PROCEDURES = f"{RESULTS}/keysteps/{_RUN}/procedures.csv"
+DIAGNOSTICS = f"{RESULTS}/keysteps/{_RUN}/diagnostics.json"
+SCORES = f"{RESULTS}/scores/{_RUN}.csv"
+YARDSTICKS = f"{RESULTS}/yardsticks/{_TASK}.json"
+TABLE = f"{RESULTS}/tables/{{table}}.csv"
+ROW = f"{RESULTS}/tables/{{table}}/{{row}}.csv"
+FIGURE = f"{RESULTS}/figures/{{figure}}.pdf"
+SEGMENT_BARS = f"{RESULTS}/figures/segments/{_TASK}/seed{{seed}}.pdf"
+CHOICE_CURVES = f"{RESULTS}/figures/choices/{_RUN}.pdf"
+STRIPS = f"{RESULTS}/strips/{_TASK}"
+VIEW = f"{RESULTS}/views/{_RUN}.json"
+PAGE = f"{RESULTS}/report/{_TASK}.html"
+PAGES = f"{RESULTS}/report/index.html"
+RUN_RECORD = f"{RESULTS}/provenance/{{digest}}.json"
+
+#: What a decoding writes.
+KEYSTEPS = (SEGMENTS, ORDER, PROCEDURES, DIAGNOSTICS)
+
+_TEXT = re.compile(r"(?P<method>[^/]+)/(?P<decoder>[^/]+)/seed(?P<seed>0|[1-9][0-9]*)")
+
+
+def at(template: str, results: str | Path = RESULTS, **wildcards: object) -> Path:
+    """Return the path that a template of this module stands for.
+
+    >>> at(SCORES, method="raw", decoder="kmeans", dataset="demo", task="assembly", seed=0).as_posix()
+    'results/scores/raw/kmeans/demo/assembly/seed0.csv'
+    >>> at(PAGES, "/tmp/elsewhere").as_posix()
+    '/tmp/elsewhere/report/index.html'
+    """
+    return Path(results, template.removeprefix(f"{RESULTS}/").format(**wildcards))
+
+
+def log(job: str) -> str:
+    """Return where the log of a job lies, such as of ``manifest/{dataset}/{task}``."""
+    return f"{RESULTS}/logs/{job}.log"
+
+
+def benchmark(job: str) -> str:
+    """Return where the time and memory of a job lie."""
+    return f"{RESULTS}/benchmarks/{job}.tsv"
+
+
+def beside(template: str, suffix: str) -> str:
+    """Return a path with another suffix: the other form of a table or figure.
+
+    >>> beside(TABLE, ".md")
+    'results/tables/{table}.md'
+    """
+    return template[: template.rindex(".")] + suffix
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training (or none) and one decoding: ``method/decoder/seedN``."""
+
+    method: str
+    decoder: str
+    seed: int
+
+    @classmethod
+    def of_text(cls, text: str) -> Self | None:
+        """Read a run such as ``rgwot/graphcut/seed0``; None where the text is something else."""
+        found = _TEXT.fullmatch(text)
+        return found and cls(found["method"], found["decoder"], int(found["seed"]))
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> Self | None:
+        """Return the run whose key steps lie in a folder ``METHOD/DECODER/DATASET/TASK/seedN``, None elsewhere."""
+        parts = folder.parts
+        return cls.of_text("/".join((*parts[-5:-3], parts[-1]))) if len(parts) >= 5 else None
+
+    def __str__(self) -> str:
+        """Return ``method/decoder/seedN``."""
+        return f"{self.method}/{self.decoder}/seed{self.seed}"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The results of one task: a folder of results, a dataset and a task."""
+
+    results: Path
+    dataset: str
+    task: str
+
+    def at(self, template: str, run: Run | None = None) -> Path:
+        """Return a path of the task, or of one of its runs."""
+        named = {} if run is None else {"method": run.method, "decoder": run.decoder, "seed": run.seed}
+        return at(template, self.results, dataset=self.dataset, task=self.task, **named)
+
+    @property
+    def manifest(self) -> Path:
+        """Videos of the task."""
+        return self.at(MANIFEST)
+
+    @property
+    def annotations(self) -> Path:
+        """Annotated segments of the task."""
+        return self.at(ANNOTATIONS)
+
+    @property
+    def strips(self) -> Path:
+        """Folder with one strip of pictures per video."""
+        return self.at(STRIPS)
+
+    @property
+    def page(self) -> Path:
+        """The page of the task."""
+        return self.at(PAGE)
+
+    def keysteps(self, run: Run) -> Path:
+        """Folder with the key steps of a run."""
+        return self.at(SEGMENTS, run).parent
+
+    def scores(self, run: Run) -> Path:
+        """Scores of a run."""
+        return self.at(SCORES, run)
+
+    def view(self, run: Run) -> Path:
+        """What the page shows of a run's embeddings."""
+        return self.at(VIEW, run)
+
+    def history(self, run: Run) -> Path:
+        """Losses of the training behind a run."""
+        return self.at(HISTORY, run)
+
+    def files(self, runs: Iterable[Run]) -> list[Path]:
+        """Return the files that a page of some runs is made from, those that are there."""
+        files = [self.at(MANIFEST), self.at(ANNOTATIONS)]
+        files += [self.at(what, run) for run in runs for what in (*KEYSTEPS, SCORES, VIEW, HISTORY)]
+        return [path for path in files if path.is_file()]
+
+    def runs(self) -> list[Run]:
+        """Return every run that has key steps on disk, sorted by name and number."""
+        own = f"{glob.escape(self.dataset)}/{glob.escape(self.task)}/seed*/segments.csv"
+        found = (Run.of_folder(path.parent) for path in (self.results / "keysteps").glob(f"*/*/{own}"))
+        return sorted((run for run in found if run is not None), key=lambda run: (run.method, run.decoder, run.seed))
