@@ -74,7 +74,9 @@ def test_a_mistake_is_one_line(arguments, words, tmp_path, monkeypatch, capsys):
 
 def test_settings_reach_the_stage(tmp_path, monkeypatch):
     seen = {}
-    monkeypatch.setattr("rgwot.embedding.train", lambda *args, **kwargs: seen.update(settings=args[3], seed=args[4]))
+    monkeypatch.setattr(
+        "rgwot.embedding.train.train", lambda *args, **kwargs: seen.update(settings=args[3], seed=args[4])
+    )
     monkeypatch.setattr(
         sys,
         "argv",

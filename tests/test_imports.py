@@ -19,7 +19,7 @@ COMPILER = "torch._dynamo"
         ("rgwot.datasets.manifest", ("torch", "zarr", "scipy", "sklearn", "matplotlib", "av", "decord", "h5py")),
         ("rgwot.features.extract", (COMPILER, "torchvision", "pandas", "scipy", "sklearn", "matplotlib", "decord")),
         ("rgwot.features.index", ("torch", "pandas", "scipy", "sklearn", "matplotlib")),
-        ("rgwot.embedding", (COMPILER, "torchvision", "pandas", "scipy", "sklearn", "matplotlib")),
+        ("rgwot.embedding.train", (COMPILER, "torchvision", "pandas", "scipy", "sklearn", "matplotlib")),
         ("rgwot.embedding.embed", ("torch", "pandas", "scipy", "sklearn", "matplotlib")),
         ("rgwot.embedding.model", (COMPILER, "torchvision", "pandas", "scipy", "sklearn", "matplotlib")),
         ("rgwot.embedding.regression", (COMPILER, "pandas", "scipy", "sklearn", "matplotlib")),
