@@ -46,7 +46,7 @@ $(DEVELOPER): $(READY)
 	@touch $@
 
 demo: $(READY)
-	@echo "demo: synthetic clips, features, training, key steps, scores, table; about 5 minutes on 2 cores"
+	@echo "demo: synthetic clips, features, training, key steps, scores, table; about 6 minutes on 2 cores"
 	snakemake --cores $(CORES) --quiet host reason -- demo
 	@rgwot show results/tables/demo.csv --yardsticks results/yardsticks/demo/assembly.json --procedures results/keysteps/rgwot/graphcut/demo/assembly/seed0/procedures.csv --names names/demo/assembly.yaml
 	@echo "To look at it, open results/report/demo/assembly.html in a browser."

@@ -6,6 +6,7 @@ rule segment_bars:
         manifest=paths.MANIFEST,
         annotations=paths.ANNOTATIONS,
         rgwot=paths.SEGMENTS.replace("{method}/{decoder}", "rgwot/graphcut"),
+        plus=paths.SEGMENTS.replace("{method}/{decoder}", "rgwot-plus/consensus"),
         whitened=paths.SEGMENTS.replace("{method}/{decoder}", "whitened/meanfield"),
         raw=paths.SEGMENTS.replace("{method}/{decoder}", "raw/kmeans"),
         names=study("names_there"),
@@ -34,7 +35,8 @@ rule segment_bars:
         "figure: key steps over time, {wildcards.dataset}/{wildcards.task}"
     shell:
         "rgwot plot --manifest {input.manifest:q} --annotations {input.annotations:q}"
-        " --segments RGWOT={input.rgwot:q} --segments 'whitened + mean field='{input.whitened:q}"
+        " --segments RGWOT={input.rgwot:q} --segments RGWOT+={input.plus:q}"
+        " --segments 'whitened + mean field='{input.whitened:q}"
         " --segments 'raw + k-means='{input.raw:q}"
         " --title {wildcards.dataset}/{wildcards.task:q}', seed {wildcards.seed}' {params.names}"
         " {output.vector:q} 2> {log:q}"
