@@ -29,7 +29,7 @@ help:
 	@echo "make pictures   the same, and keeps the pictures of the guide in docs/images"
 	@echo "make cluster-test   the demo through a Slurm on this machine; needs root and installs Debian's packages"
 	@echo "make lint   ruff, snakefmt, snakemake --lint and mypy"
-	@echo "make schema regenerate workflow/schemas from the typed configuration"
+	@echo "make schema regenerate workflow/schemas, the comments of config.yaml and docs/options.md from the typed settings"
 	@echo "make clean  remove results of the demo and of the tests (not the environment)"
 
 env: $(READY)
@@ -97,7 +97,7 @@ lint: $(DEVELOPER)
 	snakemake --lint
 
 schema: $(READY)
-	python -m rgwot.config.configuration
+	python -m rgwot.config.schema
 
 clean:
 	rm -rf results/*/ .pytest_cache .mypy_cache .ruff_cache

@@ -1,6 +1,6 @@
 """The configuration of a whole run, ``config.yaml``: the settings of the stages, and where which dataset lies.
 
-The JSON Schema in ``workflow/schemas`` follows from these classes; a test fails when they drift apart.
+What is written from these classes is in `rgwot.config.schema`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from rgwot.config.importing import ImportedFeatures
 from rgwot.config.settings import BLOCKS, Block, Settings, build, describe, flatten
 from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.files import write_json
 from rgwot.runtime.yaml_text import read_yaml
 from rgwot.timing import rate_text
 
@@ -250,17 +249,3 @@ def _merged(old: Any, new: Mapping[Any, Any]) -> dict[Any, Any]:
     for key, value in new.items():
         result[key] = _merged(result.get(key), value) if isinstance(value, Mapping) else value
     return result
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of ``config.yaml``."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | Config.model_json_schema(by_alias=True)
-
-
-def main() -> None:
-    """Write the JSON Schema into ``workflow/schemas`` of the current checkout."""
-    write_json(json_schema(), Path("workflow/schemas/config.schema.json"))
-
-
-if __name__ == "__main__":
-    main()

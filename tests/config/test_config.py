@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rgwot.config.configuration import json_schema, load_config
+from rgwot.config.configuration import load_config
+from rgwot.config.schema import commented, json_schema, options_page
 from rgwot.config.settings import Settings, build, defaults, flatten
 from rgwot.runtime.errors import RgwotError
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def content():
@@ -22,16 +23,25 @@ def test_shipped_configuration_states_every_default():
     assert flatten(blocks) == defaults()
 
 
-def test_every_constant_in_config_yaml_has_a_comment():
-    text = (ROOT / "config.yaml").read_text(encoding="utf-8")
-    blocks = text[text.index("\nfeatures:") :]
-    bare = [line for line in blocks.splitlines() if line.startswith("  ") and "#" not in line]
-    assert not bare
-
-
-def test_schema_file_is_current():
+def test_what_is_written_from_the_settings_is_current():
     stored = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text(encoding="utf-8"))
     assert stored == json_schema(), "run `make schema`"
+    text = (ROOT / "config.yaml").read_text(encoding="utf-8")
+    assert text == commented(text), "run `make schema`"
+    assert (ROOT / "docs/options.md").read_text(encoding="utf-8") == options_page(), "run `make schema`"
+
+
+def test_comments_of_the_configuration_are_written_anew_and_nothing_else():
+    text = (ROOT / "config.yaml").read_text(encoding="utf-8")
+    drifted = text.replace("# samples per second, by time stamp", "# frames\n" + " " * 37 + "# per hour")
+    assert drifted != text
+    assert commented(drifted) == text
+    bare = "ot:\n  alpha: 0.4\ndatasets:\n  demo: {}  # mine\n"
+    assert commented(bare).splitlines()[1].split("#") == [
+        "  alpha: 0.4".ljust(37),
+        " α: weight of the structural term; paper",
+    ]
+    assert commented(bare).splitlines()[2:] == bare.splitlines()[2:]
 
 
 def test_shipped_configuration_is_valid():

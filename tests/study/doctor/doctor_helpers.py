@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from rgwot.cli import cli
 
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "annotations"
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "annotations"
 
 
 def entry(root: Path | str, layout: str = "folder", **more: Any) -> dict[str, Any]:
