@@ -28,7 +28,7 @@ class Block(BaseModel):
 
 
 class FeatureSettings(Block):
-    """Frames and the frozen backbone (methods 3.1, 3.8)."""
+    """Frames and the frozen backbone (methods 2, 3.1)."""
 
     fps: Positive = Field(2.0, description="samples per second, by time stamp")
     size: Annotated[int, Field(ge=32)] = Field(168, description="side of the squashed frame, pixels; paper's code")
@@ -83,7 +83,7 @@ class TransportSettings(Block):
 
 
 class LossSettings(Block):
-    """Alignment loss (methods 3.6)."""
+    """Alignment loss (methods 3.6, 4.2 to 4.8)."""
 
     alignment: Literal["gromov_wasserstein", "tcc", "gtcc", "soft_dtw", "kantorovich", "partial", "none"] = Field(
         "gromov_wasserstein", description="which alignment loss; none trains C-IDM alone"
@@ -172,7 +172,7 @@ class TrainSettings(Block):
 
 
 class DataSettings(Block):
-    """Which frames and videos are trained on (methods 3.2, 7 rows 9, 10, 15)."""
+    """Which frames and videos are trained on (methods 3.2)."""
 
     context_s: Positive = Field(0.5, description="seconds between context frames; 15 frames at 30 fps")
     context_side: Literal["after", "before", "both"] = Field("after", description="side of the context frames")

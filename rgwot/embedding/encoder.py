@@ -1,6 +1,6 @@
 """Embedder of conv4c features: two 3-D convolutions, global max pooling, two hidden layers, a unit vector.
 
-RGWOT section 3 (encoder) and methods 3.1. The parameters are those of textbook layers (``nn.Conv3d``,
+This is RGWOT's encoder (methods 3.1). The parameters are those of textbook layers (``nn.Conv3d``,
 ``nn.BatchNorm3d``, ``nn.Linear``), so a state dict means what its names say; only the order of the arithmetic
 differs (`rgwot.embedding.convolution`).
 """

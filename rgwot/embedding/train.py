@@ -42,7 +42,7 @@ def train(
     device: str = "auto",
     held_out: Sequence[str] = (),
 ) -> None:
-    """Train one encoder on the videos of a task (RGWOT section 3; methods 3.1 to 3.7).
+    """Train one encoder on the videos of a task (methods 3.1 to 3.7).
 
     Writes ``model.pt``, a dictionary of tensors and plain values that loads with ``weights_only=True``:
     ``encoder`` (state dict), ``architecture`` (arguments of `rgwot.embedding.encoder.Encoder`), ``settings``, ``seed``,

@@ -1,7 +1,7 @@
 """Background as the class it is: how well key step 0 finds it, and scores with the two tied together.
 
 The four protocols match key step 0 like any other cluster, so that it may stand for a step, and a cluster for
-background. Here it stands for background and nothing else (docs/methods.md, "Key step 0 as background").
+background. Here it stands for background and nothing else (methods 6.4).
 """
 
 from __future__ import annotations

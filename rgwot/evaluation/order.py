@@ -1,4 +1,4 @@
-"""The order of the key steps, scored after task-level matching by the normalised Kendall distance."""
+"""The order of the key steps, scored after task-level matching by the normalised Kendall distance (methods 6.5)."""
 
 from __future__ import annotations
 

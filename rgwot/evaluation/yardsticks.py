@@ -29,7 +29,7 @@ def kmeans_yardstick(
 
     All frames are clustered, background included; then only frames of key steps are scored, pooled over the
     videos under one Hungarian matching. Frames of unmatched clusters stay in the denominators, so that
-    precision, recall and F1 equal the share of key-step frames labelled right (methods 6, protocol D).
+    precision, recall and F1 equal the share of key-step frames labelled right (methods 6.1, D).
 
     Parameters
     ----------

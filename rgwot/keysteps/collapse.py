@@ -1,4 +1,4 @@
-"""Telling a collapsed embedding and a collapsed decoder apart (methods 5.1, 7 row 39).
+"""Telling a collapsed embedding and a collapsed decoder apart (methods 5.9).
 
 F1 and IoU alone cannot show collapse: one label everywhere scores well under some protocols. A run is
 degenerate when its embedding is constant, or when the embedding is not and the decoder still made one thing

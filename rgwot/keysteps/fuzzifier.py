@@ -39,7 +39,7 @@ def direction_eigenvalue(x: NDArray[Any]) -> float:
 
     Notes
     -----
-    Source: methods 5.1, decoder-induced collapse.
+    Where it is small, fuzzy C-means may collapse whatever the embedding (methods 5.1).
     """
     offsets, _ = centred(x)
     wide = offsets.shape[1] > len(offsets)
@@ -64,7 +64,7 @@ def largest_fuzzifier(lambda_1: float) -> float:
 
     Notes
     -----
-    Source: methods 5.1 (m >= 1/(1 - 2 lambda_1)).
+    From m = 1/(1 - 2 lambda_1) on the decoder collapses by itself (methods 5.1).
     """
     if not 0 <= lambda_1 <= 1:
         raise ValueError(f"lambda_1: found {lambda_1}, expected a value in [0, 1]")

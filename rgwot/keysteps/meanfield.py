@@ -152,7 +152,7 @@ class _Chain:
 
 
 def minimise(x: NDArray[Any], lengths: Sequence[int], p: NDArray[Any], settings: MeanfieldSettings) -> MeanField:
-    """Minimise the energy of methods 5.4 over memberships and centres, from given memberships.
+    """Minimise the energy F over memberships and centres, from given memberships (methods 5.4).
 
     Parameters
     ----------

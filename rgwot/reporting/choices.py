@@ -1,4 +1,4 @@
-"""What a result left to the data (docs/methods.md 5.7): a curve and a sentence per choice, for figure and page."""
+"""What a result left to the data (methods 5.7): a curve and a sentence per choice, for figure and page."""
 
 from __future__ import annotations
 

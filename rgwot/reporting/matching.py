@@ -12,7 +12,7 @@ from rgwot.timing import frame_times, parse_rate, predicted_labels, scoring_fram
 def match_to_steps(videos: pd.DataFrame, annotations: pd.DataFrame, predicted: pd.DataFrame) -> dict[int, int]:
     """Match found key steps to annotated ones by their common frames over all videos of a task.
 
-    One to one, as protocol ``macro_task`` does it with background as a class (methods 6).
+    One to one, as protocol ``macro_task`` does it with background as a class (methods 6.1).
 
     Parameters
     ----------

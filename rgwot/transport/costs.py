@@ -1,4 +1,4 @@
-"""Visual cost between two videos and the temporal prior added to it (RGWOT eqs. for C, R; methods 3.3)."""
+"""Visual cost between two videos and the temporal prior added to it (methods 3.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The radius of the structural prior in frames (methods 3.4)."""
+"""The radius of the structural prior in frames (methods 3.3, 3.4)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _ROUNDING = 1e-9
 
 
 def structure_radius(n: int, r: float) -> int:
-    """Return a = floor(n r), the number of neighbours on each side that the prior looks at (methods 3.4).
+    """Return a = floor(n r), the number of neighbours on each side that the prior looks at (methods 3.3).
 
     Parameters
     ----------

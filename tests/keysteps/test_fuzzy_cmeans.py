@@ -188,7 +188,7 @@ def test_wrong_arguments_are_refused() -> None:
 
 
 def test_random_memberships_collapse_where_samples_far_apart_do_not() -> None:
-    """Seven tight clusters in random directions at m = 2: methods 5.1, and why the start is a setting."""
+    """Seven tight clusters in random directions at m = 2 (methods 5.1), and why the start is a setting."""
     rng = np.random.default_rng(0)
     directions = rng.normal(size=(7, 128))
     x = np.repeat(directions / np.linalg.norm(directions, axis=1, keepdims=True), 40, axis=0)

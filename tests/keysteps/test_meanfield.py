@@ -42,7 +42,7 @@ def averages(lengths: list[int], window: float) -> np.ndarray:
 
 
 def energy(x: np.ndarray, lengths: list[int], p: np.ndarray, A: np.ndarray, s: MeanfieldSettings) -> float:
-    """F(p, A) of methods 5.4 by loops."""
+    """F(p, A) by loops (methods 5.4)."""
     T, K = p.shape
     B = averages(lengths, s.window)
     W = B.T @ B

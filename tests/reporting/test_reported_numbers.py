@@ -190,7 +190,7 @@ def test_run_times_one_by_one(tmp_path: Path) -> None:
 
 
 def test_average_gains_are_worked_out_again(tmp_path: Path) -> None:
-    """Methods 7, rows 29 and 30: what the paper's own numbers give, beside what it prints."""
+    """What the paper's own numbers give, beside what it prints (methods 8)."""
     texts = {}
     for name in ("egoprocel", "third_person"):
         table = TABLES[name]

@@ -1,4 +1,4 @@
-"""Oracles 9.1 and 9.2 of the methods reference, and the way from embeddings to weights."""
+"""Worked examples of the fixed loop (methods 9.1, 9.2), and the way from embeddings to weights."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_full_steps_alone_would_oscillate() -> None:
 
 
 def authors_loop(cost: NDArray[np.float64], r: float, alpha: float, epsilon: float, outer: int) -> NDArray[np.float64]:
-    """Methods 3.4 written out with dense matrices and plain exponentials."""
+    """The fixed loop (methods 3.4) written out with dense matrices and plain exponentials."""
     n, m = cost.shape
     x = structure_matrix_x(n, r, dtype=torch.float64).numpy()
     y = structure_matrix_y(m, r, dtype=torch.float64).numpy()

@@ -46,7 +46,7 @@ def collapse_facts(diagnostics: dict[str, Any], video: str) -> tuple[tuple[str, 
     """Return what tells collapse of one video's clustering, as text, and whether it counts as degenerate.
 
     Mean pairwise cosine of the embeddings, largest eigenvalue of their directions, mean membership entropy (1:
-    uniform), distinct labels (methods 5.1); a dash where the decoder has none.
+    uniform), distinct labels (methods 5.9); a dash where the decoder has none.
     """
     facts = diagnostics["video"]["videos"][video]
     keys = ("mean_pairwise_cosine", "lambda_1", "membership_entropy")

@@ -28,7 +28,7 @@ from rgwot.reporting.figures.spec import Sweep, SweepPanel
 from rgwot.reporting.figures.style import GREY, line_style, sheet, styled, tell
 from rgwot.transport.radius import smallest_active_radius, structure_radius
 
-#: What tells collapse, as recorded per video; each in [0, 1] (methods 5.1).
+#: What tells collapse, as recorded per video; each in [0, 1] (methods 5.9).
 COLLAPSE: Mapping[str, str] = {
     "mean_pairwise_cosine": "mean pairwise cosine",
     "lambda_1": "direction eigenvalue λ₁",

@@ -15,8 +15,7 @@ from rgwot.reporting.tables.models import Gain, ReportedMethod, Table
 def gain_lines(table: Table, frame: pd.DataFrame) -> list[str]:
     """Return one line per gain of a table: what the reported numbers give, what the paper prints, what we measure.
 
-    The gain is the unweighted mean over datasets of the difference between two methods, in percent points (methods 7,
-    rows 29 and 30).
+    The gain is the unweighted mean over datasets of the difference between two methods, in percent points (methods 8).
 
     Parameters
     ----------
