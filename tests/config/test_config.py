@@ -10,7 +10,7 @@ from rgwot.config.configuration import json_schema, load_config
 from rgwot.config.settings import Settings, build, defaults, flatten
 from rgwot.runtime.errors import RgwotError
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def content():
