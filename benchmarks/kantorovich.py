@@ -24,7 +24,7 @@ from rgwot.config.methods import FAMILIES
 from rgwot.config.settings import build
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.loop import objective
-from rgwot.losses.registry import PairBatch
+from rgwot.losses.interface import PairBatch
 from rgwot.runtime.files import write_json
 from rgwot.transport.kantorovich import SINKHORN_ITERATIONS, kantorovich_plan
 from rgwot.transport.sinkhorn import sinkhorn

@@ -34,7 +34,7 @@ from rgwot.features.backbone import MEAN, STD, map_size
 from rgwot.features.index import open_stores
 from rgwot.features.resnet import group, stem
 from rgwot.features.store import CHANNELS, SHARD, FeatureStore, StoreWriter
-from rgwot.losses.registry import PairBatch
+from rgwot.losses.interface import PairBatch
 from rgwot.runtime.files import write_rows
 
 SIDE = 168

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rgwot.cli.options import Folder, read_object
-from rgwot.config.layouts import LAYOUTS
+from rgwot.config.layouts import WRITTEN
 from rgwot.runtime.errors import RgwotError
 
 
@@ -19,8 +19,8 @@ from rgwot.runtime.errors import RgwotError
 @click.argument("root", type=Folder)
 @click.option(
     "--layout",
-    type=click.Choice(list(LAYOUTS)),
-    help=f"Layout of the tree. Default: {next(iter(LAYOUTS))}.",
+    type=click.Choice(list(WRITTEN)),
+    help=f"Layout of the tree. Default: {next(iter(WRITTEN))}.",
 )
 @click.option("--videos", type=click.IntRange(1), help="Videos per task. Default: 10.")
 @click.option("--seconds", type=float, nargs=2, metavar="MIN MAX", help="Length of a clip, seconds. Default: 40 90.")

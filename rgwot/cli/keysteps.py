@@ -16,12 +16,17 @@ from rgwot.cli.options import (
     video_ids,
 )
 from rgwot.cli.settings_help import SettingsCommand
+from rgwot.config.about import blocks
+from rgwot.config.methods import DECODERS
 from rgwot.runtime.errors import RgwotError
+
+CLUSTERING = [name for name, about in DECODERS.items() if not about.trivial]
+TRIVIAL = [name for name, about in DECODERS.items() if about.trivial]
 
 
 @click.command(
     cls=SettingsCommand,
-    reads=("decode", "graphcut", "meanfield", "consensus"),
+    reads=("decode", *blocks(DECODERS.values())),
     epilog="Try another decode.K first; a larger graphcut.pairwise where key steps flicker, a smaller one, or a "
     "smaller decode.m, where one of them takes everything.",
 )
@@ -31,7 +36,7 @@ from rgwot.runtime.errors import RgwotError
 @click.option(
     "--decoder",
     required=True,
-    help="graphcut, kmeans, subset, spectral, viterbi, meanfield or consensus; or trivial: one_label, uniform, random.",
+    help=f"{', '.join(CLUSTERING[:-1])} or {CLUSTERING[-1]}; or trivial: {', '.join(TRIVIAL)}.",
 )
 @hold_out_option
 @settings_option
@@ -47,14 +52,12 @@ def decode(
 ) -> None:
     """Find key steps and their order; writes OUTPUT (segments.csv) and its companions beside it."""
     from rgwot.config.experiments import split_id
-    from rgwot.config.methods import DECODERS
 
     name = split_id(decoder)[0]
     if (embeddings is None) == (manifest is None):
         raise RgwotError("decode: found neither or both of --embeddings and --manifest, expected one of them")
     if name not in DECODERS or DECODERS[name].trivial != (manifest is not None):
-        fitting = [d.name for d in DECODERS.values() if d.trivial == (manifest is not None)]
-        raise RgwotError(f"--decoder {decoder!r}: expected one of {', '.join(fitting)}")
+        raise RgwotError(f"--decoder {decoder!r}: expected one of {', '.join(TRIVIAL if manifest else CLUSTERING)}")
     if manifest is not None:
         from rgwot.keysteps.trivial import decode_trivial
 

@@ -18,11 +18,13 @@ from rgwot.cli.options import (
     video_ids,
 )
 from rgwot.cli.settings_help import SettingsCommand
+from rgwot.config.about import blocks
+from rgwot.config.methods import EMBEDDINGS
 
 
 @click.command(
     cls=SettingsCommand,
-    reads=("ot", "loss", "cidm", "encoder", "train", "data"),
+    reads=EMBEDDINGS["encoder"].reads,
     epilog="Try a larger cidm.beta where embeddings collapse, a cidm.sigma near the length of a key step, and fewer "
     "train.iterations with a larger train.lr for a first look.",
 )
@@ -43,7 +45,7 @@ def train(output: Path, index: Path, held_out: str, settings: str, execution: st
 
 @click.command(
     cls=SettingsCommand,
-    reads=("whiten", "regression", "graph"),
+    reads=blocks(about for about in EMBEDDINGS.values() if about.module),
     epilog="The settings matter without --model alone; try --method raw first, which has none.",
 )
 @click.argument("output", type=Folder)

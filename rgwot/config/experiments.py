@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from rgwot.config.configuration import Config
-from rgwot.config.methods import ALIGNMENT_READS, DECODERS, EMBEDDINGS, FAMILIES, Family, without_effect
+from rgwot.config.methods import ALIGNMENTS, DECODERS, EMBEDDINGS, FAMILIES, Family, without_effect
 from rgwot.config.settings import EXECUTION, Settings, build, defaults, flatten
 from rgwot.runtime.errors import RgwotError, nearest
 
@@ -32,7 +32,6 @@ SYMBOLS: Mapping[str, str] = {
     "K": "decode.K",
     "m": "decode.m",
 }
-DECODER_BLOCKS = ("decode", "graphcut", "meanfield", "consensus")
 # Keys of every method, also of one that trains nothing: what is scored, and what a clustering may see.
 SPLIT = "data.split"
 SPLIT_KEYS = (SPLIT, "data.holdout", "data.split_by", "data.split_seed")
@@ -129,7 +128,8 @@ class Experiments:
             raise RgwotError(
                 f"decoder {text!r}: does not go with method {family.name!r}; expected one of {', '.join(fitting)}"
             )
-        values = self._values(text, written, DECODERS[base].keys, family)
+        allowed = [key for key in defaults() if DECODERS[base].takes(key)]
+        values = self._values(text, written, allowed, family)
         own = self._base_values(family)
         return join_id(base, _spelt({key: values[key] for key in values if self._told(key, values, own, values)}))
 
@@ -147,9 +147,7 @@ class Experiments:
     def _base_values(self, family: Family) -> dict[str, Any]:
         return {**defaults(), **self._changed, **family.overrides}
 
-    def _values(
-        self, text: str, written: Mapping[str, str], allowed: tuple[str, ...] | list[str], family: Family
-    ) -> dict[str, Any]:
+    def _values(self, text: str, written: Mapping[str, str], allowed: list[str], family: Family) -> dict[str, Any]:
         short = {dotted: symbol for symbol, dotted in SYMBOLS.items()}
         known = {short.get(key, key) for key in allowed} | set(allowed)
         values: dict[str, Any] = {}
@@ -187,7 +185,7 @@ def _refuse_unread(text: str, written: Mapping[str, Any], meant: Mapping[str, An
         if without_effect(key, alignment):
             raise RgwotError(
                 f"experiment {text!r}: {key} has no effect with loss.alignment {alignment}; expected keys it reads "
-                f"({', '.join(ALIGNMENT_READS[alignment]) or 'none of ot and loss'}); leave it out"
+                f"({', '.join(ALIGNMENTS[alignment].reads) or 'none of ot and loss'}); leave it out"
             )
 
 

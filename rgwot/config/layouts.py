@@ -1,19 +1,17 @@
-"""The ways in which datasets lie on disk: the one list of their names.
+"""The ways in which datasets lie on disk.
 
-Layout ``x`` is read by `rgwot.datasets.x` (a `rgwot.datasets.base.Layout`) and written by `rgwot.synthetic.layouts.x`;
-nothing else in the package knows one by its name.
+Layout ``x`` is read by `rgwot.datasets.x` (a `rgwot.datasets.base.Layout`), found by its ``ABOUT``
+(`rgwot.config.about`), and written by `rgwot.synthetic.layouts.x`, if there is such a module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-LAYOUTS: Mapping[str, str] = {
-    "folder": "one folder per task",
-    "egoprocel": "the whole EgoProceL tree, 16 tasks",
-    "procel": "ProceL as released, 12 tasks",
-    "procel_csv": "ProceL converted to EgoProceL's columns",
-    "procel_stepfirst": "ProceL converted to CrossTask's columns",
-    "crosstask": "the CrossTask release, 18 tasks",
+from rgwot.config.about import LIBRARY, About, described
+
+LAYOUTS: Mapping[str, About] = described("datasets", About)
+WRITTEN: Mapping[str, About] = {
+    name: about for name, about in LAYOUTS.items() if (LIBRARY / f"synthetic/layouts/{name}.py").exists()
 }
-"""What each layout is, by name."""
+"""The layouts that synthetic procedures can have."""

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import UnionType
-from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from rgwot.config.methods import ALIGNMENTS
 from rgwot.runtime.errors import RgwotError, nearest
 
+if TYPE_CHECKING:
+    Alignment = str
+else:  # known at run time: the losses that are found
+    Alignment = Literal[tuple(ALIGNMENTS)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Fraction01 = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -85,9 +90,7 @@ class TransportSettings(Block):
 class LossSettings(Block):
     """Alignment loss (methods 3.6, 4.2 to 4.8)."""
 
-    alignment: Literal["gromov_wasserstein", "tcc", "gtcc", "soft_dtw", "kantorovich", "partial", "none"] = Field(
-        "gromov_wasserstein", description="which alignment loss; none trains C-IDM alone"
-    )
+    alignment: Alignment = Field("gromov_wasserstein", description="which alignment loss; none trains C-IDM alone")
     tau: Positive = Field(0.1, description="softmax temperature; not in the paper, value of its code")
     symmetric: bool = Field(False, description="average of X to Y and Y to X instead of X to Y alone")
     lambda_v: NonNegative = Field(1e-3, description="weight of the log variance of tcc and gtcc; TCC's code")

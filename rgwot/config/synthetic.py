@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from rgwot.config.layouts import LAYOUTS
+from rgwot.config.layouts import WRITTEN
 from rgwot.config.settings import describe
 from rgwot.runtime.errors import RgwotError
 
@@ -18,9 +18,9 @@ class SynthSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     layout: str = Field(
-        next(iter(LAYOUTS)),
-        description="; ".join(f"{name}: {what}" for name, what in LAYOUTS.items()),
-        json_schema_extra={"enum": list(LAYOUTS)},
+        next(iter(WRITTEN)),
+        description="; ".join(f"{name}: {about.description}" for name, about in WRITTEN.items()),
+        json_schema_extra={"enum": list(WRITTEN)},
     )
     tasks: tuple[str, ...] = Field(
         (),
@@ -63,8 +63,8 @@ class SynthSettings(BaseModel):
     @field_validator("layout")
     @classmethod
     def _known(cls, layout: str) -> str:
-        if layout not in LAYOUTS:
-            raise ValueError(f"expected one of {', '.join(LAYOUTS)}")
+        if layout not in WRITTEN:
+            raise ValueError(f"expected one of {', '.join(WRITTEN)}")
         return layout
 
     @model_validator(mode="after")

@@ -180,7 +180,7 @@ class Options:
 
 
 class Layout(Protocol):
-    """A module that reads one layout.
+    """A module that reads one layout, with a constant ``ABOUT`` (`rgwot.config.about`).
 
     Attributes
     ----------

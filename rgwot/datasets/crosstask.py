@@ -15,6 +15,7 @@ from rgwot.datasets.release_lists import read_tasks, read_videos
 from rgwot.datasets.step_first import read_step_first
 from rgwot.runtime.errors import RgwotError
 
+ABOUT = {"description": "the CrossTask release, 18 tasks", "place": 6}
 OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "crosstask_release/ as downloaded and videos/<task>/<video>.mp4 or videos/<video>.mp4"
 

@@ -17,6 +17,7 @@ from rgwot.datasets.registry import TaskFacts, camera, datasets, tasks_of
 from rgwot.datasets.three_columns import read_three_columns
 from rgwot.runtime.errors import RgwotError
 
+ABOUT = {"description": "the whole EgoProceL tree, 16 tasks", "place": 2}
 OPTIONS = frozenset({"view", "subset", "strict", "unannotated", "frames_fps"})
 EXPECTED = "the folders annotations/ and videos/ of EgoProceL"
 

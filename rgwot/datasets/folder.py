@@ -13,6 +13,7 @@ from rgwot.datasets.pairing import pair, parents, walk_videos
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.three_columns import read_three_columns
 
+ABOUT = {"description": "one folder per task", "place": 1}
 OPTIONS = frozenset({"strict", "subset", "frames_fps"})
 EXPECTED = "a folder of videos per task: <task>/*.mp4 (or avi, mkv, webm, mov, m4v)"
 

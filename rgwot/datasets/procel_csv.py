@@ -13,6 +13,7 @@ from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.three_columns import read_three_columns
 from rgwot.runtime.errors import RgwotError
 
+ABOUT = {"description": "ProceL converted to EgoProceL's columns", "place": 4}
 OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "annotations/<task>/<video>.csv and videos/"
 

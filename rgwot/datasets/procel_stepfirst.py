@@ -13,6 +13,7 @@ from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.release_lists import read_mapping
 from rgwot.datasets.step_first import read_step_first
 
+ABOUT = {"description": "ProceL converted to CrossTask's columns", "place": 5}
 OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "<task>/mapping.txt, <task>/annotations/<video>.csv and <task>/videos/"
 

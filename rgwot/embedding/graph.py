@@ -22,6 +22,14 @@ from rgwot.embedding.walks import node_vectors, random_walks
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 
+ABOUT = {
+    "description": "a graph of the clips of all videos",
+    "source": "Bansal et al., WACV 2024; our reading of the abstract",
+    "reads": ("graph",),
+    "several": True,
+    "place": 4,
+}
+
 logger = logging.getLogger(__name__)
 
 BLOCK = 1024

@@ -1,4 +1,7 @@
-"""What an embedding without an encoder is given and what it gives back."""
+"""What an embedding without an encoder is given and what it gives back.
+
+Embedding ``x`` is the module `rgwot.embedding.x`: its ``ABOUT`` (`rgwot.config.about`) and its `Fit`, ``fit_x``.
+"""
 
 from __future__ import annotations
 

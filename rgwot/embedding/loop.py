@@ -20,7 +20,8 @@ from rgwot.embedding.bank import FeatureBank, Fetched
 from rgwot.embedding.encoder import Encoder, dropout_masks
 from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
 from rgwot.losses import cidm_loss
-from rgwot.losses.registry import ALIGNMENTS, PairBatch, learned_by
+from rgwot.losses.interface import PairBatch
+from rgwot.losses.registry import ALIGNMENTS, learned_by
 from rgwot.runtime.errors import RgwotError
 
 logger = logging.getLogger(__name__)

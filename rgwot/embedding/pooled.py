@@ -11,6 +11,8 @@ from rgwot.config.settings import Settings
 from rgwot.embedding.interface import Embedded, EmbedVideo
 from rgwot.features.store import FeatureStore
 
+ABOUT = {"description": "features averaged over space; nothing is trained", "place": 1}
+
 FRAMES_AT_ONCE = 64
 
 

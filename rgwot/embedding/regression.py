@@ -23,6 +23,13 @@ from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 
+ABOUT = {
+    "description": "a network that tells the relative time of a frame",
+    "source": "Kukleva et al., CVPR 2019",
+    "reads": ("regression", "data.n_train"),
+    "place": 3,
+}
+
 logger = logging.getLogger(__name__)
 
 DECAY, DECAY_EPOCHS = 0.1, 30

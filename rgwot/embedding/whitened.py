@@ -19,6 +19,13 @@ from rgwot.embedding.pooled import FRAMES_AT_ONCE, unit
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 
+ABOUT = {
+    "description": "features conditioned per video and whitened; nothing is trained",
+    "source": "ours",
+    "reads": ("whiten",),
+    "place": 2,
+}
+
 ROUNDING = 2.0**-11
 """Relative rounding error of float16, in which features are stored."""
 

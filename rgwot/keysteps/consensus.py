@@ -12,6 +12,13 @@ from rgwot.embedding.whitened import fit_whitening
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
 
+ABOUT = {
+    "description": "a mean-field segmentation of what many others agree on",
+    "source": "ours",
+    "reads": ("meanfield", "consensus"),
+    "place": 7,
+}
+
 FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""
 

@@ -1,4 +1,7 @@
-"""What a decoder is given and what it gives back."""
+"""What a decoder is given and what it gives back.
+
+Decoder ``x`` is the module `rgwot.keysteps.x`: its ``ABOUT`` (`rgwot.config.about`) and its `Decoder`, ``decode_x``.
+"""
 
 from __future__ import annotations
 

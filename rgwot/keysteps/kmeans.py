@@ -14,6 +14,8 @@ from rgwot.keysteps.fuzzifier import centred
 from rgwot.keysteps.fuzzy_cmeans import squared_distances
 from rgwot.keysteps.interface import Decoded, Frames
 
+ABOUT = {"description": "k-means, no smoothing", "place": 2}
+
 # Up to here all samples fit one pass in a fraction of a second, and batches would only add noise.
 FULL_BATCH_LIMIT = 10_000
 RESTARTS = 4

@@ -14,6 +14,8 @@ from rgwot.keysteps.fuzzifier import centred
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.kmeans import decode_kmeans, kmeans
 
+ABOUT = {"description": "spectral clustering, affinity of HiERO", "source": "HiERO", "place": 4}
+
 SCALE = 0.5
 """A_st = exp(cos(x_s, x_t) / SCALE), as HiERO has it."""
 

@@ -13,6 +13,12 @@ from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.runtime.errors import RgwotError
 
+ABOUT = {
+    "description": "K representatives among k-means centres",
+    "reads": ("decode.centres", "decode.restarts"),
+    "place": 3,
+}
+
 # Gain, as a share of the first sum, that is rounding: twins among the centres gain that much and no more.
 ROUNDING = 1e-9
 

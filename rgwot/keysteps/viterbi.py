@@ -14,6 +14,13 @@ from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames
 from rgwot.keysteps.kmeans import kmeans
 
+ABOUT = {
+    "description": "clusters in one order for all videos, as CTE",
+    "source": "Kukleva et al., CVPR 2019",
+    "reads": ("decode.background",),
+    "place": 5,
+}
+
 RIDGE = 1e-4
 """Added to the diagonal of every covariance; public code."""
 

@@ -12,12 +12,40 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from rgwot.config.settings import Settings
+from rgwot.losses.interface import PairBatch
 from rgwot.losses.tcc import accurate, check_pair, check_positive, cycle_error, matches
+
+ABOUT = {
+    "description": "several cycles per frame and frames that may be dropped",
+    "source": "GTCC; our reading of the abstract",
+    "reads": ("loss.tau", "loss.lambda_v", "loss.components", "loss.eta"),
+    "place": 3,
+}
 
 # Passes of expectation maximisation, from components spread evenly over the video.
 PASSES = 10
 # Share of frames dropped before anything is learned, about.
 DROPPED_AT_FIRST = 0.1
+
+
+def align_gtcc(batch: PairBatch, settings: Settings) -> Tensor:
+    """Cycle consistency with several neighbours and dropped frames (GTCC, our reading; methods 4.2), (P,)."""
+    loss, keep = settings.loss, batch.learned
+    if keep is None:
+        raise ValueError("learned: found None, expected the drop function of learned_by")
+    return gtcc_loss(
+        batch.x,
+        batch.y,
+        batch.x_shares,
+        batch.y_shares,
+        keep(batch.x, batch.y),
+        keep(batch.y, batch.x),
+        components=loss.components,
+        eta=loss.eta,
+        tau=loss.tau,
+        lambda_v=loss.lambda_v,
+    )
 
 
 def gtcc_loss(
@@ -190,3 +218,8 @@ class DropFunction(nn.Module):
             seen = [F.layer_norm(value, value.shape[2:]) for value in (frames, context)]
             logits: Tensor = self.out(F.relu(self.hidden(torch.cat(seen, 2)))).squeeze(2)
             return F.logsigmoid(logits)
+
+
+def learned_gtcc(settings: Settings) -> nn.Module:
+    """Make the drop function."""
+    return DropFunction(settings.encoder.D)

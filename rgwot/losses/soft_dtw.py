@@ -9,7 +9,16 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
+from rgwot.config.settings import Settings
+from rgwot.losses.interface import PairBatch
 from rgwot.transport.costs import squared_distance
+
+ABOUT = {"description": "soft dynamic time warping", "source": "LAV", "reads": ("loss.gamma",), "place": 4}
+
+
+def align_soft_dtw(batch: PairBatch, settings: Settings) -> Tensor:
+    """Soft dynamic time warping (LAV; methods 4.3), (P,)."""
+    return soft_dtw_loss(batch.x, batch.y, gamma=settings.loss.gamma)
 
 
 def soft_dtw_loss(x: Tensor, y: Tensor, *, gamma: float = 0.1) -> Tensor:

@@ -5,9 +5,25 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from rgwot.config.settings import Settings
+from rgwot.losses.interface import PairBatch
+
+ABOUT = {
+    "description": "temporal cycle consistency",
+    "source": "TCC",
+    "reads": ("loss.tau", "loss.lambda_v"),
+    "place": 2,
+}
+
 # A cycle that comes back to one frame alone has no variance: the ratio below would be 0/0. Below a thousandth of the
 # video (0.3 s of five minutes) two answers count as the same.
 VARIANCE_FLOOR = 1e-6
+
+
+def align_tcc(batch: PairBatch, settings: Settings) -> Tensor:
+    """Temporal cycle consistency (TCC, CnC; methods 4.2), (P,)."""
+    loss = settings.loss
+    return tcc_loss(batch.x, batch.y, batch.x_shares, batch.y_shares, tau=loss.tau, lambda_v=loss.lambda_v)
 
 
 def tcc_loss(

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from rgwot.config.experiments import DECODER_BLOCKS, Experiments, split_id
+from rgwot.config.experiments import Experiments, split_id
 from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
 from rgwot.config.settings import EXECUTION, NAMED_WEIGHTS, flatten
 from rgwot.datasets import registry
@@ -92,7 +92,7 @@ class JobCatalogue(DatasetCatalogue):
         Parameters
         ----------
         wanted
-            Blocks, or single dotted keys. Of the decoder's blocks only the keys that the decoder reads are given.
+            Blocks, or single dotted keys.
         dataset, task, method, decoder
             Of the job.
         execution
@@ -105,11 +105,6 @@ class JobCatalogue(DatasetCatalogue):
             for key, value in values.items()
             if (key in wanted or key.split(".")[0] in wanted) and (key in EXECUTION) == execution
         }
-        if decoder is not None:
-            read = DECODERS[split_id(decoder)[0]].keys
-            chosen = {
-                key: value for key, value in chosen.items() if key in read or key.split(".")[0] not in DECODER_BLOCKS
-            }
         K = chosen.get("decode.K")
         if isinstance(K, str) and K != "auto":
             annotated = self.key_steps(dataset, task)
@@ -123,6 +118,10 @@ class JobCatalogue(DatasetCatalogue):
             block, name = key.split(".", 1)
             nested.setdefault(block, {})[name] = value
         return json.dumps(nested, sort_keys=True)
+
+    def decoder_settings(self, dataset: str, task: str, method: str, decoder: str) -> str:
+        """Return the settings that a decoder reads, as JSON."""
+        return self.settings_json(DECODERS[split_id(decoder)[0]].reads, dataset, task, method, decoder)
 
     def embedding_options(self, dataset: str, task: str, method: str) -> str:
         """Return the options of ``rgwot embed`` for a method without an encoder, quoted for a shell."""

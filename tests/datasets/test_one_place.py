@@ -17,7 +17,6 @@ from rgwot.datasets.registry import datasets, tasks_of
 PACKAGE = Path(str(files("rgwot")))
 REPOSITORY = Path(__file__).resolve().parents[2]
 OWN = {
-    PACKAGE / "datasets" / "layouts.py",
     *(PACKAGE / "datasets" / f"{layout}.py" for layout in LAYOUTS),
     *(PACKAGE / "synthetic" / "layouts" / f"{layout}.py" for layout in LAYOUTS),
 }
@@ -31,7 +30,7 @@ NAMES = {
 } | set(map(folded, LAYOUTS))
 # Also an ordinary word; as a name it could only be compared with.
 WORDS = {"folder"}
-ELSEWHERE = [path for path in sorted(PACKAGE.rglob("*.py")) if path not in {*OWN, PACKAGE / "config/layouts.py"}]
+ELSEWHERE = [path for path in sorted(PACKAGE.rglob("*.py")) if path not in OWN]
 
 
 def strings(tree: ast.AST) -> Iterator[tuple[ast.Constant, bool]]:

@@ -15,7 +15,8 @@ import pandas as pd
 import pytest
 import torch
 
-from rgwot.config.methods import ALIGNMENT_READS, FAMILIES
+from rgwot.config.methods import ALIGNMENTS as DESCRIBED
+from rgwot.config.methods import FAMILIES
 from rgwot.config.settings import EncoderSettings, Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.loop import Record, Trainer, objective
@@ -23,7 +24,8 @@ from rgwot.embedding.model import encoder_of, load_model
 from rgwot.embedding.train import build_encoder, train
 from rgwot.features.index import open_stores
 from rgwot.losses import cidm_loss
-from rgwot.losses.registry import ALIGNMENTS, LEARNED, PairBatch, learned_by
+from rgwot.losses.interface import PairBatch
+from rgwot.losses.registry import ALIGNMENTS, learned_by
 from rgwot.runtime.errors import RgwotError
 
 Make = Callable[..., Settings]
@@ -87,12 +89,12 @@ def test_the_keys_an_alignment_is_said_to_read_are_those_it_reads(name: str) -> 
     if batch.learned is not None:
         batch.learned.double()
     ALIGNMENTS[name](batch, recording)  # type: ignore[arg-type]
-    assert read == set(ALIGNMENT_READS[name])
+    assert read == set(DESCRIBED[name].reads)
 
 
 def test_every_key_of_the_two_blocks_is_read_by_some_alignment() -> None:
     every = {f"{block}.{key}" for block in ("ot", "loss") for key in getattr(Settings(), block).model_dump()}
-    assert {key for keys in ALIGNMENT_READS.values() for key in keys} == every - {"loss.alignment"}
+    assert {key for about in DESCRIBED.values() for key in about.reads} == every - {"loss.alignment"}
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -248,7 +250,6 @@ def test_an_interrupted_run_keeps_what_the_loss_learned(
 
 
 def test_what_a_loss_learns_is_trained_and_comes_from_the_seed(task: Path, of_family: Make) -> None:
-    assert set(LEARNED) <= set(ALIGNMENTS)
     bank = FeatureBank(open_stores(task, task.parent), 1.0)
     chosen = of_family("gtcc", train__iterations=4)
     before = torch.random.get_rng_state()

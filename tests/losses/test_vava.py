@@ -12,9 +12,10 @@ from torch import Tensor
 from rgwot.config.methods import FAMILIES
 from rgwot.config.settings import build
 from rgwot.losses import cidm_loss
-from rgwot.losses.registry import ALIGNMENTS, PairBatch
-from rgwot.losses.remap import remap_loss
-from rgwot.losses.vava import inter_video_loss, intra_video_loss, vava_loss
+from rgwot.losses.interface import PairBatch
+from rgwot.losses.kantorovich import inter_video_loss, intra_video_loss, vava_loss
+from rgwot.losses.partial import remap_loss
+from rgwot.losses.registry import ALIGNMENTS
 from rgwot.transport import align_frames_partially
 from rgwot.transport.kantorovich import kantorovich_match, temporal_share
 

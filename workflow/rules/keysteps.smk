@@ -24,7 +24,7 @@ rule decode:
         mem_mb=memory_for("decode"),
         runtime=time_for("decode"),
     params:
-        settings=settings_of("decode", "graphcut", "meanfield", "consensus"),
+        settings=study("decoder_settings"),
     message:
         "decode: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
@@ -55,7 +55,7 @@ rule decode_trivial:
         mem_mb=memory_for("decode_trivial"),
         runtime=time_for("decode_trivial"),
     params:
-        settings=settings_of("decode", "evaluation"),
+        settings=settings_of("decode.K", "evaluation"),
         hold_out=study("hold_out"),
     message:
         "decode: trivial answer {wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"

@@ -31,7 +31,7 @@ rule train:
         runtime=time_for("train"),
         gpu=GPUS,
     params:
-        settings=settings_of("ot", "cidm", "loss", "encoder", "train", "data"),
+        settings=settings_of(*EMBEDDINGS["encoder"].reads),
         execution=untracked(settings_of("train", execution=True)),
         hold_out=study("hold_out"),
         device=untracked(CATALOGUE.config.device),

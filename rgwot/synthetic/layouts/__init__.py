@@ -1,4 +1,4 @@
-"""Layouts of synthetic datasets: every one that the readers in `rgwot.datasets` read."""
+"""Layouts of synthetic datasets, each of which the module of its name in `rgwot.datasets` reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Layout", "Place", "TaskPlaces", "VideoPlan", "task_places", "written
 
 
 def written_layout(name: str) -> Layout:
-    """Return how a layout of `rgwot.config.layouts.LAYOUTS` is written."""
+    """Return how a layout of `rgwot.config.layouts.WRITTEN` is written."""
     return cast(Layout, importlib.import_module(f"{__name__}.{name}").LAYOUT)
 
 

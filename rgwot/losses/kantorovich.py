@@ -5,9 +5,45 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from rgwot.config.settings import Settings
+from rgwot.losses.interface import PairBatch
 from rgwot.transport.costs import squared_distance
-from rgwot.transport.kantorovich import Matching
+from rgwot.transport.kantorovich import Matching, kantorovich_match, temporal_share
 from rgwot.transport.virtual import add_virtual_frame
+
+ABOUT = {
+    "description": "transport with a prior on the matches, contrast within and between videos",
+    "source": "VAVA, OPEL",
+    "reads": (
+        "ot.zeta", "ot.sinkhorn", "loss.prior", "loss.phi_rate", "loss.lambda1", "loss.lambda2", "loss.window",
+        "loss.weighted_negatives", "loss.lambda_c",
+    ),
+    "place": 5,
+}  # fmt: skip
+
+
+def align_kantorovich(batch: PairBatch, settings: Settings) -> Tensor:
+    """Transport with a prior on the matches, and contrast within and between videos (VAVA, OPEL; methods 4.5), (P,)."""
+    ot, loss = settings.ot, settings.loss
+    matching = kantorovich_match(
+        batch.x.detach(),
+        batch.y.detach(),
+        temporal_share(batch.iterations, loss.phi_rate),
+        density=loss.prior,
+        zeta=ot.zeta,
+        lambda1=loss.lambda1,
+        lambda2=loss.lambda2,
+        solver=ot.sinkhorn,
+    )
+    return vava_loss(
+        batch.x,
+        batch.y,
+        matching,
+        zeta=ot.zeta,
+        window=loss.window,
+        weighted_negatives=loss.weighted_negatives,
+        lambda_c=loss.lambda_c,
+    )
 
 
 def vava_loss(

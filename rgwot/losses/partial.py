@@ -5,8 +5,44 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rgwot.losses.vava import inter_video_loss
+from rgwot.config.settings import Settings
+from rgwot.losses.interface import PairBatch
+from rgwot.losses.kantorovich import inter_video_loss
+from rgwot.transport import align_frames_partially
 from rgwot.transport.costs import cosine_cost
+
+ABOUT = {
+    "description": "fused partial transport and contrast between the videos",
+    "source": "REMAP; our reconstruction",
+    "reads": (
+        "ot.alpha", "ot.epsilon", "ot.rho", "ot.zeta", "ot.virtual", "ot.prior_time", "ot.max_iterations",
+        "ot.tolerance", "ot.tau_m", "ot.lambda_s", "ot.b", "loss.lambda_c",
+    ),
+    "place": 6,
+}  # fmt: skip
+
+
+def align_partial(batch: PairBatch, settings: Settings) -> Tensor:
+    """Fused partial transport and contrast between videos (REMAP, our reconstruction; methods 4.8), (P,)."""
+    ot = settings.ot
+    in_time = ot.prior_time == "times"
+    weights = align_frames_partially(
+        batch.x.detach(),
+        batch.y.detach(),
+        alpha=ot.alpha,
+        epsilon=ot.epsilon,
+        rho=ot.rho,
+        zeta=ot.zeta,
+        tau_m=ot.tau_m,
+        lambda_s=ot.lambda_s,
+        b=ot.b,
+        virtual=ot.virtual,
+        max_iterations=ot.max_iterations,
+        tolerance=ot.tolerance,
+        x_positions=batch.x_shares if in_time else None,
+        y_positions=batch.y_shares if in_time else None,
+    )
+    return remap_loss(batch.x, batch.y, weights, lambda_c=settings.loss.lambda_c)
 
 
 def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float = 1.0) -> Tensor:

@@ -1,0 +1,82 @@
+"""What can be added to the library says in its own file what it is, and is called as that file is.
+
+A loss, a decoder, an embedding or a layout is one module of its room with a constant ``ABOUT``, of literals alone::
+
+    ABOUT = {"description": "k-means, no smoothing", "reads": ("decode.restarts",)}
+
+Every plan asks for these constants and must not wait for PyTorch or scipy, so they are read as text and no module is
+imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+LIBRARY = Path(__file__).resolve().parents[1]
+LITERAL = re.compile(r"^ABOUT = (\{[^\n]+\}$|\{\n.*?^\})", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class About:
+    """What there is to know before it is imported.
+
+    Attributes
+    ----------
+    name
+        What settings and ids call it.
+    description, source
+        What it does, and where it is from: a few words each.
+    reads
+        Blocks of the settings, or single dotted keys, that have an effect on it.
+    place
+        Its place in lists that are shown; without one it comes last, by name.
+    module
+        Where it is, for what is found by its file.
+    """
+
+    name: str
+    description: str
+    source: str = ""
+    reads: tuple[str, ...] = ()
+    place: int = 1000
+    module: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.reads, tuple):
+            raise TypeError(f"reads: found {self.reads!r}, expected a tuple of keys")
+
+    def takes(self, key: str) -> bool:
+        """Whether a dotted key is one that it reads."""
+        return key in self.reads or key.split(".")[0] in self.reads
+
+
+Kind = TypeVar("Kind", bound=About)
+
+
+def blocks(abouts: Iterable[About]) -> tuple[str, ...]:
+    """Return the blocks that are read as a whole, each once."""
+    return tuple(dict.fromkeys(key for about in abouts for key in about.reads if "." not in key))
+
+
+def described(room: str, kind: type[Kind]) -> dict[str, Kind]:
+    """Return what the modules of a room say about themselves, by name; modules that say nothing are something else.
+
+    Raises
+    ------
+    ValueError
+        If an ``ABOUT`` is no dictionary of literals, or says what ``kind`` has no field for.
+    """
+    found = []
+    for path in sorted((LIBRARY / room).glob("*.py")):
+        told = LITERAL.search(path.read_text(encoding="utf-8"))
+        if told:
+            try:
+                found.append(kind(name=path.stem, module=f"rgwot.{room}.{path.stem}", **ast.literal_eval(told[1])))
+            except (SyntaxError, TypeError, ValueError) as error:
+                raise ValueError(f"{path}: ABOUT: {error}") from None
+    return {about.name: about for about in sorted(found, key=lambda about: about.place)}

@@ -1,0 +1,58 @@
+"""What an alignment loss is given and what it gives back.
+
+Loss ``x`` is the module `rgwot.losses.x`: its ``ABOUT`` (`rgwot.config.about`) and its `Alignment`,
+``align_x``. One that learns something of its own also has a `Learned`, ``learned_x``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from rgwot.config.settings import Settings
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    """Embeddings of P pairs of videos, N frames each.
+
+    Attributes
+    ----------
+    x, y
+        (P, N, D) in order of time, rows of norm 1 unless ``encoder.unit_norm`` is off.
+    x_times, x_lengths, y_times, y_lengths
+        (P, N) times of the frames and (P,) lengths of the videos, in one unit.
+    iterations
+        (P,) which iteration of the training each pair is, from 0.
+    learned
+        What the alignment loss learns beside the encoder, or None.
+    """
+
+    x: Tensor
+    y: Tensor
+    x_times: Tensor
+    x_lengths: Tensor
+    y_times: Tensor
+    y_lengths: Tensor
+    iterations: Tensor
+    learned: nn.Module | None = None
+
+    @property
+    def x_shares(self) -> Tensor:
+        """Times of the frames of x as shares of the video, t / L, (P, N)."""
+        return self.x_times / self.x_lengths[:, None]
+
+    @property
+    def y_shares(self) -> Tensor:
+        """Times of the frames of y as shares of the video, t / L, (P, N)."""
+        return self.y_times / self.y_lengths[:, None]
+
+
+Alignment = Callable[[PairBatch, Settings], Tensor]
+"""Pairs, settings -> one value per pair, (P,)."""
+
+Learned = Callable[[Settings], nn.Module]
+"""Settings -> parameters of the loss itself: made from the seed, trained and resumed with the encoder, and no part of
+the model."""

@@ -1,0 +1,258 @@
+"""A loss, a decoder, an embedding and a layout are one file each: with the file they are there, under its name."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rgwot
+from rgwot.config.about import described
+from rgwot.config.layouts import LAYOUTS
+from rgwot.config.methods import ALIGNMENTS, DECODERS, EMBEDDINGS, Decoder
+from rgwot.config.settings import BLOCKS, defaults
+from rgwot.datasets.finding import layout_module
+from rgwot.runtime.lazy import load
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+DECODER = '''"""Every video in K equal pieces."""
+
+import numpy as np
+
+from rgwot.keysteps.interface import Decoded
+
+ABOUT = {"description": "equal pieces", "source": "this test", "reads": ("decode.restarts", "consensus")}
+
+
+def decode_pieces(frames, K, settings, generator):
+    labels = [np.arange(length) * K // length for length in frames.lengths]
+    return Decoded(np.concatenate(labels), facts={"pieces": settings.consensus.D})
+'''
+LOSS = '''"""Mean squared distance of frames at the same position."""
+
+ABOUT = {
+    "description": "distance of frames at the same position",
+    "reads": ("loss.gamma", "ot.zeta"),
+}
+
+
+def align_position(batch, settings):
+    return settings.loss.gamma * ((batch.x - batch.y) ** 2).sum(2).mean(1)
+'''
+EMBEDDING = '''"""The time of a frame."""
+
+from rgwot.embedding.interface import Embedded
+
+ABOUT = {"description": "nothing but time", "reads": ("whiten.D", "regression")}
+
+
+def fit_clock(stores, settings, seed):
+    return lambda store: Embedded(store.time_s[:, None] / settings.whiten.D)
+'''
+LAYOUT = '''"""All videos in one folder: ``<task>-<number>.mp4``."""
+
+from rgwot.datasets.annotations import Annotation
+from rgwot.datasets.base import Found, FoundTask, VideoEntry
+
+ABOUT = {"description": "one folder for all tasks"}
+OPTIONS = frozenset({"subset"})
+EXPECTED = "<task>-<number>.mp4"
+
+
+def find(root, dataset, options):
+    tasks = {}
+    for path in sorted(root.glob("*-*.mp4")):
+        tasks.setdefault(path.stem.split("-")[0], []).append(VideoEntry(path.stem, path.stem, path.name, None))
+    return Found(dataset, str(root), {task: FoundTask(tuple(videos)) for task, videos in tasks.items()})
+
+
+def read_annotation(root, entry, facts, clock, options) -> Annotation:
+    raise NotImplementedError
+'''
+ADDED = {
+    "keysteps/pieces.py": DECODER,
+    "losses/position.py": LOSS,
+    "embedding/clock.py": EMBEDDING,
+    "datasets/flat.py": LAYOUT,
+}
+
+CATALOGUE = """
+import json, sys
+from pathlib import Path
+import yaml
+from rgwot.study import Catalogue
+repository, here = Path(sys.argv[1]), Path(sys.argv[2])
+config = yaml.safe_load((repository / "config.yaml").read_text())
+config["datasets"]["mine"] = {"layout": "flat", "root": str(here / "videos")}
+catalogue = Catalogue(config, repository / "workflow/tables.yaml")
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the library, four files more in it, and videos in the new layout."""
+    folder = tmp_path_factory.mktemp("library")
+    shutil.copytree(Path(rgwot.__file__).parent, folder / "rgwot")
+    for name, text in ADDED.items():
+        assert not (folder / "rgwot" / name).exists()
+        (folder / "rgwot" / name).write_text(text, encoding="utf-8")
+    (folder / "videos").mkdir()
+    for name in ("tea-1", "tea-2", "soup-1", "soup-2"):
+        (folder / "videos" / f"{name}.mp4").touch()
+    return folder
+
+
+def run(library: Path, code: str) -> Any:
+    """Run a script with the library of a folder and return what it prints, which is JSON."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(REPOSITORY), str(library)],
+        env={**os.environ, "PYTHONPATH": str(library)},
+        cwd=library,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_planning_knows_all_four_and_imports_none(library: Path) -> None:
+    found = run(
+        library,
+        CATALOGUE
+        + """
+from rgwot.runtime.errors import RgwotError
+def refused(ask, *told):
+    try:
+        return ask(*told)
+    except RgwotError as error:
+        return str(error)
+method, decoder = catalogue.experiments.method, catalogue.experiments.decoder
+catalogue.check_targets(["results/keysteps/clock/pieces/mine/tea/seed0/segments.csv"])
+print(json.dumps({
+    "tasks": catalogue.tasks("mine"),
+    "videos": list(catalogue.videos("mine", "tea")),
+    "decoder": decoder("pieces@decode.restarts=9,K=3", "rgwot"),
+    "no decoder": refused(decoder, "pieces@meanfield.alpha=0.1", "rgwot"),
+    "read by the decoder": json.loads(catalogue.decoder_settings("mine", "tea", "rgwot", "pieces@decode.restarts=9")),
+    "method": method("rgwot@loss.gamma=0.5,loss.alignment=position"),
+    "no method": refused(method, "rgwot@loss.alignment=position,loss.tau=0.5"),
+    "embedding": method("clock@whiten.D=3"),
+    "no embedding": refused(method, "clock@graph.D=3"),
+    "options": catalogue.embedding_options("mine", "tea", "clock@whiten.D=3"),
+    "imported": [name for name in sys.modules if name in ("torch", "scipy", "sklearn", "pandas") or "pieces" in name],
+}))
+""",
+    )
+    assert found["tasks"] == ["soup", "tea"]
+    assert found["videos"] == ["tea-1", "tea-2"]
+    assert found["decoder"] == "pieces@K=3,decode.restarts=9"
+    assert "unknown key 'meanfield.alpha'" in found["no decoder"]
+    assert found["read by the decoder"] == {
+        "decode": {"K": 7, "time": 0.0, "surplus": 0, "restarts": 9},
+        "consensus": {"partitions": 12, "rounds": 8, "D": 24},
+    }
+    assert found["method"] == "rgwot@loss.alignment=position,loss.gamma=0.5"
+    assert "expected keys it reads (loss.gamma, ot.zeta)" in found["no method"]
+    assert found["embedding"] == "clock@whiten.D=3"
+    assert "clock trains no encoder; it takes no keys but" in found["no embedding"]
+    assert '"whiten": {"D": 3}' in found["options"]
+    assert '"epochs": 90' in found["options"]
+    assert found["imported"] == []
+
+
+def test_all_three_run_by_name(library: Path) -> None:
+    found = run(
+        library,
+        """
+import json
+from types import SimpleNamespace
+import numpy as np, torch
+from rgwot.config.settings import build
+from rgwot.embedding.registry import FITS
+from rgwot.keysteps.interface import Frames
+from rgwot.keysteps.registry import DECODERS
+from rgwot.losses.interface import PairBatch
+from rgwot.losses.registry import ALIGNMENTS, learned_by
+settings = build({"loss.alignment": "position", "loss.gamma": 0.5, "whiten.D": 2, "consensus.D": 5}, "test")
+x, times, length = torch.zeros(3, 4, 2), torch.zeros(3, 4), torch.ones(3)
+batch = PairBatch(x, x + 1, times, length, times, length, torch.arange(3), learned_by(settings, 0))
+decoded = DECODERS["pieces"](Frames(np.zeros((6, 2)), (4, 2), 2.0), 2, settings, np.random.default_rng(0))
+store = SimpleNamespace(time_s=np.array([0.0, 1.0, 2.0]))
+print(json.dumps({
+    "loss": ALIGNMENTS[settings.loss.alignment](batch, settings).tolist(),
+    "labels": decoded.labels.tolist(),
+    "facts": decoded.facts,
+    "embedding": FITS["clock"]([store], settings, 0)(store).embedding.tolist(),
+}))
+""",
+    )
+    assert found == {
+        "loss": [1.0, 1.0, 1.0],
+        "labels": [0, 0, 1, 1, 0, 1],
+        "facts": {"pieces": 5},
+        "embedding": [[0.0], [0.5], [1.0]],
+    }
+
+
+def test_they_stand_in_schema_and_help_and_a_layout_without_a_writer_is_not_written(library: Path) -> None:
+    found = run(
+        library,
+        """
+import json
+from click.testing import CliRunner
+from rgwot.cli import cli
+from rgwot.config.configuration import json_schema
+def help_of(verb):
+    return " ".join(CliRunner().invoke(cli, [verb, "--help"]).output.split())
+verbs = ("decode", "embed", "synth")
+print(json.dumps({"schema": json.dumps(json_schema()), **{verb: help_of(verb) for verb in verbs}}))
+""",
+    )
+    assert '"none", "position"]' in found["schema"]
+    assert "consensus or pieces; or trivial: one_label" in found["decode"]
+    assert "regression.epochs" in found["embed"]
+    assert "egoprocel" in found["synth"]
+    assert "flat" not in found["synth"]
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ('{"description": "x", "read": ()}', "ABOUT: .*unexpected keyword argument 'read'"),
+        ('{"description": "x", "reads": ("decode.m")}', "ABOUT: reads: found 'decode.m', expected a tuple of keys"),
+        ('{"description": words()}', "ABOUT: malformed node"),
+    ],
+)
+def test_a_mistake_is_told_with_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, told: str
+) -> None:
+    (tmp_path / "keysteps").mkdir()
+    (tmp_path / "keysteps/wrong.py").write_text(f"ABOUT = {written}\n", encoding="utf-8")
+    monkeypatch.setattr("rgwot.config.about.LIBRARY", tmp_path)
+    with pytest.raises(ValueError, match=f"wrong.py: {told}"):
+        described("keysteps", Decoder)
+
+
+def test_what_a_file_says_is_true() -> None:
+    for kind, verb in ((ALIGNMENTS, "align"), (DECODERS, "decode"), (EMBEDDINGS, "fit")):
+        for name, about in kind.items():
+            assert about.description
+            assert set(about.reads) <= {*BLOCKS, *defaults()}, name
+            assert not about.module or callable(load(f"{about.module}:{verb}_{name}"))
+    for name, about in LAYOUTS.items():
+        assert layout_module(name).__name__ == about.module
+
+
+def test_no_file_that_says_something_is_overlooked() -> None:
+    found = {about.module for kind in (ALIGNMENTS, DECODERS, EMBEDDINGS, LAYOUTS) for about in kind.values()}
+    for path in Path(rgwot.__file__).parent.rglob("*.py"):
+        module = ".".join(["rgwot", *path.relative_to(Path(rgwot.__file__).parent).with_suffix("").parts])
+        assert ("\nABOUT" in path.read_text(encoding="utf-8")) == (module in found), path
