@@ -31,7 +31,9 @@ NAMES = {
 } | set(map(folded, LAYOUTS))
 # Also an ordinary word; as a name it could only be compared with.
 WORDS = {"folder"}
-ELSEWHERE = [path for path in sorted(PACKAGE.rglob("*.py")) if path not in OWN and path != PACKAGE / "config/layouts.py"]
+ELSEWHERE = [
+    path for path in sorted(PACKAGE.rglob("*.py")) if path not in OWN and path != PACKAGE / "config/layouts.py"
+]
 
 
 def strings(tree: ast.AST) -> Iterator[tuple[ast.Constant, bool]]:
