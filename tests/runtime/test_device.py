@@ -1,5 +1,6 @@
 """Which GPU a job takes: made-up GPUs, real locks between real processes."""
 
+import json
 import subprocess
 import sys
 import time
@@ -7,6 +8,7 @@ import time
 import pytest
 import torch
 
+from rgwot.cli.records import record
 from rgwot.runtime import device, gpus
 from rgwot.runtime.errors import RgwotError
 
@@ -39,6 +41,7 @@ def start(tmp_path):
 def let_go(monkeypatch):
     held = {}
     monkeypatch.setattr(gpus, "_held", held)
+    monkeypatch.setattr(device, "_given", [])
     yield
     for lock in held.values():
         lock.release()
@@ -105,3 +108,24 @@ def test_cpu_takes_no_gpu(monkeypatch, tmp_path):
     pretend(monkeypatch, tmp_path, 2, None)
     assert device.resolve_device("cpu") == torch.device("cpu")
     assert not list(tmp_path.rglob("*.lock"))
+
+
+def test_a_record_says_what_the_job_used_and_takes_no_gpu(monkeypatch, tmp_path):
+    pretend(monkeypatch, tmp_path, 2, None)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda place: f"GPU {place.index}")
+    output = tmp_path / "a.csv"
+    output.touch()
+
+    def recorded():
+        record("embed", {"output": output, "device": "auto"})
+        return json.loads((tmp_path / ".a.csv.provenance.json").read_text(encoding="utf-8"))["device"]
+
+    # `rgwot embed --method cte` embeds on the CPU, whatever there is, and must not wait for a GPU in the end.
+    assert recorded() == "cpu"
+    assert not list(tmp_path.rglob("*.lock"))
+    device.resolve_device("auto")
+    assert recorded() == "GPU 0"
+    # Of the verb, not of the one before it in the same process.
+    assert recorded() == "cpu"
+    device.resolve_device("cpu")
+    assert recorded() == "cpu"
