@@ -6,7 +6,6 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal
 
 from rgwot.config.experiments import DECODER_BLOCKS, Experiments, split_id
@@ -16,11 +15,10 @@ from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.embedding.prior import inactive_prior
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.gpus import gpu_there
 from rgwot.study import needs
 from rgwot.study.datasets import DatasetCatalogue, plain_path
 from rgwot.study.needs import NEEDS
-
-NVIDIA_DEVICE = Path("/dev/nvidia0")
 
 
 class JobCatalogue(DatasetCatalogue):
@@ -41,7 +39,7 @@ class JobCatalogue(DatasetCatalogue):
     def gpus(self) -> int:
         """Return how many GPUs a training job asks for: none when the configuration or the machine has none."""
         wanted = self.config.device
-        return int(wanted == "cuda" or (wanted == "auto" and NVIDIA_DEVICE.exists()))
+        return int(wanted == "cuda" or (wanted == "auto" and gpu_there()))
 
     def held_out(self, dataset: str, task: str, method: str) -> tuple[str, ...]:
         """Return the videos of a task that a method must not see before they are scored; none where all train.

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,6 +12,10 @@ import torch
 from rgwot.cli.records import record
 from rgwot.runtime import device, gpus
 from rgwot.runtime.errors import RgwotError
+from rgwot.study import Catalogue, jobs
+from rgwot.study.doctor import machine
+
+DEVICES = ("auto", "cpu", "cuda")
 
 HOLDER = """
 import sys, time
@@ -129,3 +134,40 @@ def test_a_record_says_what_the_job_used_and_takes_no_gpu(monkeypatch, tmp_path)
     assert recorded() == "cpu"
     device.resolve_device("cpu")
     assert recorded() == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("files", "variable", "there"),
+    [
+        (["nvidia0", "nvidiactl"], None, True),
+        # A container that is given the fourth GPU alone.
+        (["nvidia3", "nvidiactl", "nvidia-uvm"], None, True),
+        (["nvidia12"], "GPU-8a5f", True),
+        (["dxg"], None, True),
+        (["nvidiactl", "nvidia-uvm", "nvidia-caps", "null"], None, False),
+        ([], None, False),
+        (["nvidia0"], "", False),
+        (["nvidia0"], "-1", False),
+        (["nvidia0", "nvidia1"], "1", True),
+        ([], "0", False),
+    ],
+)
+def test_whether_there_is_a_gpu(monkeypatch, tmp_path, files, variable, there):
+    pretend(monkeypatch, tmp_path, 0, variable)
+    devices = tmp_path / "dev"
+    devices.mkdir()
+    for name in files:
+        (devices / name).touch()
+    assert gpus.gpu_there(devices) == there
+    assert not gpus.gpu_there(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_planning_and_doctor_have_the_same_answer(monkeypatch, there):
+    monkeypatch.setattr(jobs, "gpu_there", lambda: there)
+    monkeypatch.setattr(machine, "gpu_there", lambda: there)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda place: "GPU")
+    asked = {wanted: Catalogue({"device": wanted}, Path("workflow/tables.yaml")).gpus() for wanted in DEVICES}
+    assert asked == {"auto": int(there), "cpu": 0, "cuda": 1}
+    assert machine.look("auto", None, None, Path("results"))[0].gpu == ("GPU" if there else None)
