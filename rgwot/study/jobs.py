@@ -14,6 +14,7 @@ from rgwot.config.settings import EXECUTION, NAMED_WEIGHTS, flatten
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.embedding.prior import inactive_prior
+from rgwot.runtime.arguments import argument
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.gpus import gpu_there
 from rgwot.study import needs
@@ -64,7 +65,7 @@ class JobCatalogue(DatasetCatalogue):
     def hold_out(self, dataset: str, task: str, method: str) -> str:
         """Return the option with the videos of `held_out`, where there are any."""
         videos = self.held_out(dataset, task, method)
-        return f"--hold-out {','.join(videos)}" if videos else ""
+        return f"--hold-out {argument(','.join(videos), f'{dataset}/{task}: videos held out')}" if videos else ""
 
     def annotated_key_steps(self, dataset: str, task: str) -> str:
         """Return the option with the number of key steps, where it is known before the annotations are read."""
