@@ -37,6 +37,7 @@ wildcard_constraints:
     dataset="[a-z][a-z0-9_]*",
     task="[^/]+",
     video="[^/]+",
+    part="0|[1-9][0-9]*",
     method="[^/]+",
     decoder="[^/]+",
     seed="0|[1-9][0-9]*",

@@ -24,6 +24,8 @@ MANIFEST = f"{RESULTS}/manifest/{_TASK}.csv"
 ANNOTATIONS = f"{RESULTS}/annotations/{_TASK}.csv"
 FEATURES = f"{RESULTS}/features/{_TASK}/{{video}}.zarr"
 INDEX = f"{RESULTS}/features/{_TASK}/index.csv"
+#: A part of it, where a task has more videos than a command can name.
+INDEX_PART = f"{RESULTS}/features/{_TASK}/index.{{part}}.csv"
 MODEL = f"{RESULTS}/models/{_TRAINED}/model.pt"
 HISTORY = f"{RESULTS}/models/{_TRAINED}/history.csv"
 MACHINE = f"{RESULTS}/models/{_TRAINED}/machine.json"

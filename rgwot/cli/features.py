@@ -133,7 +133,10 @@ def import_features(
     help="fail refuses a store that lacks frames because its video was skipped; skip lists it with the reason.",
 )
 def index(output: Path, stores: tuple[Path, ...], on_bad_video: Literal["fail", "skip"]) -> None:
-    """Check the feature STORES of a task and list them in OUTPUT (CSV)."""
+    """Check the feature STORES of a task and list them in OUTPUT (CSV).
+
+    A list of some of them, made before, stands for its stores: a command cannot name thousands.
+    """
     from rgwot.features.index import write_index
 
     write_index(list(stores), output, on_bad_video)

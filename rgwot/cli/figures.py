@@ -11,7 +11,12 @@ from rgwot.cli.options import Folder
 
 @click.command()
 @click.argument("output", type=Folder)
-@click.option("--plan", required=True, metavar="JSON", help="What to draw, from which files, as the workflow says it.")
+@click.option(
+    "--plan",
+    required=True,
+    metavar="JSON",
+    help="What to draw, from which files, as the workflow says it.",
+)
 def figure(output: Path, plan: str) -> None:
     """Draw a figure of workflow/tables.yaml into OUTPUT (PDF, and PNG beside it).
 

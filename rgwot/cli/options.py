@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from rgwot.runtime.arguments import unpacked
 from rgwot.runtime.errors import RgwotError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -78,7 +79,10 @@ def hold_out_option(function: F) -> F:
 
 def video_ids(text: str) -> tuple[str, ...]:
     """Parse ``--hold-out``; an id has no comma."""
-    return tuple(video for video in text.split(",") if video)
+    try:
+        return tuple(video for video in unpacked(text).split(",") if video)
+    except ValueError as error:
+        raise RgwotError(f"--hold-out: {error}; expected ids of videos, or all of what a log shows") from None
 
 
 def read_object(text: str, option: str) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def record(verb: str, arguments: Mapping[str, Any], told: Mapping[str, Any] | No
         content["settings"] = _resolved(arguments["settings"])
     content |= {key: arguments[key] for key in ("seed",) if key in arguments}
     if "device" in arguments:
-        content["device"] = _device(arguments["device"])
+        content["device"] = _device()
     content["arguments"] = {key: _plain(value) for key, value in arguments.items() if key not in _ELSEWHERE}
     content |= {**surroundings(), "run": os.environ.get(RUN)}
     if verb == "manifest":
@@ -151,14 +151,14 @@ def _resolved(settings: str) -> dict[str, Any]:
     return {block: dumped[block] for block in given}
 
 
-def _device(asked: str) -> str:
-    """Return the name of the GPU that a job used, or ``cpu``."""
-    # A job that has not imported PyTorch by now has used none.
-    if asked == "cpu" or "torch" not in sys.modules:
+def _device() -> str:
+    """Return the name of the GPU that the verb used, or ``cpu``."""
+    # A job that has not loaded this by now has asked for no GPU, and must not begin to here: it would wait for one.
+    if "rgwot.runtime.device" not in sys.modules:
         return "cpu"
-    from rgwot.runtime.device import hardware, resolve_device
+    from rgwot.runtime.device import hardware, used_device
 
-    return hardware(resolve_device(asked))["gpu"] or "cpu"
+    return hardware(used_device())["gpu"] or "cpu"
 
 
 def _plain(value: Any) -> Any:

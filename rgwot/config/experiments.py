@@ -1,13 +1,15 @@
 """Experiment ids: ``base[@key=value[,key=value...]]`` for methods and for decoders, and the settings they stand for.
 
 One experiment has one spelling, so it has one path and is computed once: symbols replace dotted keys, keys stand in
-alphabetical order, numbers are printed as Python prints them, and a key that equals the default is dropped.
+alphabetical order, numbers are printed as Python prints them, and a key that says what the id stands for anyway, on
+every dataset, is dropped.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -77,8 +79,11 @@ class Experiments:
         shipped = defaults()
         mine = flatten(config.model_dump(by_alias=True, include=set(Settings.model_fields)))
         self._changed = {key: value for key, value in mine.items() if value != shipped[key]}
-        self._per_dataset = {name: flatten(entry.settings) for name, entry in config.datasets.items()}
-        self._overridden = {key for values in self._per_dataset.values() for key in values}
+        self._per_dataset = {name: _checked(flatten(entry.settings), name) for name, entry in config.datasets.items()}
+        # What datasets change, each combination once: two ids are one experiment when they mean the same above all.
+        different = {json.dumps(values, sort_keys=True): values for values in self._per_dataset.values()}
+        self._changes = tuple(different.values()) or ({},)
+        self._base_values = lru_cache(maxsize=None)(self._base_values_of)
         self.method = lru_cache(maxsize=None)(self._method)
         self.decoder = lru_cache(maxsize=None)(self._decoder)
         self.settings = lru_cache(maxsize=None)(self._settings)
@@ -99,21 +104,18 @@ class Experiments:
         if not family.trained and set(written) - set(allowed):
             raise RgwotError(f"method {text!r}: {base} trains no encoder; it takes no keys but {', '.join(allowed)}")
         values = self._values(text, written, allowed, family)
+        own = self._base_values(family.name)
+        meant = [{**base, **values} for base in own]
+        _refuse_unused_split(text, values, own)
+        _refuse_unread(text, values, meant)
         # Equalities between families follow from their data: of all spellings of the same settings the one with the
         # fewest keys is used (rgwot@beta=0 is vaot, vaot@beta=1 is rgwot), and on a tie the family listed first.
-        meant = {**self._base_values(family), **values}
-        self._refuse_unused_split(text, values, self._base_values(family))
-        _refuse_unread(text, values, meant)
-        spellings = []
-        for candidate in FAMILIES.values():
-            if candidate.embedding == family.embedding and _beyond_id(candidate) == _beyond_id(family):
-                own = self._base_values(candidate)
-                spellings.append(
-                    (
-                        candidate.name,
-                        {key: meant[key] for key in allowed if self._told(key, meant, own, values)},
-                    )
-                )
+        spellings = [
+            (candidate.name, keys)
+            for candidate in FAMILIES.values()
+            if candidate.embedding == family.embedding
+            and (keys := _keys_between(self._base_values(candidate.name), meant, allowed)) is not None
+        ]
         name, keys = min(spellings, key=lambda spelling: len(spelling[1]))
         return join_id(name, _spelt(keys))
 
@@ -130,8 +132,9 @@ class Experiments:
             )
         allowed = [key for key in defaults() if DECODERS[base].takes(key)]
         values = self._values(text, written, allowed, family)
-        own = self._base_values(family)
-        return join_id(base, _spelt({key: values[key] for key in values if self._told(key, values, own, values)}))
+        own = self._base_values(family.name)
+        told = {key: value for key, value in values.items() if any(base[key] != value for base in own)}
+        return join_id(base, _spelt(told))
 
     def _settings(self, method: str, decoder: str | None, dataset: str) -> Settings:
         """Return everything the experiment is made with on a dataset."""
@@ -144,8 +147,10 @@ class Experiments:
             where = f"{method}/{decoder}"
         return build(values, where)
 
-    def _base_values(self, family: Family) -> dict[str, Any]:
-        return {**defaults(), **self._changed, **family.overrides}
+    def _base_values_of(self, family: str) -> list[dict[str, Any]]:
+        """Return what a family alone stands for, above each of the combinations of changes that datasets make."""
+        common, overrides = {**defaults(), **self._changed}, FAMILIES[family].overrides
+        return [{**common, **changes, **overrides} for changes in self._changes]
 
     def _values(self, text: str, written: Mapping[str, str], allowed: list[str], family: Family) -> dict[str, Any]:
         short = {dotted: symbol for symbol, dotted in SYMBOLS.items()}
@@ -158,45 +163,62 @@ class Experiments:
             if dotted in values:
                 raise RgwotError(f"experiment {text!r}: {key!r} and {short[dotted]!r} are the same key")
             values[dotted] = _parse(value)
-        checked = flatten(
-            build({**self._base_values(family), **values}, f"experiment {text!r}").model_dump(by_alias=True)
-        )
+        whole = {**defaults(), **self._changed, **family.overrides, **values}
+        checked = _checked(whole, f"experiment {text!r}")
         return {key: checked[key] for key in values}
 
-    def _refuse_unused_split(self, text: str, written: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-        """Raise when an id says how to split and nothing is split: one experiment would have two paths."""
-        if written.get(SPLIT, own[SPLIT]) != "all" or (SPLIT not in written and SPLIT in self._overridden):
-            return
-        for key in SPLIT_KEYS[1:]:
-            if key in written and written[key] != own[key]:
-                raise RgwotError(
-                    f"experiment {text!r}: {key} has no effect where all videos train; add {SPLIT}=holdout"
-                )
 
-    def _told(self, key: str, meant: Mapping[str, Any], own: Mapping[str, Any], written: Mapping[str, Any]) -> bool:
-        """Whether a key has to stand in an id: it differs, or a dataset overrides it and the id decides."""
-        return bool(meant[key] != own[key]) or (key in written and key in self._overridden)
+def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return values of dotted keys as the settings have them: 1e-3 is a string in YAML, and a number here."""
+    known = flatten(build(values, where).model_dump(by_alias=True))
+    return {key: known[key] for key in values}
 
 
-def _refuse_unread(text: str, written: Mapping[str, Any], meant: Mapping[str, Any]) -> None:
+def _keys_between(
+    own: Sequence[Mapping[str, Any]], meant: Sequence[Mapping[str, Any]], allowed: Sequence[str]
+) -> dict[str, Any] | None:
+    """Return the keys that make settings of others, in every combination of changes; None where no keys do.
+
+    What the alignment loss does not read may differ.
+    """
+    keys: dict[str, Any] = {}
+    for key in own[0]:
+        if any(
+            base[key] != settings[key] and not without_effect(key, settings["loss.alignment"])
+            for base, settings in zip(own, meant, strict=True)
+        ):
+            value = meant[0][key]
+            # An id says one value for all datasets, and cannot say what only some of them change.
+            if key not in allowed or any(settings[key] != value for settings in meant):
+                return None
+            keys[key] = value
+    return keys
+
+
+def _refuse_unused_split(text: str, written: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> None:
+    """Raise when an id says how to split and nothing is split: one experiment would have two paths."""
+    if any(written.get(SPLIT, base[SPLIT]) != "all" for base in own):
+        return
+    for key in SPLIT_KEYS[1:]:
+        if key in written and any(written[key] != base[key] for base in own):
+            raise RgwotError(f"experiment {text!r}: {key} has no effect where all videos train; add {SPLIT}=holdout")
+
+
+def _refuse_unread(text: str, written: Mapping[str, Any], meant: Sequence[Mapping[str, Any]]) -> None:
     """Raise when an id names a key that its alignment loss does not read: the same training would run twice."""
-    alignment = meant["loss.alignment"]
+    alignments = list(dict.fromkeys(settings["loss.alignment"] for settings in meant))
     for key in written:
-        if without_effect(key, alignment):
+        if all(without_effect(key, alignment) for alignment in alignments):
+            read = dict.fromkeys(key for alignment in alignments for key in ALIGNMENTS[alignment].reads)
             raise RgwotError(
-                f"experiment {text!r}: {key} has no effect with loss.alignment {alignment}; expected keys it reads "
-                f"({', '.join(ALIGNMENTS[alignment].reads) or 'none of ot and loss'}); leave it out"
+                f"experiment {text!r}: {key} has no effect with loss.alignment {' or '.join(alignments)}; expected "
+                f"keys it reads ({', '.join(read) or 'none of ot and loss'}); leave it out"
             )
 
 
 def _takes(family: Family, key: str) -> bool:
     """Whether a key may stand in ids of a method."""
     return key in SPLIT_KEYS or (EMBEDDINGS[family.embedding].takes(key) and key not in EXECUTION)
-
-
-def _beyond_id(family: Family) -> dict[str, Any]:
-    """What a family changes that no key of its ids can say."""
-    return {key: value for key, value in family.overrides.items() if not _takes(family, key)}
 
 
 def _spelt(values: Mapping[str, Any]) -> dict[str, str]:

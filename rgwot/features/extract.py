@@ -129,6 +129,8 @@ def _described(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]
         # A path says where the checkpoint was on one machine; its digest says which one it was.
         "weights": Path(weights).name,
         "seed": settings.seed if weights == "random" else None,
+        # No part of the identity, stores of both may stand side by side; within one store both would be a mixture.
+        "fused": settings.fused,
         "rgwot_version": __version__,
     }
 

@@ -29,7 +29,7 @@ def write_index(
     Parameters
     ----------
     stores
-        Feature stores, in the order of the rows.
+        Feature stores, in the order of the rows; or such tables of some of them, which lie beside their stores.
     output
         CSV with the columns ``video,status,reason,frames``.
     on_bad_video
@@ -41,7 +41,7 @@ def write_index(
     RgwotError
         When a store is missing or incomplete, or made from part of a video and ``on_bad_video`` is ``fail``.
     """
-    opened = [open_store(Path(path)) for path in stores]
+    opened = [open_store(path) for listed in stores for path in _stores_of(Path(listed))]
     for store in opened if on_bad_video == "fail" else ():
         if left_out(store.status, store.imported):
             raise RgwotError(
@@ -50,6 +50,13 @@ def write_index(
             )
     rows = [(store.video, store.status, store.reason, len(store)) for store in opened]
     write_rows(COLUMNS, rows, output)
+
+
+def _stores_of(path: Path) -> list[Path]:
+    """Return the feature stores that a table of them lists, and a store as it is."""
+    if path.suffix != ".csv":
+        return [path]
+    return [path.with_name(f"{video}.zarr") for video in indexed_videos(path)]
 
 
 def indexed_videos(index_csv: str | Path) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,10 @@ from rgwot.keysteps.energy import Metric, check_problem, label_distance
 Message = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
 
 COMPILED_FROM = 50_000
-"""Samples from which the compiled loops save more (3 microseconds each) than importing numba costs."""
+"""Samples from which the compiled loops save more (3 microseconds each) than importing numba costs.
+
+Nothing else decides, so a problem is solved by the same loops whatever the process did before.
+"""
 
 
 def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: Metric | NDArray[Any]) -> NDArray[np.int64]:
@@ -42,7 +44,7 @@ def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: Metric | 
     T, K = costs.shape
     if isinstance(metric, str):
         distance = label_distance(K, metric).astype(np.float64)
-        if T >= COMPILED_FROM or _loaded():
+        if T >= COMPILED_FROM:
             return _compiled(costs, edges, metric, distance)
         message = _potts if metric == "potts" else _linear(K)
     else:
@@ -63,10 +65,6 @@ def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: Metric | 
         # Staying wins a tie, so that equal costs do not make segments.
         labels[t] = following if via[following] <= via[choice] else choice
     return labels
-
-
-def _loaded() -> bool:
-    return "rgwot.keysteps.chain_compiled" in sys.modules
 
 
 def _compiled(

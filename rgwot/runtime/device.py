@@ -12,6 +12,9 @@ import torch
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.gpus import lock_folder, take_gpu, visible_gpus
 
+#: What `resolve_device` gave since `used_device` was last asked.
+_given: list[torch.device] = []
+
 
 def resolve_device(device: str) -> torch.device:
     """Turn ``auto``, ``cpu`` or ``cuda`` into a device that is there, and hold it until the process ends.
@@ -24,6 +27,19 @@ def resolve_device(device: str) -> torch.device:
     RgwotError
         When ``cuda`` is asked for and there is none.
     """
+    place = _resolved(device)
+    _given.append(place)
+    return place
+
+
+def used_device() -> torch.device:
+    """Return the device that `resolve_device` gave since this was last asked, the CPU where none was; takes no GPU."""
+    place = _given[-1] if _given else torch.device("cpu")
+    _given.clear()
+    return place
+
+
+def _resolved(device: str) -> torch.device:
     there = device != "cpu" and torch.cuda.is_available()
     if device == "cuda" and not there:
         raise RgwotError("device: found no usable GPU, expected one for cuda; use auto or cpu")

@@ -1,9 +1,10 @@
-"""GPUs shared by the jobs of a user on one machine: a lock file for each."""
+"""Whether there is a GPU, and GPUs shared by the jobs of a user on one machine: a lock file for each."""
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import tempfile
 import time
 from collections.abc import Sequence
@@ -15,6 +16,31 @@ logger = logging.getLogger(__name__)
 
 #: The GPU that this process holds, by its lock file; the system releases it when the process ends, however it ends.
 _held: dict[Path, FileLock] = {}
+
+
+#: Device files of NVIDIA's GPUs, whichever of them a container is given, and of those that Windows lends to WSL.
+_DEVICE = re.compile(r"nvidia[0-9]+|dxg")
+
+
+def gpu_there(devices: Path = Path("/dev")) -> bool:
+    """Return whether this machine has a GPU that jobs may use, without importing PyTorch.
+
+    A device file says that there is one, whatever its number; ``CUDA_VISIBLE_DEVICES`` that is empty, or begins with
+    -1, hides all of them.
+
+    Parameters
+    ----------
+    devices
+        The folder of device files.
+    """
+    variable = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if variable is not None and variable.split(",")[0].strip() in ("", "-1"):
+        return False
+    try:
+        names = os.listdir(devices)
+    except OSError:
+        return False
+    return any(_DEVICE.fullmatch(name) for name in names)
 
 
 def visible_gpus(variable: str | None, count: int) -> list[str]:

@@ -12,10 +12,9 @@ import sys
 from pathlib import Path
 
 from rgwot.study.datasets import MIN_VIDEOS
-from rgwot.study.jobs import NVIDIA_DEVICE
 from rgwot.study.targets import Catalogue
 
-__all__ = ["MIN_VIDEOS", "NVIDIA_DEVICE", "Catalogue", "own_commands_first"]
+__all__ = ["MIN_VIDEOS", "Catalogue", "own_commands_first"]
 
 
 def own_commands_first() -> None:

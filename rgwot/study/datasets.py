@@ -20,6 +20,7 @@ from rgwot.datasets.finding import find
 from rgwot.datasets.names import video_id
 from rgwot.features.sources import feature_file
 from rgwot.features.status import left_out
+from rgwot.runtime.arguments import split_words
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.integrity import ASIDE, broken, changed_sources, check_file, record_path
 from rgwot.synthetic.layouts import TaskPlaces, task_places
@@ -71,6 +72,7 @@ class DatasetCatalogue:
         self.videos = lru_cache(maxsize=None)(self._videos)
         self.found = lru_cache(maxsize=None)(self._found)
         self.left_out = lru_cache(maxsize=None)(self._left_out)
+        self.index_parts = lru_cache(maxsize=None)(self._index_parts)
         # Snakemake asks for the input of a job more than once; a user is told once.
         self._told: set[str] = set()
         self._aside: set[tuple[Path, Path]] = set()
@@ -295,6 +297,27 @@ class DatasetCatalogue:
             str(paths.at(paths.FEATURES, dataset=dataset, task=task, video=video))
             for video in self.videos(dataset, task)
         ]
+
+    def index_input(self, dataset: str, task: str) -> list[str]:
+        """Return what the index of a task is made from: its feature stores, or its parts where they are too many.
+
+        A tree whose index was made from its stores keeps it: they are named where a command can name them.
+        """
+        stores = self.feature_stores(dataset, task)
+        parts = self.index_parts(dataset, task)
+        if len(parts) <= 1:
+            return stores
+        return [str(paths.at(paths.INDEX_PART, dataset=dataset, task=task, part=part)) for part in range(len(parts))]
+
+    def index_part_input(self, dataset: str, task: str, part: str) -> list[str]:
+        """Return the feature stores that one part of the index of a task lists."""
+        parts = self.index_parts(dataset, task)
+        if int(part) >= len(parts):
+            raise RgwotError(f"{dataset}/{task}: found no part {part} of its index, expected 0 to {len(parts) - 1}")
+        return parts[int(part)]
+
+    def _index_parts(self, dataset: str, task: str) -> list[list[str]]:
+        return split_words(self.feature_stores(dataset, task))
 
     def datasets_imported(self) -> list[str]:
         """Return the datasets whose features are made elsewhere."""

@@ -6,7 +6,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from rgwot import paths
-from rgwot.reporting.figures.plan import Plan
+from rgwot.reporting.figures.plan import Plan, plan_text
 from rgwot.reporting.figures.spec import Figures, load_figures
 from rgwot.study.figure_plans import plan_figure
 from rgwot.study.tables import TableCatalogue
@@ -39,8 +39,8 @@ class FigureCatalogue(TableCatalogue):
         return self.figure_plan(figure).files()
 
     def figure_json(self, figure: str) -> str:
-        """Return what a figure is drawn from, as JSON: a change of it makes the figure outdated."""
-        return self.figure_plan(figure).model_dump_json(exclude_defaults=True)
+        """Return what a figure is drawn from (`plan_text`): a change of it makes the figure outdated."""
+        return plan_text(self.figure_plan(figure))
 
     def figure_caption(self, figure: str) -> list[str]:
         """Return what a report says of a figure: its title, what it shows, of which data, with which settings."""

@@ -6,7 +6,6 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal
 
 from rgwot.config.experiments import Experiments, split_id
@@ -15,12 +14,12 @@ from rgwot.config.settings import EXECUTION, NAMED_WEIGHTS, flatten
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.embedding.prior import inactive_prior
+from rgwot.runtime.arguments import argument
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.gpus import gpu_there
 from rgwot.study import needs
 from rgwot.study.datasets import DatasetCatalogue, plain_path
 from rgwot.study.needs import NEEDS
-
-NVIDIA_DEVICE = Path("/dev/nvidia0")
 
 
 class JobCatalogue(DatasetCatalogue):
@@ -41,7 +40,7 @@ class JobCatalogue(DatasetCatalogue):
     def gpus(self) -> int:
         """Return how many GPUs a training job asks for: none when the configuration or the machine has none."""
         wanted = self.config.device
-        return int(wanted == "cuda" or (wanted == "auto" and NVIDIA_DEVICE.exists()))
+        return int(wanted == "cuda" or (wanted == "auto" and gpu_there()))
 
     def held_out(self, dataset: str, task: str, method: str) -> tuple[str, ...]:
         """Return the videos of a task that a method must not see before they are scored; none where all train.
@@ -66,7 +65,7 @@ class JobCatalogue(DatasetCatalogue):
     def hold_out(self, dataset: str, task: str, method: str) -> str:
         """Return the option with the videos of `held_out`, where there are any."""
         videos = self.held_out(dataset, task, method)
-        return f"--hold-out {','.join(videos)}" if videos else ""
+        return f"--hold-out {argument(','.join(videos), f'{dataset}/{task}: videos held out')}" if videos else ""
 
     def annotated_key_steps(self, dataset: str, task: str) -> str:
         """Return the option with the number of key steps, where it is known before the annotations are read."""

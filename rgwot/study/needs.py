@@ -55,6 +55,7 @@ NEEDS: dict[str, Need] = {
     "extract": Need("file_mb", 2500, 0, 5, 0.05, 1012),
     "import_features": Need("file_mb", 1500, 3, 10, 0.02),
     "index": Need("videos", 500, 0.5, 10, 0.1, 58),
+    "index_part": Need("videos", 500, 0.5, 10, 0.1),
     # Minutes: see train_minutes.
     "train": Need("features_mb", 4000, 1.1, 30, 0, 2095),
     "embed": Need("videos", 2500, 10, 20, 1.0, 1442),

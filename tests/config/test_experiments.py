@@ -1,15 +1,19 @@
 """One experiment has one spelling, and mistakes are refused with the nearest known word."""
 
+from pathlib import Path
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rgwot.config.configuration import load_config
-from rgwot.config.experiments import Experiments, join_id, split_id
-from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.config.configuration import load_config, read_files
+from rgwot.config.experiments import Experiments, join_id, split_id, value_text
+from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES, without_effect
+from rgwot.config.settings import flatten
 from rgwot.runtime.errors import RgwotError
 
 PLAIN = Experiments(load_config({}))
+SHIPPED = Experiments(load_config(read_files([Path(__file__).parents[2] / "config.yaml"])))
 DEMO = Experiments(
     load_config({"datasets": {"demo": {"layout": "folder", "root": "x", "settings": {"cidm": {"sigma": 1}}}}})
 )
@@ -41,6 +45,9 @@ DEMO = Experiments(
         ("lav@cidm.unit=native_frames,sigma=10,loss.gamma=0.10", "lav"),
         ("gtcc@loss.alignment=tcc", "tcc"),
         ("lav@beta=1,cidm.unit=seconds", "rgwot@loss.alignment=soft_dtw"),
+        # What the loss does not read makes no second path, nor an id that is refused.
+        ("remap@loss.alignment=gtcc,beta=0", "vaot@loss.alignment=gtcc"),
+        ("rgwot-active@loss.alignment=soft_dtw", "rgwot@loss.alignment=soft_dtw"),
         ("rgwot@encoder.batch_norm=per_video", "rgwot@encoder.batch_norm=per_video"),
         ("raw", "raw"),
         ("rgwot@data.split=all", "rgwot"),
@@ -70,6 +77,95 @@ def test_a_key_that_some_dataset_overrides_is_kept():
     assert DEMO.settings("rgwot@sigma=10", None, "demo").cidm.sigma == 10
     assert DEMO.settings("rgwot", None, "demo").cidm.sigma == 1
     assert DEMO.settings("rgwot", None, "elsewhere").cidm.sigma == 10
+
+
+def test_a_key_that_the_family_sets_is_dropped_whatever_a_dataset_says():
+    # Datasets of config.yaml change sigma, and the family stands above them.
+    assert SHIPPED.method("lav@sigma=10") == "lav"
+    assert SHIPPED.method("rgwot@sigma=10") == "rgwot@sigma=10"
+
+
+def of_dataset(**settings):
+    return {"layout": "folder", "root": "x", "settings": settings}
+
+
+def test_a_key_that_is_what_every_dataset_says_is_dropped():
+    own = Experiments(load_config({"datasets": {"d": of_dataset(cidm={"sigma": 1}, train={"lr": "1e-3"})}}))
+    assert own.method("rgwot@sigma=1,train.lr=0.001") == "rgwot"
+    assert own.method("rgwot@sigma=10") == "rgwot@sigma=10"
+    same = Experiments(load_config({"datasets": {"d": of_dataset(cidm={"sigma": 10}, decode={"K": 7})}}))
+    assert same.method("rgwot@sigma=10") == "rgwot"
+    assert same.decoder("graphcut@K=7", "rgwot") == "graphcut"
+    fuzzy = Experiments(load_config({"datasets": {"d": of_dataset(decode={"m": 1.5, "time": 0.5})}}))
+    assert fuzzy.decoder("graphcut@m=2", "rgwot-parity") == "graphcut"
+    assert fuzzy.decoder("graphcut@m=2", "rgwot") == "graphcut@m=2"
+    assert fuzzy.decoder("kmeans@decode.time=auto", "rgwot-plus") == "kmeans"
+
+
+def test_families_are_one_only_where_every_dataset_agrees():
+    written = "rgwot@loss.alignment=soft_dtw,beta=0.5,cidm.unit=native_frames"
+    assert PLAIN.method(written) == "lav"
+    # Here sigma is 1 for one of two datasets, and 10 for both with `lav`: two experiments.
+    two = Experiments(load_config({"datasets": {"d": of_dataset(cidm={"sigma": 1}), "e": of_dataset()}}))
+    assert split_id(two.method(written))[0] == "rgwot"
+    assert two.method(f"{written},sigma=10") == "lav"
+
+
+def test_a_split_that_nothing_makes_is_refused_where_a_dataset_names_another_share():
+    experiments = Experiments(load_config({"datasets": {"d": of_dataset(data={"holdout": 0.5})}}))
+    with pytest.raises(RgwotError, match=r"data\.holdout has no effect"):
+        experiments.method("rgwot@data.holdout=0.35")
+
+
+def meaning(experiments, method):
+    """What is behind an id, dataset by dataset: every setting but those that its alignment loss does not read."""
+    found = []
+    for name in experiments.config.datasets:
+        values = flatten(experiments.settings(method, None, name).model_dump(by_alias=True))
+        alignment = values["loss.alignment"]
+        found.append({key: value for key, value in values.items() if not without_effect(key, alignment)})
+    return found
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_is_one_path_whichever_of_its_own_keys_is_spelt_out(name):
+    family = FAMILIES[name]
+    for key, value in family.overrides.items():
+        if EMBEDDINGS[family.embedding].takes(key):
+            assert SHIPPED.method(f"{name}@{key}={value_text(value)}") == name
+        for decoder in DECODERS.values():
+            if key in decoder.keys and decoder.trivial == (name == "none"):
+                assert SHIPPED.decoder(f"{decoder.name}@{key}={value_text(value)}", name) == decoder.name
+
+
+#: Every key that some family sets, with its values, and two that datasets of config.yaml change besides.
+VALUES = {"cidm.sigma": {1.0}, "encoder.channels": {64, 512}, "train.lr": {1e-3, 1e-4}, "encoder.unit_norm": {True}}
+for _family in FAMILIES.values():
+    for _key, _value in _family.overrides.items():
+        if EMBEDDINGS["encoder"].takes(_key):
+            VALUES.setdefault(_key, set()).add(_value)
+IDS = st.tuples(
+    st.sampled_from([name for name, family in FAMILIES.items() if family.trained]),
+    st.lists(st.sampled_from([(key, value) for key in VALUES for value in sorted(VALUES[key], key=str)]), max_size=4),
+)
+
+
+@given(IDS, IDS)
+@settings(deadline=None)
+def test_ids_share_a_path_exactly_when_they_mean_the_same_on_every_dataset(one, other):
+    found = []
+    for base, pairs in (one, other):
+        keys = dict(pairs)
+        alignment = keys.get("loss.alignment", FAMILIES[base].overrides.get("loss.alignment", "gromov_wasserstein"))
+        keys = {key: value for key, value in keys.items() if not without_effect(key, alignment)}
+        canonical = SHIPPED.method(join_id(base, {key: value_text(value) for key, value in keys.items()}))
+        assert SHIPPED.method(canonical) == canonical
+        meant = meaning(SHIPPED, canonical)
+        # It means what was written, above the family, above what the dataset says.
+        wanted = {key: value for key, value in {**FAMILIES[base].overrides, **keys}.items() if key in meant[0]}
+        assert all({key: settings[key] for key in wanted} == wanted for settings in meant)
+        found.append((canonical, meant))
+    assert (found[0][0] == found[1][0]) == (found[0][1] == found[1][1])
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from rgwot.features import chunks
 from rgwot.features.backbone import Backbone, load_backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
 from rgwot.features.extract import extract, identity
+from rgwot.features.index import SHARED
 from rgwot.features.store import SHARD, StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.video import VideoError, read_frames, sample_times
@@ -85,6 +86,7 @@ def test_the_attributes_say_where_it_comes_from(video: Path, whole: Path, backbo
         "size": 32,
         "fps": 30.0,
         "precision": "float32",
+        "fused": False,
         "source": "a.mp4",
         "source_bytes": video.stat().st_size,
         "source_sha256": hashlib.sha256(video.read_bytes()).hexdigest(),
@@ -168,7 +170,7 @@ def test_a_job_that_died_before_moving_the_store_resumes(
     assert files(output) == files(whole)
 
 
-@pytest.mark.parametrize("change", ["settings", "source"])
+@pytest.mark.parametrize("change", ["settings", "rounding", "source"])
 def test_unfinished_work_of_other_settings_or_another_file_is_thrown_away(
     video: Path, whole: Path, backbone: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
@@ -176,6 +178,8 @@ def test_unfinished_work_of_other_settings_or_another_file_is_thrown_away(
     source, settings = video, SETTINGS
     if change == "settings":
         settings = SETTINGS.model_copy(update={"fps": 15.0})
+    elif change == "rounding":
+        settings = SETTINGS.model_copy(update={"fused": True})
     else:
         source = write_video(tmp_path / "a.mp4", FRAMES, 25)
     with monkeypatch.context() as patch:
@@ -186,6 +190,13 @@ def test_unfinished_work_of_other_settings_or_another_file_is_thrown_away(
     extract(video, output, SETTINGS, backbone=backbone)
     assert files(output) == files(whole)
     assert side_folders(output) == []
+
+
+def test_finished_stores_are_compared_without_what_changes_rounding_alone(backbone: Backbone) -> None:
+    """So that a store of an earlier version, which does not say whether it was fused, is no other one."""
+    fused = SETTINGS.model_copy(update={"fused": True})
+    assert identity(fused, weights_digest(backbone)) == identity(SETTINGS, weights_digest(backbone))
+    assert "fused" not in SHARED
 
 
 def test_few_chunks_live_at_once(tmp_path: Path, backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,7 +48,6 @@ def test_fast_messages_equal_the_generic_ones(T: int, K: int, seed: int, metric:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_compiled_loops_give_the_labels_of_the_plain_ones(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain, "_loaded", lambda: False)
     for seed in range(300):
         generator = np.random.default_rng(seed)
         T, K = int(generator.integers(1, 60)), int(generator.integers(1, 9))
@@ -61,6 +61,23 @@ def test_compiled_loops_give_the_labels_of_the_plain_ones(metric: Metric, monkey
             labels.append(minimise_chain(unary, weights, metric))
         np.testing.assert_array_equal(labels[0], labels[1])
         assert labels[1].dtype == np.int64
+
+
+def test_the_length_alone_decides_which_loops_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[int] = []
+    compiled = chain._compiled
+
+    def counted(costs: Any, edges: Any, metric: Metric, distance: Any) -> Any:
+        used.append(len(costs))
+        return compiled(costs, edges, metric, distance)
+
+    monkeypatch.setattr(chain, "_compiled", counted)
+    monkeypatch.setattr(chain, "COMPILED_FROM", 30)
+    generator = np.random.default_rng(4)
+    # Also after the compiled loops have been loaded, which the second of these does.
+    for T in (29, 30, 29, 31, 1):
+        minimise_chain(generator.random((T, 3)), np.full(T - 1, 0.2), "potts")
+    assert used == [30, 31]
 
 
 def test_hand_case_a_switch_pays_only_when_it_is_cheap() -> None:

@@ -20,8 +20,9 @@ from matplotlib.text import Text
 
 from rgwot.cli import cli
 from rgwot.reporting.figures.draw import draw
-from rgwot.reporting.figures.plan import Plan
+from rgwot.reporting.figures.plan import Plan, plan_text, read_plan
 from rgwot.reporting.figures.style import PAGE, SMALLEST, save
+from rgwot.runtime import arguments
 
 FACTS = catalogue(seeds=(0, 1, 2))
 #: What has to be read in each figure besides its title and what it says of itself.
@@ -126,10 +127,20 @@ def test_the_same_plan_gives_the_same_bytes(tree: Tree, folder: Path) -> None:
         assert (folder / f"one{suffix}").read_bytes() == (folder / f"two{suffix}").read_bytes()
 
 
-def test_the_line_of_a_log_draws_the_figure_again(tree: Tree, folder: Path) -> None:
+@pytest.mark.parametrize("long", [False, True])
+def test_the_line_of_a_log_draws_the_figure_again(
+    tree: Tree, folder: Path, monkeypatch: pytest.MonkeyPatch, long: bool
+) -> None:
     plan = planned(tree, "losses")
-    told = ["figure", "--plan", plan.model_dump_json(exclude_defaults=True), "again/losses.pdf"]
-    done = CliRunner().invoke(cli, told, catch_exceptions=False)
+    text = plan.model_dump_json(exclude_defaults=True)
+    # A command that is short enough says the plan as it always did: another text would outdate the figure.
+    assert plan_text(plan) == text
+    if long:
+        monkeypatch.setattr(arguments, "LONGEST", len(text) - 1)
+        text = plan_text(plan)
+        assert text.startswith("zlib:")
+        assert read_plan(text) == plan
+    done = CliRunner().invoke(cli, ["figure", "--plan", text, "again/losses.pdf"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert (folder / "again" / "losses.pdf").exists()
     assert pixels(folder / "again" / "losses.png")[0] == round(200 * PAGE)

@@ -1,14 +1,21 @@
 """Which GPU a job takes: made-up GPUs, real locks between real processes."""
 
+import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
 
+from rgwot.cli.records import record
 from rgwot.runtime import device, gpus
 from rgwot.runtime.errors import RgwotError
+from rgwot.study import Catalogue, jobs
+from rgwot.study.doctor import machine
+
+DEVICES = ("auto", "cpu", "cuda")
 
 HOLDER = """
 import sys, time
@@ -39,6 +46,7 @@ def start(tmp_path):
 def let_go(monkeypatch):
     held = {}
     monkeypatch.setattr(gpus, "_held", held)
+    monkeypatch.setattr(device, "_given", [])
     yield
     for lock in held.values():
         lock.release()
@@ -105,3 +113,61 @@ def test_cpu_takes_no_gpu(monkeypatch, tmp_path):
     pretend(monkeypatch, tmp_path, 2, None)
     assert device.resolve_device("cpu") == torch.device("cpu")
     assert not list(tmp_path.rglob("*.lock"))
+
+
+def test_a_record_says_what_the_job_used_and_takes_no_gpu(monkeypatch, tmp_path):
+    pretend(monkeypatch, tmp_path, 2, None)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda place: f"GPU {place.index}")
+    output = tmp_path / "a.csv"
+    output.touch()
+
+    def recorded():
+        record("embed", {"output": output, "device": "auto"})
+        return json.loads((tmp_path / ".a.csv.provenance.json").read_text(encoding="utf-8"))["device"]
+
+    # `rgwot embed --method cte` embeds on the CPU, whatever there is, and must not wait for a GPU in the end.
+    assert recorded() == "cpu"
+    assert not list(tmp_path.rglob("*.lock"))
+    device.resolve_device("auto")
+    assert recorded() == "GPU 0"
+    # Of the verb, not of the one before it in the same process.
+    assert recorded() == "cpu"
+    device.resolve_device("cpu")
+    assert recorded() == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("files", "variable", "there"),
+    [
+        (["nvidia0", "nvidiactl"], None, True),
+        # A container that is given the fourth GPU alone.
+        (["nvidia3", "nvidiactl", "nvidia-uvm"], None, True),
+        (["nvidia12"], "GPU-8a5f", True),
+        (["dxg"], None, True),
+        (["nvidiactl", "nvidia-uvm", "nvidia-caps", "null"], None, False),
+        ([], None, False),
+        (["nvidia0"], "", False),
+        (["nvidia0"], "-1", False),
+        (["nvidia0", "nvidia1"], "1", True),
+        ([], "0", False),
+    ],
+)
+def test_whether_there_is_a_gpu(monkeypatch, tmp_path, files, variable, there):
+    pretend(monkeypatch, tmp_path, 0, variable)
+    devices = tmp_path / "dev"
+    devices.mkdir()
+    for name in files:
+        (devices / name).touch()
+    assert gpus.gpu_there(devices) == there
+    assert not gpus.gpu_there(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_planning_and_doctor_have_the_same_answer(monkeypatch, there):
+    monkeypatch.setattr(jobs, "gpu_there", lambda: there)
+    monkeypatch.setattr(machine, "gpu_there", lambda: there)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda place: "GPU")
+    asked = {wanted: Catalogue({"device": wanted}, Path("workflow/tables.yaml")).gpus() for wanted in DEVICES}
+    assert asked == {"auto": int(there), "cpu": 0, "cuda": 1}
+    assert machine.look("auto", None, None, Path("results"))[0].gpu == ("GPU" if there else None)

@@ -95,9 +95,33 @@ rule import_features:
         " --on-bad-video {params.on_bad_video} {params.options} {output:q} 2> {log:q}"
 
 
+# Of a task with so many videos that one command cannot name them all.
+rule index_part:
+    input:
+        study("index_part_input"),
+    output:
+        paths.INDEX_PART,
+    log:
+        paths.log("index_part/{dataset}/{task}/{part}"),
+    benchmark:
+        paths.benchmark("index_part/{dataset}/{task}/{part}")
+    conda:
+        "../../envs/train.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory_for("index_part"),
+        runtime=time_for("index_part"),
+    params:
+        on_bad_video=untracked(CATALOGUE.config.on_bad_video),
+    message:
+        "index: part {wildcards.part} of the features of {wildcards.dataset}/{wildcards.task}"
+    shell:
+        "rgwot index --on-bad-video {params.on_bad_video} {output:q} {input:q} 2> {log:q}"
+
+
 rule index:
     input:
-        study("feature_stores"),
+        study("index_input"),
     output:
         paths.INDEX,
     log:

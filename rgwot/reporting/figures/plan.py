@@ -26,6 +26,7 @@ from rgwot.reporting.figures.spec import (
     TransportPlans,
 )
 from rgwot.reporting.tables.models import Part
+from rgwot.runtime.arguments import argument, unpacked
 from rgwot.runtime.errors import RgwotError
 
 PLACES = {
@@ -190,8 +191,13 @@ class Plan(Part):
         return list(dict.fromkeys(map(str, found)))
 
 
+def plan_text(plan: Plan) -> str:
+    """Return a plan as the argument of a command, JSON or packed JSON (`argument`)."""
+    return argument(plan.model_dump_json(exclude_defaults=True), f"plan of figure {plan.figure.id!r}")
+
+
 def read_plan(text: str) -> Plan:
-    """Read a plan from the JSON that the workflow hands on.
+    """Read a plan from the JSON that the workflow hands on, packed where it is long (`plan_text`).
 
     Raises
     ------
@@ -199,10 +205,12 @@ def read_plan(text: str) -> Plan:
         When it is no such JSON.
     """
     try:
-        return Plan.model_validate_json(text)
+        return Plan.model_validate_json(unpacked(text))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise RgwotError(
             f"--plan: {place}: {first['msg']}; expected the plan that a log of the workflow shows"
         ) from None
+    except ValueError as error:
+        raise RgwotError(f"--plan: {error}; expected the plan that a log of the workflow shows, all of it") from None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rgwot.config.settings import FeatureSettings
-from rgwot.study import NVIDIA_DEVICE
+from rgwot.runtime.gpus import gpu_there
 from rgwot.study.doctor.findings import Finding
 
 IMAGENET_FILE = "resnet50-0676ba61.pth"
@@ -96,7 +96,7 @@ def look(
 
 
 def _gpu() -> str | None:
-    if not NVIDIA_DEVICE.exists():
+    if not gpu_there():
         return None
     import torch
 

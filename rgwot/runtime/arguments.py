@@ -1,0 +1,81 @@
+"""What fits into one command: Linux takes 128 KiB for an argument, and a shell is given the whole of it as one."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import shlex
+import zlib
+from collections.abc import Iterable
+
+from rgwot.runtime.errors import RgwotError
+
+#: Bytes that the long part of a command may take; the rest is for its options, its output and its log.
+LONGEST = 120_000
+#: What packed text begins with.
+_PACKED = "zlib:"
+
+
+def split_words(words: Iterable[str], longest: int | None = None) -> list[list[str]]:
+    """Return words in lists, in their order, that take at most so many bytes each, quoted; one where all fit.
+
+    Without a number they are as long as a command may be (`LONGEST`).
+
+    >>> split_words(["aa", "bb", "c d"], longest=6)
+    [['aa', 'bb'], ['c d']]
+    """
+    lists: list[list[str]] = []
+    longest, left = longest or LONGEST, 0
+    for word in words:
+        taken = len(shlex.quote(word).encode()) + 1
+        if not lists or taken > left:
+            lists.append([])
+            left = longest
+        lists[-1].append(word)
+        left -= taken
+    return lists
+
+
+def argument(text: str, what: str) -> str:
+    """Return a text as an argument: as it is, and packed where it is too long for a command; `unpacked` undoes it.
+
+    Not always packed: a result would be outdated by another spelling of what it is made with.
+
+    Parameters
+    ----------
+    text, what
+        The text, and what to call it in a message.
+
+    Raises
+    ------
+    RgwotError
+        When it is too long even so.
+    """
+    if _fits(text):
+        return text
+    packed = _PACKED + base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode()
+    if not _fits(packed):
+        raise RgwotError(
+            f"{what}: {len(packed)} bytes, packed, for one command, expected at most {LONGEST}; ask for less at once"
+        )
+    return packed
+
+
+def _fits(text: str) -> bool:
+    return len(shlex.quote(text).encode()) <= LONGEST
+
+
+def unpacked(text: str) -> str:
+    """Return what `argument` packed, and any other text as it is.
+
+    Raises
+    ------
+    ValueError
+        When packed text was cut or changed.
+    """
+    if not text.startswith(_PACKED):
+        return text
+    try:
+        return zlib.decompress(base64.urlsafe_b64decode(text.removeprefix(_PACKED))).decode()
+    except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
+        raise ValueError(f"packed text is not whole ({error})") from None
