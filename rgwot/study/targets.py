@@ -5,28 +5,33 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
+from rgwot import paths
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.pages import FIRST, PageCatalogue
 
-#: Figures of one task and seed, which the workflow makes for every task; all others are data (`Catalogue.figures`).
-TASK_FIGURES = ("segments",)
-#: Figures of one result, which the workflow makes for every method and decoder.
-RESULT_FIGURES = ("choices",)
+#: Paths of one task; what lies below them counts, too.
+_OF_TASK = (
+    paths.MANIFEST, paths.ANNOTATIONS, paths.YARDSTICKS, paths.FEATURES, paths.MODEL, paths.EMBEDDINGS, paths.SEGMENTS,
+    paths.SCORES, paths.VIEW, paths.CHOICE_CURVES, paths.SEGMENT_BARS, paths.PAGE,
+)  # fmt: skip
+#: Figures that the workflow makes for every task or result; all others are data (`Catalogue.figures`).
+_MADE_FIGURES = {Path(template).parts[2]: template for template in (paths.SEGMENT_BARS, paths.CHOICE_CURVES)}
 
-_TARGET = re.compile(
-    r"results/(?:"
-    r"(?:manifest|annotations|yardsticks)/(?P<d1>[^/]+)/(?P<t1>[^/]+)\.(?:csv|json)"
-    r"|features/(?P<d2>[^/]+)/(?P<t2>[^/]+)/.+"
-    r"|(?:models|embeddings)/(?P<m3>[^/]+)/(?P<d3>[^/]+)/(?P<t3>[^/]+)/.+"
-    rf"|(?:keysteps|scores|views|figures/(?:{'|'.join(RESULT_FIGURES)}))"
-    r"/(?P<m4>[^/]+)/(?P<e4>[^/]+)/(?P<d4>[^/]+)/(?P<t4>[^/]+)/.+"
-    r"|tables/(?P<table>[^/]+?)(?:/(?P<row>[^/]+))?\.(?:csv|md|tex)"
-    r"|figures/(?P<figure>[^/]+?)\.(?:pdf|png)"
-    r"|figures/(?P<of_task>[^/]+)/(?P<d5>[^/]+)/(?P<t5>[^/]+)/.+"
-    r"|report/(?P<d6>[^/]+)/(?P<t6>[^/]+)\.(?:html|csv)"
-    r")"
-)
+
+def _pattern(template: str) -> str:
+    """Return the regular expression of a path, up to its suffix, with its wildcards as groups."""
+    return re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+?)", re.escape(template))
+
+
+_TASK_TARGETS = {
+    template: re.compile(_pattern(template[: template.index("{task}") + len("{task}")]) + r"(?:/.+|\.[a-z]+)")
+    for template in _OF_TASK
+}
+_TABLE = re.compile(_pattern(paths.beside(paths.TABLE, "")) + r"(?:/(?P<row>[^/]+))?\.(?:csv|md|tex)")
+_FIGURE = re.compile(_pattern(paths.beside(paths.FIGURE, "")) + r"\.(?:pdf|png)")
+_OTHER_FIGURE = re.compile(_pattern(str(Path(paths.FIGURE).parent / "{kind}")) + "/.+")
 
 
 class Catalogue(PageCatalogue):
@@ -46,39 +51,37 @@ class Catalogue(PageCatalogue):
         self.first_answer = FIRST in arguments
         for argument in arguments:
             # As Snakemake reads a target: ./results/x and results//x are results/x.
-            match = _TARGET.fullmatch(os.path.normpath(argument))
-            if match is None:
-                continue
-            group = {name: value for name, value in match.groupdict().items() if value is not None}
-            if self.first_answer and "d6" in group:
-                raise RgwotError(
-                    f"{argument}: asked for beside {FIRST!r}, which makes less of it; ask for one, then the other"
-                )
-            if "table" in group:
-                self.check_table(group["table"], group.get("row"))
-                continue
-            if "figure" in group:
-                self.figure_plan(group["figure"])
-                continue
-            of_task = group.pop("of_task", TASK_FIGURES[0])
-            if of_task in RESULT_FIGURES:
-                raise RgwotError(
-                    f"{argument}: a figure of one result, expected "
-                    f"results/figures/{of_task}/METHOD/DECODER/DATASET/TASK/seedN.pdf"
-                )
-            if of_task not in TASK_FIGURES:
-                raise RgwotError(
-                    f"{argument}: unknown figure {of_task!r}; {nearest(of_task, (*TASK_FIGURES, *RESULT_FIGURES))}"
-                )
-            part = {name[0]: value for name, value in group.items()}
-            method = part.get("m")
-            if method is not None:
-                self._check_spelling(argument, method, self.experiments.method(method))
-                if "e" in part:
-                    self._check_spelling(argument, part["e"], self.experiments.decoder(part["e"], method))
-            self.videos(part["d"], part["t"])
-            if method is not None:
-                self.check_task(part["d"], part["t"], method)
+            target = os.path.normpath(argument)
+            if found := _TABLE.fullmatch(target):
+                self.check_table(found["table"], found["row"])
+            elif found := _FIGURE.fullmatch(target):
+                self.figure_plan(found["figure"])
+            else:
+                self._check_task_target(argument, target)
+
+    def _check_task_target(self, argument: str, target: str) -> None:
+        """Check a path of one task, of a result of it or not; any other is not ours to check."""
+        template, found = next(
+            ((one, found) for one, pattern in _TASK_TARGETS.items() if (found := pattern.fullmatch(target))),
+            (None, None),
+        )
+        if found is None:
+            if other := _OTHER_FIGURE.fullmatch(target):
+                raise RgwotError(f"{argument}: {_expected_figure(other['kind'])}")
+            return
+        if self.first_answer and template == paths.PAGE:
+            raise RgwotError(
+                f"{argument}: asked for beside {FIRST!r}, which makes less of it; ask for one, then the other"
+            )
+        part = found.groupdict()
+        method = part.get("method")
+        if method is not None:
+            self._check_spelling(argument, method, self.experiments.method(method))
+            if "decoder" in part:
+                self._check_spelling(argument, part["decoder"], self.experiments.decoder(part["decoder"], method))
+        self.videos(part["dataset"], part["task"])
+        if method is not None:
+            self.check_task(part["dataset"], part["task"], method)
 
     @staticmethod
     def _check_spelling(target: str, written: str, canonical: str) -> None:
@@ -86,3 +89,12 @@ class Catalogue(PageCatalogue):
             raise RgwotError(
                 f"{target}: {written!r} is the experiment {canonical!r}; ask for {target.replace(written, canonical)}"
             )
+
+
+def _expected_figure(kind: str) -> str:
+    """Say what a path below the figures should have been."""
+    if kind not in _MADE_FIGURES:
+        return f"unknown figure {kind!r}; {nearest(kind, _MADE_FIGURES)}"
+    words = {"method": "METHOD", "decoder": "DECODER", "dataset": "DATASET", "task": "TASK", "seed": "N"}
+    what = "one result" if "{method}" in _MADE_FIGURES[kind] else "one task"
+    return f"a figure of {what}, expected {_MADE_FIGURES[kind].format(**words)}"

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rgwot import __version__, provenance
+from rgwot import __version__
 from rgwot.cli import cli
+from rgwot.runtime import provenance
+from rgwot.runtime.integrity import record_path
 
 MANIFEST = (
     "video,name,path,annotation,duration_s,fps,width,height,status,reason\na,a,a.mp4,,6.0,30,96,64,unscored,none\n"
@@ -33,7 +35,7 @@ def decoded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_job_leaves_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(provenance.RUN, raising=False)
     monkeypatch.delenv(provenance.REVISION, raising=False)
-    path = provenance.record_path(decoded(tmp_path, monkeypatch))
+    path = record_path(decoded(tmp_path, monkeypatch))
     content = json.loads(path.read_text(encoding="utf-8"))
     assert (content["verb"], content["seed"], content["rgwot"], content["run"]) == ("decode", 4, __version__, None)
     assert content["settings"]["decode"]["K"] == 3
@@ -58,7 +60,7 @@ def test_a_run_leaves_its_configuration_and_jobs_point_there(tmp_path: Path, mon
     provenance.record_run({"ot": {"alpha": 0.3}}, tmp_path)
     (path,) = (tmp_path / "results/provenance").iterdir()
     assert json.loads(path.read_text(encoding="utf-8"))["config"] == {"ot": {"alpha": 0.3}}
-    told = json.loads(provenance.record_path(decoded(tmp_path, monkeypatch)).read_text(encoding="utf-8"))
+    told = json.loads(record_path(decoded(tmp_path, monkeypatch)).read_text(encoding="utf-8"))
     assert tmp_path / told["run"] == path
     # The same again is the same file, another configuration another one.
     provenance.record_run({"ot": {"alpha": 0.3}}, tmp_path)

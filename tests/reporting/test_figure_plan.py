@@ -8,7 +8,7 @@ import pytest
 import yaml
 from figure_tree import TABLES, catalogue
 
-from rgwot.reporting.figures.plan import PLACES, read_plan
+from rgwot.reporting.figures.plan import read_plan
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import Catalogue
 
@@ -134,12 +134,6 @@ def test_figures_of_single_videos_take_the_first_seed_and_losses_all(facts: Cata
     assert {run.seed for task in facts.figure_plan("teaser").tasks for run in task.runs} == {0}
     assert {run.seed for task in facts.figure_plan("losses").tasks for run in task.runs} == {0, 1}
     assert facts.figure_plan("teaser").labels()["seeds"] == "0"
-
-
-def test_places_are_those_of_the_workflow() -> None:
-    rules = "\n".join(path.read_text(encoding="utf-8") for path in (TABLES.parent / "rules").glob("*.smk"))
-    for what, place in PLACES.items():
-        assert f'"{place}"' in rules, what
 
 
 def test_a_sweep_on_a_task_that_is_not_configured_says_so() -> None:
