@@ -24,7 +24,7 @@ help:
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
 	@echo "make faults the demo killed at 30 random moments and damaged by 300 random faults, full disks; an hour"
 	@echo "make bench  every ratio of docs/performance.md measured again, and the page renewed; two hours on an idle machine"
-	@echo "make bench-answers  every recipe on every development task, and the tables of docs/better.md; 70 minutes on 2 idle cores"
+	@echo "make bench-answers  every recipe on every development task, and the tables of docs/better.md; 85 minutes on 2 cores"
 	@echo "make test-page  the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
 	@echo "make pictures   the same, and keeps the pictures of the guide in docs/images"
 	@echo "make cluster-test   the demo through a Slurm on this machine; needs root and installs Debian's packages"
