@@ -100,6 +100,15 @@ def settings_of(*blocks, execution=False):
     return settings
 
 
+@plainly
+def train_threads(wildcards):
+    """The CPU threads of one training; the same on every machine, because they change rounding."""
+    warning = CATALOGUE.warn_inactive_prior(wildcards.method, wildcards.dataset)
+    if warning:
+        logger.warning(f"note: {warning}")
+    return CATALOGUE.experiments.settings(wildcards.method, None, wildcards.dataset).train.threads
+
+
 def figure_labels(form):
     """What a report can be filtered by; the vector and the picture of a figure differ in their form alone."""
     return lambda wildcards: {**study("figure_labels")(wildcards), "form": form}

@@ -1,15 +1,6 @@
 # One encoder per task, method and seed, and the embeddings of all videos of the task.
 
 
-@plainly
-def train_threads(wildcards):
-    """The CPU threads of one training; the same on every machine, because they change rounding."""
-    warning = CATALOGUE.warn_inactive_prior(wildcards.method, wildcards.dataset)
-    if warning:
-        logger.warning(f"note: {warning}")
-    return CATALOGUE.experiments.settings(wildcards.method, None, wildcards.dataset).train.threads
-
-
 rule train:
     input:
         paths.INDEX,
