@@ -18,7 +18,7 @@ FLOORS = (
 def room(module: str) -> str:
     """Return the part of the library that a module lies in; empty for the package itself.
 
-    >>> room("rgwot.transport.radius"), room("rgwot.timing"), room("rgwot")
+    >>> room("rgwot.config.radius"), room("rgwot.timing"), room("rgwot")
     ('transport', 'timing', '')
     """
     return ".".join(module.split(".")[1:2])

@@ -209,7 +209,7 @@ def test_they_stand_in_schema_and_help_and_a_layout_without_a_writer_is_not_writ
 import json
 from click.testing import CliRunner
 from rgwot.cli import cli
-from rgwot.config.configuration import json_schema
+from rgwot.config.schema import json_schema
 def help_of(verb):
     return " ".join(CliRunner().invoke(cli, [verb, "--help"]).output.split())
 verbs = ("decode", "embed", "synth")

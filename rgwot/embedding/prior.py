@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rgwot.config.radius import smallest_active_radius, structure_radius
 from rgwot.config.settings import Settings
-from rgwot.transport.radius import smallest_active_radius, structure_radius
 
 
 def inactive_prior(settings: Settings) -> str | None:

@@ -8,17 +8,13 @@ other methods, :mod:`rgwot.transport.kantorovich` holds the transport of VAVA an
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rgwot.transport.costs import cosine_cost, relative_positions, squared_distance, temporal_prior
-    from rgwot.transport.fused_gromov_wasserstein import TransportResult, solve
-    from rgwot.transport.matching import FrameAlignment, align_frames, align_frames_partially
-    from rgwot.transport.radius import smallest_active_radius, structure_radius
-    from rgwot.transport.sinkhorn import SinkhornResult, sinkhorn
-    from rgwot.transport.structure import structure_matrix_x, structure_matrix_y, structure_product
-    from rgwot.transport.virtual import add_virtual_frame, drop_unmatched, matched_frames, remove_virtual_frame
+from rgwot.config.radius import smallest_active_radius, structure_radius
+from rgwot.transport.costs import cosine_cost, relative_positions, squared_distance, temporal_prior
+from rgwot.transport.fused_gromov_wasserstein import TransportResult, solve
+from rgwot.transport.matching import FrameAlignment, align_frames, align_frames_partially
+from rgwot.transport.sinkhorn import SinkhornResult, sinkhorn
+from rgwot.transport.structure import structure_matrix_x, structure_matrix_y, structure_product
+from rgwot.transport.virtual import add_virtual_frame, drop_unmatched, matched_frames, remove_virtual_frame
 
 __all__ = [
     "FrameAlignment",
@@ -42,13 +38,3 @@ __all__ = [
     "structure_radius",
     "temporal_prior",
 ]
-
-#: Modules of the names above, in this order: planning needs the radius alone, and should not wait for PyTorch.
-_MODULES = ("radius", "matching", "costs", "fused_gromov_wasserstein", "sinkhorn", "structure", "virtual")
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    modules = (import_module(f"{__name__}.{module}") for module in _MODULES)
-    return next(getattr(module, name) for module in modules if hasattr(module, name))

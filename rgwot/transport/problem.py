@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from rgwot.transport.radius import structure_radius
+from rgwot.config.radius import structure_radius
 from rgwot.transport.semidual import tangent_part
 from rgwot.transport.sinkhorn import sinkhorn
 from rgwot.transport.structure import structure_product

@@ -21,12 +21,12 @@ from rgwot.embedding import loop
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.loop import Drawn, Record, Trainer
+from rgwot.embedding.prior import inactive_prior
 from rgwot.embedding.resume import Checkpoint
 from rgwot.embedding.train import build_encoder, train
 from rgwot.features.index import open_stores
 from rgwot.losses.registry import ALIGNMENTS
 from rgwot.runtime.errors import RgwotError
-from rgwot.transport.radius import inactive_prior
 
 Make = Callable[..., Settings]
 

@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rgwot.datasets import manifest
 from rgwot.evaluation.evaluate import evaluate
 from rgwot.evaluation.protocols import PROTOCOLS, score
-from rgwot.records import SCORE_COLUMNS
+from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, SCORE_COLUMNS
 from rgwot.runtime.errors import RgwotError
 
 IDENTITY = {"dataset": "demo", "task": "assembly", "method": "rgwot", "decoder": "graphcut", "seed": 0}
@@ -37,10 +36,10 @@ class Files:
                 ("broken", "", "", "skipped", "cannot be read"),
             ],
             columns=["video", "duration_s", "fps", "status", "reason"],
-        ).reindex(columns=manifest.COLUMNS, fill_value="")
+        ).reindex(columns=MANIFEST_COLUMNS, fill_value="")
         self.annotations = pd.DataFrame(
             [("0003", 1.0, 3.0, 1, "x"), ("0003", 3.0, 5.0, 2, "y"), ("b", 0.0, 2.0, 2, "y"), ("b", 3.0, 4.0, 1, "x")],
-            columns=manifest.SEGMENT_COLUMNS,
+            columns=ANNOTATION_COLUMNS,
         )
         rows = []
         for scope in SCOPES:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
-    from playwright.sync_api import Page
+    from playwright.sync_api import Dialog, Page
 
 WHERE = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
 WITHOUT = "no Chromium on the PATH; `make test-page` installs Debian's and runs these tests"
@@ -27,6 +27,8 @@ class Window:
         Exceptions, errors and warnings of the console, violations of the policy among them.
     requests
         The addresses that were asked for.
+    dialogs
+        What boxes of the page have said; they are closed.
     """
 
     def __init__(self, page: Page) -> None:
@@ -34,12 +36,18 @@ class Window:
         self._protocol = page.context.new_cdp_session(page)
         self.errors: list[str] = []
         self.requests: list[str] = []
+        self.dialogs: list[str] = []
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on(
             "console",
             lambda said: self.errors.append(said.text) if said.type in ("error", "warning", "assert") else None,
         )
+        page.on("dialog", self._close)
         page.on("request", lambda request: self.requests.append(request.url))
+
+    def _close(self, dialog: Dialog) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
 
     def resize(self, width: int, height: int, mobile: bool = False) -> None:
         """Set the size of the window in CSS pixels."""

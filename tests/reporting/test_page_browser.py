@@ -422,7 +422,7 @@ def test_hostile_names_are_shown_and_never_executed(window: Window) -> None:
     assert window.get("document.scripts.length") == window.get(
         "1 + 1 + DATA.runs.length + DATA.runs.filter((r) => r.view).length + DATA.videos.length"
     )
-    assert not [event for event in window.said if event["method"] == "Page.javascriptDialogOpening"]
+    assert window.dialogs == []
     assert window.errors == []
 
 

@@ -42,5 +42,5 @@ def test_another_file_is_refused_in_one_line(tmp_path, content):
     path.write_text(content)
     with pytest.raises(RgwotError, match="yardsticks"):
         yardstick_lines(path)
-    with pytest.raises(RgwotError, match="procedures"):
+    with pytest.raises(RgwotError, match="n_videos"):
         procedure_lines(path)

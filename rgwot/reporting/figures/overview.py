@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
+from rgwot.config.radius import structure_radius
 from rgwot.reporting.figures.labels import TaskLabels, stretches
 from rgwot.reporting.figures.pairs import Array, Side, read_pair, transport
 from rgwot.reporting.figures.plan import Plan
 from rgwot.reporting.figures.spec import Overview
 from rgwot.reporting.figures.style import GREY, sheet, step_legend, step_style, styled, tell
-from rgwot.transport.radius import structure_radius
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 #: The drawing board: units across and up.

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from rgwot.config.radius import smallest_active_radius, structure_radius
 from rgwot.records import read_diagnostics
 from rgwot.reporting.figures.curves import (
     FEATURES,
@@ -26,7 +27,6 @@ from rgwot.reporting.figures.curves import (
 from rgwot.reporting.figures.plan import Plan, PlannedSweep
 from rgwot.reporting.figures.spec import Sweep, SweepPanel
 from rgwot.reporting.figures.style import GREY, line_style, sheet, styled, tell
-from rgwot.transport.radius import smallest_active_radius, structure_radius
 
 #: What tells collapse, as recorded per video; each in [0, 1] (methods 5.9).
 COLLAPSE: Mapping[str, str] = {

@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from rgwot.config.radius import structure_radius
 from rgwot.reporting.figures.labels import TaskLabels, stretches
 from rgwot.reporting.figures.pairs import Array, PairPlan, Side, read_pair, transport
 from rgwot.reporting.figures.plan import Plan
 from rgwot.reporting.figures.spec import TransportPlans
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, sheet, step_legend, step_style, styled, tell
-from rgwot.transport.radius import structure_radius
 
 SOLVERS = ("parity", "converged")
 
