@@ -308,18 +308,39 @@ def test_planning_reads_no_source_to_which_nothing_was_done(tree: Checkout, monk
 
 # Tables, which nothing reads.
 
+TABLE = "results/tables/demo.csv"
+OWN_TABLE = "datasets: {demo: {layout: folder, root: videos, synth: null}}\nfeatures: {fps: 5, size: 32}\nseeds: [0]\n"
 
-def test_a_table_that_was_changed_is_made_anew_and_what_was_there_kept(tree: Checkout) -> None:
-    target = "results/tables/hyperparameters/alpha.csv"
-    assert tree.snakemake(target).returncode == 0
-    path = tree.path / target
+
+@pytest.fixture(scope="module")
+def tabled(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A checkout with a table of one row, which no training and no features stand behind."""
+    checkout = own_videos(Checkout.copied_to(tmp_path_factory.mktemp("tables") / "checkout"))
+    checkout.keep_rows("demo", ("uniform",))
+    (checkout.path / "own.yaml").write_text(OWN_TABLE, encoding="utf-8")
+    said = checkout.snakemake(TABLE, more=["own.yaml"], timeout_s=300)
+    assert said.returncode == 0, said.text
+    return checkout
+
+
+@pytest.mark.parametrize("form", ["demo.csv", "demo.md", "demo.tex", "demo/uniform.csv"])
+@pytest.mark.parametrize("how", ["flip", "delete"])
+def test_a_table_that_was_changed_is_made_anew_and_what_was_there_kept(
+    tabled: Checkout, tmp_path: Path, form: str, how: str
+) -> None:
+    subprocess.run(["cp", "-a", tabled.path, tmp_path / "checkout"], check=True)
+    checkout = Checkout(tmp_path / "checkout")
+    path = checkout.path / "results/tables" / form
     whole = path.read_bytes()
-    path.write_bytes(flipped(whole))
-    said = tree.plan(target)
-    assert path.read_bytes() == flipped(whole)
-    assert told(said)[0].startswith(f"rgwot: {target}: changed since it was written")
-    said = tree.snakemake(target)
-    assert said.returncode == 0
+    harmed = flipped(whole) if how == "flip" else None
+    path.write_bytes(harmed) if harmed else path.unlink()
+    said = checkout.plan(TABLE, more=["own.yaml"])
+    assert (path.read_bytes() if path.exists() else None) == harmed
+    (line,) = told(said)
+    assert line.startswith(f"rgwot: results/tables/{form}: ")
+    said = checkout.snakemake(TABLE, more=["own.yaml"])
+    assert said.returncode == 0, said.text
     assert path.read_bytes() == whole
-    assert path.with_name("alpha.changed.csv").read_bytes() == flipped(whole)
-    assert told(tree.plan(target)) == []
+    aside = path.with_name(f"{path.stem}.changed{path.suffix}")
+    assert (aside.read_bytes() if aside.exists() else None) == harmed
+    assert told(checkout.plan(TABLE, more=["own.yaml"])) == []

@@ -61,8 +61,12 @@ def study(question, whole=None, sources_of=None):
     @plainly
     def answer(wildcards):
         if whole:
-            keep = workflow.executor_plugin is None or workflow.dryrun
-            warn(CATALOGUE.notice_damage(whole.format(**wildcards), keep=keep))
+            output, plan = whole.format(**wildcards), workflow.executor_plugin is None or workflow.dryrun
+            damage = CATALOGUE.notice_damage(output, keep=plan)
+            if damage:
+                # Snakemake alone misses a printed form that is gone: it goes by what was asked for, the table.
+                workflow.dag.forcefiles.add(output)
+            warn(damage)
         found = ask(**{name: value for name, value in wildcards.items() if name in named})
         if sources_of:
             warn(CATALOGUE.notice_sources(sources_of.format(**wildcards), found))
