@@ -65,6 +65,7 @@ rule all:
 
 
 onstart:
+    check_times()
     record_this_run()
 
 

@@ -22,7 +22,7 @@ from rgwot.features.sources import feature_file
 from rgwot.features.status import left_out
 from rgwot.runtime.arguments import split_words
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.integrity import ASIDE, broken, changed_sources, check_file, record_path
+from rgwot.runtime.integrity import ASIDE, broken, changed_sources, check_file, record_path, recorded_sources
 from rgwot.synthetic.layouts import TaskPlaces, task_places
 
 #: A pair of distinct videos is the least that can be aligned.
@@ -141,7 +141,10 @@ class DatasetCatalogue:
         """Raise when a task has too few videos to train on."""
         videos = self.videos(dataset, task)
         if len(videos) < MIN_VIDEOS:
-            raise RgwotError(too_few_videos(dataset, task, len(videos), MIN_VIDEOS, str(self.root(dataset))))
+            line = too_few_videos(dataset, task, len(videos), MIN_VIDEOS, str(self.root(dataset)))
+            manifest = paths.at(paths.MANIFEST, dataset=dataset, task=task)
+            gone = [path for path in recorded_sources(manifest) if not os.path.exists(path)]
+            raise RgwotError(f"{line}; gone since {manifest} was made: {', '.join(gone)}" if gone else line)
 
     def files(self, dataset: str, task: str) -> list[str]:
         """Return every file a task's manifest rests on."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ _DIRECTORY = ("--directory", "-d")
 _DRY = re.compile(r"--dry-?run|-[A-Za-z]*n[A-Za-z]*")
 #: How far below ``results`` folders are looked at: its stages, and their datasets, methods or tables.
 _DEPTH = 2
+#: Seconds that the clocks of two machines may differ.
+_SKEW_S = 10
 
 
 def before_snakemake(arguments: Sequence[str] | None = None) -> None:
@@ -114,6 +118,37 @@ def check_writable(folder: Path, depth: int = 0) -> None:
                 f"{path}: cannot be written; expected a folder that this user may write into; change its permissions, "
                 "or run elsewhere (--directory)"
             )
+
+
+def check_clock(inputs: Iterable[str]) -> None:
+    """Raise where an input was last changed in the future, by a camera with a wrong clock or on another machine.
+
+    What is made from it is older than it is. Snakemake finds that out after the job, and throws the output away.
+
+    Parameters
+    ----------
+    inputs
+        Files and folders; need not be there.
+
+    Raises
+    ------
+    RgwotError
+        One line with the first of them.
+    """
+    limit = time.time() + _SKEW_S
+    late = {}
+    for path in inputs:
+        stamp = os.path.join(path, ".snakemake_timestamp")
+        touched = stamp if os.path.exists(stamp) else path
+        if os.path.exists(touched) and (changed := os.stat(touched).st_mtime) > limit:
+            late[path] = touched, changed
+    for path, (touched, changed) in late.items():
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(changed))
+        more = f", and so were {len(late) - 1} more" if len(late) > 1 else ""
+        raise RgwotError(
+            f"{path}: last changed at {when}, which is in the future{more}; Snakemake would discard what is made from "
+            f"it; give it a time of the past: touch {shlex.quote(touched)}"
+        )
 
 
 def _inside(folder: Path, depth: int) -> Iterator[Path]:

@@ -273,6 +273,31 @@ def test_a_source_that_is_gone_is_told(tree: Checkout) -> None:
     assert line.startswith("rgwot: videos/tea/b.csv: gone, since results/manifest/own/tea.csv was made")
 
 
+def test_a_task_with_too_few_videos_names_those_that_are_gone(tree: Checkout) -> None:
+    (tree.path / "videos/tea/a.mp4").unlink()
+    said = tree.plan("results/models/rgwot/own/tea/seed0/model.pt", more=["own.yaml"])
+    (line,) = told(said)
+    assert line.startswith("rgwot: own/tea: 1 usable video in videos; expected at least 2")
+    assert line.endswith(f"; gone since {MANIFEST} was made: videos/tea/a.mp4")
+
+
+@pytest.mark.parametrize(
+    ("target", "where"), [(MANIFEST, "videos/tea/a.mp4"), (INDEX, "results/features/own/tea/a.zarr")]
+)
+def test_a_time_of_modification_in_the_future_is_refused_before_the_first_job(
+    tree: Checkout, target: str, where: str
+) -> None:
+    path = tree.path / where
+    os.utime(path / ".snakemake_timestamp" if path.is_dir() else path, (2 * 10**9, 2 * 10**9))
+    (tree.path / target).unlink()
+    said = tree.snakemake(target, more=["own.yaml"])
+    assert said.mistake.startswith(f"rgwot: {where}: last changed at 2033-05-18 ")
+    assert not (tree.path / target).exists()
+    assert "Traceback" not in said.text
+    subprocess.run(["touch", said.mistake.rpartition("touch ")[2]], cwd=tree.path, check=True)
+    assert tree.snakemake(target, more=["own.yaml"]).returncode == 0
+
+
 def test_a_dataset_copied_to_another_disk_is_the_same(tree: Checkout) -> None:
     # Other inodes and times of change: every file is looked at once, and remembered.
     shutil.copytree(tree.path / "videos", tree.path / "copy")

@@ -9,7 +9,7 @@ from rgwot.config.methods import EMBEDDINGS, method_pattern
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import record_run
 from rgwot.study import Catalogue, own_commands_first
-from rgwot.study.starting import layers
+from rgwot.study.starting import check_clock, layers
 from snakemake.logging import logger
 
 
@@ -126,6 +126,11 @@ def memory_for(rule):
 def time_for(rule):
     """The time of a job of a rule, by the size of its input and its settings, doubled with every attempt."""
     return lambda wildcards, input, attempt: plainly(CATALOGUE.runtime)(rule, input, attempt, **wildcards)
+
+
+def check_times():
+    """Stop before the first job where Snakemake would run it and then discard its output."""
+    plainly(check_clock)({str(path) for job in workflow.dag.needrun_jobs() for path in job.input})
 
 
 def record_this_run():
