@@ -18,6 +18,7 @@ from typing import Any
 
 from rgwot.config.configuration import read_file
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.integrity import below_results
 
 _CONFIGFILES = ("--configfile", "--configfiles")
 _DIRECTORY = ("--directory", "-d")
@@ -120,35 +121,41 @@ def check_writable(folder: Path, depth: int = 0) -> None:
             )
 
 
-def check_clock(inputs: Iterable[str]) -> None:
-    """Raise where an input was last changed in the future, by a camera with a wrong clock or on another machine.
+def check_clock(inputs: Iterable[str]) -> list[str]:
+    """See to inputs that were last changed in the future, by a camera with a wrong clock or on another machine.
 
-    What is made from it is older than it is. Snakemake finds that out after the job, and throws the output away.
+    What is made from one is older than it is. Snakemake finds that out after the job, and throws the output away.
 
     Parameters
     ----------
     inputs
         Files and folders; need not be there.
 
+    Returns
+    -------
+    list of str
+        A line for everything below ``results``, which is given the present time.
+
     Raises
     ------
     RgwotError
-        One line with the first of them.
+        One line for the first that is somebody's own.
     """
-    limit = time.time() + _SKEW_S
-    late = {}
-    for path in inputs:
+    now, lines = time.time(), []
+    for path in sorted(inputs):
         stamp = os.path.join(path, ".snakemake_timestamp")
         touched = stamp if os.path.exists(stamp) else path
-        if os.path.exists(touched) and (changed := os.stat(touched).st_mtime) > limit:
-            late[path] = touched, changed
-    for path, (touched, changed) in late.items():
-        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(changed))
-        more = f", and so were {len(late) - 1} more" if len(late) > 1 else ""
-        raise RgwotError(
-            f"{path}: last changed at {when}, which is in the future{more}; Snakemake would discard what is made from "
-            f"it; give it a time of the past: touch {shlex.quote(touched)}"
-        )
+        if not os.path.exists(touched) or (changed := os.stat(touched).st_mtime) <= now + _SKEW_S:
+            continue
+        found = f"{path}: last changed at {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(changed))}"
+        if not below_results(Path(path)):
+            raise RgwotError(
+                f"{found}, which is in the future; Snakemake would discard what is made from it; give it a time of "
+                f"the past: touch {shlex.quote(touched)}"
+            )
+        os.utime(touched)
+        lines.append(f"{found}, which is in the future; given the present time")
+    return lines
 
 
 def _inside(folder: Path, depth: int) -> Iterator[Path]:
