@@ -9,7 +9,7 @@ from rgwot.study.starting import check_configuration
 
 min_version("9.0")
 
-# Before Snakemake reads it: an empty file, other encodings, tabs and keys that stand twice are told in one line.
+# Before Snakemake reads it, so that an empty file, other encodings, tabs and duplicate keys are reported in one line.
 try:
     check_configuration([Path("config.yaml")])
 except RgwotError as error:

@@ -1,8 +1,4 @@
-"""Every path below ``results``, once.
-
-Templates are those of Snakemake's rules: what stands in braces are wildcards. `at` fills them in. A run is what one
-training (or none) and one decoding have made of a task.
-"""
+"""Every path below ``results``, as templates with the wildcards of Snakemake's rules in braces, which `at` fills in."""
 
 from __future__ import annotations
 
@@ -24,7 +20,7 @@ MANIFEST = f"{RESULTS}/manifest/{_TASK}.csv"
 ANNOTATIONS = f"{RESULTS}/annotations/{_TASK}.csv"
 FEATURES = f"{RESULTS}/features/{_TASK}/{{video}}.zarr"
 INDEX = f"{RESULTS}/features/{_TASK}/index.csv"
-#: A part of it, where a task has more videos than a command can name.
+#: Part of an index, for tasks with more videos than a command can name.
 INDEX_PART = f"{RESULTS}/features/{_TASK}/index.{{part}}.csv"
 MODEL = f"{RESULTS}/models/{_TRAINED}/model.pt"
 HISTORY = f"{RESULTS}/models/{_TRAINED}/history.csv"
@@ -48,14 +44,14 @@ PAGE = f"{RESULTS}/report/{_TASK}.html"
 PAGES = f"{RESULTS}/report/index.html"
 RUN_RECORD = f"{RESULTS}/provenance/{{digest}}.json"
 
-#: What a decoding writes.
+#: Files written by a decoding.
 KEYSTEPS = (SEGMENTS, ORDER, PROCEDURES, DIAGNOSTICS)
 
 _TEXT = re.compile(r"(?P<method>[^/]+)/(?P<decoder>[^/]+)/seed(?P<seed>0|[1-9][0-9]*)")
 
 
 def at(template: str, results: str | Path = RESULTS, **wildcards: object) -> Path:
-    """Return the path that a template of this module stands for.
+    """Return a template of this module with its wildcards filled in.
 
     >>> at(SCORES, method="raw", decoder="kmeans", dataset="demo", task="assembly", seed=0).as_posix()
     'results/scores/raw/kmeans/demo/assembly/seed0.csv'
@@ -66,17 +62,17 @@ def at(template: str, results: str | Path = RESULTS, **wildcards: object) -> Pat
 
 
 def log(job: str) -> str:
-    """Return where the log of a job lies, such as of ``manifest/{dataset}/{task}``."""
+    """Return the path of a job's log, for a job such as ``manifest/{dataset}/{task}``."""
     return f"{RESULTS}/logs/{job}.log"
 
 
 def benchmark(job: str) -> str:
-    """Return where the time and memory of a job lie."""
+    """Return the path of the time and memory that a job took."""
     return f"{RESULTS}/benchmarks/{job}.tsv"
 
 
 def beside(template: str, suffix: str) -> str:
-    """Return a path with another suffix: the other form of a table or figure.
+    """Return a path with another suffix, for another form of a table or figure.
 
     >>> beside(TABLE, ".md")
     'results/tables/{table}.md'
@@ -86,7 +82,7 @@ def beside(template: str, suffix: str) -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """One training (or none) and one decoding: ``method/decoder/seedN``."""
+    """A result of a task, made by one training (or none) and one decoding: ``method/decoder/seedN``."""
 
     method: str
     decoder: str
@@ -94,24 +90,23 @@ class Run:
 
     @classmethod
     def of_text(cls, text: str) -> Self | None:
-        """Read a run such as ``rgwot/graphcut/seed0``; None where the text is something else."""
+        """Parse a run such as ``rgwot/graphcut/seed0``; None if the text is anything else."""
         found = _TEXT.fullmatch(text)
         return found and cls(found["method"], found["decoder"], int(found["seed"]))
 
     @classmethod
     def of_folder(cls, folder: Path) -> Self | None:
-        """Return the run whose key steps lie in a folder ``METHOD/DECODER/DATASET/TASK/seedN``, None elsewhere."""
+        """Return the run of a folder of key steps, ``METHOD/DECODER/DATASET/TASK/seedN``, else None."""
         parts = folder.parts
         return cls.of_text("/".join((*parts[-5:-3], parts[-1]))) if len(parts) >= 5 else None
 
     def __str__(self) -> str:
-        """Return ``method/decoder/seedN``."""
         return f"{self.method}/{self.decoder}/seed{self.seed}"
 
 
 @dataclass(frozen=True)
 class Tree:
-    """The results of one task: a folder of results, a dataset and a task."""
+    """The results of one task."""
 
     results: Path
     dataset: str
@@ -159,13 +154,13 @@ class Tree:
         return self.at(HISTORY, run)
 
     def files(self, runs: Iterable[Run]) -> list[Path]:
-        """Return the files that a page of some runs is made from, those that are there."""
+        """Return the existing files behind a page of some runs."""
         files = [self.at(MANIFEST), self.at(ANNOTATIONS)]
         files += [self.at(what, run) for run in runs for what in (*KEYSTEPS, SCORES, VIEW, HISTORY)]
         return [path for path in files if path.is_file()]
 
     def runs(self) -> list[Run]:
-        """Return every run that has key steps on disk, sorted by name and number."""
+        """Return the runs with key steps on disk, sorted by name and seed."""
         own = f"{glob.escape(self.dataset)}/{glob.escape(self.task)}/seed*/segments.csv"
         found = (Run.of_folder(path.parent) for path in (self.results / "keysteps").glob(f"*/*/{own}"))
         return sorted((run for run in found if run is not None), key=lambda run: (run.method, run.decoder, run.seed))

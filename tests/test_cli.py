@@ -24,13 +24,13 @@ def test_help_imports_nothing_heavy():
     assert found.stdout.splitlines() == ["[]", "['rgwot.cli.lazy']"]
 
 
-def test_verbs_are_listed_in_order_and_told_in_one_line_each():
+def test_verbs_are_listed_in_order_and_described_in_one_line_each():
     listed = CliRunner().invoke(cli, ["--help"], terminal_width=80).stdout.split("Commands:\n")[1].splitlines()
     assert [line.split()[0] for line in listed] == list(VERBS)
     assert all(line.endswith(".") and not line.endswith("...") for line in listed)
 
 
-def test_a_misspelt_verb_is_told_the_nearest(monkeypatch, capsys):
+def test_the_nearest_of_a_misspelt_verb_is_suggested(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["rgwot", "trian"])
     with pytest.raises(SystemExit) as ended:
         main()

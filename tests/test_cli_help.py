@@ -45,8 +45,8 @@ def test_every_option_says_what_it_is_and_its_default(verb: str) -> None:
         # A flag is off, a repeated or a required option has none; what has no default says what happens without.
         number = isinstance(option.type, (click.types.IntParamType, click.types.FloatParamType))
         if number and not option.required:
-            told = option.show_default or "efault" in option.help or "Or " in option.help
-            assert told, (verb, option.name)
+            stated = option.show_default or "efault" in option.help or "Or " in option.help
+            assert stated, (verb, option.name)
 
 
 READERS = sorted(name for name, command in commands().items() if isinstance(command, SettingsCommand))

@@ -20,7 +20,7 @@ from rgwot.runtime.errors import RgwotError
 #: Every verb in the order of the stages: where it is, and its help in one line.
 VERBS = {
     "synth": ("rgwot.cli.data:synth", "Write synthetic procedure videos with ground truth."),
-    "doctor": ("rgwot.cli.data:doctor", "Say what is wrong with a dataset on disk."),
+    "doctor": ("rgwot.cli.study:doctor", "Say what is wrong with a dataset on disk."),
     "manifest": ("rgwot.cli.data:manifest", "List the videos of a task and their annotations."),
     "extract": ("rgwot.cli.features:extract", "Run the frozen backbone on a video."),
     "import-features": ("rgwot.cli.features:import_features", "Take features made elsewhere."),
@@ -28,8 +28,8 @@ VERBS = {
     "train": ("rgwot.cli.training:train", "Train one encoder on the features of a task."),
     "embed": ("rgwot.cli.training:embed", "Embed every video of a task."),
     "decode": ("rgwot.cli.keysteps:decode", "Find key steps and their order."),
-    "evaluate": ("rgwot.cli.evaluation:evaluate", "Score a prediction under every protocol."),
-    "yardsticks": ("rgwot.cli.evaluation:yardsticks", "Measure how hard a task is before any method."),
+    "evaluate": ("rgwot.cli.keysteps:evaluate", "Score a prediction under every protocol."),
+    "yardsticks": ("rgwot.cli.keysteps:yardsticks", "Measure how hard a task is before any method."),
     "table": ("rgwot.cli.reporting:table", "Make a table from score files, or from its rows."),
     "plot": ("rgwot.cli.reporting:plot", "Draw key steps over time, truth above predictions."),
     "plot-choices": ("rgwot.cli.reporting:plot_choices", "Draw what a result left to the data, and why."),
@@ -38,8 +38,8 @@ VERBS = {
     "report": ("rgwot.cli.pages:report", "Make the page of a task, to look at what was found."),
     "report-index": ("rgwot.cli.pages:report_index", "List all pages, with links to them."),
     "figure": ("rgwot.cli.figures:figure", "Draw a figure of the paper."),
-    "plan": ("rgwot.cli.planning:plan", "Estimate what a whole study costs, from measured rates."),
-    "verify": ("rgwot.cli.verifying:verify", "Compare a whole tree of results with what was written."),
+    "plan": ("rgwot.cli.study:plan", "Estimate what a whole study costs, from measured rates."),
+    "verify": ("rgwot.cli.study:verify", "Compare a whole tree of results with what was written."),
     "show": ("rgwot.cli.reporting:show", "Print a table for people."),
 }
 
@@ -59,10 +59,9 @@ def main() -> None:
         sys.exit(error.exit_code)
     except OSError as error:
         # A full disk or a forbidden folder is the user's to mend, not a bug to trace.
-        told = (
-            f"{error.filename}: {error.strerror}" if error.filename and error.strerror else " ".join(str(error).split())
-        )
-        click.echo(f"rgwot: {told}", err=True)
+        named = error.filename and error.strerror
+        line = f"{error.filename}: {error.strerror}" if named else " ".join(str(error).split())
+        click.echo(f"rgwot: {line}", err=True)
         sys.exit(1)
 
 

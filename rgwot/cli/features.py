@@ -9,9 +9,10 @@ import click
 
 from rgwot.cli.options import (
     Folder,
-    bad_video_options,
     device_option,
     execution_option,
+    frames_fps_option,
+    on_bad_video_option,
     read_rate,
     read_settings,
     settings_option,
@@ -28,7 +29,8 @@ from rgwot.runtime.errors import RgwotError
 )
 @click.argument("output", type=Folder)
 @click.option("--source", required=True, type=Folder, help="The video file.")
-@bad_video_options
+@frames_fps_option
+@on_bad_video_option
 @settings_option
 @execution_option
 @threads_option
@@ -67,7 +69,8 @@ def extract(
 @click.option("--duration", type=float, help="Length of the video, seconds. Or --footage.")
 @click.option("--native-fps", metavar="RATE", help="Frame rate of the video, beside --duration. Default: as --fps.")
 @click.option("--footage", type=Folder, help="The video file, which knows its length and rate.")
-@bad_video_options
+@frames_fps_option
+@on_bad_video_option
 @click.option(
     "--on-mismatch",
     default="error",
@@ -86,7 +89,7 @@ def import_features(
     footage: Path | None,
     on_bad_video: Literal["fail", "skip"],
     frames_fps: str | None,
-    **told: Any,
+    **form: Any,
 ) -> None:
     r"""Turn features made elsewhere into OUTPUT (Zarr), as `extract` writes it.
 
@@ -110,7 +113,7 @@ def import_features(
     from rgwot.features.importing import import_features as run
 
     try:
-        settings = ImportSettings.model_validate(told)
+        settings = ImportSettings.model_validate(form)
     except ValidationError as error:
         raise RgwotError(f"import-features: {describe(error, ImportSettings)}") from None
     if footage is not None and duration is None and native_fps is None:

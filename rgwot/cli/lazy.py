@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections import UserDict
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -11,52 +12,28 @@ import click
 from rgwot.runtime.lazy import load
 
 
-class LazyCommands(MutableMapping[str, click.Command]):
-    """Commands by name, each imported when it is looked up.
+class LazyCommands(UserDict[str, Any]):
+    """Commands by name, each ``module:function`` until it is looked up."""
 
-    Parameters
-    ----------
-    places
-        ``module:function`` of every command by name.
-    """
-
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._commands: dict[str, str | click.Command] = dict(places)
-
-    def __getitem__(self, name: str) -> click.Command:
-        command = self._commands[name]
+    def __getitem__(self, name: str) -> Any:
+        command = self.data[name]
         if isinstance(command, str):
-            command = load(command)
-            assert isinstance(command, click.Command)
+            command = self.data[name] = load(command)
             command.callback = _recorded(name, command.callback)
-            self._commands[name] = command
         return command
 
-    def __setitem__(self, name: str, command: click.Command) -> None:
-        self._commands[name] = command
 
-    def __delitem__(self, name: str) -> None:
-        del self._commands[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._commands)
-
-    def __len__(self) -> int:
-        return len(self._commands)
-
-
-def _recorded(name: str, callback: Callable[..., Any] | None) -> Callable[..., None]:
-    """Return the function behind a verb: its input is compared with the records beside it, and its output gets one."""
-    assert callback is not None
+def _recorded(name: str, callback: Callable[..., Any]) -> Callable[..., None]:
+    """Compare the input of a verb with the records beside it before it runs, and leave a record beside its output."""
 
     @functools.wraps(callback)
     def run(**arguments: Any) -> None:
         from rgwot.cli.records import check_input, record, seen
 
         check_input(name, arguments)
-        told = seen(name, arguments)
+        sources = seen(name, arguments)
         callback(**arguments)
-        record(name, arguments, told)
+        record(name, arguments, sources)
 
     return run
 
@@ -72,10 +49,10 @@ class LazyGroup(click.Group):
         As of `click.Group`.
     """
 
-    def __init__(self, *, verbs: Mapping[str, tuple[str, str]], **options: object) -> None:
-        super().__init__(**options)  # type: ignore[arg-type]
+    def __init__(self, *, verbs: Mapping[str, tuple[str, str]], **options: Any) -> None:
+        super().__init__(**options)
         self.commands = LazyCommands({name: place for name, (place, _) in verbs.items()})
-        self._helps = {name: told for name, (_, told) in verbs.items()}
+        self._helps = [(name, line) for name, (_, line) in verbs.items()]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the verbs, in the order of the stages."""
@@ -84,4 +61,4 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of the verbs."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, self._helps[name]) for name in self.list_commands(ctx)])
+            formatter.write_dl(self._helps)

@@ -3,78 +3,55 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from rgwot.runtime.arguments import unpacked
 from rgwot.runtime.errors import RgwotError
 
-F = TypeVar("F", bound=Callable[..., Any])
 Folder = click.Path(path_type=Path)
 
-
-def execution_option(function: F) -> F:
-    """Add ``--execution``."""
-    return click.option(
-        "--execution", default="{}", metavar="JSON", help="As --settings, for keys on which no result depends."
-    )(function)
-
-
-def settings_option(function: F) -> F:
-    """Add ``--settings``."""
-    return click.option(
-        "--settings",
-        default="{}",
-        metavar="JSON",
-        help='Blocks of settings as one JSON object, such as \'{"ot": {"alpha": 0.5}}\'. Default: all defaults.',
-    )(function)
-
-
-def seed_option(function: F) -> F:
-    """Add ``--seed``."""
-    return click.option(
-        "--seed",
-        default=0,
-        show_default=True,
-        type=click.IntRange(0),
-        help="Seed of everything drawn at random.",
-    )(function)
-
-
-def threads_option(function: F) -> F:
-    """Add ``--threads``."""
-    return click.option(
-        "--threads",
-        default=1,
-        show_default=True,
-        type=click.IntRange(1),
-        help="CPU threads. Does not change results.",
-    )(function)
-
-
-def device_option(function: F) -> F:
-    """Add ``--device``."""
-    return click.option(
-        "--device",
-        default="auto",
-        show_default=True,
-        type=click.Choice(["auto", "cpu", "cuda"]),
-        help="auto takes a GPU when there is one; cuda fails without one.",
-    )(function)
-
-
-def hold_out_option(function: F) -> F:
-    """Add ``--hold-out``."""
-    return click.option(
-        "--hold-out",
-        "held_out",
-        default="",
-        metavar="VIDEO,...",
-        help="Videos that only the scoring may see (data.split: holdout), by id.",
-    )(function)
+execution_option = click.option(
+    "--execution", default="{}", metavar="JSON", help="As --settings, for keys on which no result depends."
+)
+settings_option = click.option(
+    "--settings",
+    default="{}",
+    metavar="JSON",
+    help='Blocks of settings as one JSON object, such as \'{"ot": {"alpha": 0.5}}\'. Default: all defaults.',
+)
+seed_option = click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of everything drawn at random."
+)
+threads_option = click.option(
+    "--threads", default=1, show_default=True, type=click.IntRange(1), help="CPU threads. Does not change results."
+)
+device_option = click.option(
+    "--device",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    help="auto takes a GPU when there is one; cuda fails without one.",
+)
+hold_out_option = click.option(
+    "--hold-out",
+    "held_out",
+    default="",
+    metavar="VIDEO,...",
+    help="Videos that only the scoring may see (data.split: holdout), by id.",
+)
+on_bad_video_option = click.option(
+    "--on-bad-video",
+    default="fail",
+    show_default=True,
+    type=click.Choice(["fail", "skip"]),
+    help="fail ends with the reason; skip writes a store without frames, or with those that decode.",
+)
+frames_fps_option = click.option(
+    "--frames-fps", metavar="RATE", help="Rate of frames stored as .h5 whose file states none, like 30000/1001."
+)
 
 
 def video_ids(text: str) -> tuple[str, ...]:
@@ -115,30 +92,10 @@ def read_settings(text: str, execution: str = "{}") -> Any:
 def key_steps(settings: Any) -> int:
     """Return K, which the workflow has resolved to a number."""
     K = settings.decode.K
-    if not isinstance(K, int):
-        raise RgwotError(
-            f"decode.K: found {K!r}, expected a number here; "
-            + (
-                "only decoders that read embeddings choose it"
-                if K == "auto"
-                else f"the workflow resolves {K!r} per task"
-            )
-        )
-    return K
-
-
-def bad_video_options(function: F) -> F:
-    """Add ``--on-bad-video`` and ``--frames-fps``."""
-    function = click.option(
-        "--on-bad-video",
-        default="fail",
-        show_default=True,
-        type=click.Choice(["fail", "skip"]),
-        help="fail ends with the reason; skip writes a store without frames, or with those that decode.",
-    )(function)
-    return click.option(
-        "--frames-fps", metavar="RATE", help="Rate of frames stored as .h5 whose file states none, like 30000/1001."
-    )(function)
+    if isinstance(K, int):
+        return K
+    why = "only decoders that read embeddings choose it" if K == "auto" else f"the workflow resolves {K!r} per task"
+    raise RgwotError(f"decode.K: found {K!r}, expected a number here; {why}")
 
 
 def read_rate(text: str | None, option: str) -> Any:

@@ -1,8 +1,8 @@
-"""The record that every verb leaves beside its output, and what it compares before it reads.
+"""The record that every verb leaves beside its output, and the check of its input before it reads.
 
 A record has a hidden name: ``.provenance.json`` inside a directory, ``.NAME.provenance.json`` beside a file. It holds
-settings, seed, device and `rgwot.runtime.provenance.surroundings`, the digests of what was made, and what was seen of
-the dataset's files behind it (`rgwot.runtime.integrity`).
+settings, seed, device and `rgwot.runtime.provenance.surroundings`, the digests of the output, and the state of the
+dataset files behind it (`rgwot.runtime.integrity`).
 """
 
 from __future__ import annotations
@@ -45,41 +45,35 @@ _SOURCES = ("source", "footage")
 _LOOK_AT_VIDEOS = ("strips", "view")
 
 
-def made_by(verb: str, arguments: Mapping[str, Any]) -> Path | None:
-    """Return the output of a verb, called with these arguments; None where it has none."""
+def _output_of(verb: str, arguments: Mapping[str, Any]) -> Path | None:
     output = arguments.get("root" if verb == "synth" else "output")
     return output if isinstance(output, Path) else None
 
 
 def seen(verb: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a verb sees of the dataset's files, by their paths as the workflow has them.
+    """Return the state of the dataset files that a verb reads, by their paths as the workflow has them.
 
-    Called before the verb runs: what changes under its hands is then noticed by the next run.
+    Called before the verb runs, so that the next run notices what changes meanwhile.
     """
-    return sources(map(str, _sources(verb, arguments)))
-
-
-def _sources(verb: str, arguments: Mapping[str, Any]) -> Iterator[Path]:
-    for name in _SOURCES:
-        if isinstance(arguments.get(name), Path):
-            yield arguments[name]
+    files = [arguments[name] for name in _SOURCES if isinstance(arguments.get(name), Path)]
     if verb in _LOOK_AT_VIDEOS:
         from rgwot.records import read_manifest
 
-        yield from (arguments["root"] / path for path in read_manifest(arguments["manifest"])["path"])
+        files += [arguments["root"] / path for path in read_manifest(arguments["manifest"])["path"]]
+    return sources(map(str, files))
 
 
 def check_input(verb: str, arguments: Mapping[str, Any]) -> None:
-    """Compare the files that a verb is to read with the records of the jobs that wrote them.
+    """Compare the files that a verb is about to read with the records of the jobs that wrote them.
 
-    Stores and models are compared where they are opened, by whatever opens them.
+    Stores and models are checked by the code that opens them.
 
     Raises
     ------
     RgwotError
-        When one is not what was written.
+        When a file is not what was written.
     """
-    output = made_by(verb, arguments)
+    output = _output_of(verb, arguments)
     for path in _paths(arguments):
         if path.is_file() and path != output and path.name != "model.pt":
             check_file(path)
@@ -99,23 +93,16 @@ def _paths(arguments: Mapping[str, Any]) -> Iterator[Path]:
                     yield Path(one.partition("=")[2]) if isinstance(one, str) else one
 
 
-def record(verb: str, arguments: Mapping[str, Any], told: Mapping[str, Any] | None = None) -> None:
-    """Write the record of a verb that has made its output.
-
-    Parameters
-    ----------
-    verb, arguments
-        The verb, and what it was called with.
-    told
-        What `seen` returned before the verb ran.
-    """
-    output = made_by(verb, arguments)
+def record(verb: str, arguments: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> None:
+    """Write the record of a verb that has made its output; ``before`` is what `seen` returned before it ran."""
+    output = _output_of(verb, arguments)
     if output is None or not output.exists():
         return
     content: dict[str, Any] = {"verb": verb, "output": below_results(output) or output.as_posix()}
     if "settings" in arguments:
         content["settings"] = _resolved(arguments["settings"])
-    content |= {key: arguments[key] for key in ("seed",) if key in arguments}
+    if "seed" in arguments:
+        content["seed"] = arguments["seed"]
     if "device" in arguments:
         content["device"] = _device()
     content["arguments"] = {key: _plain(value) for key, value in arguments.items() if key not in _ELSEWHERE}
@@ -123,9 +110,11 @@ def record(verb: str, arguments: Mapping[str, Any], told: Mapping[str, Any] | No
     if verb == "manifest":
         from rgwot.datasets.manifest import files_of
 
-        told = sources(files_of(output, json.loads(arguments["options"])["root"]))
-    content |= {"sources": dict(told)} if told else {}
-    names = files_below(output) if output.is_dir() else [output.name, *_beside(verb, output)]
+        before = sources(files_of(output, json.loads(arguments["options"])["root"]))
+    content |= {"sources": dict(before)} if before else {}
+    beside = (name.format(output.stem) for name in BESIDE.get(verb, ()))
+    written = [name for name in beside if name != output.name and output.with_name(name).exists()]
+    names = files_below(output) if output.is_dir() else [output.name, *written]
     path = record_path(output)
     write_json({**content, "digests": {name: digest(path.parent / name) for name in names}}, path)
     annotations = arguments.get("annotations")
@@ -135,13 +124,8 @@ def record(verb: str, arguments: Mapping[str, Any], told: Mapping[str, Any] | No
         write_json(content, record_path(annotations))
 
 
-def _beside(verb: str, output: Path) -> list[str]:
-    names = (name.format(output.stem) for name in BESIDE.get(verb, ()))
-    return [name for name in names if name != output.name and output.with_name(name).exists()]
-
-
 def _resolved(settings: str) -> dict[str, Any]:
-    """Return the blocks that a job was given, every key of them; what has no blocks (of `synth`) as it is."""
+    """Return the blocks that a job was given with all their keys; settings without blocks (of `synth`) unchanged."""
     from rgwot.config.settings import BLOCKS
 
     given = read_object(settings, "--settings")
@@ -153,7 +137,7 @@ def _resolved(settings: str) -> dict[str, Any]:
 
 def _device() -> str:
     """Return the name of the GPU that the verb used, or ``cpu``."""
-    # A job that has not loaded this by now has asked for no GPU, and must not begin to here: it would wait for one.
+    # A job that has not loaded this by now needed no GPU, and asking here would make it wait for one.
     if "rgwot.runtime.device" not in sys.modules:
         return "cpu"
     from rgwot.runtime.device import hardware, used_device

@@ -1,1 +1,1 @@
-"""What a run is told: settings, methods, ids of experiments, the configuration file."""
+"""Configuration of a run: settings, methods, ids of experiments, the configuration file."""

@@ -23,20 +23,20 @@ LITERAL = re.compile(r"^ABOUT = (\{[^\n]+\}$|\{\n.*?^\})", re.MULTILINE | re.DOT
 
 @dataclass(frozen=True)
 class About:
-    """What there is to know before it is imported.
+    """What is known of a loss, decoder and the like before it is imported.
 
     Attributes
     ----------
     name
-        What settings and ids call it.
+        Its name in settings and ids.
     description, source
-        What it does, and where it is from: a few words each.
+        What it does and where it comes from, in a few words.
     reads
-        Blocks of the settings, or single dotted keys, that have an effect on it.
+        Blocks of the settings, or single dotted keys, that affect it.
     place
-        Its place in lists that are shown; without one it comes last, by name.
+        Its place in printed lists; by default the last, by name.
     module
-        Where it is, for what is found by its file.
+        Its module, if it was found by its file.
     """
 
     name: str
@@ -51,7 +51,7 @@ class About:
             raise TypeError(f"reads: found {self.reads!r}, expected a tuple of keys")
 
     def takes(self, key: str) -> bool:
-        """Whether a dotted key is one that it reads."""
+        """Whether it reads a dotted key."""
         return key in self.reads or key.split(".")[0] in self.reads
 
 
@@ -59,17 +59,17 @@ Kind = TypeVar("Kind", bound=About)
 
 
 def blocks(abouts: Iterable[About]) -> tuple[str, ...]:
-    """Return the blocks that are read as a whole, each once."""
+    """Return the blocks that any of them reads as a whole."""
     return tuple(dict.fromkeys(key for about in abouts for key in about.reads if "." not in key))
 
 
 def described(room: str, kind: type[Kind]) -> dict[str, Kind]:
-    """Return what the modules of a room say about themselves, by name; modules that say nothing are something else.
+    """Return the ``ABOUT`` of the modules of a room by name; modules without one are skipped.
 
     Raises
     ------
     ValueError
-        If an ``ABOUT`` is no dictionary of literals, or says what ``kind`` has no field for.
+        If an ``ABOUT`` is not a dictionary of literals, or has a key that is no field of ``kind``.
     """
     found = []
     for path in sorted((LIBRARY / room).glob("*.py")):

@@ -1,6 +1,6 @@
-"""The configuration of a whole run, ``config.yaml``: the settings of the stages, and where which dataset lies.
+"""The configuration of a whole run, ``config.yaml``: the settings of the stages, and where the datasets are.
 
-What is written from these classes is in `rgwot.config.schema`.
+`rgwot.config.schema` writes files from these classes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class DatasetSettings(Block):
         return rate if rate is None or rate == "file" else rate_text(rate)
 
     def options(self) -> dict[str, Any]:
-        """Return what the entry says to its layout, as plain values."""
+        """Return the options of the layout as plain values."""
         return self.model_dump(
             include={"view", "subset", "strict", "unannotated", "drop_rows", "frames_fps"},
             exclude_defaults=True,
@@ -124,15 +124,15 @@ class Config(Settings):
         return datasets
 
     def root_of(self, dataset: str) -> Path:
-        """Return the folder of a dataset, with a key of ``roots`` resolved."""
+        """Return the folder of a dataset."""
         return self.folder(self.dataset(dataset).root)
 
     def folder(self, named: str) -> Path:
-        """Return a folder given as a key of ``roots`` or as a path."""
+        """Return the folder that a key of ``roots`` or a path stands for."""
         return Path(self.roots.get(named, named)).expanduser()
 
     def dataset(self, dataset: str) -> DatasetSettings:
-        """Return the entry of a dataset, or say which are known."""
+        """Return the entry of a dataset."""
         if not self.datasets:
             raise RgwotError(
                 f"dataset {dataset!r}: no dataset is configured; run where config.yaml is, or name it first after "
@@ -145,50 +145,47 @@ class Config(Settings):
         return self.datasets[dataset]
 
 
-def load_config(
-    content: Mapping[str, Any], where: str = "config.yaml", layers: Sequence[tuple[str, Mapping[str, Any]]] = ()
-) -> Config:
-    """Validate a whole configuration, the settings of every dataset included.
+Layers = Sequence[tuple[str, Mapping[str, Any]]]
+
+
+def load_config(content: Mapping[str, Any], where: str = "config.yaml", layers: Layers = ()) -> Config:
+    """Validate a whole configuration, including the settings of every dataset.
 
     Parameters
     ----------
     content
         Keys and values.
     where
-        What a message names: the file, or all of them.
+        Name of the file or files in messages.
     layers
-        The files that the content was put together from, by name, a later one on top; a message then names the one
-        that a wrong value stands in.
+        The files behind the content by name, the one on top last; a message then names the one with the wrong value.
 
     Raises
     ------
     RgwotError
         One line naming the file and key, what was found and what was expected.
     """
+
+    def file_of(*key: int | str) -> str:
+        return _layer_of(key, layers) or where
+
     try:
         config = Config.model_validate(dict(content))
     except ValidationError as error:
-        file = _layer_of(error.errors()[0]["loc"], layers) or where
-        raise RgwotError(f"{file}: {describe(error, Config)}") from None
+        raise RgwotError(f"{file_of(*error.errors()[0]['loc'])}: {describe(error, Config)}") from None
     for name, dataset in config.datasets.items():
+        key = ("datasets", name, "settings")
         for block in dataset.settings:
             if block not in BLOCKS:
-                file = _layer_of(("datasets", name, "settings", block), layers) or where
-                raise RgwotError(f"{file}: datasets.{name}.settings: unknown block {block!r}; {nearest(block, BLOCKS)}")
+                hint = f"unknown block {block!r}; {nearest(block, BLOCKS)}"
+                raise RgwotError(f"{file_of(*key, block)}: datasets.{name}.settings: {hint}")
         try:
             build(flatten(dataset.settings), f"{where}: datasets.{name}.settings")
         except RgwotError:
-            for block, keys in dataset.settings.items():
-                for key, value in keys.items():
-                    file = _layer_of(("datasets", name, "settings", block, key), layers) or where
-                    build({f"{block}.{key}": value}, f"{file}: datasets.{name}.settings")
+            for dotted, value in flatten(dataset.settings).items():
+                build({dotted: value}, f"{file_of(*key, *dotted.split('.', 1))}: datasets.{name}.settings")
             raise
-    _check_development(config, where)
-    return config
-
-
-def _check_development(config: Config, where: str) -> None:
-    """Refuse a dataset that stands twice. One that is not configured is missed by who compares answers, no-one else."""
+    # A dataset that is not configured is reported when answers are compared, which alone needs it.
     seen: set[str] = set()
     for split, names in config.development:
         for name in names:
@@ -198,10 +195,11 @@ def _check_development(config: Config, where: str) -> None:
                     "expected it once, under `choose` or under `once`"
                 )
             seen.add(name)
+    return config
 
 
-def _layer_of(key: Iterable[int | str], layers: Sequence[tuple[str, Mapping[str, Any]]]) -> str | None:
-    """Return the last layer that says something about a key, as much of it as possible."""
+def _layer_of(key: Iterable[int | str], layers: Layers) -> str | None:
+    """Return the last of the layers that have the longest part of a key."""
     best, deepest = None, 0
     for name, content in layers:
         depth, value = 0, dict(content)
@@ -215,13 +213,7 @@ def _layer_of(key: Iterable[int | str], layers: Sequence[tuple[str, Mapping[str,
 
 
 def read_files(paths: Iterable[Path]) -> dict[str, Any]:
-    """Read configuration files as Snakemake does: a later file changes single keys of the earlier ones.
-
-    Raises
-    ------
-    RgwotError
-        If a file is missing, is no YAML, or holds something else than keys and values.
-    """
+    """Read configuration files as Snakemake does: a later file changes single keys of the earlier ones."""
     merged: dict[str, Any] = {}
     for path in paths:
         merged = _merged(merged, read_file(path))
@@ -234,7 +226,7 @@ def read_file(path: Path) -> Mapping[str, Any]:
     Raises
     ------
     RgwotError
-        If it is missing, empty, no YAML, has a key twice, or holds something else than keys and values.
+        If it is missing, empty or not YAML, has a key twice, or holds anything but keys and values.
     """
     content = read_yaml(path)
     if content is None:

@@ -1,8 +1,7 @@
 """Experiment ids: ``base[@key=value[,key=value...]]`` for methods and for decoders, and the settings they stand for.
 
-One experiment has one spelling, so it has one path and is computed once: symbols replace dotted keys, keys stand in
-alphabetical order, numbers are printed as Python prints them, and a key that says what the id stands for anyway, on
-every dataset, is dropped.
+An experiment has one canonical id, so it has one path and is computed once: symbols replace dotted keys, keys are in
+alphabetical order, numbers are printed as Python prints them, and a key that changes nothing on any dataset is dropped.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from rgwot.config.configuration import Config
@@ -34,7 +33,8 @@ SYMBOLS: Mapping[str, str] = {
     "K": "decode.K",
     "m": "decode.m",
 }
-# Keys of every method, also of one that trains nothing: what is scored, and what a clustering may see.
+SHORT: Mapping[str, str] = {dotted: symbol for symbol, dotted in SYMBOLS.items()}
+# Keys of every method, even without training: which videos are scored, and which a clustering may see.
 SPLIT = "data.split"
 SPLIT_KEYS = (SPLIT, "data.holdout", "data.split_by", "data.split_seed")
 ID = re.compile(r"(?P<base>[a-z][a-z0-9_-]*)(@(?P<keys>[^/]+))?")
@@ -62,16 +62,16 @@ def split_id(text: str) -> tuple[str, dict[str, str]]:
 
 
 def join_id(base: str, keys: Mapping[str, str]) -> str:
-    """Put an id together, keys in alphabetical order (upper case first, as sorted by code point)."""
+    """Return an id, with keys sorted by code point (upper case first)."""
     return base + ("@" + ",".join(f"{key}={keys[key]}" for key in sorted(keys)) if keys else "")
 
 
 class Experiments:
     """The experiments of one configuration: canonical ids and resolved settings.
 
-    Precedence: defaults < ``config.yaml`` < ``datasets.<name>.settings`` < family < keys of the id. What makes a family
-    a family stands above the configuration: with another beta in ``config.yaml``, ``vaot`` still has none, and a window
-    given in seconds for some dataset does not become the 300 frames of ``rgwot-parity``. Only an id can undo it.
+    Precedence: defaults < ``config.yaml`` < ``datasets.<name>.settings`` < family < keys of the id. What defines a
+    family takes precedence over the configuration: with another beta in ``config.yaml``, ``vaot`` still has none, and a
+    window in seconds for some dataset does not replace the 300 frames of ``rgwot-parity``. Only an id can override it.
     """
 
     def __init__(self, config: Config) -> None:
@@ -80,27 +80,22 @@ class Experiments:
         mine = flatten(config.model_dump(by_alias=True, include=set(Settings.model_fields)))
         self._changed = {key: value for key, value in mine.items() if value != shipped[key]}
         self._per_dataset = {name: _checked(flatten(entry.settings), name) for name, entry in config.datasets.items()}
-        # What datasets change, each combination once: two ids are one experiment when they mean the same above all.
+        # The distinct changes that datasets make: two ids are one experiment if they agree on top of each of them.
         different = {json.dumps(values, sort_keys=True): values for values in self._per_dataset.values()}
         self._changes = tuple(different.values()) or ({},)
-        self._base_values = lru_cache(maxsize=None)(self._base_values_of)
-        self.method = lru_cache(maxsize=None)(self._method)
-        self.decoder = lru_cache(maxsize=None)(self._decoder)
-        self.settings = lru_cache(maxsize=None)(self._settings)
+        self._base_values = cache(self._base_values_of)
+        self.method = cache(self._method)
+        self.decoder = cache(self._decoder)
+        self.settings = cache(self._settings)
 
     def _method(self, text: str) -> str:
-        """Return the canonical spelling of a method id.
-
-        Raises
-        ------
-        RgwotError
-            For a malformed id, an unknown base, key or value; names the nearest known one.
-        """
+        """Return the canonical spelling of a method id."""
         base, written = split_id(text)
         if base not in FAMILIES:
             raise RgwotError(f"method {text!r}: unknown base {base!r}; {nearest(base, FAMILIES)}")
         family = FAMILIES[base]
-        allowed = [key for key in defaults() if _takes(family, key)]
+        takes = EMBEDDINGS[family.embedding].takes
+        allowed = [key for key in defaults() if key in SPLIT_KEYS or (takes(key) and key not in EXECUTION)]
         if not family.trained and set(written) - set(allowed):
             raise RgwotError(f"method {text!r}: {base} trains no encoder; it takes no keys but {', '.join(allowed)}")
         values = self._values(text, written, allowed, family)
@@ -108,8 +103,8 @@ class Experiments:
         meant = [{**base, **values} for base in own]
         _refuse_unused_split(text, values, own)
         _refuse_unread(text, values, meant)
-        # Equalities between families follow from their data: of all spellings of the same settings the one with the
-        # fewest keys is used (rgwot@beta=0 is vaot, vaot@beta=1 is rgwot), and on a tie the family listed first.
+        # Of all spellings of the same settings, the canonical one has the fewest keys, and on a tie the family listed
+        # first: rgwot@beta=0 is vaot, vaot@beta=1 is rgwot.
         spellings = [
             (candidate.name, keys)
             for candidate in FAMILIES.values()
@@ -133,35 +128,30 @@ class Experiments:
         allowed = [key for key in defaults() if DECODERS[base].takes(key)]
         values = self._values(text, written, allowed, family)
         own = self._base_values(family.name)
-        told = {key: value for key, value in values.items() if any(base[key] != value for base in own)}
-        return join_id(base, _spelt(told))
+        return join_id(base, _spelt({k: value for k, value in values.items() if any(one[k] != value for one in own)}))
 
     def _settings(self, method: str, decoder: str | None, dataset: str) -> Settings:
-        """Return everything the experiment is made with on a dataset."""
+        """Return the settings of an experiment on a dataset."""
         base, written = split_id(self.method(method))
         values = {**defaults(), **self._changed, **self._per_dataset.get(dataset, {}), **FAMILIES[base].overrides}
-        where = method
         for part in (written, split_id(decoder)[1] if decoder else {}):
             values |= {SYMBOLS.get(key, key): _parse(value) for key, value in part.items()}
-        if decoder:
-            where = f"{method}/{decoder}"
-        return build(values, where)
+        return build(values, f"{method}/{decoder}" if decoder else method)
 
     def _base_values_of(self, family: str) -> list[dict[str, Any]]:
-        """Return what a family alone stands for, above each of the combinations of changes that datasets make."""
+        """Return the settings of a family on top of each of the changes that datasets make."""
         common, overrides = {**defaults(), **self._changed}, FAMILIES[family].overrides
         return [{**common, **changes, **overrides} for changes in self._changes]
 
     def _values(self, text: str, written: Mapping[str, str], allowed: list[str], family: Family) -> dict[str, Any]:
-        short = {dotted: symbol for symbol, dotted in SYMBOLS.items()}
-        known = {short.get(key, key) for key in allowed} | set(allowed)
+        known = {SHORT.get(key, key) for key in allowed} | set(allowed)
         values: dict[str, Any] = {}
         for key, value in written.items():
             dotted = SYMBOLS.get(key, key)
             if dotted not in allowed:
                 raise RgwotError(f"experiment {text!r}: unknown key {key!r}; {nearest(key, known)}")
             if dotted in values:
-                raise RgwotError(f"experiment {text!r}: {key!r} and {short[dotted]!r} are the same key")
+                raise RgwotError(f"experiment {text!r}: {key!r} and {SHORT[dotted]!r} are the same key")
             values[dotted] = _parse(value)
         whole = {**defaults(), **self._changed, **family.overrides, **values}
         checked = _checked(whole, f"experiment {text!r}")
@@ -169,7 +159,7 @@ class Experiments:
 
 
 def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return values of dotted keys as the settings have them: 1e-3 is a string in YAML, and a number here."""
+    """Return the values of dotted keys as validated: YAML reads 1e-3 as a string, the settings as a number."""
     known = flatten(build(values, where).model_dump(by_alias=True))
     return {key: known[key] for key in values}
 
@@ -177,9 +167,9 @@ def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
 def _keys_between(
     own: Sequence[Mapping[str, Any]], meant: Sequence[Mapping[str, Any]], allowed: Sequence[str]
 ) -> dict[str, Any] | None:
-    """Return the keys that make settings of others, in every combination of changes; None where no keys do.
+    """Return the keys that turn ``own`` settings into those ``meant``, on every dataset; None if no keys do.
 
-    What the alignment loss does not read may differ.
+    Settings that the alignment loss does not read may differ.
     """
     keys: dict[str, Any] = {}
     for key in own[0]:
@@ -188,7 +178,7 @@ def _keys_between(
             for base, settings in zip(own, meant, strict=True)
         ):
             value = meant[0][key]
-            # An id says one value for all datasets, and cannot say what only some of them change.
+            # An id has one value for all datasets, and cannot express what only some of them change.
             if key not in allowed or any(settings[key] != value for settings in meant):
                 return None
             keys[key] = value
@@ -196,7 +186,7 @@ def _keys_between(
 
 
 def _refuse_unused_split(text: str, written: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> None:
-    """Raise when an id says how to split and nothing is split: one experiment would have two paths."""
+    """Raise if an id has keys of the split and nothing is split: one experiment would have two paths."""
     if any(written.get(SPLIT, base[SPLIT]) != "all" for base in own):
         return
     for key in SPLIT_KEYS[1:]:
@@ -205,7 +195,7 @@ def _refuse_unused_split(text: str, written: Mapping[str, Any], own: Sequence[Ma
 
 
 def _refuse_unread(text: str, written: Mapping[str, Any], meant: Sequence[Mapping[str, Any]]) -> None:
-    """Raise when an id names a key that its alignment loss does not read: the same training would run twice."""
+    """Raise if an id has a key that its alignment loss does not read: the same training would run twice."""
     alignments = list(dict.fromkeys(settings["loss.alignment"] for settings in meant))
     for key in written:
         if all(without_effect(key, alignment) for alignment in alignments):
@@ -216,14 +206,8 @@ def _refuse_unread(text: str, written: Mapping[str, Any], meant: Sequence[Mappin
             )
 
 
-def _takes(family: Family, key: str) -> bool:
-    """Whether a key may stand in ids of a method."""
-    return key in SPLIT_KEYS or (EMBEDDINGS[family.embedding].takes(key) and key not in EXECUTION)
-
-
 def _spelt(values: Mapping[str, Any]) -> dict[str, str]:
-    short = {dotted: symbol for symbol, dotted in SYMBOLS.items()}
-    return {short.get(key, key): value_text(value) for key, value in values.items()}
+    return {SHORT.get(key, key): value_text(value) for key, value in values.items()}
 
 
 def _parse(value: str) -> Any:

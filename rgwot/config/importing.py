@@ -1,20 +1,19 @@
-"""What has to be told about features made elsewhere; nothing of it is guessed."""
+"""Settings of features made elsewhere; nothing is guessed."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
+from rgwot.config.settings import Block
 from rgwot.timing import rate_text
 
 IMPORTED = "imported"
 
 
-class ImportSettings(BaseModel):
+class ImportSettings(Block):
     """Form, rate and origin of features made elsewhere."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     axes: Literal["TCHW", "THWC", "TC", "CT"] = Field(
         description="order of the axes: T time, C the 1024 channels, H and W space; without space, h = w = 1"

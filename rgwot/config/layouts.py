@@ -1,4 +1,4 @@
-"""The ways in which datasets lie on disk.
+"""The layouts of datasets on disk.
 
 Layout ``x`` is read by `rgwot.datasets.x` (a `rgwot.datasets.base.Layout`), found by its ``ABOUT``
 (`rgwot.config.about`), and written by `rgwot.synthetic.layouts.x`, if there is such a module.
@@ -14,4 +14,4 @@ LAYOUTS: Mapping[str, About] = described("datasets", About)
 WRITTEN: Mapping[str, About] = {
     name: about for name, about in LAYOUTS.items() if (LIBRARY / f"synthetic/layouts/{name}.py").exists()
 }
-"""The layouts that synthetic procedures can have."""
+"""Layouts that synthetic datasets can be written in."""

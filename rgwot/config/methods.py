@@ -1,7 +1,7 @@
-"""What each named method and decoder is, as data.
+"""Methods and decoders by name, as data.
 
-A method is a family of settings: what it changes against the defaults of `rgwot.config.settings`. Alignment losses,
-embeddings and decoders are found by what their own files say (`rgwot.config.about`).
+A method is a family of settings: changes to the defaults of `rgwot.config.settings`. Alignment losses, embeddings and
+decoders are found by what their own files say (`rgwot.config.about`).
 """
 
 from __future__ import annotations
@@ -15,17 +15,14 @@ from rgwot.config.about import About, described
 
 @dataclass(frozen=True)
 class Embedding(About):
-    """A way to make embeddings; besides what it reads, it is told who is held out.
-
-    ``several`` is true where videos are compared with each other, so that one alone is too few.
-    """
+    """A way to make embeddings; ``several`` if it compares videos with each other, so that it takes two at least."""
 
     several: bool = False
 
 
 @dataclass(frozen=True)
 class Decoder(About):
-    """A way to make key steps, from embeddings or, a ``trivial`` one, from the manifest alone."""
+    """A way to make key steps from embeddings, or from the manifest alone if ``trivial``."""
 
     trivial: bool = False
 
@@ -44,7 +41,7 @@ EMBEDDINGS: Mapping[str, Embedding] = {
 
 @dataclass(frozen=True)
 class Family:
-    """A named method: what it changes against the defaults, and which of `EMBEDDINGS` it has."""
+    """A named method: its changes to the defaults, and one of `EMBEDDINGS`."""
 
     name: str
     description: str
@@ -169,14 +166,14 @@ _LISTED = (
 _EMBEDDED = {family.embedding for family in _LISTED}
 FAMILIES: Mapping[str, Family] = {
     **{family.name: family for family in _LISTED},
-    # An embedding of which no method is made here is a method itself.
+    # An embedding that no method above has is a method itself.
     **{
         name: Family(name, about.description, embedding=name)
         for name, about in EMBEDDINGS.items()
         if name not in _EMBEDDED
     },
 }
-# What every decoder that reads embeddings understands: it is done to what goes in and what comes out.
+# Keys of every decoder that reads embeddings, which act on its input and output.
 _ANY = ("decode.K", "decode.time", "decode.surplus")
 DECODERS: Mapping[str, Decoder] = {
     **{name: replace(about, reads=_ANY + about.reads) for name, about in described("keysteps", Decoder).items()},
@@ -192,6 +189,6 @@ DECODERS: Mapping[str, Decoder] = {
 
 
 def method_pattern(*embeddings: str) -> str:
-    """Return a regular expression of the ids of all methods whose embedding is one of these."""
+    """Return a regular expression of the ids of all methods with one of these embeddings."""
     names = sorted(family.name for family in FAMILIES.values() if family.embedding in embeddings)
     return f"(?:{'|'.join(names)})(?:@[^/]+)?"

@@ -34,8 +34,8 @@ def structure_radius(n: int, r: float) -> int:
 def smallest_active_radius(n: int, m: int) -> float:
     """Smallest r at which the structural prior changes the plan of an (n, m) problem.
 
-    Below 1/n the matrix C^x is zero. Below 1/m the matrix C^y is constant, and then <C^x T C^y, T> is the
-    same number for every plan with the given marginals. Both have to be active, hence 1/min(n, m).
+    Below 1/n the matrix C^x is zero. Below 1/m the matrix C^y is constant, and then <C^x T C^y, T> is the same number
+    for every plan with the given marginals. Both have to be active, hence 1/min(n, m).
 
     Parameters
     ----------

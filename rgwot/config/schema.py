@@ -1,6 +1,6 @@
-"""What is written from the typed settings: the JSON Schema, the comments of ``config.yaml``, the page of options.
+"""Files written from the typed settings: the JSON Schema, the comments of ``config.yaml``, the page of options.
 
-``python -m rgwot.config.schema`` (`make schema`) renews all three; a test fails when one of them drifts.
+``python -m rgwot.config.schema`` (`make schema`) renews all three; a test fails if one of them is out of date.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from rgwot.config.configuration import Config
-from rgwot.config.experiments import SYMBOLS
+from rgwot.config.experiments import SHORT
 from rgwot.config.settings import BLOCKS, Block, Settings
 from rgwot.runtime.files import write_json, write_text
 
-#: How the keys of ids are written in the paper, where that is another letter.
+#: Greek letters of the paper for keys of ids.
 GREEK = {
     "alpha": "α", "epsilon": "ε", "rho": "ρ", "zeta": "ζ", "tau": "τ", "beta": "β", "lambda": "λ", "sigma": "σ",
 }  # fmt: skip
@@ -33,23 +33,17 @@ def json_schema() -> dict[str, Any]:
 
 
 def symbol(dotted: str) -> str:
-    """Return the paper's symbol of a setting, or nothing.
+    """Return the paper's symbol of a setting, empty if it has none.
 
     >>> symbol("ot.alpha"), symbol("decode.K"), symbol("train.lr")
     ('α', 'K', '')
     """
-    short = next((short for short, long in SYMBOLS.items() if long == dotted), "")
+    short = SHORT.get(dotted, "")
     return GREEK.get(short, short)
 
 
 def commented(text: str) -> str:
-    """Return ``config.yaml`` with the comment of every setting as the typed settings describe it.
-
-    Parameters
-    ----------
-    text
-        The file. Values, headings and everything else but these comments stay.
-    """
+    """Return the text of ``config.yaml`` with the comments of all settings renewed and everything else unchanged."""
     lines: list[str] = []
     block = ""
     for line in text.splitlines():
@@ -64,7 +58,7 @@ def commented(text: str) -> str:
 
 
 def options_page() -> str:
-    """Return docs/options.md: every setting with its default, what it may be, and what it is."""
+    """Return docs/options.md: every setting with its default, permitted values and description."""
     lines = [
         "# Options",
         "",
@@ -109,7 +103,7 @@ def _plain(value: Any) -> str:
 
 
 def _allowed(schema: dict[str, Any]) -> str:
-    """Say what a value may be, from its JSON Schema.
+    """Return the permitted values of a setting in words, from its JSON Schema.
 
     >>> _allowed({"type": "number", "minimum": 0, "exclusiveMaximum": 1})
     'number, ≥ 0, < 1'
@@ -130,7 +124,7 @@ def _allowed(schema: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Renew everything that is written from the settings, in the current checkout."""
+    """Renew the files of the current checkout that are written from the settings."""
     write_json(json_schema(), Path("workflow/schemas/config.schema.json"))
     write_text(commented(Path("config.yaml").read_text(encoding="utf-8")), Path("config.yaml"))
     write_text(options_page(), Path("docs/options.md"))

@@ -78,15 +78,9 @@ class SynthSettings(BaseModel):
         return self
 
 
-def synth_settings(told: Mapping[str, Any]) -> SynthSettings:
-    """Make the settings of ``rgwot synth``.
-
-    Raises
-    ------
-    RgwotError
-        One line naming the first wrong key.
-    """
+def synth_settings(given: Mapping[str, Any]) -> SynthSettings:
+    """Validate the settings of ``rgwot synth``; an error names the first wrong key."""
     try:
-        return SynthSettings.model_validate(dict(told))
+        return SynthSettings.model_validate(dict(given))
     except ValidationError as error:
         raise RgwotError(f"synth: {describe(error, SynthSettings)}") from None

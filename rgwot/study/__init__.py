@@ -1,8 +1,8 @@
-"""What is on disk and what was asked for: the facts the workflow plans with.
+"""The facts that the workflow plans with: what is on disk, and what was asked for.
 
-The rules of the workflow know only paths and wildcards; everything they have to look up, check or resolve is here, in
-layers: the videos of a dataset (`datasets`), what a job on them is told (`jobs`), what tables are made from (`tables`),
-what may be asked for (`targets`).
+The rules of the workflow know only paths and wildcards. What they look up, check or resolve is here, in layers: the
+videos of a dataset (`datasets`), the settings of jobs on them (`jobs`), the input of tables (`tables`), figures
+(`figures`) and pages (`pages`), and targets (`targets`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,6 @@ __all__ = ["MIN_VIDEOS", "Catalogue", "own_commands_first"]
 def own_commands_first() -> None:
     """Let jobs find the ``rgwot`` of the environment that Snakemake runs in, activated or not.
 
-    A conda environment that a rule brings is put in front of it.
+    The conda environment of a rule takes precedence.
     """
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])

@@ -1,4 +1,4 @@
-"""Datasets, tasks and videos as the workflow plans with them: what is there, what it will write itself."""
+"""Datasets, tasks and videos as the workflow plans with them: those on disk, and those it will write itself."""
 
 from __future__ import annotations
 
@@ -7,39 +7,38 @@ import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from rgwot import paths
 from rgwot.config.configuration import Config, load_config
-from rgwot.config.importing import ImportedFeatures
 from rgwot.datasets import registry
-from rgwot.datasets.base import Found, VideoEntry, too_few_videos
+from rgwot.datasets.base import Found, VideoEntry
 from rgwot.datasets.finding import find
 from rgwot.datasets.names import video_id
 from rgwot.features.sources import feature_file
 from rgwot.features.status import left_out
 from rgwot.runtime.arguments import split_words
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.integrity import ASIDE, broken, changed_sources, check_file, record_path, recorded_sources
+from rgwot.runtime.integrity import ASIDE, broken, changed_sources, check_file, record_path
 from rgwot.synthetic.layouts import TaskPlaces, task_places
 
-#: A pair of distinct videos is the least that can be aligned.
+#: Aligning takes a pair of distinct videos.
 MIN_VIDEOS = 2
-#: Changed sources of one output that are named; a dataset that was moved has them all gone.
-_TOLD = 8
+#: How many changed sources of one output are named; of a dataset that was moved, all are gone.
+_NAMED = 8
 
 
 def plain_path(path: str) -> str:
-    """Return a path the workflow can carry; Snakemake takes braces in any path for wildcards."""
+    """Return a path, or raise where it has a brace, which Snakemake takes for a wildcard."""
     if "{" in path or "}" in path:
         raise RgwotError(f"{path!r}: a brace in a file name; Snakemake takes it for a wildcard; rename the file")
     return path
 
 
-def _older_than(output: Path, time_s: float) -> None:
-    """Give an output a time of modification before the one given, as Snakemake reads it."""
+def _make_older(output: Path, time_s: float) -> None:
+    """Set the modification time that Snakemake reads of an output to a second before ``time_s``."""
     stamp = output / ".snakemake_timestamp"
     try:
         os.utime(stamp if stamp.exists() else output, (time_s - 1, time_s - 1))
@@ -52,41 +51,36 @@ def _older_than(output: Path, time_s: float) -> None:
 class DatasetCatalogue:
     """The datasets of a configuration, and where everything about a video is.
 
-    Directories are walked once per requested dataset, and nothing is opened.
+    The folder of a dataset is walked once, when it is asked for, and no video is opened.
 
     Parameters
     ----------
     content
         The content of ``config.yaml``, with what the command line changed.
     layers
-        The files behind it by name, so that a mistake is told with the file that it stands in.
+        The files behind it by name, so that errors name the file with the wrong value.
 
     Raises
     ------
     RgwotError
-        When the configuration is not valid.
+        If the configuration is not valid.
     """
 
     def __init__(self, content: Mapping[str, Any], layers: Sequence[tuple[str, Mapping[str, Any]]] = ()) -> None:
         self.config: Config = load_config(content, layers=layers)
-        self.videos = lru_cache(maxsize=None)(self._videos)
-        self.found = lru_cache(maxsize=None)(self._found)
-        self.left_out = lru_cache(maxsize=None)(self._left_out)
-        self.index_parts = lru_cache(maxsize=None)(self._index_parts)
-        # Snakemake asks for the input of a job more than once; a user is told once.
-        self._told: set[str] = set()
-        self._aside: set[tuple[Path, Path]] = set()
-
-    def root(self, dataset: str) -> Path:
-        """Return the folder of a dataset."""
-        return self.config.root_of(dataset)
+        self.videos = cache(self._videos)
+        self.found = cache(self._found)
+        self.left_out = cache(self._left_out)
+        self.index_parts = cache(self._index_parts)
+        # Snakemake asks for the input of a job more than once; a user reads each line once.
+        self._reported: set[str | Path] = set()
 
     def _found(self, dataset: str) -> Found:
         entry = self.config.dataset(dataset)
-        return find(dataset, entry.layout, self.root(dataset), entry.options())
+        return find(dataset, entry.layout, self.config.root_of(dataset), entry.options())
 
     def _written(self, dataset: str) -> dict[str, TaskPlaces] | None:
-        """Return the tasks of a dataset that the workflow itself writes, by id; None for one found on disk."""
+        """Return the tasks of a synthetic dataset by id; None for a dataset on disk."""
         entry = self.config.dataset(dataset)
         if entry.synth is None:
             return None
@@ -94,16 +88,13 @@ class DatasetCatalogue:
             raise RgwotError(
                 f"datasets.{dataset}: layout {entry.layout!r}, synth.layout {entry.synth.layout!r}; expected the same"
             )
-        expected = paths.at(paths.SYNTHETIC, dataset=dataset)
-        if self.root(dataset) != expected:
-            raise RgwotError(
-                f"datasets.{dataset}.root: found {str(self.root(dataset))!r}; "
-                f"expected {str(expected)!r} beside a synth block"
-            )
+        root, expected = str(self.config.root_of(dataset)), str(paths.at(paths.SYNTHETIC, dataset=dataset))
+        if root != expected:
+            raise RgwotError(f"datasets.{dataset}.root: found {root!r}; expected {expected!r} beside a synth block")
         return {places.task.removeprefix(f"{dataset}/"): places for places in task_places(entry.synth)}
 
     def tasks(self, dataset: str) -> tuple[str, ...]:
-        """Return the task ids of a dataset: those asked for, else all that are registered or found."""
+        """Return the task ids of a dataset: those configured, else all that are registered or found."""
         entry = self.config.dataset(dataset)
         written = self._written(dataset)
         registered = registry.tasks_of(entry.subset or dataset)
@@ -119,13 +110,7 @@ class DatasetCatalogue:
         return entry.tasks or known
 
     def _videos(self, dataset: str, task: str) -> dict[str, VideoEntry | None]:
-        """Return the videos of a task by id; the entry is None where the workflow itself writes them.
-
-        Raises
-        ------
-        RgwotError
-            When the dataset, the task, or a video of it cannot be found.
-        """
+        """Return the videos of a task by id, with entry None where the workflow itself writes them."""
         tasks = self.tasks(dataset)
         if task not in tasks:
             raise RgwotError(f"{dataset}/{task}: unknown task; {nearest(task, tasks)}")
@@ -137,18 +122,9 @@ class DatasetCatalogue:
             return dict.fromkeys(video_id(place.stem) for place in places if place.camera in (None, view))
         return {entry.video: entry for entry in self.found(dataset).of(task)}
 
-    def enough_videos(self, dataset: str, task: str) -> None:
-        """Raise when a task has too few videos to train on."""
-        videos = self.videos(dataset, task)
-        if len(videos) < MIN_VIDEOS:
-            line = too_few_videos(dataset, task, len(videos), MIN_VIDEOS, str(self.root(dataset)))
-            manifest = paths.at(paths.MANIFEST, dataset=dataset, task=task)
-            gone = [path for path in recorded_sources(manifest) if not os.path.exists(path)]
-            raise RgwotError(f"{line}; gone since {manifest} was made: {', '.join(gone)}" if gone else line)
-
     def files(self, dataset: str, task: str) -> list[str]:
-        """Return every file a task's manifest rests on."""
-        root = self.root(dataset)
+        """Return the files that the manifest of a task is made from."""
+        root = self.config.root_of(dataset)
         entries = self.videos(dataset, task).values()
         if None in entries:
             return [str(root)]
@@ -161,43 +137,36 @@ class DatasetCatalogue:
         if video not in videos:
             raise RgwotError(f"{dataset}/{task}/{video}: no such video; {nearest(video, videos)}")
         entry = videos[video]
-        return plain_path(str(self.root(dataset) if entry is None else self.root(dataset) / entry.path))
+        root = self.config.root_of(dataset)
+        return plain_path(str(root if entry is None else root / entry.path))
 
     def video_input(self, dataset: str, task: str, video: str) -> list[str]:
-        """Return what `video_file` does, as the input of a job; raise where `check_left_out` does."""
+        """Return `video_file` as the input of a job, after `check_left_out`."""
         self.check_left_out(dataset, task, video)
         return [self.video_file(dataset, task, video)]
 
     def video_path(self, dataset: str, task: str, video: str) -> str:
-        """Return the path of one video, there already or yet to be written."""
-        written = self._written(dataset)
+        """Return the path of one video, which may be yet to be written."""
+        written, found = self._written(dataset), self.video_file(dataset, task, video)
         if written is None:
-            return self.video_file(dataset, task, video)
-        self.video_file(dataset, task, video)
+            return found
         places = {video_id(place.stem): place.video for place in written[task].places}
-        return str(self.root(dataset) / places[video])
+        return str(self.config.root_of(dataset) / places[video])
 
     def check_left_out(self, dataset: str, task: str, video: str | None = None) -> None:
-        """Raise when features lack a bad video that an earlier run skipped, and bad videos are now to fail.
-
-        Parameters
-        ----------
-        dataset, task
-            Of the features.
-        video
-            The one that is asked for; None for all.
+        """Raise if an earlier run skipped a bad video (this one, or any) and bad videos are now to fail.
 
         Raises
         ------
         RgwotError
             Naming the first such video.
         """
-        for name, found in self.left_out(dataset, task).items():
+        for name, error in self.left_out(dataset, task).items():
             if video in (None, name):
-                raise RgwotError(found)
+                raise RgwotError(error)
 
     def _left_out(self, dataset: str, task: str) -> dict[str, str]:
-        """Return what is wrong with every video skipped earlier that is to fail now; the index of the task tells.
+        """Return the errors of videos that the index of a task lists as skipped and that are to fail now, by id.
 
         A video that has changed since is extracted again, and judged then.
         """
@@ -210,7 +179,7 @@ class DatasetCatalogue:
             with index.open(encoding="utf-8", newline="") as file:
                 rows = [row for row in csv.DictReader(file) if left_out(row["status"] or "", imported) and row["video"]]
         except (OSError, ValueError, KeyError, csv.Error, RgwotError):
-            # Damaged: whatever reads the index will say so, and a plan that makes it anew must not stop here.
+            # Damaged: whatever reads the index will say so, and a plan that rebuilds it must not stop here.
             return {}
         found = {}
         for row in rows:
@@ -226,23 +195,22 @@ class DatasetCatalogue:
         return found
 
     def notice_sources(self, output: str, sources: Sequence[str]) -> list[str]:
-        """Make an output outdated whose sources are not what they were when it was made.
+        """Mark an output as outdated if its sources have changed since it was made.
 
-        Snakemake goes by times of modification, and a file copied into the place of another may be older. So the output
-        gets a time before that of its sources. The videos are not read where the file system says that nothing was done
-        to them, else three megabytes of each.
+        Snakemake goes by modification times, and a file copied over another may be older. So the output is dated before
+        its sources. Videos that the file system reports as untouched are not read; of others, three megabytes are.
 
         Parameters
         ----------
         output
-            A file or folder below ``results``; need not be there.
+            A file or folder below ``results``; need not exist.
         sources
             The files of the dataset that it is made from.
 
         Returns
         -------
         list of str
-            A line for every source that is another now, or gone, for so many of them; each is told once.
+            A line for each of the first sources that changed or are gone, unless it was returned before.
         """
         path = Path(output)
         if not path.exists():
@@ -250,51 +218,51 @@ class DatasetCatalogue:
         changed = changed_sources(path, sources)
         times = [os.stat(source).st_mtime for source in changed if os.path.exists(source)]
         if times:
-            _older_than(path, min(times))
-        told = [name for name in changed if name not in self._told]
-        self._told.update(told)
-        more = [f"{output}: and {len(told) - _TOLD} more sources of it"] if len(told) > _TOLD else []
-        return [f"{name}: {changed[name]}, since {output} was made; made anew" for name in told[:_TOLD]] + more
+            _make_older(path, min(times))
+        new = [name for name in changed if name not in self._reported]
+        self._reported.update(new)
+        more = [f"{output}: and {len(new) - _NAMED} more sources of it"] if len(new) > _NAMED else []
+        return [f"{name}: {changed[name]}, since {output} was made; made anew" for name in new[:_NAMED]] + more
 
     def notice_damage(self, output: str, keep: bool) -> list[str]:
-        """Put a finished file aside that is not what was written, so that the next run makes it anew.
+        """Put finished files aside that are not what was written, so that the next run rebuilds them.
 
-        Only for what nothing reads and checks afterwards: tables, figures and pages.
+        Only for what no later job reads and checks: tables, figures and pages.
 
         Parameters
         ----------
         output
-            A file below ``results``; need not be there.
+            A file below ``results``; need not exist.
         keep
-            Leave the file where it is, as a plan without a run has to.
+            Whether to leave the files in place, as a dry run has to.
 
         Returns
         -------
         list of str
-            A line for every file.
+            A line for every file, unless it was returned before.
         """
-        told = []
+        lines = []
         for path, error in broken(record_path(Path(output))):
             aside = path.with_name(f"{path.stem}{ASIDE}{path.suffix}")
             if path.exists() and not keep:
                 os.replace(path, aside)
-            if (path, aside) not in self._aside:
-                self._aside.add((path, aside))
+            if path not in self._reported:
+                self._reported.add(path)
                 what = str(error).partition("; make it anew")[0]
-                told.append(f"{what}; made anew, and what was there kept as {aside.name}")
-        return told
+                lines.append(f"{what}; made anew, and what was there kept as {aside.name}")
+        return lines
 
     def dataset_root(self, dataset: str) -> str:
         """Return the folder of a dataset as text."""
-        return str(self.root(dataset))
+        return str(self.config.root_of(dataset))
 
     def frames_rate(self, dataset: str) -> str:
-        """Return the option with the rate of stored frames, where the configuration has it."""
+        """Return the option with the rate of stored frames, empty where it is not configured."""
         rate = self.config.dataset(dataset).frames_fps
         return "" if rate in (None, "file") else f"--frames-fps {rate}"
 
     def feature_stores(self, dataset: str, task: str) -> list[str]:
-        """Return the feature stores of all videos of a task; raise where `check_left_out` does."""
+        """Return the feature stores of all videos of a task, after `check_left_out`."""
         self.check_left_out(dataset, task)
         return [
             str(paths.at(paths.FEATURES, dataset=dataset, task=task, video=video))
@@ -302,14 +270,10 @@ class DatasetCatalogue:
         ]
 
     def index_input(self, dataset: str, task: str) -> list[str]:
-        """Return what the index of a task is made from: its feature stores, or its parts where they are too many.
-
-        A tree whose index was made from its stores keeps it: they are named where a command can name them.
-        """
-        stores = self.feature_stores(dataset, task)
+        """Return the input of a task's index: its feature stores, or index parts where one command cannot name all."""
         parts = self.index_parts(dataset, task)
         if len(parts) <= 1:
-            return stores
+            return self.feature_stores(dataset, task)
         return [str(paths.at(paths.INDEX_PART, dataset=dataset, task=task, part=part)) for part in range(len(parts))]
 
     def index_part_input(self, dataset: str, task: str, part: str) -> list[str]:
@@ -326,29 +290,30 @@ class DatasetCatalogue:
         """Return the datasets whose features are made elsewhere."""
         return sorted(name for name, entry in self.config.datasets.items() if entry.imported is not None)
 
-    def _imported(self, dataset: str) -> ImportedFeatures:
+    def _imported(self, dataset: str) -> dict[str, Any]:
         imported = self.config.dataset(dataset).imported
         if imported is None:
             raise RgwotError(f"datasets.{dataset}: has no block `imported`, so its features are extracted")
-        return imported
+        return imported.model_dump(exclude_defaults=True)
 
     def feature_file(self, dataset: str, task: str, video: str) -> list[str]:
-        """Return the file with the features of one video that were made elsewhere, as the input of a job."""
+        """Return the file with the imported features of one video, as the input of a job."""
         self.video_file(dataset, task, video)
-        return [str(feature_file(self.config.folder(self._imported(dataset).folder), task, video))]
+        return [str(feature_file(self.config.folder(self._imported(dataset)["folder"]), task, video))]
 
     def import_options(self, dataset: str) -> str:
         """Return the options of ``rgwot import-features`` for a dataset, quoted for a shell."""
-        told = self._imported(dataset).model_dump(exclude={"folder"}, exclude_defaults=True)
-        return shlex.join(f"--{key.replace('_', '-')}={value}" for key, value in told.items())
+        options = self._imported(dataset)
+        del options["folder"]
+        return shlex.join(f"--{key.replace('_', '-')}={value}" for key, value in options.items())
 
     def manifest_options(self, dataset: str) -> str:
-        """Return what the manifest stage has to know of a dataset, as JSON."""
+        """Return the options of the manifest stage, as JSON."""
         entry = self.config.dataset(dataset)
         return json.dumps(
             {
                 "layout": entry.layout,
-                "root": str(self.root(dataset)),
+                "root": str(self.config.root_of(dataset)),
                 "options": entry.options(),
                 "on_bad_video": self.config.on_bad_video,
             },
@@ -356,15 +321,17 @@ class DatasetCatalogue:
         )
 
     def synth_json(self, dataset: str) -> str:
-        """Return the settings a synthetic dataset is written with, as JSON."""
+        """Return the settings of a synthetic dataset, as JSON."""
         synth = self.config.dataset(dataset).synth
         if synth is None:
-            raise RgwotError(f"datasets.{dataset}: has no synth block, so nothing writes {self.root(dataset)}")
-        # Without defaults: a key added in a later version does not write the clips anew.
+            raise RgwotError(
+                f"datasets.{dataset}: has no synth block, so nothing writes {self.config.root_of(dataset)}"
+            )
+        # Without defaults, so that a key added in a later version does not rewrite the clips.
         return synth.model_dump_json(exclude_defaults=True)
 
     def key_steps(self, dataset: str, task: str) -> int | None:
-        """Return the number of annotated key steps, None where it is not known before the annotations are read."""
+        """Return the number of annotated key steps, None if it takes reading the annotations to know."""
         written = self._written(dataset)
         if written is not None and task in written:
             return len(written[task].step_ids)

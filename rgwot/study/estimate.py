@@ -1,6 +1,6 @@
 """What a whole study costs: jobs, hours of GPUs and cores, disk of the feature cache.
 
-Everything is linear in a few inputs, all of which are told with the result: tasks, videos and hours of the collections
+Everything is linear in a few inputs, which are printed with the result: tasks, videos and hours of the collections
 (`collections`), methods, seeds and decoders, and the rates of the stages (`Rates`), measured on named hardware. A stage
 takes ``jobs × start + work / rate`` seconds on its devices, where work is frames or iterations:
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -32,7 +32,7 @@ NATIVE_FPS = 30.0
 
 @dataclass(frozen=True)
 class Collection:
-    """Videos that are planned for together: ``tasks``, ``videos``, their ``hours`` in all, and where these are from."""
+    """Videos planned for together: numbers of tasks and videos, total hours, and the source of these numbers."""
 
     name: str
     tasks: int
@@ -48,7 +48,7 @@ class Study:
     Attributes
     ----------
     methods
-        That train an encoder.
+        Methods that train an encoder.
     seeds, decoders
         Per method; every training is decoded and scored once per decoder.
     iterations
@@ -56,19 +56,19 @@ class Study:
     size
         Side of a frame in pixels.
     group
-        Short jobs in one submission of a cluster, as in ``profiles/slurm``.
+        Short jobs per submission to a cluster, as in ``profiles/slurm``.
     """
 
-    methods: int = 12
-    seeds: int = 3
-    decoders: int = 1
-    iterations: int = 10000
-    size: int = 168
-    group: int = 20
+    methods: int
+    seeds: int
+    decoders: int
+    iterations: int
+    size: int
+    group: int
 
 
 class StageRate(BaseModel):
-    """How fast a stage is on its devices: seconds to start a job, and the work done in a second."""
+    """Speed of a stage: seconds to start a job, and work done per second."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -81,7 +81,7 @@ class StageRate(BaseModel):
 
 
 class Rates(BaseModel):
-    """The rates of all stages on one kind of machine, with its hardware named."""
+    """The rates of all stages on one kind of machine."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -96,19 +96,7 @@ class Rates(BaseModel):
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a study of some videos costs at one sampling rate.
-
-    Attributes
-    ----------
-    jobs
-        By rule.
-    submissions
-        To a cluster, short jobs grouped.
-    gpu_hours, core_hours
-        Of the stages on GPUs and on processor cores.
-    cache_gb, cache_compressed_gb
-        Of the feature stores in 1e9 bytes: of the maps themselves, and after the compression that was measured.
-    """
+    """Cost of a study at one sampling rate: jobs by rule, submissions to a cluster, hours, and 1e9 bytes of cache."""
 
     jobs: dict[str, int]
     submissions: int
@@ -119,19 +107,12 @@ class Estimate:
 
 
 def collections(names: Iterable[str] = (), hours: Mapping[str, float] | None = None) -> list[Collection]:
-    """Return the published collections: tasks and videos from the registry of tasks, hours as published.
-
-    Parameters
-    ----------
-    names
-        Which; none for all.
-    hours
-        Hours that replace the published ones, by collection.
+    """Return the published collections of these names, or all of them, with ``hours`` in place of the published ones.
 
     Raises
     ------
     RgwotError
-        When a name is not one of a collection.
+        If a name is not that of a collection.
     """
     table = files("rgwot.study").joinpath("datasets.csv").read_text(encoding="utf-8")
     known: dict[str, Collection] = {}
@@ -148,12 +129,12 @@ def collections(names: Iterable[str] = (), hours: Mapping[str, float] | None = N
 
 
 def load_rates(name: str) -> Rates:
-    """Return the rates that come with the package under a name, or those of a JSON file.
+    """Return a set of rates of the package by name, or the rates in a JSON file.
 
     Raises
     ------
     RgwotError
-        When there is no such set or file, or it is not one of rates.
+        If there is no such set or file, or the file does not hold rates.
     """
     shipped = shipped_rates()
     if name in shipped:
@@ -167,12 +148,12 @@ def load_rates(name: str) -> Rates:
         return Rates.model_validate_json(path.read_text(encoding="utf-8"))
     except (ValidationError, UnicodeDecodeError) as error:
         problems = error.errors() if isinstance(error, ValidationError) else []
-        told = "; ".join(f"{'.'.join(map(str, found['loc'])) or 'file'}: {found['msg']}" for found in problems[:3])
-        raise RgwotError(f"{path}: not a file of rates ({told or error}); see rgwot plan --json for one") from None
+        why = "; ".join(f"{'.'.join(map(str, found['loc'])) or 'file'}: {found['msg']}" for found in problems[:3])
+        raise RgwotError(f"{path}: not a file of rates ({why or error}); see rgwot plan --json for one") from None
 
 
 def shipped_rates() -> dict[str, Rates]:
-    """Return the sets of rates of the package by name."""
+    """Return the sets of rates that come with the package, by name."""
     content = json.loads(files("rgwot.study").joinpath("rates.json").read_text(encoding="utf-8"))
     return {name: Rates.model_validate(value) for name, value in content.items()}
 
@@ -237,31 +218,84 @@ def growth(found: Collection, study: Study, rates: Rates, fps: float) -> dict[st
     return {name: estimate(*pair, rates, fps) for name, pair in variants.items()}
 
 
-def plan(found: list[Collection], study: Study, rates: Mapping[str, Rates], fps: Iterable[float]) -> dict[str, Any]:
-    """Return estimates and their inputs as plain data.
-
-    Returns
-    -------
-    dict
-        ``collections``, ``study``, ``rates`` (the inputs); ``estimates``: set of rates, fps and collection (with
-        ``all``) to an estimate; ``growth``: set of rates to fps and what is doubled.
-    """
+def plan(found: list[Collection], study: Study, rates: Mapping[str, Rates], fps: Sequence[float]) -> dict[str, Any]:
+    """Return the inputs and the estimates for each set of rates, fps and collection (with ``all``) as plain data."""
     whole = together(found)
-    wanted = list(fps)
+    each = [(name, rate, one_fps) for name, rate in rates.items() for one_fps in fps]
     return {
         "collections": [vars(one) for one in (*found, whole)],
         "study": vars(study),
         "rates": {name: rate.model_dump() for name, rate in rates.items()},
         "estimates": [
             {"rates": name, "fps": one_fps, "collection": one.name, **vars(estimate(one, study, rate, one_fps))}
-            for name, rate in rates.items()
-            for one_fps in wanted
+            for name, rate, one_fps in each
             for one in (*found, whole)
         ],
         "growth": [
             {"rates": name, "fps": one_fps, "change": change, **vars(cost)}
-            for name, rate in rates.items()
-            for one_fps in wanted
+            for name, rate, one_fps in each
             for change, cost in growth(whole, study, rate, one_fps).items()
         ],
     }
+
+
+def render(planned: Mapping[str, Any]) -> str:
+    """Return what `plan` worked out as tables in plain text."""
+    study, whole = planned["study"], planned["collections"][-1]
+    lines = ["Videos", *_table(("collection", "tasks", "videos", "hours", "source"), [
+        (one["name"], f"{one['tasks']}", f"{one['videos']}", f"{one['hours']:g}", one["source"])
+        for one in planned["collections"]
+    ])]  # fmt: skip
+    lines += [
+        "",
+        f"Study: {study['methods']} methods x {study['seeds']} seeds x {study['decoders']} decoders on every task, "
+        f"{study['iterations']} iterations per training, frames of {study['size']} px",
+    ]
+    jobs = next(one for one in planned["estimates"] if one["collection"] == whole["name"])
+    lines += [
+        "",
+        f"Jobs: {sum(jobs['jobs'].values())} = " + " + ".join(f"{n} {rule}" for rule, n in jobs["jobs"].items()),
+        f"Submissions to a cluster, short jobs in groups of {study['group']}: {jobs['submissions']}",
+    ]
+    for name, rates in planned["rates"].items():
+        lines += ["", f"Rates `{name}`: {rates['hardware']}", *_rates(rates)]
+        lines += ["", *_costs("collection", [one for one in planned["estimates"] if one["rates"] == name])]
+        lines += ["", "Growth", *_costs("change", [one for one in planned["growth"] if one["rates"] == name])]
+    return "\n".join(lines)
+
+
+def _rates(rates: Mapping[str, Any]) -> list[str]:
+    rows = []
+    for stage in ("extract", "train", "embed", "decode", "evaluate"):
+        rate = rates[stage]
+        unit = "iterations" if stage == "train" else "frames"
+        work = f"{rate['per_s']:g} {unit}/s"
+        if rate["decoded_per_s"]:
+            work += f", decoding {rate['decoded_per_s']:g} native frames/s"
+        device = f"{rate['devices']} {rate['device']}"
+        rows.append((stage, device, f"{rate['start_s']:g} s", work, rate["source"]))
+    cache = ("cache", "", "", f"compressed {rates['cache_ratio']:g} times", "")
+    return _table(("stage", "devices", "start", "rate", "source"), [*rows, cache])
+
+
+def _costs(first: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    header = ("fps", first, "jobs", "GPU h", "core h", "cache GB", "compressed GB")
+    return _table(header, [
+        (
+            f"{one['fps']:g}", one[first], f"{sum(one['jobs'].values())}", f"{one['gpu_hours']:.0f}",
+            f"{one['core_hours']:.0f}", f"{one['cache_gb']:.0f}", f"{one['cache_compressed_gb']:.0f}",
+        )
+        for one in rows
+    ])  # fmt: skip
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
+    lines = []
+    for row in (header, *rows):
+        cells = [
+            text.rjust(width) if text.replace(".", "").isdigit() else text.ljust(width)
+            for text, width in zip(row, widths, strict=True)
+        ]
+        lines.append("  " + "  ".join(cells).rstrip())
+    return lines

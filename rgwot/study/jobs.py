@@ -1,11 +1,11 @@
-"""What a job is told: the settings it is made with, the videos kept from it, how it runs."""
+"""What jobs are given: settings, videos held out, memory and time."""
 
 from __future__ import annotations
 
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any, Literal
 
 from rgwot.config.experiments import Experiments, split_id
@@ -23,39 +23,32 @@ from rgwot.study.needs import NEEDS
 
 
 class JobCatalogue(DatasetCatalogue):
-    """The datasets of a configuration, and the settings of every job on them.
-
-    Parameters
-    ----------
-    content, layers
-        The configuration, as of `DatasetCatalogue`.
-    """
+    """The datasets of a configuration, and the settings of every job on them."""
 
     def __init__(self, content: Mapping[str, Any], layers: Sequence[tuple[str, Mapping[str, Any]]] = ()) -> None:
         super().__init__(content, layers)
         self.experiments = Experiments(self.config)
-        self.settings_json = lru_cache(maxsize=None)(self._settings_json)
+        self.settings_json = cache(self._settings_json)
         self._warned: set[tuple[str, str]] = set()
 
     def gpus(self) -> int:
-        """Return how many GPUs a training job asks for: none when the configuration or the machine has none."""
+        """Return the number of GPUs that a training job asks for."""
         wanted = self.config.device
         return int(wanted == "cuda" or (wanted == "auto" and gpu_there()))
 
     def held_out(self, dataset: str, task: str, method: str) -> tuple[str, ...]:
-        """Return the videos of a task that a method must not see before they are scored; none where all train.
+        """Return the videos of a task that a method must not see before they are scored; none without a split.
 
         Raises
         ------
         RgwotError
-            When the task has too few videos to hold some out.
+            If the task has too few videos to hold some out.
         """
         data = self.experiments.settings(method, None, dataset).data
         if data.split == "all":
             return ()
-        known = (
-            registry.facts(self.config.dataset(dataset).subset or dataset, task) if data.split_by == "subject" else None
-        )
+        subset = self.config.dataset(dataset).subset or dataset
+        known = registry.facts(subset, task) if data.split_by == "subject" else None
         subjects = subjects_of(self.videos(dataset, task), known.pattern if known else None)
         try:
             return split_videos(subjects, data.holdout, data.split_seed).test
@@ -63,12 +56,12 @@ class JobCatalogue(DatasetCatalogue):
             raise RgwotError(f"{dataset}/{task}: {error}") from None
 
     def hold_out(self, dataset: str, task: str, method: str) -> str:
-        """Return the option with the videos of `held_out`, where there are any."""
+        """Return the option with the videos of `held_out`, empty where there are none."""
         videos = self.held_out(dataset, task, method)
         return f"--hold-out {argument(','.join(videos), f'{dataset}/{task}: videos held out')}" if videos else ""
 
     def annotated_key_steps(self, dataset: str, task: str) -> str:
-        """Return the option with the number of key steps, where it is known before the annotations are read."""
+        """Return the option with the number of `key_steps`, empty where it is unknown."""
         number = self.key_steps(dataset, task)
         return "" if number is None else f"--key-steps {number}"
 
@@ -86,17 +79,9 @@ class JobCatalogue(DatasetCatalogue):
         decoder: str | None,
         execution: bool = False,
     ) -> str:
-        """Return resolved settings as JSON, ``K: gt`` resolved to a number.
+        """Return blocks or single keys of the resolved settings as JSON, ``K: gt`` replaced by a number.
 
-        Parameters
-        ----------
-        wanted
-            Blocks, or single dotted keys.
-        dataset, task, method, decoder
-            Of the job.
-        execution
-            False: what decides the result. True: the other keys (`rgwot.config.settings.EXECUTION`), whose change makes
-            no result outdated.
+        With ``execution``, only keys that no result depends on (`rgwot.config.settings.EXECUTION`); else the others.
         """
         values = flatten(self.experiments.settings(method, decoder, dataset).model_dump(by_alias=True))
         chosen = {
@@ -128,29 +113,21 @@ class JobCatalogue(DatasetCatalogue):
         return shlex.join(["--settings", self.settings_json(reads, dataset, task, method, None)]) if reads else ""
 
     def memory_mb(self, rule: str, files: Sequence[str], attempt: int, **wildcards: str) -> int:
-        """Return the megabytes that a job asks for at its n-th attempt (`needs.memory_mb`).
-
-        Parameters
-        ----------
-        rule, files, attempt
-            Name of the rule, input of the job, and the attempt from 1.
-        **wildcards
-            Of the job; dataset, task and method count, where its rule has them.
-        """
+        """Return the megabytes that a job with these input files asks for at an attempt (`needs.memory_mb`)."""
         return needs.memory_mb(rule, self._size(rule, files, wildcards), attempt)
 
     def runtime(self, rule: str, files: Sequence[str], attempt: int, **wildcards: str) -> str:
-        """Return the time that a job asks for at its n-th attempt (`needs.runtime`); parameters as of `memory_mb`."""
+        """Return the time that a job with these input files asks for at an attempt (`needs.runtime`)."""
         more = 0.0
         if NEEDS[rule].size == "features_mb":  # a training
             settings = self.experiments.settings(wildcards["method"], None, wildcards["dataset"])
-            # A submit host without a GPU says nothing about the nodes; only `device: cpu` means the slow way.
+            # Nodes may have GPUs where the submit host has none; only `device: cpu` rules them out.
             device: Literal["cpu", "gpu"] = "cpu" if self.config.device == "cpu" else "gpu"
             more = needs.train_minutes(settings.train.iterations, settings.train.N, settings.encoder.channels, device)
         return needs.runtime(rule, self._size(rule, files, wildcards), attempt, more)
 
     def _size(self, rule: str, files: Sequence[str], wildcards: Mapping[str, str]) -> float:
-        """Return the size of a job's input, in what its rule's need is counted in."""
+        """Return the size of a job's input in the unit of its rule (`needs.Need.size`)."""
         counted = NEEDS[rule].size
         if counted == "file_mb":
             return needs.megabytes(files[:1])
@@ -165,9 +142,9 @@ class JobCatalogue(DatasetCatalogue):
         return 0
 
     def warn_inactive_prior(self, method: str, dataset: str) -> str | None:
-        """Return, once per method and dataset, the line that the structural prior does nothing at these settings."""
-        said = inactive_prior(self.experiments.settings(method, None, dataset))
-        if said is None or (method, dataset) in self._warned:
+        """Return a warning, once per method and dataset, if the structural prior has no effect at these settings."""
+        why = inactive_prior(self.experiments.settings(method, None, dataset))
+        if why is None or (method, dataset) in self._warned:
             return None
         self._warned.add((method, dataset))
-        return f"{method} on {dataset}: {said}"
+        return f"{method} on {dataset}: {why}"

@@ -1,10 +1,10 @@
 """The memory and time that jobs ask a scheduler for, as functions of input size and attempt.
 
-A job asks for ``base + slope × size``, doubled at every further attempt. What ``size`` counts is named per rule. The
-bases of memory are at least one and a half times the largest peak seen (`Need.seen_mb`): resident memory of the
-demo's jobs and of single jobs at the default settings, on two cores without a GPU, PyTorch's 0.5 GB included. Slopes
-were checked with tasks of 5, 20 and 60 videos (``benchmarks/jobs.py``, 100 frames a video) and hold for videos some
-ten times as long; times are upper bounds for slower machines than that. `rgwot plan` estimates what is really spent.
+A job asks for ``base + slope × size``, doubled at every further attempt. The bases of memory are at least one and a
+half times the largest peak seen (`Need.seen_mb`): resident memory of the demo's jobs and of single jobs at the default
+settings, on two cores without a GPU, including PyTorch's 0.5 GB. Slopes were checked with tasks of 5, 20 and 60 videos
+(``benchmarks/jobs.py``, 100 frames a video) and hold for videos about ten times as long; times are upper bounds for
+slower machines. `rgwot plan` estimates what is really spent.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Need:
     Attributes
     ----------
     size
-        What grows with the input: megabytes of the video or feature file, megabytes of features held in memory,
-        videos of the task, or nothing.
+        Unit of the input's size: megabytes of the video or feature file, megabytes of features held in memory, videos
+        of the task, or none.
     memory_mb, memory_mb_per_size
-        Megabytes at size 0, and more per unit of size.
+        Megabytes at size 0, and per unit of size.
     minutes, minutes_per_size
         The same for time.
     seen_mb
-        Largest resident memory seen without the part that grows; 0 where none was recorded.
+        Largest resident memory seen, without the part that grows; 0 if not measured.
     """
 
     size: Literal["file_mb", "features_mb", "videos", "none"]
@@ -46,12 +46,11 @@ class Need:
     seen_mb: int = 0
 
 
-#: Every rule of the workflow that runs a command.
 NEEDS: dict[str, Need] = {
     "synth": Need("videos", 1000, 0, 30, 1.0, 466),
     "manifest": Need("videos", 500, 1, 10, 0.2, 166),
-    # Three chunks of 64 frames are held, whatever the length. A megabyte is at most some 15 s of video: at 2 frames
-    # per second 30 frames, and a core without a GPU does 20 to 30 frames in a second. Doubled.
+    # Three chunks of 64 frames are held, whatever the length. A megabyte is at most about 15 s of video: 30 frames at 2
+    # per second, and a core without a GPU does 20 to 30 frames per second. Doubled.
     "extract": Need("file_mb", 2500, 0, 5, 0.05, 1012),
     "import_features": Need("file_mb", 1500, 3, 10, 0.02),
     "index": Need("videos", 500, 0.5, 10, 0.1, 58),
@@ -75,48 +74,34 @@ NEEDS: dict[str, Need] = {
     "table": Need("none", 750, 0, 15, 0, 90),
 }
 
-#: Seconds that one iteration may take at the paper's N = 32 and 512 channels. One core took 7.7 s. For a GPU none was
-#: measured; the paper's trainings end within three hours, and this bound allows eleven.
+#: Seconds that one iteration may take at the paper's N = 32 and 512 channels. One core took 7.7 s. Not measured on a
+#: GPU: the paper's trainings end within three hours, and this bound allows eleven.
 SECONDS_PER_ITERATION = {"cpu": 12.0, "gpu": 4.0}
 
 
 def memory_mb(rule: str, size: float, attempt: int) -> int:
-    """Return the megabytes that a job asks for: ``(base + slope × size) 2^(attempt − 1)``.
-
-    Parameters
-    ----------
-    rule
-        A key of `NEEDS`.
-    size
-        In the rule's unit; 0 where it is not known yet.
-    attempt
-        From 1.
-    """
+    """Return the megabytes that a job asks for: ``(base + slope × size) 2^(attempt − 1)``, attempts counted from 1."""
     need = NEEDS[rule]
     return round((need.memory_mb + need.memory_mb_per_size * size) * 2.0 ** (attempt - 1))
 
 
 def runtime(rule: str, size: float, attempt: int, extra_minutes: float = 0.0) -> str:
-    """Return the time that a job asks for, with its unit, such as ``90m``: doubled at every further attempt.
-
-    ``extra_minutes`` is what the settings add, before doubling.
-    """
+    """Return the time that a job asks for, such as ``90m``: doubled, like what its settings add, at every attempt."""
     need = NEEDS[rule]
     minutes = need.minutes + need.minutes_per_size * size + extra_minutes
     return f"{max(1, round(minutes * 2.0 ** (attempt - 1)))}m"
 
 
 def train_minutes(iterations: int, N: int, channels: int, device: Literal["cpu", "gpu"]) -> float:
-    """Return the minutes a training may take beyond its start.
+    """Return the minutes that a training may take beyond its start.
 
-    A step costs ``N`` clips through two 3-D convolutions of ``channels`` to ``channels`` (the first reads 1024), so it
-    grows as N times channels.
+    A step passes ``N`` clips through two 3-D convolutions with ``channels`` outputs, so it grows as N times channels.
     """
     return iterations * SECONDS_PER_ITERATION[device] * (N / 32) * (channels / 512) / 60
 
 
 def megabytes(paths: Iterable[str | os.PathLike[str]]) -> float:
-    """Return the size of those files that are there already, in megabytes (1e6 bytes); a folder counts nothing."""
+    """Return the total size of those files that exist, in megabytes (1e6 bytes); folders count as 0."""
     return sum(path.stat().st_size for path in map(Path, paths) if path.is_file()) / 1e6
 
 
@@ -126,19 +111,11 @@ def map_cells(size: int) -> int:
 
 
 def features_mb(index_csv: str | os.PathLike[str], cells: int) -> float:
-    """Return the size in memory of a task's features in megabytes, 0 while there is no index.
-
-    Parameters
-    ----------
-    index_csv
-        With the column ``frames``.
-    cells
-        Cells of one map, 121 for 11 × 11.
-    """
+    """Return the size in memory of a task's features, ``cells`` per map, in megabytes; 0 while there is no index."""
     path = Path(index_csv)
     if not path.is_file():
         return 0.0
-    # Many trainings share an index; a new one has another time of change.
+    # Many trainings share an index; a renewed one has another modification time.
     return _frames(str(path), path.stat().st_mtime_ns) * cells * BYTES_PER_CELL / 1e6
 
 

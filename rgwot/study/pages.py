@@ -1,4 +1,4 @@
-"""Pages: which results each shows, and the files it is made from."""
+"""Pages: the results that each shows, and the files it is made from."""
 
 from __future__ import annotations
 
@@ -15,32 +15,27 @@ from rgwot.study.figures import FigureCatalogue
 
 RESULTS = Path(paths.RESULTS)
 
-#: Target that makes the pages of ``page.datasets`` of what needs no training.
+#: Target that makes the pages of ``page.datasets`` from results that need no training.
 FIRST = "first"
 
 
 class PageCatalogue(FigureCatalogue):
-    """The pages of a configuration; parameters as of `TableCatalogue`.
+    """The pages of a configuration."""
 
-    Attributes
-    ----------
-    first_answer
-        Whether pages are to ask for ``page.first`` alone, which trains nothing; True where the target `FIRST` is made.
-    """
-
+    #: Whether pages ask for ``page.first`` alone, which trains nothing: those of the target `FIRST`.
     first_answer = False
 
     def page_runs(self, dataset: str, task: str) -> tuple[Run, ...]:
-        """Return the results that the page of a task asks for: every configured method with every seed.
+        """Return the results that the page of a task asks for.
 
-        Those of ``page.methods``; for a first answer those of ``page.first``, with the first seed. Trivial answers are
-        there to be compared with; a task without any annotation has no use for them.
+        Those of ``page.methods`` with every seed, or for a first answer those of ``page.first`` with the first seed. A
+        task without annotations leaves out the trivial answers, which serve as a comparison of scores.
 
         Raises
         ------
         RgwotError
-            When the configuration names a method or decoder that does not exist, or one that the task cannot have; or
-            a method under ``page.first`` that trains an encoder.
+            If the configuration names an unknown method or decoder, one that the task cannot have, or one under
+            ``page.first`` that trains an encoder.
         """
         runs: dict[Run, None] = {}
         page, seeds = self.config.page, self.config.seeds
@@ -71,25 +66,23 @@ class PageCatalogue(FigureCatalogue):
         return tuple(runs)
 
     def page_others(self, dataset: str, task: str) -> tuple[Run, ...]:
-        """Return the results of a task that nobody asked for here and that are there all the same."""
+        """Return the results of a task that exist without being among `page_runs`."""
         asked = set(self.page_runs(dataset, task))
         return tuple(run for run in self._tree(dataset, task).runs() if run not in asked)
 
     def page_files(self, dataset: str, task: str) -> list[str]:
-        """Return the files behind the page of a task, names of key steps among them once there are some."""
+        """Return the files behind the page of a task, including the names of key steps if there are any."""
         tree = self._tree(dataset, task)
         runs = self.page_runs(dataset, task)
         files: dict[Path, None] = dict.fromkeys((tree.manifest, tree.annotations, tree.strips))
         annotated = self._annotated(dataset, task)
         for run in runs:
-            folder = tree.keysteps(run)
-            names = ("segments.csv", "order.csv", "procedures.csv", "diagnostics.json")
-            files |= dict.fromkeys(folder / name for name in names)
+            files |= dict.fromkeys(tree.at(template, run) for template in paths.KEYSTEPS)
             if annotated:
                 files[tree.scores(run)] = None
             if FAMILIES[split_id(run.method)[0]].trained:
                 files[tree.history(run)] = None
-            # Looking at a result in detail takes a while, so one seed of every method is; any other can be asked for.
+            # A detailed view takes a while, so there is one for the first seed alone; others can be asked for.
             if not _trivial(run.decoder) and run.seed == self.config.seeds[0]:
                 files[tree.view(run)] = None
         return [str(path) for path in files] + self.names_there(dataset, task)
@@ -97,18 +90,18 @@ class PageCatalogue(FigureCatalogue):
     def page_options(self, dataset: str, task: str) -> str:
         """Return the options of ``rgwot report`` for a task, quoted for a shell."""
         runs = [*self.page_runs(dataset, task), *self.page_others(dataset, task)]
-        told = ["--root", str(self.root(dataset)), "--names", self.names_file(dataset, task)]
-        return shlex.join([*told, *(part for run in runs for part in ("--run", str(run)))])
+        options = ["--root", self.dataset_root(dataset), "--names", self.names_file(dataset, task)]
+        return shlex.join([*options, *(part for run in runs for part in ("--run", str(run)))])
 
     def page_views(self, dataset: str, task: str) -> str:
-        """Return the results of a task that were looked at in detail without being asked for here, as JSON."""
+        """Return the views of a task that exist without being among `page_files`, as JSON."""
         tree, asked = self._tree(dataset, task), self.page_files(dataset, task)
         runs = (*self.page_runs(dataset, task), *self.page_others(dataset, task))
         views = [str(tree.view(run)) for run in runs if tree.view(run).exists()]
         return json.dumps([view for view in views if view not in asked])
 
     def names_file(self, dataset: str, task: str) -> str:
-        """Return where the names of a task's key steps are kept; the file need not exist."""
+        """Return the path of the file with the names of a task's key steps, which need not exist."""
         return str(Path(self.config.page.names) / dataset / f"{task}.yaml")
 
     def names_option(self, dataset: str, task: str) -> str:
@@ -116,7 +109,7 @@ class PageCatalogue(FigureCatalogue):
         return shlex.join(["--names", self.names_file(dataset, task)])
 
     def names_there(self, dataset: str, task: str) -> list[str]:
-        """Return the file of names of a task, once there is one."""
+        """Return the file with the names of a task's key steps if it exists."""
         path = self.names_file(dataset, task)
         return [path] if Path(path).exists() else []
 
@@ -125,30 +118,28 @@ class PageCatalogue(FigureCatalogue):
         return list(dict.fromkeys(self.video_file(dataset, task, video) for video in self.videos(dataset, task)))
 
     def index_pages(self) -> list[str]:
-        """Return the pages that the list of pages leads to: those of all tasks of ``page.datasets``."""
+        """Return the pages of all tasks of ``page.datasets``, which the list of pages leads to."""
         return [
             str(self._tree(dataset, task).page) for dataset in self.config.page.datasets for task in self.tasks(dataset)
         ]
 
     def first_files(self) -> list[str]:
-        """Return what the target `FIRST` is for: the pages of `index_pages`, and what was found for them as tables."""
-        files = self.index_pages()
-        for dataset in self.config.page.datasets:
-            for task in self.tasks(dataset):
-                tree = self._tree(dataset, task)
-                for run in self.page_runs(dataset, task):
-                    files += [
-                        str(tree.keysteps(run) / name) for name in ("segments.csv", "order.csv", "procedures.csv")
-                    ]
-        return files
+        """Return the files of the target `FIRST`: the pages of `index_pages`, and the key steps on them as tables."""
+        return self.index_pages() + [
+            str(self._tree(dataset, task).at(template, run))
+            for dataset in self.config.page.datasets
+            for task in self.tasks(dataset)
+            for run in self.page_runs(dataset, task)
+            for template in (paths.SEGMENTS, paths.ORDER, paths.PROCEDURES)
+        ]
 
     def other_pages(self) -> list[str]:
-        """Return the pages that are there without being in `index_pages`."""
+        """Return the pages that exist without being in `index_pages`."""
         asked = set(self.index_pages())
         return sorted(str(page) for page in (RESULTS / "report").glob("*/*.html") if str(page) not in asked)
 
     def _annotated(self, dataset: str, task: str) -> bool:
-        """Whether a task has an annotation, as far as file names tell; synthetic ones have."""
+        """Whether a task has an annotation file; synthetic ones have."""
         return any(entry is None or entry.annotation for entry in self.videos(dataset, task).values())
 
     @staticmethod

@@ -1,12 +1,13 @@
-"""What is looked at before Snakemake looks: what it would end in a traceback, or in a line that names no file.
+"""Checks before Snakemake's own, of what it would report with a traceback or without the name of the file.
 
 Snakemake reads the files of ``--configfile`` and makes its folders before the first line of a Snakefile runs. The
 profiles in ``profiles`` therefore call `before_snakemake` while they are read, which is earlier; the Snakefile calls
-`check_configuration` again for whoever runs without a profile.
+`check_configuration` again for runs without a profile.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shlex
@@ -20,22 +21,24 @@ from rgwot.config.configuration import read_file
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.integrity import below_results
 
-_CONFIGFILES = ("--configfile", "--configfiles")
-_DIRECTORY = ("--directory", "-d")
 _DRY = re.compile(r"--dry-?run|-[A-Za-z]*n[A-Za-z]*")
-#: How far below ``results`` folders are looked at: its stages, and their datasets, methods or tables.
+#: Levels of folders below ``results`` that must be writable: its stages, and their datasets, methods or tables.
 _DEPTH = 2
 #: Seconds that the clocks of two machines may differ.
 _SKEW_S = 10
 
 
 def before_snakemake(arguments: Sequence[str] | None = None) -> None:
-    """End the process with one line where Snakemake, called with these arguments, could only fail."""
+    """End the process with one line if Snakemake, called with these arguments, could only fail."""
     given = sys.argv[1:] if arguments is None else arguments
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--configfile", "--configfiles", nargs="*", action="extend", type=Path, default=[])
+    parser.add_argument("--directory", "-d", nargs="?", type=Path, default=Path())
+    options, _ = parser.parse_known_args(given)
+    folder = options.directory or Path()
     try:
         check_caches()
-        folder = Path(next(_values(given, _DIRECTORY), "."))
-        check_configuration([folder / "config.yaml", *map(Path, _values(given, _CONFIGFILES, several=True))])
+        check_configuration([folder / "config.yaml", *options.configfile])
         check_writable(folder / ".snakemake")
         if not any(_DRY.fullmatch(word) for word in given):
             check_writable(folder / "results", _DEPTH)
@@ -44,47 +47,30 @@ def before_snakemake(arguments: Sequence[str] | None = None) -> None:
 
 
 def check_configuration(paths: Iterable[Path]) -> None:
-    """Raise where a configuration file cannot be read, is no YAML or has a key twice; one may not be there.
-
-    Raises
-    ------
-    RgwotError
-        One line with the file.
-    """
+    """Raise if an existing configuration file cannot be read, is not YAML or has a key twice."""
     for path in paths:
-        # Snakemake says itself, in one line, that a file is missing.
+        # Snakemake itself reports a missing file in one line.
         if path.exists():
             read_file(path)
 
 
-def layers(paths: Iterable[Path], told: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the configuration in layers by name, the one on top last.
+def layers(paths: Iterable[Path], given: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the layers of a configuration by name, the one on top last.
 
     Parameters
     ----------
     paths
-        The files behind it, in Snakemake's order: those of the command line, and then ``config.yaml``.
-    told
-        What ``--config`` says.
-
-    Raises
-    ------
-    RgwotError
-        As `check_configuration`.
+        Its files in Snakemake's order: those of the command line, and then ``config.yaml``.
+    given
+        Content of ``--config``.
     """
     files = [path for path in paths if path.exists()]
     ordered = sorted(files, key=lambda path: path.name != "config.yaml" or path.parent.resolve() != Path.cwd())
-    return [*((_short(path), read_file(path)) for path in dict.fromkeys(ordered)), ("--config", told)]
+    return [*((_short(path), read_file(path)) for path in dict.fromkeys(ordered)), ("--config", given)]
 
 
 def check_caches() -> None:
-    """Raise where Snakemake could not make the folder that it keeps below HOME.
-
-    Raises
-    ------
-    RgwotError
-        One line with the folder.
-    """
+    """Raise if Snakemake could not make the folder that it keeps below HOME."""
     from snakemake.common import get_appdirs
 
     folder = Path(get_appdirs().user_cache_dir) / "snakemake" / "source-cache"
@@ -98,20 +84,7 @@ def check_caches() -> None:
 
 
 def check_writable(folder: Path, depth: int = 0) -> None:
-    """Raise where a folder, or the one that it would be made in, cannot be written.
-
-    Parameters
-    ----------
-    folder
-        Need not be there.
-    depth
-        How many levels of folders inside are looked at, too.
-
-    Raises
-    ------
-    RgwotError
-        One line with the folder.
-    """
+    """Raise if a folder (or the one that it would be made in) or folders ``depth`` levels inside cannot be written."""
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     for path in (there, *(_inside(folder, depth) if there == folder else ())):
         if not os.access(path, os.W_OK | os.X_OK):
@@ -163,25 +136,6 @@ def _inside(folder: Path, depth: int) -> Iterator[Path]:
         for path in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
             yield path
             yield from _inside(path, depth - 1)
-
-
-def _values(given: Sequence[str], options: Sequence[str], several: bool = False) -> Iterator[str]:
-    """Yield the values of an option on a command line."""
-    words = iter(given)
-    taking = False
-    for word in words:
-        name, equals, value = word.partition("=")
-        if word == "--":
-            return
-        if name in options:
-            taking = not equals
-            if equals:
-                yield value
-        elif word.startswith("-"):
-            taking = False
-        elif taking:
-            yield word
-            taking = several
 
 
 def _short(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The target paths that may be asked for."""
+"""Checking the target paths of a run."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from rgwot import paths
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.pages import FIRST, PageCatalogue
 
-#: Paths of one task; what lies below them counts, too.
+#: Paths of one task, each with everything below it.
 _OF_TASK = (
     paths.MANIFEST, paths.ANNOTATIONS, paths.YARDSTICKS, paths.FEATURES, paths.MODEL, paths.EMBEDDINGS, paths.SEGMENTS,
     paths.SCORES, paths.VIEW, paths.CHOICE_CURVES, paths.SEGMENT_BARS, paths.PAGE,
 )  # fmt: skip
-#: Figures that the workflow makes for every task or result; all others are data (`Catalogue.figures`).
+#: Figures that have rules of their own, one per task or result; all others are data (`Catalogue.figures`).
 _MADE_FIGURES = {Path(template).parts[2]: template for template in (paths.SEGMENT_BARS, paths.CHOICE_CURVES)}
 
 
 def _pattern(template: str) -> str:
-    """Return the regular expression of a path, up to its suffix, with its wildcards as groups."""
+    """Return a path as a regular expression, with its wildcards as groups."""
     return re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+?)", re.escape(template))
 
 
@@ -40,13 +40,13 @@ class Catalogue(PageCatalogue):
     def check_targets(self, arguments: Sequence[str]) -> None:
         """Check the target paths among command line arguments before anything is planned.
 
-        Where the target `FIRST` is among them, pages of this run show what needs no training.
+        If the target `FIRST` is among them, the pages of this run show what needs no training.
 
         Raises
         ------
         RgwotError
-            When a path names a dataset, task, method, decoder, table or figure that does not exist, or spells an
-            experiment in another way than its canonical one, or a page is asked for beside `FIRST`.
+            If a path names an unknown dataset, task, method, decoder, table or figure, spells an experiment in another
+            than its canonical way, or is a page beside the target `FIRST`.
         """
         self.first_answer = FIRST in arguments
         for argument in arguments:
@@ -60,7 +60,7 @@ class Catalogue(PageCatalogue):
                 self._check_task_target(argument, target)
 
     def _check_task_target(self, argument: str, target: str) -> None:
-        """Check a path of one task, of a result of it or not; any other is not ours to check."""
+        """Check a path of a task or of one of its results; ignore any other path."""
         template, found = next(
             ((one, found) for one, pattern in _TASK_TARGETS.items() if (found := pattern.fullmatch(target))),
             (None, None),

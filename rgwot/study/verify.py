@@ -1,4 +1,4 @@
-"""Whether a tree of results is what was written: every file, against the records beside them."""
+"""Checking a tree of results, file by file, against the records beside them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rgwot.runtime.integrity import (
     source,
 )
 
-#: Folders below ``results`` whose files no stage reads: what jobs said, how long they took, configurations of runs.
+#: Folders below ``results`` whose files no stage reads.
 UNREAD = ("logs", "benchmarks", "provenance")
 STORE = ".zarr"
 
@@ -35,11 +35,9 @@ class Findings:
     Attributes
     ----------
     checked
-        Files compared with their digests.
-    broken
-        What is wrong: the output it belongs to, and the line that says so.
-    changed
-        What is to be said of sources that are not what they were.
+        Number of files compared with their digests.
+    broken, changed
+        The output concerned and a line of text, for files that are not as written and for sources that have changed.
     unchecked
         Outputs without digests: files, and stores as folders.
     """
@@ -51,31 +49,31 @@ class Findings:
 
     def lines(self) -> Iterator[str]:
         """Yield a line for everything that is broken, changed or cannot be checked."""
-        yield from (f"broken: {told}" for _, told in self.broken)
-        yield from (f"changed source: {told}" for _, told in self.changed)
+        yield from (f"broken: {line}" for _, line in self.broken)
+        yield from (f"changed source: {line}" for _, line in self.changed)
         yield from (
             f"cannot be checked: {path}: no digests, as rgwot 0.1.0 wrote it; {remake(path)}" for path in self.unchecked
         )
 
     def summary(self, repaired: bool) -> str:
-        """Return how many files were compared, and what came of it."""
-        said = [f"{self.checked} files checked", f"{len(self.broken)} broken"]
-        said += [f"{len(self.changed)} sources changed"] if self.changed else []
-        said += [f"{len(self.unchecked)} outputs cannot be checked"] if self.unchecked else []
-        advice = ""
-        if self.broken or self.changed:
-            advice = "; run the same targets again" if repaired else "; rgwot verify --repair removes them"
-        return ", ".join(said) + advice
+        """Return the counts in one line, with advice."""
+        counts = [f"{self.checked} files checked", f"{len(self.broken)} broken"]
+        if self.changed:
+            counts.append(f"{len(self.changed)} sources changed")
+        if self.unchecked:
+            counts.append(f"{len(self.unchecked)} outputs cannot be checked")
+        advice = "run the same targets again" if repaired else "rgwot verify --repair removes them"
+        return ", ".join(counts) + (f"; {advice}" if self.broken or self.changed else "")
 
     def repair(self) -> list[Path]:
-        """Remove every broken output, with what was made in the same job, and what is made from a changed source.
+        """Remove all outputs that are broken or made from a changed source, with the other outputs of the same job.
 
-        Of features also the index of their task, so that the next run does not take it for up to date.
+        The index of a task goes with any of its feature stores, so that the next run does not take it for up to date.
 
         Returns
         -------
         list of Path
-            What was removed.
+            What was removed, except for records.
         """
         removed: list[Path] = []
         for output in dict.fromkeys(path for path, _ in (*self.broken, *self.changed)):
@@ -89,19 +87,14 @@ class Findings:
 
 
 def examine(results: Path, *, sources: bool = False) -> Findings:
-    """Compare a whole tree of results with the digests in its records.
+    """Compare a tree of results, or a part of one, with the digests in its records.
 
-    Parameters
-    ----------
-    results
-        The tree, or a part of it.
-    sources
-        Whether the videos and feature files that records name are read as well, every byte of them.
+    With ``sources``, also every byte of the videos and feature files that the records name.
 
     Raises
     ------
     RgwotError
-        When there is no such folder.
+        If there is no such folder.
     """
     if not results.is_dir():
         raise RgwotError(f"{results}: no such folder; expected results of rgwot; run where they are, or name it")
@@ -127,8 +120,8 @@ def examine(results: Path, *, sources: bool = False) -> Findings:
     for path in _outputs(results):
         if path in covered or any(folder in covered for folder in path.parents):
             continue
-        if path.suffix == STORE and (told := _structure(path)) is not None:
-            found.broken.append((path, told))
+        if path.suffix == STORE and (fault := _structure(path)) is not None:
+            found.broken.append((path, fault))
         else:
             found.unchecked.append(path)
     return found
@@ -136,32 +129,27 @@ def examine(results: Path, *, sources: bool = False) -> Findings:
 
 def _records(results: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(results):
-        # Below an output that is a folder there are no others.
+        # An output that is a folder has no other outputs inside.
         folders[:] = [name for name in folders if not name.startswith(".") and RECORD not in names]
         yield from (Path(parent) / name for name in names if name.endswith(RECORD))
 
 
 def _outputs(results: Path) -> Iterator[Path]:
-    """Yield what stages made and others read: stores as folders, all else as files."""
+    """Yield the outputs that stages read, stores as folders and all others as files."""
     for parent, folders, names in os.walk(results):
         place = Path(parent)
         top = place == results
-        stores = [name for name in folders if name.endswith(STORE) and not name.startswith(".")]
-        yield from (place / name for name in sorted(stores))
-        folders[:] = sorted(
-            name for name in folders if name not in stores and not name.startswith(".") and not (top and name in UNREAD)
-        )
-        # Beside the stages lies what people put there.
-        yield from (place / name for name in sorted(names) if not top and not _aside(name))
-
-
-def _aside(name: str) -> bool:
-    """Whether a file is hidden, or one that a run has put aside because somebody had changed it."""
-    return name.startswith(".") or Path(name).stem.endswith(ASIDE)
+        shown = sorted(name for name in folders if not name.startswith(".") and not (top and name in UNREAD))
+        yield from (place / name for name in shown if name.endswith(STORE))
+        folders[:] = [name for name in shown if not name.endswith(STORE)]
+        # Files beside the stages are the user's; hidden ones, and those that a run put aside, are no outputs.
+        if not top:
+            shown = sorted(name for name in names if not name.startswith(".") and not Path(name).stem.endswith(ASIDE))
+            yield from (place / name for name in shown)
 
 
 def _parts(output: Path) -> list[Path]:
-    """Return an output, its record, and what the same job wrote beside it."""
+    """Return an output, its record, and the other outputs of the same job."""
     record = record_path(output)
     try:
         digests = read_record(record).get("digests", {})
@@ -171,7 +159,7 @@ def _parts(output: Path) -> list[Path]:
 
 
 def _structure(store: Path) -> str | None:
-    """Return what is wrong with a store without digests as far as it shows: a chunk that is not there."""
+    """Return the error on reading a whole store that has no digests, such as a missing chunk."""
     if not any(name.endswith("zarr.json") for name in files_below(store)):
         return f"{store}: no zarr.json; expected a store; {remake(store)}"
     try:
@@ -191,9 +179,9 @@ def _structure(store: Path) -> str | None:
 
 
 def _changed_sources(output: Path, content: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    told = content.get("sources")
+    recorded = content.get("sources")
     whole = _whole_digest(output)
-    for name, one in (told if isinstance(told, dict) else {}).items():
+    for name, one in (recorded if isinstance(recorded, dict) else {}).items():
         path = Path(name)
         try:
             now = source(path)
@@ -212,7 +200,7 @@ def _changed_sources(output: Path, content: dict[str, Any]) -> Iterator[tuple[Pa
 
 
 def _whole_digest(output: Path) -> tuple[str, str] | None:
-    """Return name and SHA-256 of the file that a feature store was made from."""
+    """Return name and SHA-256 of the source file of a feature store."""
     if output.suffix != STORE or not (output / "conv4c").is_dir():
         return None
     from rgwot.features.store import open_store

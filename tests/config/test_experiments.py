@@ -265,6 +265,7 @@ def test_a_split_of_the_configuration_holds_for_every_method():
     assert of_one.method("raw@data.holdout=0.5") == "raw@data.holdout=0.5"
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["alpha", "rho", "beta"]), st.sampled_from(["0", "0.1", "0.35", "1"])))
 def test_spelling_does_not_change_settings(keys):
     if keys.get("alpha") == "1":

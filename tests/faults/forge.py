@@ -32,8 +32,7 @@ MODULES = (
     "rgwot.keysteps.decode", "rgwot.keysteps.trivial", "rgwot.evaluation.evaluate", "rgwot.datasets.manifest",
     "rgwot.reporting.tables.kinds", "rgwot.reporting.tables.make", "rgwot.runtime.provenance", "rgwot.cli.records",
     "rgwot.study.verify", "rgwot.cli.data",
-    "rgwot.cli.features", "rgwot.cli.training", "rgwot.cli.keysteps", "rgwot.cli.evaluation", "rgwot.cli.reporting",
-    "rgwot.cli.verifying",
+    "rgwot.cli.features", "rgwot.cli.training", "rgwot.cli.keysteps", "rgwot.cli.reporting", "rgwot.cli.study",
 )  # fmt: skip
 
 

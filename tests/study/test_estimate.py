@@ -122,10 +122,10 @@ def test_the_command_shows_inputs_and_results():
     assert done.exit_code == 0
     for shown in ("322.3", "3796", "10000 iterations", "12 methods x 3 seeds", "Growth", "Rates `cpu`"):
         assert shown in done.output
-    told = json.loads(CliRunner().invoke(cli, ["plan", "--json", "--hours", "crosstask=300"]).output)
-    assert {one["fps"] for one in told["estimates"]} == {1, 2, 5}
-    assert told["collections"][-1]["hours"] == pytest.approx(62 + 47.3 + 300)
-    whole = [one for one in told["estimates"] if one["collection"] == "all" and one["rates"] == "cpu"]
+    printed = json.loads(CliRunner().invoke(cli, ["plan", "--json", "--hours", "crosstask=300"]).output)
+    assert {one["fps"] for one in printed["estimates"]} == {1, 2, 5}
+    assert printed["collections"][-1]["hours"] == pytest.approx(62 + 47.3 + 300)
+    whole = [one for one in printed["estimates"] if one["collection"] == "all" and one["rates"] == "cpu"]
     assert [one["cache_gb"] for one in whole] == pytest.approx(
         [409.3 * 3600 * fps * 121 * 2048 / 1e9 for fps in (1, 2, 5)]
     )

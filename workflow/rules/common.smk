@@ -17,21 +17,21 @@ report: "../report/workflow.rst"
 
 
 def plainly(function):
-    """A user's mistake ends the run with its one line, also from inside an input function."""
+    """Let a user's mistake end the run with one line, even inside an input function."""
 
     @wraps(function)
-    def told(*args, **kwargs):
+    def run(*args, **kwargs):
         try:
             return function(*args, **kwargs)
         except RgwotError as error:
             raise SystemExit(f"rgwot: {error}") from None
 
-    return told
+    return run
 
 
 own_commands_first()
 TABLES = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parent / "tables.yaml"
-# The files behind the configuration, so that a mistake is told with the one that it stands in.
+# The files behind the configuration, so that errors name the one with the wrong value.
 LAYERS = plainly(layers)(map(Path, workflow.configfiles), workflow.config_settings.config)
 CATALOGUE = plainly(Catalogue)(config, TABLES, LAYERS)
 # Checked before any job runs: paths on the command line that name an unknown dataset, task, method or decoder.
@@ -49,11 +49,11 @@ IMPORTED = "|".join(CATALOGUE.datasets_imported())
 
 
 def study(question, whole=None, sources_of=None):
-    """An input or params function: what the study answers, asked with the wildcards that the question names.
+    """An input or params function: the catalogue's answer for those wildcards that the question takes.
 
-    `whole` is an output that nobody reads and checks afterwards: where it is not what was written, it is made anew.
-    `sources_of` is an output that is made from the answer, files of a dataset: where one of them has changed since,
-    the output is outdated, whatever the times of modification.
+    `whole` is an output that no later job checks: it is rebuilt if it is not what was written. `sources_of` is an output
+    made from the answer, which is files of a dataset: it is outdated if one of them has changed since, whatever their
+    modification times.
     """
     ask = getattr(CATALOGUE, question)
     named = signature(ask).parameters
@@ -81,17 +81,17 @@ def warn(lines):
 
 
 def untracked(value):
-    """A params function for how a job runs, not what it makes: a change of it makes no result outdated.
+    """A params function for how a job runs, not what it makes: its changes make no result outdated.
 
-    Snakemake holds a param that asks for `resources` to be derived, and keeps no record of it.
+    Snakemake takes a param that asks for `resources` as derived and keeps no record of it.
     """
     return lambda wildcards, resources: value(wildcards) if callable(value) else value
 
 
 def settings_of(*blocks, execution=False):
-    """A params function: the named blocks (or single keys) of the resolved settings as JSON, and nothing more.
+    """A params function: blocks (or single keys) of the resolved settings as JSON.
 
-    With `execution`, of these blocks the settings on which no result depends.
+    With `execution`, only settings that no result depends on.
     """
 
     @plainly
@@ -106,7 +106,7 @@ def settings_of(*blocks, execution=False):
 
 @plainly
 def train_threads(wildcards):
-    """The CPU threads of one training; the same on every machine, because they change rounding."""
+    """CPU threads of a training, the same on every machine, because they change rounding."""
     warning = CATALOGUE.warn_inactive_prior(wildcards.method, wildcards.dataset)
     if warning:
         logger.warning(f"note: {warning}")
@@ -114,17 +114,17 @@ def train_threads(wildcards):
 
 
 def figure_labels(form):
-    """What a report can be filtered by; the vector and the picture of a figure differ in their form alone."""
+    """The labels by which a report filters figures; vector and picture of a figure differ in `form` alone."""
     return lambda wildcards: {**study("figure_labels")(wildcards), "form": form}
 
 
 def memory_for(rule):
-    """The memory of a job of a rule, by the size of its input, doubled with every attempt."""
+    """Memory of a rule's jobs by the size of their input, doubled with every attempt."""
     return lambda wildcards, input, attempt: plainly(CATALOGUE.memory_mb)(rule, input, attempt, **wildcards)
 
 
 def time_for(rule):
-    """The time of a job of a rule, by the size of its input and its settings, doubled with every attempt."""
+    """Time of a rule's jobs by the size of their input and their settings, doubled with every attempt."""
     return lambda wildcards, input, attempt: plainly(CATALOGUE.runtime)(rule, input, attempt, **wildcards)
 
 
@@ -139,7 +139,7 @@ def record_this_run():
 
 
 def say_where_results_are():
-    """Say, at the end of a run, where what was asked for is."""
+    """Print the requested files at the end of a run."""
     jobs = workflow.dag.targetjobs
     found = sorted({str(path) for job in jobs for path in (job.output or job.input)})
     logger.info("\n".join(["Results:", *(f"  {path}" for path in found[:12])]))

@@ -85,7 +85,7 @@ rule page:
         runtime=time_for("page"),
     params:
         options=study("page_options"),
-        # A view that somebody asked for since the page was made is worth a new page.
+        # The page is rebuilt if a view of another result was made since.
         views=study("page_views"),
     message:
         "page: {wildcards.dataset}/{wildcards.task}"

@@ -1,4 +1,4 @@
-"""Whether a dataset on disk is fit for use: what is found, pairs, opens, decodes and is annotated."""
+"""Checks of a dataset on disk: files, pairs of video and annotation, decoding, annotations, machine."""
 
 from __future__ import annotations
 

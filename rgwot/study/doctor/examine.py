@@ -1,10 +1,11 @@
-"""The examination of a dataset: everything that is wrong with it, one file's fault never hiding another's."""
+"""The examination of a dataset: everything that is wrong with it, no file's fault hiding another's."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,9 @@ from rgwot.datasets.registry import TaskFacts, match
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 from rgwot.study import MIN_VIDEOS, Catalogue
-from rgwot.study.doctor.annotation import AnnotationFacts, check_annotation
 from rgwot.study.doctor.findings import Finding, file_of, of_complaint, of_error
 from rgwot.study.doctor.machine import look
-from rgwot.study.doctor.report import Report, TaskReport, VideoReport
+from rgwot.study.doctor.report import AnnotationFacts, Report, TaskReport, VideoReport
 from rgwot.study.doctor.video import check_video
 
 _LOG = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ def examine(
     quick: bool = False,
     jobs: int = 1,
 ) -> Report:
-    """Examine a dataset with the code the workflow finds and reads it with.
+    """Examine a dataset with the code by which the workflow finds and reads it.
 
     Parameters
     ----------
@@ -46,23 +46,23 @@ def examine(
     dataset
         Id in the configuration, matched without case and punctuation.
     tasks
-        Tasks to look at; none named: all that the workflow would use.
+        Tasks to examine; all that the workflow would use if empty.
     where
-        What to call the configuration in messages.
+        Name of the configuration in messages.
     quick
-        Open no video: names, sizes and annotations alone. Rules that need the length of a video are left out.
+        Whether to open no video; rules that need its length are then left out.
     jobs
-        Videos looked at side by side.
+        Number of videos examined at once.
 
     Raises
     ------
     RgwotError
-        If the request cannot be met: configuration, dataset or task unknown, or no such folder.
+        If the configuration, dataset or task is unknown, or the folder does not exist.
     """
     load_config(content, where)
     catalogue = Catalogue(content, Path("workflow/tables.yaml"))
     dataset = match(dataset, catalogue.config.datasets, f"{where}: dataset")
-    entry, root = catalogue.config.dataset(dataset), catalogue.root(dataset)
+    entry, root = catalogue.config.dataset(dataset), catalogue.config.root_of(dataset)
     module, options = layout_module(entry.layout), read_options(dataset, entry.layout, entry.options())
     if entry.synth is not None and not root.is_dir():
         raise RgwotError(
@@ -75,24 +75,21 @@ def examine(
     except (RgwotError, OSError) as error:
         if isinstance(error, RgwotError) and file_of(error) is None:
             raise
-        lists = Found(dataset, str(root), {})
-        return Report(
-            dataset, entry.layout, root, lists, quick, (), (), (of_error(error, root, None, "release", None),)
-        )
+        fault = of_error(error, root, None, "release", None)
+        return Report(dataset, entry.layout, root, Found(dataset, str(root), {}), quick, (), (), (fault,))
     known = catalogue.tasks(dataset)
     wanted = tuple(dict.fromkeys(match(task, known, f"task of {dataset}") for task in tasks)) or known
-    examination = _Examination(root, module, options, features, quick)
-    videos = examination.videos(
-        [
-            (task, one, registered_facts(dataset, task, options))
-            for task in wanted
-            for one in found.tasks.get(task, FoundTask()).videos
-        ],
-        jobs,
-    )
+    registered = {task: registered_facts(dataset, task, options) for task in wanted}
+    examination = _Examination(root, module, options, features, registered, quick)
+    pairs = [(task, one) for task in wanted for one in found.tasks.get(task, FoundTask()).videos]
+    videos: list[VideoReport] = []
+    # Threads suffice, because decoding happens in other processes.
+    with ThreadPoolExecutor(max(1, jobs)) as pool, Progress(_LOG, "doctor", len(pairs), unit="video") as progress:
+        for video in pool.map(examination.video, pairs):
+            videos.append(video)
+            progress.advance(1)
     summaries = tuple(
-        _task(found, task, registered_facts(dataset, task, options), catalogue.key_steps(dataset, task), videos)
-        for task in wanted
+        _task(found, task, registered[task], catalogue.key_steps(dataset, task), videos) for task in wanted
     )
     pending = [
         video.facts.duration_s
@@ -108,72 +105,93 @@ def examine(
     )
     if entry.imported is not None:
         lacking += _not_imported(catalogue.config.folder(entry.imported.folder), videos)
-    stray = () if tasks else (*_lists(module, root, dataset), *_unassigned(found))
-    return Report(dataset, entry.layout, root, found, quick, summaries, videos, (*stray, *lacking), machine)
+    stray = [] if tasks else _lists(module, root, dataset)
+    if found.unassigned and not tasks:
+        line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
+        stray.append(Finding("warning", "unassigned", line))
+    return Report(dataset, entry.layout, root, found, quick, summaries, tuple(videos), (*stray, *lacking), machine)
 
 
+@dataclass
 class _Examination:
-    """What all videos of a dataset are examined with."""
+    """Examines the videos of a dataset one by one."""
 
-    def __init__(self, root: Path, module: Layout, options: Options, features: FeatureSettings, quick: bool) -> None:
-        self._root = root
-        self._module = module
-        self._options = options
-        self._features = features
-        self._quick = quick
-        # A file that annotates a whole task is read once per video; when it is broken, once is enough.
-        self._broken: set[str] = set()
+    root: Path
+    module: Layout
+    options: Options
+    features: FeatureSettings
+    registered: Mapping[str, TaskFacts | None]
+    quick: bool
+    # A file that annotates a whole task is read once per video; if it is broken, once is enough.
+    broken: set[str] = field(default_factory=set)
 
-    def videos(self, items: Sequence[tuple[str, VideoEntry, TaskFacts | None]], jobs: int) -> tuple[VideoReport, ...]:
-        """Examine videos side by side; threads do, because decoding happens in processes of its own."""
-        reports: list[VideoReport] = []
-        with (
-            ThreadPoolExecutor(max(1, jobs)) as pool,
-            Progress(_LOG, "doctor", len(items), unit="video") as progress,
-        ):
-            for report in pool.map(self._video, items):
-                reports.append(report)
-                progress.advance(1)
-        return tuple(reports)
-
-    def _video(self, item: tuple[str, VideoEntry, TaskFacts | None]) -> VideoReport:
-        task, entry, registered = item
+    def video(self, item: tuple[str, VideoEntry]) -> VideoReport:
+        task, entry = item
         facts, usable, findings = check_video(
-            self._root,
+            self.root,
             entry.path,
             task,
-            quick=self._quick,
-            reader=self._features.reader,
-            timeout_s=self._features.timeout_s,
-            frames_fps=self._options.told_fps,
+            quick=self.quick,
+            reader=self.features.reader,
+            timeout_s=self.features.timeout_s,
+            frames_fps=self.options.told_fps,
         )
         if entry.annotation is None:
             return VideoReport(task, entry, usable, facts, None, tuple(findings))
-        if entry.annotation in self._broken:
+        if entry.annotation in self.broken:
             return VideoReport(task, entry, usable, facts, AnnotationFacts("faulty"), tuple(findings))
         clock = None if facts.duration_s is None or facts.fps is None else VideoClock(facts.duration_s, facts.fps)
-        annotation, complaints = check_annotation(
-            self._module, self._root, entry, registered, clock, self._options, task
-        )
-        if any(f.severity == "error" and f.file == entry.annotation and not f.where for f in complaints):
-            self._broken.add(entry.annotation)
-        return VideoReport(task, entry, usable, facts, annotation, (*findings, *complaints))
+        annotation, faults = self.annotation(task, entry, clock)
+        if any(fault.severity == "error" and fault.file == entry.annotation and not fault.where for fault in faults):
+            self.broken.add(entry.annotation)
+        return VideoReport(task, entry, usable, facts, annotation, (*findings, *faults))
+
+    def annotation(
+        self, task: str, entry: VideoEntry, clock: VideoClock | None
+    ) -> tuple[AnnotationFacts, list[Finding]]:
+        """Read an annotation to its end, whatever is wrong with it; without a clock, lengths are not checked."""
+        error: RgwotError | OSError | None = None
+        annotation = None
+        with collecting() as complaints:
+            try:
+                annotation = self.module.read_annotation(self.root, entry, self.registered[task], clock, self.options)
+            except (RgwotError, OSError) as raised:
+                error = raised
+        findings = [of_complaint(complaint, self.root, task) for complaint in complaints]
+        if error is not None:
+            findings.append(of_error(error, self.root, entry.annotation, "release", task))
+        if annotation is None:
+            return AnnotationFacts("faulty"), findings
+        status = "no_rows" if annotation.empty else "ok"
+        if any(finding.severity == "error" for finding in findings):
+            status = "faulty"
+        elif annotation.empty:
+            line = f"no rows; {entry.name} is not scored, but used for everything else"
+            findings.append(Finding("warning", "no_rows", line, task, entry.annotation))
+        step_ids = frozenset(int(step) for step in annotation.segments["step_id"])
+        n_segments = len(annotation.segments)
+        return AnnotationFacts(status, n_segments, step_ids, annotation.overlaps, annotation.overlap_s), findings
 
 
 def _task(
     found: Found, task: str, registered: TaskFacts | None, K: int | None, videos: Iterable[VideoReport]
 ) -> TaskReport:
-    own = tuple(video for video in videos if video.task == task)
+    prefix = f"{found.dataset}/{task}: "
     entry = found.tasks.get(task)
     if entry is None:
-        return TaskReport(task, FoundTask(), (), K, None, (), (_error(found, task),))
+        try:
+            found.of(task)
+        except RgwotError as error:
+            missing = Finding("error", "task", str(error).removeprefix(prefix), task)
+        return TaskReport(task, FoundTask(), (), K, None, (), (missing,))
+    own = tuple(video for video in videos if video.task == task)
     findings = [Finding("error", "name", reason, task, path) for path, reason in entry.unusable]
     if entry.problem is not None and not entry.unusable:
         findings.append(Finding("error", "pairing", entry.problem, task))
     usable = sum(video.usable for video in own)
     if entry.problem is None and usable < MIN_VIDEOS:
         line = too_few_videos(found.dataset, task, usable, MIN_VIDEOS, found.where)
-        findings.append(Finding("error", "task", line.removeprefix(f"{found.dataset}/{task}: "), task))
+        findings.append(Finding("error", "task", line.removeprefix(prefix), task))
     findings += _leftovers(task, entry)
     annotated = [video.annotation for video in own if video.annotation is not None]
     pairs = sum(video.entry.annotation is not None for video in own)
@@ -193,14 +211,6 @@ def _task(
         line = f"{overlaps} segments overlap for {seconds:.1f} s in all; the later row of a file wins"
         findings.append(Finding("note", "overlap", line, task))
     return TaskReport(task, entry, own, K, published, never, tuple(findings))
-
-
-def _error(found: Found, task: str) -> Finding:
-    try:
-        found.of(task)
-    except RgwotError as error:
-        return Finding("error", "task", str(error).removeprefix(f"{found.dataset}/{task}: "), task)
-    raise ValueError(f"task {task!r} was found")
 
 
 def _leftovers(task: str, entry: FoundTask) -> list[Finding]:
@@ -241,10 +251,3 @@ def _not_imported(folder: Path, videos: Iterable[VideoReport]) -> list[Finding]:
         except RgwotError as error:
             findings.append(Finding("error", "features", str(error), video.task, video.entry.path))
     return findings
-
-
-def _unassigned(found: Found) -> tuple[Finding, ...]:
-    if not found.unassigned:
-        return ()
-    line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
-    return (Finding("warning", "unassigned", line),)

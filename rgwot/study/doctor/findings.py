@@ -1,4 +1,4 @@
-"""What the doctor says about one place: severity, rule, file and line, in one line each."""
+"""Findings of the doctor: severity, rule, file and place of one fault, in one line of text."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class Finding:
     message
         What was found, what was expected, what to do.
     task
-        Task id; None where it concerns the whole dataset.
+        None if it concerns the whole dataset.
     file
-        Path below the root with ``/``; None where it concerns no single file.
+        Path below the root with ``/``; None if it concerns no single file.
     where
         Place in the file, such as ``line 3``.
     """
@@ -71,13 +71,13 @@ class Finding:
 
     @property
     def line(self) -> int | None:
-        """Number of the line, from 1; None where there is none."""
+        """Number of the line, from 1, or None."""
         match = _LINE.fullmatch(self.where)
         return int(match[1]) if match else None
 
 
 def escaped(text: str) -> str:
-    r"""Return a text on one line: control characters, line ends and undecodable bytes as escapes.
+    r"""Return a text on one line, with control characters, line ends and undecodable bytes as escapes.
 
     >>> print(escaped("two\nlines \x1b[31m"))
     two\nlines \x1b[31m
@@ -85,49 +85,39 @@ def escaped(text: str) -> str:
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
 
 
-def below(path: Path, root: Path) -> str:
-    """Return a path relative to the root with ``/``; as it is when it lies elsewhere."""
+def _below(path: Path, root: Path) -> str:
+    """Return a path relative to the root with ``/``, or unchanged if it is elsewhere."""
     return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 
 def of_complaint(complaint: Complaint, root: Path, task: str | None) -> Finding:
-    """Return the finding behind what a reader complains about."""
+    """Return the complaint of a reader as a finding."""
     return Finding(
-        complaint.severity, complaint.rule, complaint.message, task, below(complaint.path, root), complaint.where
+        complaint.severity, complaint.rule, complaint.message, task, _below(complaint.path, root), complaint.where
     )
 
 
 def of_error(error: RgwotError | OSError, root: Path, file: str | None, rule: str, task: str | None) -> Finding:
-    """Return the finding behind an error; file and line are taken from its text where it begins with them.
+    """Return an error as a finding.
 
-    Parameters
-    ----------
-    error
-        What was raised.
-    root
-        Root of the dataset.
-    file
-        The file it concerns as far as the caller knows, below the root.
-    rule
-        The rule it breaks, unless the error knows better.
-    task
-        Task id.
+    ``file`` (below ``root``) and ``rule`` apply unless the error names its own; file and line are taken from the
+    beginning of its message if they stand there.
     """
     if isinstance(error, DataFault):
         return of_complaint(error.complaint, root, task)
     if isinstance(error, OSError):
-        place = below(Path(os.fsdecode(error.filename)), root) if error.filename else file
+        place = _below(Path(os.fsdecode(error.filename)), root) if error.filename else file
         return Finding("error", rule, f"cannot be read ({error.strerror})", task, place)
     named = file_of(error)
     if named is None:
         return Finding("error", rule, str(error), task, file)
     match = _PLACED.fullmatch(str(error)[len(str(named)) + 2 :])
     where, message = (match["where"] or "", match["message"]) if match else ("", str(error))
-    return Finding("error", rule, message, task, below(named, root), where)
+    return Finding("error", rule, message, task, _below(named, root), where)
 
 
 def file_of(error: RgwotError) -> Path | None:
-    """Return the file or folder an error begins with, None when it begins with something else."""
+    """Return the file or folder that a message begins with, or None."""
     text = str(error)
     for colon in re.finditer(": ", text):
         path = Path(text[: colon.start()])

@@ -21,21 +21,20 @@ FORMULA = "frames x 1024 x side^2 x 2 bytes; frames = sum of ceil(duration x fea
 
 @dataclass(frozen=True)
 class Machine:
-    """What is at hand.
+    """What the machine has.
 
     Attributes
     ----------
     device
         As configured.
     gpu
-        Name of the GPU that would be used, None for none.
+        Name of the GPU that would be used, if any.
     weights, weights_path, weights_found
-        As configured, or ``imported`` where features are made elsewhere; the file behind them (None for none), and
-        whether it is there.
+        As configured, or ``imported`` where features are made elsewhere; the file, if any, and whether it exists.
     feature_bytes
-        Estimate of what is still to be written, see `FORMULA`; None when no video was opened.
+        Estimate of what is still to be written, see `FORMULA`; None if no video was opened.
     free_bytes
-        Free where ``results`` lies.
+        Free space on the disk of ``results``.
     """
 
     device: str

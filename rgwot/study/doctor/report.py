@@ -1,4 +1,4 @@
-"""The doctor's report: counts per task and findings per file, for people and for programs."""
+"""The doctor's report: counts per task and findings per file, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -11,16 +11,38 @@ from typing import Any
 
 from rgwot import __version__
 from rgwot.datasets.base import Found, FoundTask, VideoEntry
-from rgwot.study.doctor.annotation import AnnotationFacts
 from rgwot.study.doctor.findings import RULES, Finding, Severity, escaped
 from rgwot.study.doctor.machine import FORMULA, Machine
 from rgwot.study.doctor.video import SAMPLES, VideoFacts
 
 SCHEMA = 1
-"""Version of the JSON; it grows when a key changes its meaning or goes."""
+"""Version of the JSON, raised when a key changes its meaning or is removed."""
 
 _PER_FILE, _PER_LIST = 10, 20
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+
+@dataclass(frozen=True)
+class AnnotationFacts:
+    """Content of the usable rows of an annotation.
+
+    Attributes
+    ----------
+    status
+        ``ok``, ``no_rows`` or ``faulty`` (the stages refuse it).
+    segments
+        Number of usable rows.
+    step_ids
+        The ids that occur, as in the file.
+    overlaps, overlap_s
+        Segments that begin before an earlier one has ended, and the seconds covered twice.
+    """
+
+    status: str
+    segments: int = 0
+    step_ids: frozenset[int] = frozenset()
+    overlaps: int = 0
+    overlap_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -52,7 +74,7 @@ class VideoReport:
 
 @dataclass(frozen=True)
 class TaskReport:
-    """One task; ``findings`` are those of no single video."""
+    """One task; ``findings`` are those that belong to no single video."""
 
     task: str
     found: FoundTask
@@ -74,7 +96,7 @@ class TaskReport:
 
     @property
     def rates(self) -> dict[str, int]:
-        """How many videos have each exact rate, the commonest first."""
+        """Number of videos by exact frame rate, the commonest first."""
         rates = Counter(str(video.facts.fps) for video in self.videos if video.facts.fps is not None)
         return dict(sorted(rates.items(), key=lambda rate: (-rate[1], rate[0])))
 
@@ -87,7 +109,7 @@ class TaskReport:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything found out about a dataset; ``findings`` are those of no task."""
+    """Everything found out about a dataset; ``findings`` are those that belong to no task."""
 
     dataset: str
     layout: str
@@ -114,7 +136,7 @@ class Report:
 
 
 def as_json(report: Report, strict: bool = False) -> dict[str, Any]:
-    """Return the report as plain values; the keys are the same for every dataset."""
+    """Return the report as plain data, with the same keys for every dataset."""
     return {
         "schema": SCHEMA,
         "rgwot": __version__,
@@ -133,15 +155,7 @@ def as_json(report: Report, strict: bool = False) -> dict[str, Any]:
         "machine": None if report.machine is None else {**asdict(report.machine), "formula": FORMULA},
         "rules": RULES,
         "findings": [
-            {
-                "severity": one.severity,
-                "rule": one.rule,
-                "task": one.task,
-                "file": one.file,
-                "line": one.line,
-                "where": one.where,
-                "message": one.message,
-            }
+            {key: getattr(one, key) for key in ("severity", "rule", "task", "file", "line", "where", "message")}
             for one in report.all_findings
         ],
     }
@@ -190,7 +204,7 @@ def _video_json(video: VideoReport) -> dict[str, Any]:
 
 
 def as_text(report: Report) -> str:
-    """Return the report for people: a line per task, the left-over lists, then the findings by file."""
+    """Return the report as text: a line per task, lists of files without a partner, and the findings by file."""
     from tabulate import tabulate
 
     how = (
@@ -256,7 +270,7 @@ def _machine(machine: Machine | None) -> list[str]:
 
 
 def _findings(findings: Iterable[Finding]) -> list[list[str]]:
-    """Return a block per file, those of no file first; few lines of each rule, so that none drowns another."""
+    """Return a block of lines per file, findings without a file first."""
     by_file: dict[tuple[str, str], list[Finding]] = {}
     for one in findings:
         by_file.setdefault((one.file or "", "" if one.file else one.task or ""), []).append(one)
@@ -264,10 +278,9 @@ def _findings(findings: Iterable[Finding]) -> list[list[str]]:
     for (file, task), found in sorted(by_file.items()):
         ordered = sorted(found, key=lambda one: (_SEVERITIES.index(one.severity), one.line or 0))
         title = file or (f"task {task}" if task else "dataset and machine")
-        blocks.append([f"{title}:", *map(_line, ordered[:_PER_FILE]), *_more(ordered, _PER_FILE)])
+        lines = [
+            f"  {one.severity}: {f'{one.where}: ' if one.where else ''}{one.message} [{one.rule}]"
+            for one in ordered[:_PER_FILE]
+        ]
+        blocks.append([f"{title}:", *lines, *_more(ordered, _PER_FILE)])
     return blocks
-
-
-def _line(one: Finding) -> str:
-    where = f"{one.where}: " if one.where else ""
-    return f"  {one.severity}: {where}{one.message} [{one.rule}]"

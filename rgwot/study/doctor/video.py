@@ -1,4 +1,4 @@
-"""One video: whether it opens, how long and fast it is, and whether it decodes to the end."""
+"""One video: whether it opens, its duration and rate, and whether it decodes to the end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rgwot.study.doctor.findings import Finding, of_error
+from rgwot.study.doctor.findings import Finding, Severity, of_error
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from rgwot.video import VideoInfo
 
 SAMPLES = 5
-"""Frames decoded per video, from the first to as near the end as the tolerance below."""
+"""Frames decoded per video, from the first to as near the end as the tolerance allows."""
 
 TOLERANCE_S, TOLERANCE = 1.0, 0.01
-"""What a video may lack at its end: seconds, or share of its length, whichever is more."""
+"""What a video may lack at its end: seconds, or a share of its length, whichever is more."""
 
 TIMEOUT_S = 30.0
 """Seconds for all samples of a video by the first reader, and for each by the second."""
@@ -31,7 +31,7 @@ _LISTED = 3
 
 @dataclass(frozen=True)
 class VideoFacts:
-    """What a video file is; None where it was not opened or could not be."""
+    """Facts about a video file, None where unknown."""
 
     size_bytes: int | None = None
     duration_s: float | None = None
@@ -49,20 +49,12 @@ class VideoFacts:
 def check_video(
     root: Path, path: str, task: str, *, quick: bool, reader: str, timeout_s: float, frames_fps: Fraction | None
 ) -> tuple[VideoFacts, bool, list[Finding]]:
-    """Examine one video file.
+    """Examine one video file, ``path`` below ``root``; its directory entry alone if ``quick``.
 
     Parameters
     ----------
-    root, path
-        Root of the dataset, and the file below it with ``/``.
-    task
-        For the findings.
-    quick
-        Look at the directory entry alone.
-    reader
-        ``auto``, ``decord`` or ``pyav``, as configured for extraction.
-    timeout_s
-        Seconds without a frame after which a reader is killed; at most `TIMEOUT_S` is waited.
+    reader, timeout_s
+        As configured for extraction; at most `TIMEOUT_S` is waited.
     frames_fps
         Rate of stored frames whose file states none.
 
@@ -88,13 +80,14 @@ def check_video(
     except VideoError as error:
         return facts, False, [Finding("error", "video", error.reason, task, path)]
     except (OSError, ValueError) as error:
-        # A damaged header may hold anything; whatever the container library makes of it is about this file alone.
+        # A damaged header may contain anything; whatever the container library raises is about this file alone.
         return facts, False, [Finding("error", "video", f"not a readable video ({error})", task, path)]
     facts = replace(
         facts,
         **{key: getattr(info, key) for key in ("duration_s", "fps", "width", "height", "rotation", "codec", "frames")},
     )
-    sampled, findings = _sampled(root, path, task, info, reader, min(timeout_s, TIMEOUT_S), frames_fps)
+    sampled, faults = _sampled(root / path, info, reader, min(timeout_s, TIMEOUT_S), frames_fps)
+    findings = [Finding(severity, "frames", line, task, path) for severity, line in faults]
     return replace(facts, **sampled), True, stated_frames(path, task, info) + findings
 
 
@@ -117,34 +110,24 @@ def stated_frames(path: str, task: str, info: VideoInfo) -> list[Finding]:
 
 
 def sample_positions(duration_s: float) -> NDArray[np.float64]:
-    """Return the times at which frames are decoded, ``(5,)`` seconds, increasing from 0.
-
-    When the last one decodes, the decoded length is within 1 % or 1 s of the duration.
-    """
+    """Return the times at which frames are decoded, shape (5,), in seconds from 0 to the end within the tolerance."""
     import numpy as np
 
     return np.linspace(0.0, duration_s - min(_allowed_s(duration_s), duration_s / 2), SAMPLES)
 
 
 def _sampled(
-    root: Path,
-    path: str,
-    task: str,
-    info: VideoInfo,
-    reader: str,
-    timeout_s: float,
-    frames_fps: Fraction | None,
-) -> tuple[dict[str, Any], list[Finding]]:
-    """Decode some frames; the second reader is asked for what the first did not serve, one seek each."""
+    path: Path, info: VideoInfo, reader: str, timeout_s: float, frames_fps: Fraction | None
+) -> tuple[dict[str, Any], list[tuple[Severity, str]]]:
+    """Decode some frames; the second reader seeks each one that the first could not read."""
     from rgwot.video.probing import REMEDY
 
     times = sample_positions(info.duration_s)
-    # PyAV decodes everything between two times asked for at once, so it is asked for one at a time.
     first = _FIRST if reader == "auto" else reader
-    served, used, failures = _served(root / path, times, first, timeout_s, frames_fps, alone=first == _SECOND)
+    served, used, failures = _served(path, times, first, timeout_s, frames_fps)
     seconded = [i for i in range(len(times)) if i not in served] if reader == "auto" else []
     if seconded:
-        more, by, why = _served(root / path, times[seconded], _SECOND, timeout_s, frames_fps, alone=True)
+        more, by, why = _served(path, times[seconded], _SECOND, timeout_s, frames_fps)
         served |= {seconded[i] for i in more}
         used, failures = used + [name for name in by if name not in used], failures + why
     sampled = {"samples": len(times), "decoded": len(served), "reader": "+".join(used) or None}
@@ -156,28 +139,21 @@ def _sampled(
             f"no frame decodes at {listed} s of {info.duration_s:.2f} s ({reasons}); expected frames up to 1 % or 1 s "
             f"before the end; {REMEDY}"
         )
-        return sampled, [Finding("error", "frames", found, task, path)]
-    if failures:
-        return sampled, [Finding("note", "frames", f"read by {'+'.join(used)} because of {reasons}", task, path)]
-    return sampled, []
+        return sampled, [("error", found)]
+    return sampled, [("note", f"read by {'+'.join(used)} because of {reasons}")] if failures else []
 
 
 def _served(
-    path: Path,
-    times: NDArray[np.float64],
-    reader: str,
-    timeout_s: float,
-    frames_fps: Fraction | None,
-    *,
-    alone: bool,
+    path: Path, times: NDArray[np.float64], reader: str, timeout_s: float, frames_fps: Fraction | None
 ) -> tuple[set[int], list[str], list[str]]:
-    """Return which times got a frame, by which readers, and why the others did not."""
+    """Return the positions of the times that a frame was read at, the readers, and the reasons of failures."""
     from rgwot.video import VideoError, read_frames
 
     served: set[int] = set()
     used: dict[str, None] = {}
     failures: list[str] = []
-    for start, wanted in [(i, times[i : i + 1]) for i in range(len(times))] if alone else [(0, times)]:
+    # PyAV decodes everything between two requested times, so it gets them one at a time.
+    for start, wanted in [(i, times[i : i + 1]) for i in range(len(times))] if reader == _SECOND else [(0, times)]:
         with read_frames(
             path, wanted, _SIDE, reader, timeout_s, batch=len(wanted), threads=1, frames_fps=frames_fps
         ) as frames:

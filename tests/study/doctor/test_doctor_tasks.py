@@ -154,8 +154,8 @@ def test_synthetic_trees_are_clean(tmp_path: Path, layout: str, dataset: str, ta
     from rgwot.synthetic.write import write_dataset
 
     written = task if layout == "folder" else f"{dataset}/{task}"
-    told = {"layout": layout, "tasks": (written,), "n_videos": 2, "min_s": 4, "max_s": 5, "width": 64, "height": 64}
-    write_dataset(SynthSettings.model_validate(told), tmp_path / "root")
+    values = {"layout": layout, "tasks": (written,), "n_videos": 2, "min_s": 4, "max_s": 5, "width": 64, "height": 64}
+    write_dataset(SynthSettings.model_validate(values), tmp_path / "root")
     report = examine(content(**{dataset: entry(tmp_path / "root", layout)}), dataset)
     assert report.count("error") == 0
     assert [video.status for video in report.videos] == ["ok", "ok"]

@@ -1,4 +1,4 @@
-"""Bad videos are told from good ones and stop nothing."""
+"""Bad videos are found and stop nothing."""
 
 from __future__ import annotations
 

@@ -1,0 +1,135 @@
+"""Verbs about a whole study: whether its data are sound, what it costs, and whether its results are as written."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from rgwot.cli.options import Folder
+from rgwot.runtime.errors import RgwotError
+
+
+@click.command()
+@click.argument("dataset")
+@click.option(
+    "--config",
+    "configs",
+    multiple=True,
+    type=Folder,
+    default=["config.yaml"],
+    show_default=True,
+    help="Configuration; several are merged in order.",
+)
+@click.option("--task", "tasks", multiple=True, help="Only this task; may be repeated. Default: all of the dataset.")
+@click.option("--json", "json_to", metavar="FILE|-", help="Also write the whole report as JSON; - prints it instead.")
+@click.option("--quick", is_flag=True, help="Open no video: names, sizes and annotations alone.")
+@click.option("--strict", is_flag=True, help="Warnings give exit code 1, too.")
+@click.option("--jobs", default=os.cpu_count() or 1, show_default=True, type=click.IntRange(1), help="Videos at once.")
+def doctor(
+    dataset: str,
+    configs: tuple[Path, ...],
+    tasks: tuple[str, ...],
+    json_to: str | None,
+    quick: bool,
+    strict: bool,
+    jobs: int,
+) -> None:
+    """Say what is wrong with DATASET on disk before anything is computed.
+
+    Exit code 0: fit for use; 1: errors were found; 2: the request itself cannot be met.
+    """
+    from rgwot.config.configuration import read_files
+    from rgwot.runtime.files import write_json
+    from rgwot.study.doctor import as_json, as_text, examine
+
+    try:
+        where = " + ".join(map(str, configs))
+        report = examine(read_files(configs), dataset, tasks, where=where, quick=quick, jobs=jobs)
+        if json_to not in (None, "-"):
+            write_json(as_json(report, strict), str(json_to))
+    except RgwotError as error:
+        click.echo(f"rgwot: {error}", err=True)
+        sys.exit(2)
+    text = json.dumps(as_json(report, strict), indent=2) if json_to == "-" else as_text(report)
+    # A terminal may lack letters of file names.
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.exit(report.exit_code(strict))
+
+
+@click.command()
+@click.option(
+    "--collection", "names", multiple=True, metavar="NAME", help="EgoProceL, ProceL or CrossTask; repeat. Default: all."
+)
+@click.option("--hours", multiple=True, metavar="NAME=HOURS", help="Hours of video that replace the published ones.")
+@click.option(
+    "--fps", multiple=True, default=(1.0, 2.0, 5.0), show_default=True, type=click.FloatRange(0, min_open=True),
+    help="Samples per second of the features; repeat.",
+)  # fmt: skip
+@click.option("--methods", default=12, show_default=True, type=click.IntRange(1), help="Methods that train.")
+@click.option("--seeds", default=3, show_default=True, type=click.IntRange(1), help="Trainings of a method on a task.")
+@click.option("--decoders", default=1, show_default=True, type=click.IntRange(1), help="Decoders per training.")
+@click.option("--iterations", default=10000, show_default=True, type=click.IntRange(1), help="Of one training.")
+@click.option("--size", default=168, show_default=True, type=click.IntRange(32), help="Side of a frame, in pixels.")
+@click.option("--group", default=20, show_default=True, type=click.IntRange(1), help="Short jobs per submission.")
+@click.option(
+    "--rates", multiple=True, metavar="NAME|FILE",
+    help="Measured rates: a set of the package or a JSON file; repeat. Default: every set of the package.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Everything, inputs included, as JSON.")
+def plan(
+    names: tuple[str, ...],
+    hours: tuple[str, ...],
+    fps: tuple[float, ...],
+    rates: tuple[str, ...],
+    as_json: bool,
+    **study: int,
+) -> None:
+    """Estimate jobs, hours of GPUs and cores, and the feature cache, from measured rates; shown with all inputs."""
+    from rgwot.study.estimate import Study, collections, load_rates, render, shipped_rates
+    from rgwot.study.estimate import plan as run
+
+    sets = {Path(name).stem: load_rates(name) for name in rates} or shipped_rates()
+    planned = run(collections(names, _hours(hours)), Study(**study), sets, fps)
+    click.echo(json.dumps(planned, indent=2) if as_json else render(planned))
+
+
+@click.command()
+@click.argument("results", type=Folder, default=Path("results"))
+@click.option("--repair", is_flag=True, help="Remove what is broken, so that the next run makes it anew.")
+@click.option("--sources", is_flag=True, help="Also read every video and feature file behind the results as a whole.")
+def verify(results: Path, repair: bool, sources: bool) -> None:
+    """Compare every file of RESULTS with the digest that was written with it, and name what is broken.
+
+    Exit code 0: all that can be checked is as it was written, or --repair has removed the rest; 1: something is broken,
+    or (--sources) made from a file that is another now.
+    What rgwot 0.1.0 wrote has no digests and is listed as such.
+    """
+    from rgwot.study.verify import examine
+
+    found = examine(results, sources=sources)
+    for line in found.lines():
+        click.echo(line)
+    if repair:
+        for path in found.repair():
+            click.echo(f"removed: {path}")
+    click.echo(found.summary(repair))
+    sys.exit(0 if repair or not (found.broken or found.changed) else 1)
+
+
+def _hours(texts: tuple[str, ...]) -> dict[str, float]:
+    """Read ``NAME=HOURS``."""
+    found = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            found[name] = 0.0
+        if not found[name] > 0:
+            raise RgwotError(f"--hours: found {text!r}, expected a collection and its hours, such as CrossTask=212")
+    return found
