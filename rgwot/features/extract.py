@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 from rgwot import __version__
-from rgwot.features import backbone as network
-from rgwot.features.backbone import Backbone, load_backbone, map_size, weights_digest
+from rgwot.config.extractors import EXTRACTORS
+from rgwot.features.backbone import Backbone, load_backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
 from rgwot.features.store import StoreWriter, open_store, source_facts
 from rgwot.runtime.device import resolve_device
@@ -34,10 +34,10 @@ logger = logging.getLogger(__name__)
 def identity(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]:
     """Return the attributes two stores must share for their features to be comparable."""
     return {
-        "backbone": network.NAME,
-        "layer": network.LAYER,
+        "backbone": settings.backbone,
+        "layer": EXTRACTORS[settings.backbone].layer,
         "weights_sha256": weights_sha256,
-        "transform": network.TRANSFORM,
+        "transform": EXTRACTORS[settings.backbone].transform,
         "size": settings.size,
         "fps": settings.fps,
         "precision": settings.precision,
@@ -88,7 +88,7 @@ def extract(
     torch.set_num_threads(threads)
     target = resolve_device(device)
     if backbone is None:
-        backbone = load_backbone(settings.weights, settings.seed, settings.precision)
+        backbone = load_backbone(settings.weights, settings.seed, settings.precision, settings.backbone)
     digest, network_used = _prepared(backbone, settings.fused)
     attributes = _described(settings, digest)
     with alone(output) as waited, told_when_full(output):
@@ -152,6 +152,8 @@ def _write_skipped(
         "reason": reason,
     }
     with replacing(output) as temporary:
-        StoreWriter(temporary, np.empty(0), map_size(settings.size)).finish(0, recorded)
+        extractor = EXTRACTORS[settings.backbone]
+        store = StoreWriter(temporary, np.empty(0), extractor.side(settings.size), channels=extractor.channels)
+        store.finish(0, recorded)
     for unfinished in side_folders(output):
         shutil.rmtree(unfinished)

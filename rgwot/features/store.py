@@ -1,6 +1,6 @@
 """The feature store of one video: Zarr version 3, written once, refused when incomplete or different.
 
-``conv4c`` is ``(T, 1024, h, w)`` float16 and ``time_s`` is ``(T,)`` float64, the sampled times. One frame is
+``conv4c`` is ``(T, C, h, w)`` float16 and ``time_s`` is ``(T,)`` float64, the sampled times. One frame is
 one inner chunk, so that a training step reads only the frames it drew; 64 frames are one shard, so that a
 dataset of thousands of videos does not become millions of files. Frames are stored as they are, and then read as
 fast as from a memory-mapped array, or by LZ4 of shuffled bits, a sixth smaller, or by Zstandard at level 1, a quarter
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from zarr.codecs import BloscCodec, Crc32cCodec, ZstdCodec
 from zarr.errors import NodeNotFoundError
 
+from rgwot.config.extractors import EXTRACTORS
 from rgwot.features.shards import Shards, damaged_store, open_shards
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.integrity import check_folder, source
@@ -37,6 +38,7 @@ from rgwot.runtime.integrity import check_folder, source
 Codec = Literal["none", "lz4", "zstd"]
 
 SHARD = 64
+#: Of features made elsewhere, and of the default network.
 CHANNELS = 1024
 #: What the attribute ``decoder`` says of features made elsewhere.
 IMPORTER = "import"
@@ -109,7 +111,7 @@ class FeatureStore:
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """``(T, 1024, h, w)``."""
+        """``(T, C, h, w)``."""
         frames, channels, height, width = self._conv4c.shape
         return frames, channels, height, width
 
@@ -118,7 +120,7 @@ class FeatureStore:
         return self.shape[0]
 
     def read(self) -> NDArray[np.float16]:
-        """Return all maps, ``(T, 1024, h, w)`` float16."""
+        """Return all maps, ``(T, C, h, w)`` float16."""
         return self.frames(np.arange(len(self)))
 
     @property
@@ -134,7 +136,7 @@ class FeatureStore:
     def frames(
         self, indices: Sequence[int] | NDArray[np.integer[Any]], out: NDArray[np.float16] | None = None
     ) -> NDArray[np.float16]:
-        """Return the maps of some frames, ``(len(indices), 1024, h, w)`` float16, in the order asked for.
+        """Return the maps of some frames, ``(len(indices), C, h, w)`` float16, in the order asked for.
 
         Of a store laid out otherwise than this package does, neighbouring frames are read as one slice. Indexing the
         array with a list instead would be a hundred times slower: Zarr then decodes whole shards.
@@ -233,10 +235,11 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
         conv4c, times, sums = group.get(_FEATURES), group.get(_TIMES), group.get(_SUMS)
     if not isinstance(conv4c, zarr.Array) or not isinstance(times, zarr.Array):
         raise RgwotError(f"{path}: arrays {sorted(group)}, expected {_FEATURES} and {_TIMES}")
-    if conv4c.ndim != 4 or conv4c.shape[1] != CHANNELS or times.shape != conv4c.shape[:1]:
+    channels = _channels(attributes)
+    if conv4c.ndim != 4 or conv4c.shape[1] != channels or times.shape != conv4c.shape[:1]:
         raise RgwotError(
             f"{path}: {_FEATURES} {conv4c.shape} and {_TIMES} {times.shape}, "
-            f"expected (T, {CHANNELS}, h, w) and (T,) with one T"
+            f"expected (T, {channels}, h, w) and (T,) with one T"
         )
     time_s = np.asarray(times[:], dtype=np.float64)
     # Zarr takes a chunk that is missing for zeros.
@@ -248,8 +251,14 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     return FeatureStore(path, attributes, time_s, conv4c, open_shards(path / _FEATURES, conv4c.shape), known)
 
 
+def _channels(attributes: Mapping[str, Any]) -> int:
+    made_here = attributes.get("decoder") != IMPORTER
+    extractor = EXTRACTORS.get(str(attributes.get("backbone"))) if made_here else None
+    return CHANNELS if extractor is None else extractor.channels
+
+
 def checksums(maps: NDArray[np.float16]) -> list[int]:
-    """Return the CRC-32C of every frame, ``(n, 1024, h, w)``, little-endian as it is stored."""
+    """Return the CRC-32C of every frame, ``(n, C, h, w)``, little-endian as it is stored."""
     little = np.ascontiguousarray(maps, dtype="<f2")
     return [google_crc32c.value(frame.tobytes()) for frame in little]
 
@@ -287,6 +296,8 @@ class StoreWriter:
         Side of the maps where ``h = w``, else ``(h, w)``.
     codec
         A key of `CODECS`; values do not depend on it. A store that is continued keeps the codec it was begun with.
+    channels
+        Channels of the maps.
     """
 
     def __init__(
@@ -295,38 +306,39 @@ class StoreWriter:
         time_s: NDArray[np.float64],
         side: int | tuple[int, int],
         codec: Codec = "none",
+        channels: int = CHANNELS,
     ) -> None:
         frames = len(time_s)
-        height, width = (side, side) if isinstance(side, int) else side
+        shape = (frames, channels, *((side, side) if isinstance(side, int) else side))
         self._checksums: dict[int, list[int]] = {}
         with zarr.config.set({"array.write_empty_chunks": True}):
-            self._prepare(Path(path), frames, height, width, codec)
-        if self._conv4c.shape[1:] != (CHANNELS, height, width):
-            raise ValueError(f"store {self._conv4c.shape}, expected {(frames, CHANNELS, height, width)}")
+            self._prepare(Path(path), shape, codec)
+        if self._conv4c.shape[1:] != shape[1:]:
+            raise ValueError(f"store {self._conv4c.shape}, expected {shape}")
         self._resize(frames)
         if frames:
             self._times[:] = time_s
 
-    def _prepare(self, path: Path, frames: int, height: int, width: int, codec: Codec) -> None:
+    def _prepare(self, path: Path, shape: tuple[int, int, int, int], codec: Codec) -> None:
         """Open the arrays, or create them; chunks of nothing but zeros are written as well, so that none may miss."""
         self._group = zarr.open_group(path, mode="a", zarr_format=3)
         # An array that exists is kept with its shards; creating it is atomic (its metadata is one file).
         if _FEATURES not in self._group:
             self._group.create_array(
                 _FEATURES,
-                shape=(frames, CHANNELS, height, width),
+                shape=shape,
                 dtype="float16",
-                chunks=(1, CHANNELS, height, width),
-                shards=(SHARD, CHANNELS, height, width),
+                chunks=(1, *shape[1:]),
+                shards=(SHARD, *shape[1:]),
                 compressors=CODECS[codec],
                 dimension_names=("frame", "channel", "y", "x"),
             )
         if _TIMES not in self._group:
             self._group.create_array(
                 _TIMES,
-                shape=(frames,),
+                shape=shape[:1],
                 dtype="float64",
-                chunks=(max(frames, 1),),
+                chunks=(max(shape[0], 1),),
                 compressors=CHECKED,
                 dimension_names=("frame",),
             )
@@ -334,7 +346,7 @@ class StoreWriter:
         self._times = self._array(_TIMES)
 
     def write(self, shard: int, maps: NDArray[np.floating[Any]]) -> list[int]:
-        """Write the maps of one shard, ``(n, 1024, h, w)`` with ``n <= 64``; stored as float16.
+        """Write the maps of one shard, ``(n, C, h, w)`` with ``n <= 64``; stored as float16.
 
         Returns
         -------

@@ -172,13 +172,13 @@ def _served(
     alone: bool,
 ) -> tuple[set[int], list[str], list[str]]:
     """Return which times got a frame, by which readers, and why the others did not."""
-    from rgwot.video import VideoError, read_frames
+    from rgwot.video import FrameReader, VideoError
 
     served: set[int] = set()
     used: dict[str, None] = {}
     failures: list[str] = []
     for start, wanted in [(i, times[i : i + 1]) for i in range(len(times))] if alone else [(0, times)]:
-        with read_frames(
+        with FrameReader(
             path, wanted, _SIDE, reader, timeout_s, batch=len(wanted), threads=1, frames_fps=frames_fps
         ) as frames:
             try:
