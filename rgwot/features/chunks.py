@@ -62,18 +62,8 @@ class _Chunk:
 class Extraction:
     """The extraction of one video, continued where an earlier run left it.
 
-    Parameters
-    ----------
-    video, info
-        The file and its facts.
-    output
-        Where the finished store goes.
-    settings
-        The block ``features`` of the configuration.
-    attributes
-        What is recorded about settings and source; they also name the unfinished store.
-    backbone
-        The network, on the device it is to run on.
+    ``attributes`` is what is recorded about settings and source; they also name the unfinished store. The ``backbone``
+    is on the device it is to run on.
     """
 
     def __init__(

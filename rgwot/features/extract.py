@@ -63,15 +63,11 @@ def extract(
         The video file.
     output
         The store, a folder ``{video}.zarr``; an older one is replaced when the new one is complete.
-    settings
-        The block ``features`` of the configuration.
     on_bad_video
         What to do with a video that does not decode, or not to its end: ``fail``, or ``skip``, which records
         a store without frames (``skipped``) or with the frames there are (``partial``), and the reason.
-    threads
-        CPU threads of the network.
-    device
-        ``cpu``, ``cuda`` or ``auto``: a GPU when there is one.
+    threads, device
+        CPU threads of the network; ``cpu``, ``cuda`` or ``auto``, a GPU when there is one.
     frames_fps
         Frames per second of stored frames whose file states none.
     backbone
@@ -90,7 +86,15 @@ def extract(
     if backbone is None:
         backbone = load_backbone(settings.weights, settings.seed, settings.precision, settings.backbone)
     digest, network_used = _prepared(backbone, settings.fused)
-    attributes = _described(settings, digest)
+    attributes = {
+        **identity(settings, digest),
+        # A path says where the checkpoint was on one machine; its digest says which one it was.
+        "weights": Path(settings.weights).name,
+        "seed": settings.seed if settings.weights == "random" else None,
+        # No part of the identity, stores of both may stand side by side; within one store both would be a mixture.
+        "fused": settings.fused,
+        "rgwot_version": __version__,
+    }
     with alone(output) as waited, told_when_full(output):
         try:
             info = probe(video, frames_fps)
@@ -120,19 +124,6 @@ def _made_meanwhile(output: Path, facts: Mapping[str, Any]) -> bool:
         return open_store(output, facts).status == "ok"
     except RgwotError:
         return False
-
-
-def _described(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]:
-    weights = settings.weights
-    return {
-        **identity(settings, weights_sha256),
-        # A path says where the checkpoint was on one machine; its digest says which one it was.
-        "weights": Path(weights).name,
-        "seed": settings.seed if weights == "random" else None,
-        # No part of the identity, stores of both may stand side by side; within one store both would be a mixture.
-        "fused": settings.fused,
-        "rgwot_version": __version__,
-    }
 
 
 def _write_skipped(

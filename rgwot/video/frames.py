@@ -112,22 +112,18 @@ class FrameReader:
         self._batches = self._read()
 
     def __iter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __next__(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """Return the next batch."""
         with self._lock:
             return next(self._batches)
 
     def __enter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the child process."""
         self.close()
 
     def close(self) -> None:
