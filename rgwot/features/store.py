@@ -113,16 +113,6 @@ class FeatureStore:
         """Return all maps, ``(T, C, h, w)`` float16."""
         return self.frames(np.arange(len(self)))
 
-    @property
-    def compressed(self) -> bool:
-        """Whether frames are decoded when they are read."""
-        return self._shards is None or self._shards.codec is not None
-
-    @property
-    def checked(self) -> bool:
-        """Whether frames are compared with checksums when they are read; rgwot 0.1.0 wrote none."""
-        return self._sums is not None
-
     def frames(
         self, indices: Sequence[int] | NDArray[np.integer[Any]], out: NDArray[np.float16] | None = None
     ) -> NDArray[np.float16]:

@@ -148,8 +148,8 @@ def check_folder(output: Path, by_size: str | None = None) -> None:
     record = output / RECORD
     content = read_record(record)
     _check_place(record, content)
-    for name, told in content.get("digests", {}).items():
-        _check(output / name, told, output, content.get("verb"), by_size is not None and name.startswith(by_size))
+    for name, written in content.get("digests", {}).items():
+        _check(output / name, written, output, content.get("verb"), by_size is not None and name.startswith(by_size))
 
 
 def check_inside(path: Path) -> None:
@@ -198,37 +198,37 @@ def broken(record: Path) -> Iterator[tuple[Path, RgwotError]]:
             yield path, error
 
 
-def _check(path: Path, told: Digest, output: Path, verb: str | None, by_size: bool = False) -> None:
+def _check(path: Path, written: Digest, output: Path, verb: str | None, by_size: bool = False) -> None:
     found: Digest
     try:
         size = path.stat().st_size
-        found = digest(path) if size == told["bytes"] and not by_size else {"bytes": size}
+        found = digest(path) if size == written["bytes"] and not by_size else {"bytes": size}
     except (FileNotFoundError, NotADirectoryError):
         raise RgwotError(
-            f"{path}: missing; expected {told['bytes']} bytes, as written; {remake(output, verb)}"
+            f"{path}: missing; expected {written['bytes']} bytes, as written; {remake(output, verb)}"
         ) from None
     except OSError as error:
         raise RgwotError(f"{path}: cannot be read ({error.strerror}); {remake(output, verb)}") from None
-    if found["bytes"] != told["bytes"]:
+    if found["bytes"] != written["bytes"]:
         raise RgwotError(
-            f"{path}: found {found['bytes']} bytes, expected {told['bytes']}, as written; {remake(output, verb)}"
+            f"{path}: found {found['bytes']} bytes, expected {written['bytes']}, as written; {remake(output, verb)}"
         )
-    if found.get("sha256", told["sha256"]) != told["sha256"]:
+    if "sha256" in found and found["sha256"] != written["sha256"]:
+        was, is_ = written["sha256"][:12], found["sha256"][:12]
         raise RgwotError(
-            f"{path}: changed since it was written (SHA-256 {found['sha256'][:12]}, expected {told['sha256'][:12]}); "
-            f"{remake(output, verb)}"
+            f"{path}: changed since it was written (SHA-256 {is_}, expected {was}); {remake(output, verb)}"
         )
 
 
 def _check_place(record: Path, content: Mapping[str, Any]) -> None:
     """Refuse an output that lies in the place of another: two that were swapped are whole, and wrong."""
-    told, output = str(content.get("output", "")), output_of(record)
+    made_as, output = str(content.get("output", "")), output_of(record)
     found = below_results(output)
     # Only in trees of results, which may be moved as a whole; elsewhere people may call files what they like.
-    if found is None or not all(path.startswith(_STAGES) for path in (told, found)):
+    if found is None or not all(path.startswith(_STAGES) for path in (made_as, found)):
         return
-    if told != found:
-        raise RgwotError(f"{output}: was made as {told}; expected what belongs here; {remake(output)}")
+    if made_as != found:
+        raise RgwotError(f"{output}: was made as {made_as}; expected what belongs here; {remake(output)}")
 
 
 def source(path: Path) -> dict[str, Any]:
