@@ -19,9 +19,11 @@ from rgwot.config.methods import ALIGNMENTS
 from rgwot.runtime.errors import RgwotError, nearest
 
 if TYPE_CHECKING:
-    Alignment = Backbone = str
+    Alignment = str
+    Backbone = str
 else:  # known at run time: the losses and extractors that are found
-    Alignment, Backbone = Literal[tuple(ALIGNMENTS)], Literal[tuple(EXTRACTORS)]
+    Alignment = Literal[tuple(ALIGNMENTS)]
+    Backbone = Literal[tuple(EXTRACTORS)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Fraction01 = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
