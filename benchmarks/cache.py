@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import zarr
 from measure import arguments, record, take_turns
 from numpy.typing import NDArray
 from torch import Tensor
@@ -179,7 +180,10 @@ def measured(chosen: argparse.Namespace, folder: Path) -> dict[str, Any]:
     reads = Reads(draws(banks["disk"].lengths, chosen.rounds + 1), device)
     ordered = reads.clips_of(positions, ordered=True)
     check(banks, ordered, reads.steps[0][0])
-    by_zarrs = {codec: [replace(store, _shards=None) for store in made] for codec, made in stores.items()}
+    with zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"}):
+        by_zarrs = {
+            codec: [replace(open_store(store.path), _shards=None) for store in made] for codec, made in stores.items()
+        }
 
     actions = {
         "map: frames": reads.action(reads.frames_of(maps)),

@@ -39,12 +39,12 @@ from numpy.typing import NDArray
 
 from rgwot.config.settings import FeatureSettings
 from rgwot.config.synthetic import SynthSettings
-from rgwot.features.backbone import load_backbone, map_size
+from rgwot.features.backbone import load_backbone
 from rgwot.features.chunks import conv4c
 from rgwot.features.extract import extract
 from rgwot.features.store import SHARD, StoreWriter
 from rgwot.synthetic.write import write_dataset
-from rgwot.video import probe, read_frames, sample_times
+from rgwot.video import FrameReader, probe, sample_times
 
 SIZE = 168
 BOUND = 0.95
@@ -91,7 +91,7 @@ class Parts:
         self.network = (self.plain.fused() if settings.fused else self.plain).to(device)
         info = probe(video)
         self.times = sample_times(info.duration_s, settings.fps)
-        self.frames = np.concatenate([frames for _, frames in read_frames(video, self.times, SIZE)])
+        self.frames = np.concatenate([frames for _, frames in FrameReader(video, self.times, SIZE)])
         self.picks = np.minimum((self.times * float(info.fps) + 1e-6).astype(np.int64), info.frames - 1)
         self.on_device = torch.from_numpy(self.frames).to(device)
         maps = conv4c(self.network, self.frames, settings.batch)()
@@ -112,7 +112,7 @@ class Parts:
         """Write all maps, shard by shard."""
         path = self.folder / "written.zarr"
         shutil.rmtree(path, ignore_errors=True)
-        store = StoreWriter(path, self.times, map_size(SIZE), self.settings.codec)
+        store = StoreWriter(path, self.times, self.plain.about.side(SIZE), self.settings.codec)
         for start in range(0, len(self.maps), SHARD):
             store.write(start // SHARD, self.maps[start : start + SHARD])
         store.finish(len(self.maps), {})

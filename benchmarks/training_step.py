@@ -24,19 +24,20 @@ from measure import arguments, record, take_turns
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from rgwot.config.extractors import EXTRACTORS
 from rgwot.config.settings import Settings, build
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.convolution import KERNEL
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.loop import Trainer, objective
 from rgwot.embedding.train import build_encoder
-from rgwot.features.backbone import MEAN, STD, map_size
+from rgwot.features.extractors.resnet50 import network_resnet50
 from rgwot.features.index import open_stores
-from rgwot.features.resnet import group, stem
 from rgwot.features.store import CHANNELS, SHARD, FeatureStore, StoreWriter
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.files import write_rows
 
+RESNET = EXTRACTORS["resnet50"]
 SIDE = 168
 VIDEOS = 4
 FRAMES = 150  # of every video
@@ -55,7 +56,7 @@ def settings_of(precision: str, accumulation: int = 1, iterations: int = ITERATI
 
 def write_task(folder: Path) -> list[FeatureStore]:
     """Write stores of random sparse maps and return them open."""
-    side = map_size(SIDE)
+    side = RESNET.side(SIDE)
     rng = np.random.default_rng(0)
     for video in range(VIDEOS):
         writer = StoreWriter(folder / f"v{video}.zarr", np.arange(FRAMES) / FPS, side)
@@ -109,14 +110,14 @@ class InLoop:
         self.file = h5py.File(path, "r")
         self.rng = np.random.default_rng(0)
         torch.manual_seed(0)
-        self.backbone = nn.Sequential(
-            *stem(), nn.ReLU(inplace=True), nn.MaxPool2d(3, stride=2, padding=1),
-            group(64, 64, 3, 1), group(256, 128, 4, 2), group(512, 256, 3, 2),
-        ).to(device, memory_format=torch.channels_last).requires_grad_(tuned).train(tuned)  # fmt: skip
+        self.backbone = network_resnet50().to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.backbone.requires_grad_(tuned).train(tuned)
         self.encoder = PlainEncoder(own).to(device).train()
         trained = [*self.encoder.parameters(), *(self.backbone.parameters() if tuned else [])]
         self.optimiser = torch.optim.Adam(trained, lr=1e-4, weight_decay=1e-5)
-        self.mean, self.std = (torch.tensor(value, device=device).view(1, 3, 1, 1) for value in (MEAN, STD))
+        self.mean, self.std = (
+            torch.tensor(value, device=device).view(1, 3, 1, 1) for value in (RESNET.mean, RESNET.std)
+        )
 
     def step(self) -> None:
         """One iteration with an optimiser step."""
@@ -173,7 +174,7 @@ def operations(settings: Settings, frame: float, first: float, device: torch.dev
     on padding.
     """
     encoder, clips = settings.encoder, 2 * settings.train.N
-    product = clips * KERNEL**2 * map_size(SIDE) ** 2 * encoder.channels / 1e9
+    product = clips * KERNEL**2 * RESNET.side(SIDE) ** 2 * encoder.channels / 1e9
     one, two, c = product * CHANNELS, product * encoder.channels, encoder.c
     frames = clips * c
     both = 2 * one + 3 * two
@@ -192,7 +193,7 @@ def operations(settings: Settings, frame: float, first: float, device: torch.dev
 
 def matrix(dtype: torch.dtype, settings: Settings, device: torch.device) -> tuple[Callable[[], object], float]:
     """A matrix product of the shape of the first convolution for one frame of every clip, and its 1e9 multiply-adds."""
-    rows = 2 * settings.train.N * map_size(SIDE) ** 2
+    rows = 2 * settings.train.N * RESNET.side(SIDE) ** 2
     a = torch.randn(rows, CHANNELS, device=device).to(dtype)
     b = torch.randn(KERNEL**2 * settings.encoder.channels, CHANNELS, device=device).to(dtype)
     return lambda: a @ b.t(), rows * a.shape[1] * b.shape[0] / 1e9

@@ -21,7 +21,7 @@ NAMES = sorted(path.stem for path in ENVS.glob("*.yaml"))
 # Names that conda and PyPI spell differently would stand here; there are none among ours.
 NOT_FROM_PIP = {"python", "pip"}
 # What numbers depend on: decoding, features, training, clustering. Snakemake is not installed for a rule.
-NUMBERS = {*PACKAGES, "numba", "gensim", "h5py", "zarrs", "numcodecs"} - {"snakemake"}
+NUMBERS = {*PACKAGES, "numba", "gensim", "h5py", "numcodecs"} - {"snakemake"}
 
 
 def pins(name: str) -> dict[str, str]:

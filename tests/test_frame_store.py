@@ -23,7 +23,7 @@ from rgwot.features.extract import extract
 from rgwot.features.store import open_store
 from rgwot.records import read_manifest
 from rgwot.runtime.errors import RgwotError
-from rgwot.video import VideoError, probe, read_frames, sample_times
+from rgwot.video import FrameReader, VideoError, probe, sample_times
 
 NTSC = Fraction(30000, 1001)
 
@@ -40,7 +40,7 @@ def store(path: Path, frames: int = 60, size: int = 64, fps: Any = None, **optio
 
 
 def frames_of(path: Path, times: np.ndarray, size: int, fps: Fraction | None = None) -> np.ndarray:
-    return np.concatenate([batch for _, batch in read_frames(path, times, size, frames_fps=fps)])
+    return np.concatenate([batch for _, batch in FrameReader(path, times, size, frames_fps=fps)])
 
 
 @pytest.mark.parametrize("fps", [Fraction(30), NTSC])
@@ -137,7 +137,7 @@ def test_bad_files_are_refused_in_one_line(tmp_path: Path, kind: str, reason: st
     assert "\n" not in str(caught.value)
     if kind == "no rate":
         with pytest.raises(VideoError, match="frames_fps"):
-            list(read_frames(path, np.zeros(1), 32))
+            list(FrameReader(path, np.zeros(1), 32))
 
 
 def test_memory_does_not_grow_with_the_length(tmp_path: Path) -> None:
@@ -147,8 +147,8 @@ def test_memory_does_not_grow_with_the_length(tmp_path: Path) -> None:
         with h5py.File(path, "w") as file:
             file.create_dataset("images", (frames, 256, 256, 3), np.uint8, chunks=(1, 256, 256, 3), compression="gzip")
         script = (
-            "import resource, numpy as np\nfrom fractions import Fraction\nfrom rgwot.video import read_frames\n"
-            f"served = sum(len(f) for _, f in read_frames({str(path)!r}, np.arange({frames}) / 30, 32, frames_fps="
+            "import resource, numpy as np\nfrom fractions import Fraction\nfrom rgwot.video import FrameReader\n"
+            f"served = sum(len(f) for _, f in FrameReader({str(path)!r}, np.arange({frames}) / 30, 32, frames_fps="
             f"Fraction(30)))\nassert served == {frames}\n"
             "print(max(resource.getrusage(w).ru_maxrss for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))"
         )

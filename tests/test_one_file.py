@@ -1,4 +1,4 @@
-"""A loss, a decoder, an embedding and a layout are one file each: with the file they are there, under its name."""
+"""A loss, a decoder, an embedding, an extractor and a layout are one file each: with the file they are there."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from videos import write_video
 
 import rgwot
 from rgwot.config.about import described
+from rgwot.config.extractors import EXTRACTORS
 from rgwot.config.layouts import LAYOUTS
 from rgwot.config.methods import ALIGNMENTS, DECODERS, EMBEDDINGS, Decoder
 from rgwot.config.settings import BLOCKS, defaults
@@ -56,6 +58,28 @@ ABOUT = {"description": "nothing but time", "reads": ("whiten.D", "regression")}
 def fit_clock(stores, settings, seed):
     return lambda store: Embedded(store.time_s[:, None] / settings.whiten.D)
 '''
+EXTRACTOR = '''"""Colours averaged over squares of 8 pixels, mixed."""
+
+from torch import nn
+
+ABOUT = {
+    "description": "mean colours",
+    "source": "this test",
+    "layer": "mixed",
+    "channels": 5,
+    "stride": 8,
+    "mean": (0.5, 0.5, 0.5),
+    "std": (0.25, 0.25, 0.25),
+}
+
+
+def network_colours():
+    return nn.Sequential(nn.AvgPool2d(8, ceil_mode=True), nn.Conv2d(3, 5, 1, bias=False))
+
+
+def randomise_colours(network, generator):
+    network[1].weight.normal_(generator=generator)
+'''
 LAYOUT = '''"""All videos in one folder: ``<task>-<number>.mp4``."""
 
 from rgwot.datasets.annotations import Annotation
@@ -80,6 +104,7 @@ ADDED = {
     "keysteps/pieces.py": DECODER,
     "losses/position.py": LOSS,
     "embedding/clock.py": EMBEDDING,
+    "features/extractors/colours.py": EXTRACTOR,
     "datasets/flat.py": LAYOUT,
 }
 
@@ -91,13 +116,14 @@ from rgwot.study import Catalogue
 repository, here = Path(sys.argv[1]), Path(sys.argv[2])
 config = yaml.safe_load((repository / "config.yaml").read_text())
 config["datasets"]["mine"] = {"layout": "flat", "root": str(here / "videos")}
+config["datasets"]["mine"]["settings"] = {"features": {"backbone": "colours", "weights": "random"}}
 catalogue = Catalogue(config, repository / "workflow/tables.yaml")
 """
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the library, four files more in it, and videos in the new layout."""
+    """Return a folder with the library, five files more in it, and videos in the new layout."""
     folder = tmp_path_factory.mktemp("library")
     shutil.copytree(Path(rgwot.__file__).parent, folder / "rgwot")
     for name, text in ADDED.items():
@@ -123,7 +149,7 @@ def run(library: Path, code: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_planning_knows_all_four_and_imports_none(library: Path) -> None:
+def test_planning_knows_them_and_imports_none(library: Path) -> None:
     found = run(
         library,
         CATALOGUE
@@ -147,6 +173,8 @@ print(json.dumps({
     "embedding": method("clock@whiten.D=3"),
     "no embedding": refused(method, "clock@graph.D=3"),
     "options": catalogue.embedding_options("mine", "tea", "clock@whiten.D=3"),
+    "extraction": json.loads(catalogue.settings_json(("features",), "mine", "tea", "none", None))["features"],
+    "extraction by default": catalogue.settings_json(("features",), "demo", "assembly", "none", None),
     "imported": [name for name in sys.modules if name in ("torch", "scipy", "sklearn", "pandas") or "pieces" in name],
 }))
 """,
@@ -165,6 +193,9 @@ print(json.dumps({
     assert "clock trains no encoder; it takes no keys but" in found["no embedding"]
     assert '"whiten": {"D": 3}' in found["options"]
     assert '"epochs": 90' in found["options"]
+    assert found["extraction"]["backbone"] == "colours"
+    # Settings of jobs that were there before the key are as they were.
+    assert "backbone" not in found["extraction by default"]
     assert found["imported"] == []
 
 
@@ -202,6 +233,52 @@ print(json.dumps({
     }
 
 
+def test_an_extractor_makes_features_of_its_own_shape_for_an_encoder(library: Path) -> None:
+    for name in "ab":
+        write_video(library / f"{name}.mp4", 90)
+    found = run(
+        library,
+        """
+import json, sys
+from pathlib import Path
+from rgwot.config.settings import build
+from rgwot.embedding.pooled import fit_pooled
+from rgwot.embedding.train import train
+from rgwot.features.extract import extract
+from rgwot.features.index import write_index
+from rgwot.features.store import open_store
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.tensors import load_tensors
+here = Path(sys.argv[2])
+small = {"encoder.channels": 4, "encoder.hidden": 4, "train.N": 4, "train.iterations": 2, "train.threads": 1}
+extraction = {"features.backbone": "colours", "features.weights": "random", "features.fps": 10, "features.size": 44}
+settings = build({**extraction, **small}, "test")
+stores = [here / f"{name}.zarr" for name in "ab"]
+for name, path in zip("ab", stores):
+    extract(here / f"{name}.mp4", path, settings.features, device="cpu")
+write_index(stores, here / "index.csv")
+train(here / "index.csv", here, here / "model", settings, 0, device="cpu")
+store = open_store(stores[0])
+try:
+    build({"features.backbone": "colors"}, "test")
+except RgwotError as error:
+    unknown = str(error)
+print(json.dumps({
+    "shape": store.shape,
+    "facts": {key: store.attributes[key] for key in ("backbone", "layer", "weights")},
+    "embedding": fit_pooled([store], settings, 0)(store).embedding.shape,
+    "encoder": load_tensors(here / "model" / "model.pt")["architecture"]["features"],
+    "unknown": unknown,
+}))
+""",
+    )
+    assert found["shape"] == [30, 5, 6, 6]
+    assert found["facts"] == {"backbone": "colours", "layer": "mixed", "weights": "random"}
+    assert found["embedding"] == [30, 5]
+    assert found["encoder"] == 5
+    assert found["unknown"] == "test: features.backbone: unknown network 'colors'; did you mean 'colours'?"
+
+
 def test_they_stand_in_schema_and_help_and_a_layout_without_a_writer_is_not_written(library: Path) -> None:
     found = run(
         library,
@@ -217,6 +294,7 @@ print(json.dumps({"schema": json.dumps(json_schema()), **{verb: help_of(verb) fo
 """,
     )
     assert '"none", "position"]' in found["schema"]
+    assert '["resnet50", "colours"]' in found["schema"]
     assert "consensus or pieces; or trivial: one_label" in found["decode"]
     assert "regression.epochs" in found["embed"]
     assert "egoprocel" in found["synth"]
@@ -247,12 +325,19 @@ def test_what_a_file_says_is_true() -> None:
             assert about.description
             assert set(about.reads) <= {*BLOCKS, *defaults()}, name
             assert not about.module or callable(load(f"{about.module}:{verb}_{name}"))
+    for name, extractor in EXTRACTORS.items():
+        assert extractor.description
+        assert min(extractor.channels, extractor.stride) > 0
+        for verb in ("network", "randomise"):
+            assert callable(load(f"{extractor.module}:{verb}_{name}"))
     for name, about in LAYOUTS.items():
         assert layout_module(name).__name__ == about.module
 
 
 def test_no_file_that_says_something_is_overlooked() -> None:
-    found = {about.module for kind in (ALIGNMENTS, DECODERS, EMBEDDINGS, LAYOUTS) for about in kind.values()}
+    found = {
+        about.module for kind in (ALIGNMENTS, DECODERS, EMBEDDINGS, EXTRACTORS, LAYOUTS) for about in kind.values()
+    }
     for path in Path(rgwot.__file__).parent.rglob("*.py"):
         module = ".".join(["rgwot", *path.relative_to(Path(rgwot.__file__).parent).with_suffix("").parts])
         assert ("\nABOUT" in path.read_text(encoding="utf-8")) == (module in found), path

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from videos import number, picture, remux, rotate_metadata, truncate, write_audio, write_video
 
-from rgwot.video import FrameReader, VideoError, VideoInfo, frames, probe, read_frames, sample_times
+from rgwot.video import FrameReader, VideoError, VideoInfo, frames, probe, sample_times
 from rgwot.video.decode import earliest, refuse_absurd, shown
 
 NTSC = Fraction(30000, 1001)
@@ -215,7 +215,7 @@ def test_constant_rate(tmp_path: Path, reader: str, suffix: str, fps: Fraction, 
     if suffix == "mkv":
         stamps = [min(stamp, milliseconds(stamp)) for stamp in stamps]
     expected = shown_exactly(stamps, [Fraction(i, sampling) for i in range(len(times))])
-    assert numbers(read_frames(path, times, SIZE, reader)) == expected
+    assert numbers(FrameReader(path, times, SIZE, reader)) == expected
 
 
 @pytest.mark.parametrize("suffix", ["mp4", "mkv"])
@@ -227,28 +227,28 @@ def test_variable_rate_by_time_stamp_and_both_readers_agree(tmp_path: Path, suff
     expected = shown_exactly([Fraction(t, 1000) for t in ticks], [Fraction(i, 10) for i in range(len(times))])
     assert len(set(expected)) < len(expected)  # some frames are on the screen at several times
     for reader in ("decord", "pyav"):
-        assert numbers(read_frames(path, times, SIZE, reader)) == expected
+        assert numbers(FrameReader(path, times, SIZE, reader)) == expected
 
 
 def test_native_rate_gives_every_frame_once(tmp_path: Path) -> None:
     path = write_video(tmp_path / "a.mp4", 70, NTSC)
     times = sample_times(probe(path).duration_s, NTSC)
     for reader in ("decord", "pyav"):
-        assert numbers(read_frames(path, times, SIZE, reader)) == list(range(70))
+        assert numbers(FrameReader(path, times, SIZE, reader)) == list(range(70))
 
 
 def test_time_zero_is_the_first_frame(tmp_path: Path) -> None:
     path = write_video(tmp_path / "a.mp4", 30, first=45)
     for reader in ("decord", "pyav"):
-        assert numbers(read_frames(path, np.array([0.0, 0.5]), SIZE, reader)) == [0, 15]
+        assert numbers(FrameReader(path, np.array([0.0, 0.5]), SIZE, reader)) == [0, 15]
 
 
 @pytest.mark.parametrize("reader", ["decord", "pyav"])
 def test_starting_late_gives_the_same_pixels(tmp_path: Path, reader: str) -> None:
     path = write_video(tmp_path / "a.mp4", 240, 10, gop=25)
     times = sample_times(24.0, 5)
-    whole = read_all(read_frames(path, times, SIZE, reader))
-    late = read_all(read_frames(path, times[80:], SIZE, reader))
+    whole = read_all(FrameReader(path, times, SIZE, reader))
+    late = read_all(FrameReader(path, times[80:], SIZE, reader))
     assert np.array_equal(whole[80:], late)
 
 
@@ -263,7 +263,7 @@ def test_the_readers_give_the_same_pixels(tmp_path: Path, form: str) -> None:
         path = rotate_metadata(path, tmp_path / "rotated.mp4", int(form.split()[1]))
     times = sample_times(probe(path).duration_s, 10)
     # 97: rows that are not a multiple of any alignment.
-    first, second = (read_all(read_frames(path, times, 97, r)).astype(int) for r in ("decord", "pyav"))
+    first, second = (read_all(FrameReader(path, times, 97, r)).astype(int) for r in ("decord", "pyav"))
     # Turning after squashing, as done here, rounds the chroma differently from turning before.
     assert np.abs(first - second).max() <= (4 if form.startswith("rotated") else 0)
     assert np.abs(first - second).mean() < 0.1
@@ -272,11 +272,11 @@ def test_the_readers_give_the_same_pixels(tmp_path: Path, form: str) -> None:
 def test_rotated_frames_come_upright(tmp_path: Path) -> None:
     plain = write_video(tmp_path / "a.mp4", 4)
     times = np.array([0.0, 0.1])
-    upright = read_all(read_frames(plain, times, SIZE)).astype(int)
+    upright = read_all(FrameReader(plain, times, SIZE)).astype(int)
     for clockwise in (90, 180, 270):
         turned = rotate_metadata(plain, tmp_path / f"{clockwise}.mp4", clockwise)
         for reader in ("decord", "pyav"):
-            found = read_all(read_frames(turned, times, SIZE, reader)).astype(int)
+            found = read_all(FrameReader(turned, times, SIZE, reader)).astype(int)
             assert np.abs(found - np.rot90(upright, -clockwise // 90, axes=(1, 2))).mean() < 1
 
 
@@ -285,7 +285,7 @@ def test_rotated_frames_come_upright(tmp_path: Path) -> None:
 
 def test_a_transport_stream_is_left_to_pyav(tmp_path: Path) -> None:
     path = remux(write_video(tmp_path / "a.mp4", 45), tmp_path / "a.ts")
-    reader = read_frames(path, sample_times(1.5, 10), SIZE)
+    reader = FrameReader(path, sample_times(1.5, 10), SIZE)
     assert numbers(reader) == list(range(0, 45, 3))
     assert reader.reader == "pyav"
 
@@ -294,7 +294,7 @@ def test_a_truncated_file_yields_what_decodes_and_says_so(tmp_path: Path) -> Non
     whole = write_video(tmp_path / "a.mp4", 120)
     path = truncate(whole, tmp_path / "cut.mp4", 0.6)
     times = sample_times(probe(path).duration_s, 10)
-    reader = read_frames(path, times, SIZE)
+    reader = FrameReader(path, times, SIZE)
     found = numbers(reader)
     assert found == list(range(0, 3 * len(found), 3))
     assert 0 < reader.served == len(found) < len(times)
@@ -305,7 +305,7 @@ def test_a_truncated_file_yields_what_decodes_and_says_so(tmp_path: Path) -> Non
 
 def test_nothing_decodes(tmp_path: Path) -> None:
     with pytest.raises(VideoError, match=r"no frame decodes \(decord: .*; pyav: .*\)"):
-        list(read_frames(bad_file(tmp_path, "text"), np.array([0.0]), SIZE))
+        list(FrameReader(bad_file(tmp_path, "text"), np.array([0.0]), SIZE))
 
 
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ if behaviour in ("hang", "half"):
     )
     monkeypatch.setattr(frames, "_WORKER", fake)
     start = time.monotonic()
-    reader = read_frames(path, sample_times(1.0, 10), SIZE, timeout_s=1)
+    reader = FrameReader(path, sample_times(1.0, 10), SIZE, timeout_s=1)
     found = read_all(reader)
     assert time.monotonic() - start < 20
     assert (found[0] == 7).all()
@@ -363,7 +363,7 @@ if behaviour in ("hang", "half"):
 def test_closing_ends_the_child(tmp_path: Path) -> None:
     path = write_video(tmp_path / "a.mp4", 60)
     before = children()
-    with read_frames(path, sample_times(2.0, 30), SIZE, batch=1) as reader:
+    with FrameReader(path, sample_times(2.0, 30), SIZE, batch=1) as reader:
         next(reader)
         assert len(children() - before) == 1
     assert children() == before
@@ -379,9 +379,9 @@ def children() -> set[str]:
 
 def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected auto, decord or pyav"):
-        read_frames(tmp_path, np.array([0.0]), SIZE, "opencv")
+        FrameReader(tmp_path, np.array([0.0]), SIZE, "opencv")
     with pytest.raises(ValueError, match="expected one increasing axis"):
-        read_frames(tmp_path, np.array([0.0, 0.0]), SIZE)
+        FrameReader(tmp_path, np.array([0.0, 0.0]), SIZE)
 
 
 def test_memory_does_not_grow_with_the_length(tmp_path: Path) -> None:
@@ -390,9 +390,9 @@ def test_memory_does_not_grow_with_the_length(tmp_path: Path) -> None:
         # A child per measurement, since the peak of finished children never falls.
         code = (
             "import resource, numpy as np\n"
-            "from rgwot.video import read_frames\n"
+            "from rgwot.video import FrameReader\n"
             f"times = np.arange({count}) / 30\n"
-            f"assert sum(len(f) for _, f in read_frames({str(path)!r}, times, 240)) == {count}\n"
+            f"assert sum(len(f) for _, f in FrameReader({str(path)!r}, times, 240)) == {count}\n"
             "usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]\n"
             "print(max(use.ru_maxrss for use in usage) / 1024)\n"
         )
@@ -423,7 +423,7 @@ def test_facts_are_frozen() -> None:
 @pytest.mark.parametrize("first", [0, 137])
 def test_h264_in_avi_serves_every_frame_at_its_time(tmp_path: Path, out_of_order: int, reader: str, first: int) -> None:
     path = write_video(tmp_path / "a.avi", 200, 10, out_of_order=out_of_order)
-    frames_read = read_frames(path, np.arange(first, 200) / 10, SIZE, reader=reader)
+    frames_read = FrameReader(path, np.arange(first, 200) / 10, SIZE, reader=reader)
     assert numbers(frames_read) == list(range(first, 200))
     assert frames_read.reader == "pyav"
     if reader == "auto":

@@ -11,15 +11,19 @@ from collections.abc import Mapping
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
+from rgwot.config.extractors import EXTRACTORS
 from rgwot.config.methods import ALIGNMENTS
 from rgwot.runtime.errors import RgwotError, nearest
 
 if TYPE_CHECKING:
     Alignment = str
-else:  # known at run time: the losses that are found
+    Backbone = str
+else:  # known at run time: the losses and extractors that are found
     Alignment = Literal[tuple(ALIGNMENTS)]
+    Backbone = Literal[tuple(EXTRACTORS)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Fraction01 = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -37,6 +41,7 @@ class FeatureSettings(Block):
 
     fps: Positive = Field(2.0, description="samples per second, by time stamp")
     size: Annotated[int, Field(ge=32)] = Field(168, description="side of the squashed frame, pixels; paper's code")
+    backbone: Backbone = Field("resnet50", description="the frozen network; paper")
     weights: str = Field(
         "imagenet1k_v1",
         description="imagenet1k_v1 (torchvision's, fetched), random (seeded, no network) or a path to a checkpoint",
@@ -54,6 +59,14 @@ class FeatureSettings(Block):
     codec: Literal["none", "lz4", "zstd"] = Field(
         "none", description="none: fastest to read; lz4: a sixth smaller; zstd: a quarter; the values are the same"
     )
+
+    @field_validator("backbone", mode="before")
+    @classmethod
+    def _known(cls, name: object) -> object:
+        if isinstance(name, str) and name not in EXTRACTORS:
+            found = f"unknown network {name!r}; {nearest(name, EXTRACTORS)}"
+            raise PydanticCustomError("unknown", "{found}", {"found": found})
+        return name
 
 
 class TransportSettings(Block):
@@ -346,8 +359,8 @@ class Settings(Block):
 BLOCKS: tuple[str, ...] = tuple(Settings.model_fields)
 
 
-#: Values of ``features.weights`` that are no path.
-NAMED_WEIGHTS: tuple[str, ...] = ("imagenet1k_v1", "random")
+#: Keys younger than results there are: a job's settings leave them out at their default, as the jobs before them did.
+YOUNGER: tuple[str, ...] = ("features.backbone",)
 
 #: Keys that say how a job runs and not what it makes: no result depends on them.
 EXECUTION: tuple[str, ...] = (
@@ -403,7 +416,7 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if not key:
         return message
-    found = "" if first["type"] == "missing" else f", found {first['input']!r}"
+    found = "" if first["type"] in ("missing", "unknown") else f", found {first['input']!r}"
     return f"{key}: {message}{found}"
 
 

@@ -29,11 +29,11 @@ from dask.base import compute
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
-from rgwot.features.backbone import CHANNELS, Backbone, map_size
+from rgwot.features.backbone import Backbone
 from rgwot.features.store import SHARD, StoreWriter
 from rgwot.runtime.files import move, write_json
 from rgwot.runtime.progress import Progress
-from rgwot.video import FrameReader, VideoError, VideoInfo, read_frames, sample_times
+from rgwot.video import FrameReader, VideoError, VideoInfo, sample_times
 from rgwot.video.probing import REMEDY
 
 if TYPE_CHECKING:
@@ -62,18 +62,8 @@ class _Chunk:
 class Extraction:
     """The extraction of one video, continued where an earlier run left it.
 
-    Parameters
-    ----------
-    video, info
-        The file and its facts.
-    output
-        Where the finished store goes.
-    settings
-        The block ``features`` of the configuration.
-    attributes
-        What is recorded about settings and source; they also name the unfinished store.
-    backbone
-        The network, on the device it is to run on.
+    ``attributes`` is what is recorded about settings and source; they also name the unfinished store. The ``backbone``
+    is on the device it is to run on.
     """
 
     def __init__(
@@ -91,7 +81,8 @@ class Extraction:
         self._times = sample_times(info.duration_s, settings.fps)
         key = {**self._attributes, "reader": settings.reader, "batch": settings.batch}
         self._folder = _side_folder(output, key)
-        self._store = StoreWriter(self._folder / "store.zarr", self._times, map_size(settings.size), settings.codec)
+        side, channels = backbone.about.side(settings.size), backbone.about.channels
+        self._store = StoreWriter(self._folder / "store.zarr", self._times, side, settings.codec, channels)
         self._frames: Iterator[NDArray[np.uint8]] = iter(())
         self._reader: FrameReader | None = None
         self._progress: Callable[[int], None] = lambda _frames: None
@@ -109,7 +100,7 @@ class Extraction:
         with (
             # Outermost, so that closing the reader ends a task that waits for frames.
             ThreadPoolExecutor(_WORKERS) as pool,
-            read_frames(
+            FrameReader(
                 self._video,
                 wanted,
                 self._settings.size,
@@ -216,15 +207,16 @@ class Extraction:
 
 
 def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> Callable[[], NDArray[np.float16]]:
-    """Run the network over frames ``(T, H, W, 3)`` in batches; the call returned gives ``(T, 1024, h, w)`` float16.
+    """Run the network over frames ``(T, H, W, 3)`` in batches; the call returned gives ``(T, C, h, w)`` float16.
 
     On a GPU the work is only queued, from and to pinned memory, and the call waits for it: the next frames are queued
     meanwhile, so that the GPU never waits for the CPU.
     """
-    sides = [map_size(side) for side in frames.shape[1:3]]
-    device = backbone.mean.device
+    about, device = backbone.about, backbone.mean.device
     queued = device.type == "cuda"
-    maps = torch.empty((len(frames), CHANNELS, *sides), dtype=torch.float16, pin_memory=queued)
+    maps = torch.empty(
+        (len(frames), about.channels, *map(about.side, frames.shape[1:3])), dtype=torch.float16, pin_memory=queued
+    )
     pixels = torch.from_numpy(frames)
     if queued:
         pixels = pixels.pin_memory().to(device, non_blocking=True)

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 from rgwot import __version__
-from rgwot.features import backbone as network
-from rgwot.features.backbone import Backbone, load_backbone, map_size, weights_digest
+from rgwot.config.extractors import EXTRACTORS
+from rgwot.features.backbone import Backbone, load_backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
 from rgwot.features.store import StoreWriter, open_store, source_facts
 from rgwot.runtime.device import resolve_device
@@ -34,10 +34,10 @@ logger = logging.getLogger(__name__)
 def identity(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]:
     """Return the attributes two stores must share for their features to be comparable."""
     return {
-        "backbone": network.NAME,
-        "layer": network.LAYER,
+        "backbone": settings.backbone,
+        "layer": EXTRACTORS[settings.backbone].layer,
         "weights_sha256": weights_sha256,
-        "transform": network.TRANSFORM,
+        "transform": EXTRACTORS[settings.backbone].transform,
         "size": settings.size,
         "fps": settings.fps,
         "precision": settings.precision,
@@ -63,15 +63,11 @@ def extract(
         The video file.
     output
         The store, a folder ``{video}.zarr``; an older one is replaced when the new one is complete.
-    settings
-        The block ``features`` of the configuration.
     on_bad_video
         What to do with a video that does not decode, or not to its end: ``fail``, or ``skip``, which records
         a store without frames (``skipped``) or with the frames there are (``partial``), and the reason.
-    threads
-        CPU threads of the network.
-    device
-        ``cpu``, ``cuda`` or ``auto``: a GPU when there is one.
+    threads, device
+        CPU threads of the network; ``cpu``, ``cuda`` or ``auto``, a GPU when there is one.
     frames_fps
         Frames per second of stored frames whose file states none.
     backbone
@@ -88,9 +84,17 @@ def extract(
     torch.set_num_threads(threads)
     target = resolve_device(device)
     if backbone is None:
-        backbone = load_backbone(settings.weights, settings.seed, settings.precision)
+        backbone = load_backbone(settings.weights, settings.seed, settings.precision, settings.backbone)
     digest, network_used = _prepared(backbone, settings.fused)
-    attributes = _described(settings, digest)
+    attributes = {
+        **identity(settings, digest),
+        # A path says where the checkpoint was on one machine; its digest says which one it was.
+        "weights": Path(settings.weights).name,
+        "seed": settings.seed if settings.weights == "random" else None,
+        # No part of the identity, stores of both may stand side by side; within one store both would be a mixture.
+        "fused": settings.fused,
+        "rgwot_version": __version__,
+    }
     with alone(output) as waited, told_when_full(output):
         try:
             info = probe(video, frames_fps)
@@ -122,19 +126,6 @@ def _made_meanwhile(output: Path, facts: Mapping[str, Any]) -> bool:
         return False
 
 
-def _described(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]:
-    weights = settings.weights
-    return {
-        **identity(settings, weights_sha256),
-        # A path says where the checkpoint was on one machine; its digest says which one it was.
-        "weights": Path(weights).name,
-        "seed": settings.seed if weights == "random" else None,
-        # No part of the identity, stores of both may stand side by side; within one store both would be a mixture.
-        "fused": settings.fused,
-        "rgwot_version": __version__,
-    }
-
-
 def _write_skipped(
     video: Path, output: Path, settings: FeatureSettings, attributes: Mapping[str, Any], reason: str
 ) -> None:
@@ -152,6 +143,8 @@ def _write_skipped(
         "reason": reason,
     }
     with replacing(output) as temporary:
-        StoreWriter(temporary, np.empty(0), map_size(settings.size)).finish(0, recorded)
+        extractor = EXTRACTORS[settings.backbone]
+        store = StoreWriter(temporary, np.empty(0), extractor.side(settings.size), channels=extractor.channels)
+        store.finish(0, recorded)
     for unfinished in side_folders(output):
         shutil.rmtree(unfinished)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -28,17 +27,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Footage:
-    """The video that features belong to.
-
-    Attributes
-    ----------
-    duration_s
-        Its length, seconds.
-    native_fps
-        Its frame rate.
-    width, height
-        Its size in pixels, 0 where it is not known.
-    """
+    """The video that features belong to; its size in pixels is 0 where it is not known."""
 
     duration_s: float
     native_fps: Fraction
@@ -59,23 +48,10 @@ def import_video(
     on_bad_video: Literal["fail", "skip"] = "fail",
     frames_fps: Fraction | None = None,
 ) -> None:
-    """Write the feature store of a video that is at hand; see `import_features`.
+    """Write the feature store of a video that is at hand, for its length, rate and size; see `import_features`.
 
-    Parameters
-    ----------
-    video
-        The video file, for its length, rate and size; not decoded.
-    source, output, settings
-        See `import_features`.
-    on_bad_video
-        What to do with a video that cannot be opened: ``fail``, or ``skip``, which writes a store without frames.
-    frames_fps
-        Frames per second of stored frames whose file states none.
-
-    Raises
-    ------
-    RgwotError
-        When the video cannot be opened and is not to be skipped, and whenever `import_features` does.
+    Where it cannot be opened, ``on_bad_video`` is to ``fail``, or to ``skip``: write a store without frames.
+    ``frames_fps`` is the rate of stored frames whose file states none.
     """
     from rgwot.video import VideoError, probe
 
@@ -102,15 +78,13 @@ def import_features(
         ``.npy``, ``.npz``, ``.h5``, ``.hdf5`` or ``.pt`` with one array of floating-point numbers, 1024 channels.
     output
         The store, a folder ``{video}.zarr``; an older one is replaced when the new one is complete.
-    settings
-        Form, rate and origin of the array.
-    footage
-        The video.
+    settings, footage
+        Form, rate and origin of the array; the video.
 
     Raises
     ------
     RgwotError
-        When the file cannot be read, its shape is not as told, a value is not finite or beyond float16, or the
+        When the file cannot be read, its shape is not as stated, a value is not finite or beyond float16, or the
         number of features does not fit the duration.
     """
     _write(Path(source), Path(output), settings, footage, "")
@@ -134,7 +108,16 @@ def _write(source: Path, output: Path, settings: ImportSettings, footage: Footag
                 start = shard * SHARD
                 store.write(shard, _maps(source, array, settings.axes, start, min(start + SHARD, count)))
             store.finish(
-                count, {**_described(source, array, settings), **_seen(footage), "status": status, "reason": reason}
+                count,
+                {
+                    **_described(source, array, settings),
+                    "duration_s": 0.0 if footage is None else footage.duration_s,
+                    "native_fps": "0" if footage is None else str(footage.native_fps),
+                    "width": 0 if footage is None else footage.width,
+                    "height": 0 if footage is None else footage.height,
+                    "status": status,
+                    "reason": reason,
+                },
             )
 
 
@@ -214,15 +197,4 @@ def _described(source: Path, array: ArraySource, settings: ImportSettings) -> di
         "decoder": IMPORTER,
         "decoder_version": __version__,
         "rgwot_version": __version__,
-    }
-
-
-def _seen(footage: Footage | None) -> Mapping[str, Any]:
-    if footage is None:
-        return {"duration_s": 0.0, "native_fps": "0", "width": 0, "height": 0}
-    return {
-        "duration_s": footage.duration_s,
-        "native_fps": str(footage.native_fps),
-        "width": footage.width,
-        "height": footage.height,
     }

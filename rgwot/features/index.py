@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from rgwot.datasets.split import check_held_out
-from rgwot.features.status import left_out
+from rgwot.features import left_out
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_rows
@@ -41,7 +41,11 @@ def write_index(
     RgwotError
         When a store is missing or incomplete, or made from part of a video and ``on_bad_video`` is ``fail``.
     """
-    opened = [open_store(path) for listed in stores for path in _stores_of(Path(listed))]
+    paths: list[Path] = []
+    for path in map(Path, stores):
+        listed = path.suffix == ".csv"
+        paths += [path.with_name(f"{video}.zarr") for video in indexed_videos(path)] if listed else [path]
+    opened = [open_store(path) for path in paths]
     for store in opened if on_bad_video == "fail" else ():
         if left_out(store.status, store.imported):
             raise RgwotError(
@@ -52,21 +56,8 @@ def write_index(
     write_rows(COLUMNS, rows, output)
 
 
-def _stores_of(path: Path) -> list[Path]:
-    """Return the feature stores that a table of them lists, and a store as it is."""
-    if path.suffix != ".csv":
-        return [path]
-    return [path.with_name(f"{video}.zarr") for video in indexed_videos(path)]
-
-
 def indexed_videos(index_csv: str | Path) -> dict[str, int]:
-    """Return the frames of every video of a feature index, in the order of the index; 0 for a skipped one.
-
-    Raises
-    ------
-    RgwotError
-        When there is no index or it lacks a column.
-    """
+    """Return the frames of every video of a feature index, in the order of the index; 0 for a skipped one."""
     try:
         with Path(index_csv).open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))

@@ -4,8 +4,8 @@ A shard of Zarr version 3 is its inner chunks, one after the other, and at its e
 every chunk as little-endian 64-bit integers, and a CRC-32C of them. Without a codec a chunk is the frame itself, so a
 frame is one read of the file straight into its place, at the speed of a memory-mapped array; a map of the whole file
 would keep a file open for every shard of a task, and a file cut short meanwhile would kill the process instead of
-being told. A compressed chunk is read the same way and decoded into its place: a codec pipeline looks up the index of
-the shard anew for every frame, which takes longer than decoding.
+being an error. A compressed chunk is read the same way and decoded into its place: a codec pipeline looks up the index
+of the shard again for every frame, which takes longer than decoding.
 """
 
 from __future__ import annotations
@@ -38,19 +38,7 @@ _DECODERS: dict[str, Callable[..., object]] = {"zstd": Zstd().decode, "blosc": B
 
 @dataclass(frozen=True)
 class Shards:
-    """Reader of one array of shape (T, C, h, w), one frame per chunk.
-
-    Attributes
-    ----------
-    folder
-        The array.
-    frame
-        ``(C, h, w)``.
-    per_shard
-        Frames of a shard.
-    codec
-        Name of the codec, a key of `_DECODERS`; None: frames as they are.
-    """
+    """Reader of one array of frames (C, h, w), one per chunk, by a codec of `_DECODERS` or, None, as they are."""
 
     folder: Path
     frame: tuple[int, ...]
@@ -112,15 +100,7 @@ class Shards:
 
 
 def open_shards(folder: Path, shape: Sequence[int]) -> Shards | None:
-    """Return a reader of an array, or None where its layout is another, or its codec not one of `_DECODERS`.
-
-    Parameters
-    ----------
-    folder
-        A Zarr version 3 array.
-    shape
-        Its shape (T, C, h, w).
-    """
+    """Return a reader of a Zarr version 3 array (T, C, h, w), or None where its layout or codec is another."""
     facts: dict[str, Any] = json.loads((folder / "zarr.json").read_text(encoding="utf-8"))
     frame = list(shape[1:])
     shard = facts["chunk_grid"]["configuration"].get("chunk_shape", [0])
@@ -182,7 +162,7 @@ def _damaged(path: Path, found: str) -> RgwotError:
 
 
 def damaged_store(path: Path, store: Path, found: str) -> RgwotError:
-    """Return the error that says which file of a store is damaged, how, and what makes the store anew."""
+    """Return the error that says which file of a store is damaged, how, and how to rebuild the store."""
     target = below_results(store)
     command = f": snakemake --force {shlex.quote(target)}" if target else ""
     return RgwotError(f"{path}: damaged feature store, {found}; delete the store and extract the video again{command}")

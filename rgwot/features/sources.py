@@ -37,16 +37,8 @@ DENSEST = 100
 class ArraySource:
     """One array of floating-point numbers, open for reading.
 
-    Attributes
-    ----------
-    key
-        Its name in the file, empty where a file holds one array without a name.
-    shape
-        Its shape as stored.
-    dtype
-        Its precision, such as ``float32``.
-    read
-        Returns a slice, one per axis, as a numpy array of floating-point numbers.
+    ``key`` is its name in the file, empty where a file holds one array without a name; ``dtype`` its precision, such as
+    ``float32``; ``read`` returns a slice, one per axis.
     """
 
     key: str
@@ -58,17 +50,7 @@ class ArraySource:
 def feature_file(folder: Path, task: str, video: str) -> Path:
     """Return the file with the features of a video, ``folder/<task>/<stem>.npy`` or ``folder/<stem>.npy`` or the like.
 
-    Parameters
-    ----------
-    folder
-        Where features made elsewhere are.
-    task, video
-        Ids; the file is named like the video, which an id encodes.
-
-    Raises
-    ------
-    RgwotError
-        When there is none, or more than one.
+    The file is named like the video, which its id encodes. RgwotError when there is none, or more than one.
     """
     name = stem_of(video)
     found = [
@@ -90,10 +72,9 @@ def open_array(path: Path, key: str | None, scratch: Path) -> Iterator[ArraySour
 
     Parameters
     ----------
-    path
-        ``.npy``, ``.npz``, ``.h5``, ``.hdf5`` or ``.pt``. Nothing in it is executed.
-    key
-        Name of the array in the file; None where there is only one.
+    path, key
+        ``.npy``, ``.npz``, ``.h5``, ``.hdf5`` or ``.pt``, of which nothing is executed, and the name of the array in
+        it; None where there is only one.
     scratch
         Folder where an array of an ``.npz`` is unpacked for as long as it is open.
 
@@ -140,11 +121,11 @@ def _npz(path: Path, key: str | None, scratch: Path) -> Iterator[ArraySource]:
     scratch.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path) as archive, TemporaryDirectory(dir=scratch, prefix=".unpacked.") as folder:
         name = _chosen(path, key, [member.removesuffix(".npy") for member in archive.namelist()])
-        told = archive.getinfo(f"{name}.npy")
-        if told.file_size > max(UNCHECKED, DENSEST * told.compress_size):
+        packed = archive.getinfo(f"{name}.npy")
+        if packed.file_size > max(UNCHECKED, DENSEST * packed.compress_size):
             raise RgwotError(
-                f"{path}: {told.compress_size} bytes that unpack to {told.file_size}; expected features, which shrink "
-                "to a third at most; make it again"
+                f"{path}: {packed.compress_size} bytes that unpack to {packed.file_size}; expected features, which "
+                "shrink to a third at most; make it again"
             )
         unpacked = Path(folder) / "array.npy"
         with archive.open(f"{name}.npy") as member, unpacked.open("wb") as file:

@@ -1,23 +1,20 @@
 """The feature store of one video: Zarr version 3, written once, refused when incomplete or different.
 
-``conv4c`` is ``(T, 1024, h, w)`` float16 and ``time_s`` is ``(T,)`` float64, the sampled times. One frame is
+``conv4c`` is ``(T, C, h, w)`` float16 and ``time_s`` is ``(T,)`` float64, the sampled times. One frame is
 one inner chunk, so that a training step reads only the frames it drew; 64 frames are one shard, so that a
 dataset of thousands of videos does not become millions of files. Frames are stored as they are, and then read as
 fast as from a memory-mapped array, or by LZ4 of shuffled bits, a sixth smaller, or by Zstandard at level 1, a quarter
 smaller and the slowest (``features.codec``; docs/performance.md). All hold the same values and may stand side by side.
 ``crc32c`` is ``(T,)`` uint32, the checksum of every frame's values, whatever its codec: frames are compared when they
-are read, so that a byte, a shard or a frame that is not what was written is told. Stores of rgwot 0.1.0 lack it.
+are read, so that a byte, a shard or a frame that is not what was written is an error. Stores of rgwot 0.1.0 lack it.
 
 Open stores in the process that reads them: Zarr's event loop does not survive ``fork``.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -30,13 +27,15 @@ from numpy.typing import NDArray
 from zarr.codecs import BloscCodec, Crc32cCodec, ZstdCodec
 from zarr.errors import NodeNotFoundError
 
+from rgwot.config.extractors import EXTRACTORS
 from rgwot.features.shards import Shards, damaged_store, open_shards
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.integrity import check_folder, source
+from rgwot.runtime.integrity import check_folder, digest, source
 
 Codec = Literal["none", "lz4", "zstd"]
 
 SHARD = 64
+#: Of features made elsewhere, and of the default network.
 CHANNELS = 1024
 #: What the attribute ``decoder`` says of features made elsewhere.
 IMPORTER = "import"
@@ -60,14 +59,8 @@ _COMPLETE = "complete"
 class FeatureStore:
     """The complete feature store of one video, open for reading.
 
-    Attributes
-    ----------
-    path
-        Where the store is.
-    attributes
-        Everything recorded beside the arrays, see `rgwot.features.extract`.
-    time_s
-        ``(T,)`` sampled times in seconds, strictly increasing; ``T`` is 0 for a skipped video.
+    ``attributes`` is everything recorded beside the arrays, see `rgwot.features.extract`; ``time_s`` is ``(T,)``, the
+    sampled times in seconds, strictly increasing; ``T`` is 0 for a skipped video.
     """
 
     path: Path
@@ -109,42 +102,24 @@ class FeatureStore:
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """``(T, 1024, h, w)``."""
+        """``(T, C, h, w)``."""
         frames, channels, height, width = self._conv4c.shape
         return frames, channels, height, width
 
     def __len__(self) -> int:
-        """Return the number of frames T."""
         return self.shape[0]
 
     def read(self) -> NDArray[np.float16]:
-        """Return all maps, ``(T, 1024, h, w)`` float16."""
+        """Return all maps, ``(T, C, h, w)`` float16."""
         return self.frames(np.arange(len(self)))
-
-    @property
-    def compressed(self) -> bool:
-        """Whether frames are decoded when they are read."""
-        return self._shards is None or self._shards.codec is not None
-
-    @property
-    def checked(self) -> bool:
-        """Whether frames are compared with checksums when they are read; rgwot 0.1.0 wrote none."""
-        return self._sums is not None
 
     def frames(
         self, indices: Sequence[int] | NDArray[np.integer[Any]], out: NDArray[np.float16] | None = None
     ) -> NDArray[np.float16]:
-        """Return the maps of some frames, ``(len(indices), 1024, h, w)`` float16, in the order asked for.
+        """Return the maps of some frames, ``(len(indices), C, h, w)`` float16, in the order asked for.
 
-        Of a store laid out otherwise than this package does, neighbouring frames are read as one slice. Indexing the
-        array with a list instead would be a hundred times slower: Zarr then decodes whole shards.
-
-        Parameters
-        ----------
-        indices
-            Within ``[0, T)``.
-        out
-            Where to put the maps, contiguous, and what is returned; default: a new array.
+        They are put into ``out``, contiguous, or a new array. Of a store laid out otherwise than this package does,
+        neighbouring frames are read as one slice; indexing the array with a list would be a hundred times slower.
 
         Raises
         ------
@@ -159,47 +134,31 @@ class FeatureStore:
         found = np.empty((asked.size, *self.shape[1:]), dtype=np.float16) if out is None else out
         if self._shards is not None:
             self._shards.read(asked, found)
-            self._compare(asked, found)
-            return found
-        wanted, places = np.unique(asked, return_inverse=True)
-        decoded = np.empty((wanted.size, *self.shape[1:]), dtype=np.float16)
-        edges = np.flatnonzero(np.diff(wanted) > 1) + 1
-        for run in np.split(np.arange(wanted.size), edges):
-            if run.size:
-                decoded[run[0] : run[-1] + 1] = self._decode(int(wanted[run[0]]), int(wanted[run[-1]]) + 1)
-        np.take(decoded, places, axis=0, out=found)
-        self._compare(asked, found)
+        elif asked.size:
+            self._read_slices(asked, found)
+        if self._sums is not None:
+            for index, checksum in zip(asked.tolist(), checksums(found), strict=True):
+                if checksum != self._sums[index]:
+                    shard = self.path.joinpath(_FEATURES, "c", str(index // SHARD), "0", "0", "0")
+                    why = f"frame {index} differs from the checksum it was written with"
+                    raise damaged_store(shard, self.path, why)
         return found
 
-    def _compare(self, indices: NDArray[np.int64], found: NDArray[np.float16]) -> None:
-        """Refuse frames that are not those that were written."""
-        if self._sums is None:
-            return
-        for index, sum_ in zip(indices.tolist(), checksums(found), strict=True):
-            if sum_ != self._sums[index]:
-                shard = self.path.joinpath(_FEATURES, "c", str(index // SHARD), "0", "0", "0")
-                raise damaged_store(shard, self.path, f"frame {index} differs from the checksum it was written with")
-
-    def _decode(self, start: int, stop: int) -> NDArray[np.float16]:
-        try:
-            return np.asarray(self._conv4c[start:stop], dtype=np.float16)
-        except (RuntimeError, ValueError, OSError) as error:
-            # What both codec pipelines say of a file that is cut short or changed.
-            why = _first_line(error)
-            raise damaged_store(
-                self.path, self.path, f"frames {start} to {stop - 1} cannot be decoded ({why})"
-            ) from None
+    def _read_slices(self, asked: NDArray[np.int64], found: NDArray[np.float16]) -> None:
+        wanted, places = np.unique(asked, return_inverse=True)
+        decoded = []
+        for run in np.split(wanted, np.flatnonzero(np.diff(wanted) > 1) + 1):
+            start, stop = int(run[0]), int(run[-1]) + 1
+            try:
+                decoded.append(np.asarray(self._conv4c[start:stop], dtype=np.float16))
+            except (RuntimeError, ValueError, OSError) as error:
+                why = f"frames {start} to {stop - 1} cannot be decoded ({_first_line(error)})"
+                raise damaged_store(self.path, self.path, why) from None
+        np.take(np.concatenate(decoded), places, axis=0, out=found)
 
 
 def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = None) -> FeatureStore:
-    """Open a store for reading.
-
-    Parameters
-    ----------
-    path
-        The store.
-    expect
-        Attributes that must have these values, such as ``{"fps": 2.0, "weights_sha256": ...}``.
+    """Open a store whose attributes have the values to ``expect``, such as ``{"fps": 2.0, "weights_sha256": ...}``.
 
     Raises
     ------
@@ -216,27 +175,27 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
 
 
 def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
-    with _fast_codecs():
-        try:
-            group = zarr.open_group(path, mode="r", zarr_format=3)
-        except (NodeNotFoundError, FileNotFoundError) as error:
-            raise RgwotError(f"{path}: no feature store; expected one written by rgwot extract") from error
-        attributes = dict(group.attrs)
-        if attributes.get(_COMPLETE) is not True:
-            raise RgwotError(f"{path}: incomplete feature store; delete it and extract the video again")
-        for key, value in expect.items():
-            if attributes.get(key) != value:
-                raise RgwotError(
-                    f"{path}: made with {key} {attributes.get(key)!r}, expected {value!r}; "
-                    "delete it and extract the video again"
-                )
-        conv4c, times, sums = group.get(_FEATURES), group.get(_TIMES), group.get(_SUMS)
+    try:
+        group = zarr.open_group(path, mode="r", zarr_format=3)
+    except (NodeNotFoundError, FileNotFoundError) as error:
+        raise RgwotError(f"{path}: no feature store; expected one written by rgwot extract") from error
+    attributes = dict(group.attrs)
+    if attributes.get(_COMPLETE) is not True:
+        raise RgwotError(f"{path}: incomplete feature store; delete it and extract the video again")
+    for key, value in expect.items():
+        if attributes.get(key) != value:
+            raise RgwotError(
+                f"{path}: made with {key} {attributes.get(key)!r}, expected {value!r}; "
+                "delete it and extract the video again"
+            )
+    conv4c, times, sums = group.get(_FEATURES), group.get(_TIMES), group.get(_SUMS)
     if not isinstance(conv4c, zarr.Array) or not isinstance(times, zarr.Array):
         raise RgwotError(f"{path}: arrays {sorted(group)}, expected {_FEATURES} and {_TIMES}")
-    if conv4c.ndim != 4 or conv4c.shape[1] != CHANNELS or times.shape != conv4c.shape[:1]:
+    channels = _channels(attributes)
+    if conv4c.ndim != 4 or conv4c.shape[1] != channels or times.shape != conv4c.shape[:1]:
         raise RgwotError(
             f"{path}: {_FEATURES} {conv4c.shape} and {_TIMES} {times.shape}, "
-            f"expected (T, {CHANNELS}, h, w) and (T,) with one T"
+            f"expected (T, {channels}, h, w) and (T,) with one T"
         )
     time_s = np.asarray(times[:], dtype=np.float64)
     # Zarr takes a chunk that is missing for zeros.
@@ -248,8 +207,14 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     return FeatureStore(path, attributes, time_s, conv4c, open_shards(path / _FEATURES, conv4c.shape), known)
 
 
+def _channels(attributes: Mapping[str, Any]) -> int:
+    made_here = attributes.get("decoder") != IMPORTER
+    extractor = EXTRACTORS.get(str(attributes.get("backbone"))) if made_here else None
+    return CHANNELS if extractor is None else extractor.channels
+
+
 def checksums(maps: NDArray[np.float16]) -> list[int]:
-    """Return the CRC-32C of every frame, ``(n, 1024, h, w)``, little-endian as it is stored."""
+    """Return the CRC-32C of every frame, ``(n, C, h, w)``, little-endian as it is stored."""
     little = np.ascontiguousarray(maps, dtype="<f2")
     return [google_crc32c.value(frame.tobytes()) for frame in little]
 
@@ -263,14 +228,12 @@ def source_facts(path: Path) -> dict[str, Any]:
 
     The parts are the first, middle and last megabyte, which planning a run can afford to read again.
     """
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    told = source(path)
+    parts = source(path)
     return {
         "source": path.name,
-        "source_bytes": told["bytes"],
-        "source_sha256": digest,
-        "source_parts_sha256": told["parts_sha256"],
+        "source_bytes": parts["bytes"],
+        "source_sha256": digest(path)["sha256"],
+        "source_parts_sha256": parts["parts_sha256"],
     }
 
 
@@ -287,6 +250,8 @@ class StoreWriter:
         Side of the maps where ``h = w``, else ``(h, w)``.
     codec
         A key of `CODECS`; values do not depend on it. A store that is continued keeps the codec it was begun with.
+    channels
+        Channels of the maps.
     """
 
     def __init__(
@@ -295,38 +260,39 @@ class StoreWriter:
         time_s: NDArray[np.float64],
         side: int | tuple[int, int],
         codec: Codec = "none",
+        channels: int = CHANNELS,
     ) -> None:
         frames = len(time_s)
-        height, width = (side, side) if isinstance(side, int) else side
+        shape = (frames, channels, *((side, side) if isinstance(side, int) else side))
         self._checksums: dict[int, list[int]] = {}
         with zarr.config.set({"array.write_empty_chunks": True}):
-            self._prepare(Path(path), frames, height, width, codec)
-        if self._conv4c.shape[1:] != (CHANNELS, height, width):
-            raise ValueError(f"store {self._conv4c.shape}, expected {(frames, CHANNELS, height, width)}")
+            self._prepare(Path(path), shape, codec)
+        if self._conv4c.shape[1:] != shape[1:]:
+            raise ValueError(f"store {self._conv4c.shape}, expected {shape}")
         self._resize(frames)
         if frames:
             self._times[:] = time_s
 
-    def _prepare(self, path: Path, frames: int, height: int, width: int, codec: Codec) -> None:
+    def _prepare(self, path: Path, shape: tuple[int, int, int, int], codec: Codec) -> None:
         """Open the arrays, or create them; chunks of nothing but zeros are written as well, so that none may miss."""
         self._group = zarr.open_group(path, mode="a", zarr_format=3)
         # An array that exists is kept with its shards; creating it is atomic (its metadata is one file).
         if _FEATURES not in self._group:
             self._group.create_array(
                 _FEATURES,
-                shape=(frames, CHANNELS, height, width),
+                shape=shape,
                 dtype="float16",
-                chunks=(1, CHANNELS, height, width),
-                shards=(SHARD, CHANNELS, height, width),
+                chunks=(1, *shape[1:]),
+                shards=(SHARD, *shape[1:]),
                 compressors=CODECS[codec],
                 dimension_names=("frame", "channel", "y", "x"),
             )
         if _TIMES not in self._group:
             self._group.create_array(
                 _TIMES,
-                shape=(frames,),
+                shape=shape[:1],
                 dtype="float64",
-                chunks=(max(frames, 1),),
+                chunks=(max(shape[0], 1),),
                 compressors=CHECKED,
                 dimension_names=("frame",),
             )
@@ -334,13 +300,7 @@ class StoreWriter:
         self._times = self._array(_TIMES)
 
     def write(self, shard: int, maps: NDArray[np.floating[Any]]) -> list[int]:
-        """Write the maps of one shard, ``(n, 1024, h, w)`` with ``n <= 64``; stored as float16.
-
-        Returns
-        -------
-        list of int
-            The checksum of every frame.
-        """
+        """Write the maps of one shard, ``(n, C, h, w)`` with ``n <= 64``, as float16; return a checksum per frame."""
         if len(maps) > SHARD:
             raise ValueError(f"{len(maps)} frames for one shard, expected at most {SHARD}")
         start = shard * SHARD
@@ -351,7 +311,7 @@ class StoreWriter:
         return self._checksums[shard]
 
     def written_before(self, shard: int, sums: Sequence[int]) -> None:
-        """Take a shard that an earlier run wrote for what it was then, by the checksums of its frames."""
+        """Keep a shard that an earlier run wrote, by the checksums its frames had then."""
         self._checksums[shard] = list(sums)
 
     def finish(self, frames: int, attributes: Mapping[str, Any]) -> None:
@@ -388,13 +348,3 @@ class StoreWriter:
         if not isinstance(array, zarr.Array):
             raise ValueError(f"{name} is a {type(array).__name__}, expected an array")
         return array
-
-
-@contextmanager
-def _fast_codecs() -> Iterator[None]:
-    """Open arrays with the compiled codec pipeline where it is installed: reading is twice as fast."""
-    if importlib.util.find_spec("zarrs") is None:
-        yield
-    else:
-        with zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"}):
-            yield

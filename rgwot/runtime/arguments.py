@@ -17,9 +17,7 @@ _PACKED = "zlib:"
 
 
 def split_words(words: Iterable[str], longest: int | None = None) -> list[list[str]]:
-    """Return words in lists, in their order, that take at most so many bytes each, quoted; one where all fit.
-
-    Without a number they are as long as a command may be (`LONGEST`).
+    """Return words in lists, in their order, that take at most so many bytes each, quoted (`LONGEST` by default).
 
     >>> split_words(["aa", "bb", "c d"], longest=6)
     [['aa', 'bb'], ['c d']]
@@ -37,42 +35,27 @@ def split_words(words: Iterable[str], longest: int | None = None) -> list[list[s
 
 
 def argument(text: str, what: str) -> str:
-    """Return a text as an argument: as it is, and packed where it is too long for a command; `unpacked` undoes it.
+    """Return a text as an argument, packed only where it is too long for a command; `unpacked` undoes it.
 
-    Not always packed: a result would be outdated by another spelling of what it is made with.
-
-    Parameters
-    ----------
-    text, what
-        The text, and what to call it in a message.
-
-    Raises
-    ------
-    RgwotError
-        When it is too long even so.
+    Not always packed: another spelling of its settings would outdate a result. ``what`` names the text in the error
+    that is raised where it is too long even so.
     """
-    if _fits(text):
+
+    def fits(text: str) -> bool:
+        return len(shlex.quote(text).encode()) <= LONGEST
+
+    if fits(text):
         return text
     packed = _PACKED + base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode()
-    if not _fits(packed):
+    if not fits(packed):
         raise RgwotError(
             f"{what}: {len(packed)} bytes, packed, for one command, expected at most {LONGEST}; ask for less at once"
         )
     return packed
 
 
-def _fits(text: str) -> bool:
-    return len(shlex.quote(text).encode()) <= LONGEST
-
-
 def unpacked(text: str) -> str:
-    """Return what `argument` packed, and any other text as it is.
-
-    Raises
-    ------
-    ValueError
-        When packed text was cut or changed.
-    """
+    """Return what `argument` packed, and any other text as it is; ValueError when packed text was cut or changed."""
     if not text.startswith(_PACKED):
         return text
     try:

@@ -10,14 +10,14 @@ from typing import Any
 import torch
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.gpus import lock_folder, take_gpu, visible_gpus
+from rgwot.runtime.gpus import lock_folder, take_gpu
 
 #: What `resolve_device` gave since `used_device` was last asked.
 _given: list[torch.device] = []
 
 
 def resolve_device(device: str) -> torch.device:
-    """Turn ``auto``, ``cpu`` or ``cuda`` into a device that is there, and hold it until the process ends.
+    """Turn ``auto``, ``cpu`` or ``cuda`` into a device that is there, kept until the process ends.
 
     A single GPU in ``CUDA_VISIBLE_DEVICES``, as schedulers set it, is taken as given. Of several, or without the
     variable, the first that is free is taken; where none is, the job waits for one.
@@ -27,7 +27,10 @@ def resolve_device(device: str) -> torch.device:
     RgwotError
         When ``cuda`` is asked for and there is none.
     """
-    place = _resolved(device)
+    there = device != "cpu" and torch.cuda.is_available()
+    if device == "cuda" and not there:
+        raise RgwotError("device: found no usable GPU, expected one for cuda; use auto or cpu")
+    place = torch.device("cuda", _gpu()) if there else torch.device("cpu")
     _given.append(place)
     return place
 
@@ -39,15 +42,12 @@ def used_device() -> torch.device:
     return place
 
 
-def _resolved(device: str) -> torch.device:
-    there = device != "cpu" and torch.cuda.is_available()
-    if device == "cuda" and not there:
-        raise RgwotError("device: found no usable GPU, expected one for cuda; use auto or cpu")
-    if not there:
-        return torch.device("cpu")
-    names = visible_gpus(os.environ.get("CUDA_VISIBLE_DEVICES"), torch.cuda.device_count())
-    scheduled = len(names) == 1 and "CUDA_VISIBLE_DEVICES" in os.environ
-    return torch.device("cuda", 0 if scheduled else take_gpu(names, lock_folder()))
+def _gpu() -> int:
+    variable, count = os.environ.get("CUDA_VISIBLE_DEVICES"), torch.cuda.device_count()
+    # Names that are the same for every process on the machine. What stands behind an unusable entry is not visible.
+    listed = map(str, range(count)) if variable is None else (name.strip() for name in variable.split(","))
+    names = list(listed)[:count]
+    return 0 if len(names) == 1 and variable is not None else take_gpu(names, lock_folder())
 
 
 def hardware(device: torch.device) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def hardware(device: torch.device) -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """Return the name of the processor, where the system tells it."""
+    """Return the name of the processor, where the system gives it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class RgwotError(Exception):
-    """A user's mistake or unusable data, told in one line.
+    """A user's mistake or unusable data, in one line.
 
     The message starts with the thing (file, row, key, video), then says what was found, what was expected and
     what to do. The command line prints it without a traceback and exits with a non-zero code; anything else that

@@ -58,7 +58,7 @@ def move(made: Path, target: Path) -> None:
 
     The content reaches the disk before the name does: after a power failure a name stands for a whole output.
     """
-    for path in (*made.rglob("*"), made) if made.is_dir() else (made,):
+    for path in (*made.rglob("*"), made):
         _to_disk(path)
     while True:
         try:
@@ -78,13 +78,7 @@ def move(made: Path, target: Path) -> None:
 
 @contextmanager
 def told_when_full(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Tell a full disk in one line that names the file, whatever library met it.
-
-    Raises
-    ------
-    RgwotError
-        When an exception passes that was caused by a full disk or an exhausted quota.
-    """
+    """Turn an exception caused by a full disk or an exhausted quota into one line that names the file."""
     try:
         yield
     except Exception as error:
@@ -213,10 +207,8 @@ def read_csv(
 
     Parameters
     ----------
-    path
-        CSV with a header.
-    columns
-        Columns it must have, among any others.
+    path, columns
+        CSV with a header, and the columns it must have, among any others.
     numbers
         Type of the columns that hold numbers; all others are text, empty where nothing stands.
     optional
@@ -236,8 +228,8 @@ def read_csv(
         # Videos may be called 'NA' or '0003': nothing is guessed.
         frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
     except (OSError, ValueError) as error:
-        told = " ".join(str(error).split())
-        raise RgwotError(f"{path}: cannot be read ({told}); expected {expected}; run the stage again") from None
+        why = " ".join(str(error).split())
+        raise RgwotError(f"{path}: cannot be read ({why}); expected {expected}; run the stage again") from None
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         raise RgwotError(f"{path}: no column {', '.join(missing)}; expected {expected}; run the stage again")

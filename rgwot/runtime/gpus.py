@@ -16,8 +16,6 @@ logger = logging.getLogger(__name__)
 
 #: The GPU that this process holds, by its lock file; the system releases it when the process ends, however it ends.
 _held: dict[Path, FileLock] = {}
-
-
 #: Device files of NVIDIA's GPUs, whichever of them a container is given, and of those that Windows lends to WSL.
 _DEVICE = re.compile(r"nvidia[0-9]+|dxg")
 
@@ -27,11 +25,6 @@ def gpu_there(devices: Path = Path("/dev")) -> bool:
 
     A device file says that there is one, whatever its number; ``CUDA_VISIBLE_DEVICES`` that is empty, or begins with
     -1, hides all of them.
-
-    Parameters
-    ----------
-    devices
-        The folder of device files.
     """
     variable = os.environ.get("CUDA_VISIBLE_DEVICES")
     if variable is not None and variable.split(",")[0].strip() in ("", "-1"):
@@ -43,22 +36,8 @@ def gpu_there(devices: Path = Path("/dev")) -> bool:
     return any(_DEVICE.fullmatch(name) for name in names)
 
 
-def visible_gpus(variable: str | None, count: int) -> list[str]:
-    """Return names of the GPUs that PyTorch numbers from 0, the same for every process on the machine.
-
-    Parameters
-    ----------
-    variable
-        ``CUDA_VISIBLE_DEVICES``, None where it is not set. What stands behind an unusable entry is not visible.
-    count
-        How many PyTorch sees.
-    """
-    listed = [name.strip() for name in variable.split(",")] if variable is not None else [str(n) for n in range(count)]
-    return listed[:count]
-
-
 def lock_folder() -> Path:
-    """Return the folder of the lock files, made when it is missing; one per user."""
+    """Return the folder of this user's lock files, made where it is missing."""
     base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
     folder = Path(base) / f"rgwot-gpus-{os.getuid()}"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -66,18 +45,9 @@ def lock_folder() -> Path:
 
 
 def take_gpu(names: Sequence[str], folder: Path, every_s: float = 2.0) -> int:
-    """Take the first free GPU, waiting for one where all are taken, and return its position.
+    """Take the first free GPU and return its position in ``names``; where all are taken, look again every so often.
 
     Waiting rather than going on without: a training on a CPU takes a hundred times as long and rounds differently.
-
-    Parameters
-    ----------
-    names
-        Of the GPUs to choose from, as in the names of lock files.
-    folder
-        Where the lock files are.
-    every_s
-        Seconds between two looks.
     """
     paths = [folder / f"gpu-{name.replace(os.sep, '_')}.lock" for name in names]
     for position, path in enumerate(paths):

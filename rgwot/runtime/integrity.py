@@ -4,15 +4,17 @@ The record that every verb leaves beside its output (`rgwot.cli.records`) holds 
 output under ``digests``, by the path from the folder of the record, and under ``sources`` the files of the dataset that
 the job read. What reads an output compares first. Records of rgwot 0.1.0 lack both; such outputs are read as before.
 
-A source is told by its size and the SHA-256 of its first, middle and last megabyte, of a small file the SHA-256 of all
+A source is known by its size and the SHA-256 of its first, middle and last megabyte, of a small file the SHA-256 of all
 of it. Its inode and times of change are kept too: where they are the same nothing is read, and copying an older file
 into its place, whatever its modification time, changes them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
+import itertools
 import json
 import os
 import shlex
@@ -26,7 +28,7 @@ from rgwot.paths import RESULTS
 from rgwot.runtime.errors import RgwotError
 
 RECORD = ".provenance.json"
-#: What a finished file is called, before its suffix, that was changed and is made anew.
+#: What a finished file is called, before its suffix, that was changed and is rebuilt.
 ASIDE = ".changed"
 _STAGES = tuple(
     f"{RESULTS}/{stage}/"
@@ -53,13 +55,7 @@ def output_of(record: Path) -> Path:
 
 
 def read_record(record: Path) -> dict[str, Any]:
-    """Read a record; there need not be one.
-
-    Raises
-    ------
-    RgwotError
-        When the file is there and is no record.
-    """
+    """Read a record, empty where there is none; RgwotError when the file is something else."""
     try:
         content = json.loads(record.read_text(encoding="utf-8"))
         digests = {name: {"bytes": int(one["bytes"]), "sha256": str(one["sha256"])} for name, one in
@@ -105,7 +101,7 @@ def below_results(path: Path) -> str | None:
 
 
 def remake(output: Path, verb: str | None = None) -> str:
-    """Return the clause of a message that says how an output is made anew."""
+    """Return the clause of a message that says how to rebuild an output."""
     target = below_results(output)
     if target is not None:
         return f"make it anew: snakemake --force {shlex.quote(target)}"
@@ -120,7 +116,13 @@ def check_file(path: Path) -> None:
     RgwotError
         When it is not what was written, or its record is damaged.
     """
-    for record in _records_of(path):
+    records = [record_path(path)]
+    if not records[0].exists():
+        # That of a file made together with it.
+        with contextlib.suppress(OSError):
+            names = sorted(os.listdir(path.parent))
+            records = [path.parent / name for name in names if name.endswith(RECORD) and name != RECORD]
+    for record in records:
         content = read_record(record)
         if path.name in content.get("digests", {}):
             _check_place(record, content)
@@ -146,8 +148,8 @@ def check_folder(output: Path, by_size: str | None = None) -> None:
     record = output / RECORD
     content = read_record(record)
     _check_place(record, content)
-    for name, told in content.get("digests", {}).items():
-        _check(output / name, told, output, content.get("verb"), by_size is not None and name.startswith(by_size))
+    for name, written in content.get("digests", {}).items():
+        _check(output / name, written, output, content.get("verb"), by_size is not None and name.startswith(by_size))
 
 
 def check_inside(path: Path) -> None:
@@ -158,7 +160,9 @@ def check_inside(path: Path) -> None:
     RgwotError
         When it is not what was written.
     """
-    for folder in _made_around(path):
+    if below_results(path) is None:
+        return
+    for folder in itertools.takewhile(lambda folder: folder.name != RESULTS, path.parents):
         content = read_record(folder / RECORD)
         name = os.path.relpath(path, folder)
         if name in content.get("digests", {}):
@@ -194,61 +198,37 @@ def broken(record: Path) -> Iterator[tuple[Path, RgwotError]]:
             yield path, error
 
 
-def _check(path: Path, told: Digest, output: Path, verb: str | None, by_size: bool = False) -> None:
+def _check(path: Path, written: Digest, output: Path, verb: str | None, by_size: bool = False) -> None:
     found: Digest
     try:
         size = path.stat().st_size
-        found = digest(path) if size == told["bytes"] and not by_size else {"bytes": size}
+        found = digest(path) if size == written["bytes"] and not by_size else {"bytes": size}
     except (FileNotFoundError, NotADirectoryError):
         raise RgwotError(
-            f"{path}: missing; expected {told['bytes']} bytes, as written; {remake(output, verb)}"
+            f"{path}: missing; expected {written['bytes']} bytes, as written; {remake(output, verb)}"
         ) from None
     except OSError as error:
         raise RgwotError(f"{path}: cannot be read ({error.strerror}); {remake(output, verb)}") from None
-    if found["bytes"] != told["bytes"]:
+    if found["bytes"] != written["bytes"]:
         raise RgwotError(
-            f"{path}: found {found['bytes']} bytes, expected {told['bytes']}, as written; {remake(output, verb)}"
+            f"{path}: found {found['bytes']} bytes, expected {written['bytes']}, as written; {remake(output, verb)}"
         )
-    if found.get("sha256", told["sha256"]) != told["sha256"]:
+    if "sha256" in found and found["sha256"] != written["sha256"]:
+        was, is_ = written["sha256"][:12], found["sha256"][:12]
         raise RgwotError(
-            f"{path}: changed since it was written (SHA-256 {found['sha256'][:12]}, expected {told['sha256'][:12]}); "
-            f"{remake(output, verb)}"
+            f"{path}: changed since it was written (SHA-256 {is_}, expected {was}); {remake(output, verb)}"
         )
 
 
 def _check_place(record: Path, content: Mapping[str, Any]) -> None:
     """Refuse an output that lies in the place of another: two that were swapped are whole, and wrong."""
-    told, output = str(content.get("output", "")), output_of(record)
+    made_as, output = str(content.get("output", "")), output_of(record)
     found = below_results(output)
     # Only in trees of results, which may be moved as a whole; elsewhere people may call files what they like.
-    if found is None or not all(path.startswith(_STAGES) for path in (told, found)):
+    if found is None or not all(path.startswith(_STAGES) for path in (made_as, found)):
         return
-    if told != found:
-        raise RgwotError(f"{output}: was made as {told}; expected what belongs here; {remake(output)}")
-
-
-def _records_of(path: Path) -> Iterator[Path]:
-    """Yield the records that may speak of a file: its own, or that of a file made together with it."""
-    own = record_path(path)
-    if own.exists():
-        yield own
-        return
-    try:
-        names = sorted(os.listdir(path.parent))
-    except OSError:
-        return
-    yield from (path.parent / name for name in names if name.endswith(RECORD) and name != RECORD)
-
-
-def _made_around(path: Path) -> Iterator[Path]:
-    """Yield the folders around a file, up to ``results``, that are outputs of jobs."""
-    if below_results(path) is None:
-        return
-    for folder in path.parents:
-        if folder.name == RESULTS:
-            return
-        if (folder / RECORD).exists():
-            yield folder
+    if made_as != found:
+        raise RgwotError(f"{output}: was made as {made_as}; expected what belongs here; {remake(output)}")
 
 
 def source(path: Path) -> dict[str, Any]:
@@ -284,36 +264,13 @@ def sources(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
             return None
 
     wanted = list(dict.fromkeys(paths))
-    if len(wanted) > 1:
-        with ThreadPoolExecutor(_THREADS) as pool:
-            found = list(pool.map(one, wanted))
-    else:
-        found = [one(path) for path in wanted]
-    return {path: told for path, told in zip(wanted, found, strict=True) if told is not None}
-
-
-def same_as_seen(path: str, told: Mapping[str, Any]) -> bool:
-    """Return whether the file system says that nothing was done to a source since; nothing is read."""
-    try:
-        return told.get("seen") == _seen(os.stat(path))
-    except OSError:
-        return False
+    with ThreadPoolExecutor(_THREADS) as pool:
+        found = pool.map(one, wanted)
+    return {path: seen for path, seen in zip(wanted, found, strict=True) if seen is not None}
 
 
 def _seen(status: os.stat_result) -> list[int]:
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
-
-
-def recorded_sources(output: Path) -> dict[str, dict[str, Any]]:
-    """Return the sources that an output was made from, as far as a readable record tells."""
-    try:
-        told = read_record(record_path(output)).get("sources")
-    except RgwotError:
-        # Whatever reads the output will say so.
-        return {}
-    if not isinstance(told, dict):
-        return {}
-    return {str(path): one for path, one in told.items() if isinstance(one, dict)}
 
 
 def changed_sources(output: Path, asked: Sequence[str]) -> dict[str, str]:
@@ -328,26 +285,37 @@ def changed_sources(output: Path, asked: Sequence[str]) -> dict[str, str]:
     asked
         The sources that it would be made from now.
     """
-    told = recorded_sources(output)
-    if not told:
+    try:
+        recorded = read_record(record_path(output)).get("sources")
+    except RgwotError:
+        # Whatever reads the output will say so.
         return {}
-    wanted = [path for path in asked if path in told and not same_as_seen(path, told[path])]
-    found = sources(wanted) if wanted else {}
+    if not isinstance(recorded, dict):
+        return {}
+    before = {str(path): one for path, one in recorded.items() if isinstance(one, dict)}
+
+    def untouched(path: str) -> bool:
+        try:
+            return before[path].get("seen") == _seen(os.stat(path))
+        except OSError:
+            return False
+
+    found = sources(path for path in asked if path in before and not untouched(path))
     # What lies in a folder that the workflow writes itself is for that folder's record to say.
     own = tuple(f"{path}/" for path in asked)
     changed = {
-        path: "gone" for path in told if path not in asked and not path.startswith(own) and not os.path.exists(path)
+        path: "gone" for path in before if path not in asked and not path.startswith(own) and not os.path.exists(path)
     }
     for path, now in found.items():
-        if any(now[key] != told[path].get(key) for key in ("bytes", "parts_sha256")):
-            changed[path] = f"found {_short(now)}, expected {_short(told[path])}"
+        if any(now[key] != before[path].get(key) for key in ("bytes", "parts_sha256")):
+            changed[path] = f"found {_short(now)}, expected {_short(before[path])}"
     same = {path: now for path, now in found.items() if path not in changed}
     if same:
-        _remember(record_path(output), {**told, **same})
+        _remember(record_path(output), {**before, **same})
     return changed
 
 
-def _remember(record: Path, told: Mapping[str, Any]) -> None:
+def _remember(record: Path, seen: Mapping[str, Any]) -> None:
     """Renew what a record says of its sources; where it cannot be, they are read again next time.
 
     Not waiting for the disk, as `rgwot.runtime.files` does: a dataset that was copied has thousands of records to
@@ -356,7 +324,7 @@ def _remember(record: Path, told: Mapping[str, Any]) -> None:
     aside = record.with_name(f"{record.name}.{os.getpid()}.tmp")
     try:
         folder = os.stat(record.parent)
-        content = {**json.loads(record.read_text(encoding="utf-8")), "sources": told}
+        content = {**json.loads(record.read_text(encoding="utf-8")), "sources": seen}
         aside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         os.replace(aside, record)
         # The output itself is as old as it was.
@@ -365,5 +333,5 @@ def _remember(record: Path, told: Mapping[str, Any]) -> None:
         aside.unlink(missing_ok=True)
 
 
-def _short(told: Mapping[str, Any]) -> str:
-    return f"{told.get('bytes')} bytes, SHA-256 {str(told.get('parts_sha256'))[:12]}"
+def _short(seen: Mapping[str, Any]) -> str:
+    return f"{seen.get('bytes')} bytes, SHA-256 {str(seen.get('parts_sha256'))[:12]}"

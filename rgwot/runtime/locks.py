@@ -17,18 +17,9 @@ logger = logging.getLogger(__name__)
 def alone(path: str | os.PathLike[str]) -> Iterator[bool]:
     """Keep other processes of this machine from making the same output, waiting while one of them does.
 
-    The system releases the lock when the process ends, however it ends. Where a file system has no locks, nothing is
-    locked.
-
-    Parameters
-    ----------
-    path
-        The output. The lock is a hidden file beside it, removed in the end.
-
-    Yields
-    ------
-    bool
-        Whether another process held the lock first, and may have made the output meanwhile.
+    Yields whether another process held the lock first, and may have made the output meanwhile. The lock is a hidden
+    file beside the output, removed in the end; the system releases it when the process ends, however it ends. Where a
+    file system has no locks, nothing is locked.
     """
     target = Path(path)
     lock = FileLock(target.with_name(f".{target.name}.lock"))

@@ -12,24 +12,13 @@ from typing import TypeVar
 from tqdm import tqdm
 
 EVERY_S = 10.0
-
-
 T = TypeVar("T")
 
 
 class Progress:
-    """Report the progress of a loop with a known end.
+    """Report the progress of a loop of ``total`` steps, each called ``unit``.
 
-    Parameters
-    ----------
-    logger
-        Where lines go when standard error is not a terminal.
-    title
-        What is running.
-    total, start
-        Steps in all, and steps done before (a resumed run), so that the rate counts only this run.
-    unit
-        Name of one step.
+    ``start`` of them were done before (a resumed run); the rate counts only this run.
     """
 
     def __init__(self, logger: logging.Logger, title: str, total: int, start: int = 0, unit: str = "it") -> None:
@@ -38,7 +27,7 @@ class Progress:
         self._total = total
         self._start = self._done = start
         self._unit = unit
-        self._began = self._told = time.monotonic()
+        self._began = self._reported = time.monotonic()
         self._bar = (
             tqdm(desc=title, total=total, initial=start, unit=unit, leave=False) if sys.stderr.isatty() else None
         )
@@ -53,16 +42,16 @@ class Progress:
             self._bar.close()
 
     def advance(self, steps: int, text: str = "") -> None:
-        """Count ``steps`` more, and tell when it is time to; the last step is always told."""
+        """Count ``steps`` more, and report them when it is time to; the last one is always reported."""
         self._done += steps
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
             self._bar.update(steps)
             return
         now = time.monotonic()
-        if now - self._told < EVERY_S and self._done < self._total:
+        if now - self._reported < EVERY_S and self._done < self._total:
             return
-        self._told = now
+        self._reported = now
         rate = (self._done - self._start) / max(now - self._began, 1e-9)
         left = (self._total - self._done) / max(rate, 1e-9)
         self._logger.info(
@@ -73,7 +62,7 @@ class Progress:
 
 
 def counted(logger: logging.Logger, title: str, items: Collection[T], unit: str = "it") -> Iterator[T]:
-    """Go through items and report how far it is; parameters as of `Progress`."""
+    """Go through items and report the progress; parameters as of `Progress`."""
     with Progress(logger, title, len(items), unit=unit) as progress:
         for item in items:
             yield item

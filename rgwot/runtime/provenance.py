@@ -29,15 +29,7 @@ REVISION, RUN = "RGWOT_REVISION", "RGWOT_RUN"
 
 
 def record_run(config: Mapping[str, Any], code: Path) -> None:
-    """Write the whole configuration of a run below ``results``, and let its jobs know.
-
-    Parameters
-    ----------
-    config
-        The resolved configuration as plain values.
-    code
-        A folder of the checkout.
-    """
+    """Write the whole configuration of a run below ``results``, and let its jobs know; ``code`` is in the checkout."""
     os.environ[REVISION] = revision(code)
     content = {"config": dict(config), **surroundings()}
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
@@ -49,10 +41,10 @@ def record_run(config: Mapping[str, Any], code: Path) -> None:
 
 def surroundings() -> dict[str, Any]:
     """Return what a result depends on besides its inputs and settings: code, packages, interpreter, system."""
-    told = os.environ.get(REVISION)
+    known = os.environ.get(REVISION)
     return {
         "rgwot": __version__,
-        "revision": revision(Path(__file__).parent) if told is None else told,
+        "revision": revision(Path(__file__).parent) if known is None else known,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "packages": {name: _version(name) for name in PACKAGES},

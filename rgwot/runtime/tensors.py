@@ -1,4 +1,4 @@
-"""Files of tensors: written and read without pickled objects, and told in plain words when they are something else."""
+"""Files of tensors, read without pickled objects, with an error in plain words when they are something else."""
 
 from __future__ import annotations
 
@@ -14,13 +14,7 @@ PICKLED = "holds pickled Python objects, which could run code and are never load
 
 
 class UnreadableTensors(RgwotError):
-    """A file that is damaged or holds something else than tensors.
-
-    Attributes
-    ----------
-    why
-        What was found, for a message that says what the file was meant to be and what to do.
-    """
+    """A file that is damaged or holds something else than tensors; ``why`` is what was found."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path}: {why}")
@@ -34,14 +28,8 @@ _OBJECTS = ("Unsupported global", "Unsupported class", "Unsupported operand", "w
 def load_tensors(path: str | os.PathLike[str], *, mapped: bool = False) -> Any:
     """Read a file as `rgwot.runtime.files.write_tensors` or ``torch.save`` write it; nothing in it is executed.
 
-    The checksums of the archive are compared, which PyTorch does not do.
-
-    Parameters
-    ----------
-    path
-        The file.
-    mapped
-        Leave tensors in the file until they are used, where its format allows that; checksums are not compared then.
+    The checksums of the archive are compared, which PyTorch does not do, unless it is ``mapped``: tensors then stay in
+    the file until they are used, where its format allows that.
 
     Raises
     ------

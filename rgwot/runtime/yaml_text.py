@@ -65,7 +65,7 @@ def read_yaml(path: str | os.PathLike[str]) -> Any:
     except _Twice as error:
         raise RgwotError(f"{path}: {error}") from None
     except yaml.YAMLError as error:
-        raise RgwotError(f"{path}: {_told(error, text)}") from None
+        raise RgwotError(f"{path}: {_mistake(error, text)}") from None
     except (ValueError, OverflowError, RecursionError) as error:
         raise RgwotError(f"{path}: no YAML ({' '.join(str(error).split())}); correct it") from None
 
@@ -93,7 +93,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _told(error: yaml.YAMLError, text: str) -> str:
+def _mistake(error: yaml.YAMLError, text: str) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = " ".join(str(getattr(error, "problem", None) or error).split())
     if mark is None:

@@ -9,8 +9,9 @@ from functools import cache
 from typing import Any, Literal
 
 from rgwot.config.experiments import Experiments, split_id
+from rgwot.config.extractors import EXTRACTORS
 from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
-from rgwot.config.settings import EXECUTION, NAMED_WEIGHTS, flatten
+from rgwot.config.settings import EXECUTION, YOUNGER, defaults, flatten
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.embedding.prior import inactive_prior
@@ -67,8 +68,8 @@ class JobCatalogue(DatasetCatalogue):
 
     def weights_file(self, dataset: str) -> list[str]:
         """Return the checkpoint of the backbone where the configuration names a file: another file, other features."""
-        weights = self.experiments.settings("none", None, dataset).features.weights
-        return [] if weights in NAMED_WEIGHTS else [plain_path(weights)]
+        features = self.experiments.settings("none", None, dataset).features
+        return [plain_path(features.weights)] if EXTRACTORS[features.backbone].is_file(features.weights) else []
 
     def _settings_json(
         self,
@@ -89,6 +90,9 @@ class JobCatalogue(DatasetCatalogue):
             for key, value in values.items()
             if (key in wanted or key.split(".")[0] in wanted) and (key in EXECUTION) == execution
         }
+        for key in YOUNGER:
+            if key in chosen and chosen[key] == defaults()[key]:
+                del chosen[key]
         K = chosen.get("decode.K")
         if isinstance(K, str) and K != "auto":
             annotated = self.key_steps(dataset, task)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rgwot.video.apart import probe
-from rgwot.video.frames import READERS, FrameReader, read_frames
+from rgwot.video.frames import READERS, FrameReader
 from rgwot.video.probing import VideoError, VideoInfo, sample_times
 
-__all__ = ["READERS", "FrameReader", "VideoError", "VideoInfo", "probe", "read_frames", "sample_times"]
+__all__ = ["READERS", "FrameReader", "VideoError", "VideoInfo", "probe", "sample_times"]

@@ -30,14 +30,9 @@ _own = threading.local()
 
 
 def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> VideoInfo:
-    """Read the facts of a video file and decode its first frame.
+    """Read the facts of a video file, or of frames stored in an HDF5 file, and decode its first frame.
 
-    Parameters
-    ----------
-    path
-        A video, or frames stored in an HDF5 file, see `rgwot.video.stored`.
-    frames_fps
-        Frames per second of stored frames whose file states none; a video states its own.
+    ``frames_fps`` is the rate of stored frames whose file states none; a video states its own.
 
     Raises
     ------
@@ -128,7 +123,13 @@ def serve() -> None:
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
-    _limit_memory()
+    # Not on Windows; the time limit still holds there.
+    with contextlib.suppress(ImportError):
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        limit = MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
     for line in sys.stdin.buffer:
         request = json.loads(line)
         rate = request["frames_fps"]
@@ -141,14 +142,3 @@ def serve() -> None:
             answer = {"reason": f"takes more than {MEMORY // 2**30} GiB of memory to open; {REMEDY}"}
         output.write(json.dumps(answer).encode() + b"\n")
         output.flush()
-
-
-def _limit_memory() -> None:
-    try:
-        import resource
-    except ImportError:
-        # Not on Windows; the time limit still holds there.
-        return
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))

@@ -52,17 +52,10 @@ _AHEAD_BYTES = 256_000_000
 
 
 def earliest(stamps: Stamps, interval: float) -> Stamps:
-    """Return the earliest time each frame may have been stamped with before its stamp was rounded.
+    """Return the earliest time each frame may have been stamped with before its stamp was rounded, seconds.
 
-    Near a multiple of the frame interval that is the multiple: frame 2 of a film at 30 per second is stamped
+    Near a multiple of the average frame interval that is the multiple: frame 2 of a film at 30 per second is stamped
     0.067 in Matroska and is meant to be on the screen at 2/30.
-
-    Parameters
-    ----------
-    stamps
-        ``(F,)`` as read from the file, seconds.
-    interval
-        Seconds between frames on average.
     """
     grid = np.round(stamps / interval) * interval
     near = np.abs(grid - stamps) <= min(_ROUNDING_S, interval / 4)
@@ -92,17 +85,8 @@ def shown(begin: Stamps, end_s: float, times: Stamps) -> NDArray[np.int64]:
 def refuse_absurd(stamps: Stamps) -> None:
     """Raise when the frames of a file cannot have been stamped like this.
 
-    decord reads about -3e17 s for frames of a container without presentation times, such as H.264 in AVI.
-
-    Parameters
-    ----------
-    stamps
-        ``(F,)`` in the order of the frames, seconds.
-
-    Raises
-    ------
-    ValueError
-        If a stamp is not finite or absurdly far from 0, or the stamps do not increase.
+    decord reads about -3e17 s for frames of a container without presentation times, such as H.264 in AVI. ValueError if
+    a stamp, in seconds, is not finite or absurdly far from 0, or the stamps do not increase.
     """
     wrong = ~np.isfinite(stamps) | (np.abs(stamps) > _LONGEST_S)
     wrong[1:] |= ~(np.diff(stamps) > 0)

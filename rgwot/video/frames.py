@@ -15,7 +15,7 @@ from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,11 +39,36 @@ class _Stopped(Exception):
 
 
 class FrameReader:
-    """Iterator over batches ``(indices, frames)`` of one video, a context manager, safe to share by threads.
+    """The frames of a video at given times: an iterator over batches and a context manager, safe to share by threads.
 
-    ``indices`` is ``(b,)`` int64 into the times asked for, in order and without gaps; ``frames`` is
-    ``(b, size, size, 3)`` uint8 RGB, upright, the whole picture squashed to a square. A file that ends early
-    ends the iteration early: compare `served` with the number of times.
+    The frame shown at a time is the last one stamped at or before it. Time 0 is the first frame; a stamp that the
+    container rounded counts from the time that was meant. Decoding happens in a child process; memory does not grow
+    with the length of the video.
+
+    Yields ``(indices, frames)``: ``indices`` is ``(b,)`` int64 into the times asked for, in order and without gaps;
+    ``frames`` is ``(b, size, size, 3)`` uint8 RGB, upright, the whole picture squashed to a square. A file that ends
+    early ends the iteration early: compare `served` with the number of times. Iterating raises `VideoError` when no
+    reader serves a single frame.
+
+    Parameters
+    ----------
+    path
+        The video.
+    times
+        ``(T,)`` increasing times, seconds.
+    size
+        Side of the square every frame is squashed to, pixels (bilinear, over the area covered).
+    reader
+        ``decord``, ``pyav`` or ``auto``: decord, and PyAV from the first frame that decord did not serve,
+        because it failed, hung or came to an early end. Stored frames are read by ``h5`` in any case.
+    timeout_s
+        Seconds without a new batch after which a reader is killed.
+    batch
+        Frames per batch.
+    threads
+        Threads of the decoder.
+    frames_fps
+        Frames per second of stored frames whose file states none, see `probe`.
 
     Attributes
     ----------
@@ -87,22 +112,18 @@ class FrameReader:
         self._batches = self._read()
 
     def __iter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __next__(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """Return the next batch."""
         with self._lock:
             return next(self._batches)
 
     def __enter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the child process."""
         self.close()
 
     def close(self) -> None:
@@ -170,8 +191,8 @@ class FrameReader:
                     pipe.close()
 
     def _receive(self, child: subprocess.Popen[bytes], request: bytes) -> Generator[NDArray[np.uint8], None, None]:
-        if child.stdin is None or child.stdout is None:
-            raise _Stopped("no pipe to the decoder")
+        assert child.stdin is not None
+        assert child.stdout is not None
         try:
             child.stdin.write(request)
             child.stdin.flush()
@@ -181,11 +202,9 @@ class FrameReader:
             selector.register(child.stdout, selectors.EVENT_READ)
             while True:
                 deadline = time.monotonic() + self._timeout_s
-                header = self._exactly(child, selector, decode.HEADER.size, deadline)
-                kind, length = decode.HEADER.unpack(header)
+                kind, length = decode.HEADER.unpack(self._exactly(child, selector, decode.HEADER.size, deadline))
                 shape = (length, self._size, self._size, 3)
-                size = math.prod(shape) if kind == b"F" else length
-                content = self._exactly(child, selector, size, deadline)
+                content = self._exactly(child, selector, math.prod(shape) if kind == b"F" else length, deadline)
                 if kind == b"D":
                     return
                 if kind == b"E":
@@ -197,63 +216,15 @@ class FrameReader:
     ) -> bytearray:
         buffer = bytearray(length)
         view, filled = memoryview(buffer), 0
-        output: IO[bytes] | None = child.stdout
-        while filled < length and output is not None:
+        assert child.stdout is not None
+        while filled < length:
             if not selector.select(max(0.0, deadline - time.monotonic())):
                 raise _Stopped(f"no frame within {self._timeout_s:g} s, killed")
-            received = os.readv(output.fileno(), [view[filled:]])
+            received = os.readv(child.stdout.fileno(), [view[filled:]])
             if received == 0:
                 raise _Stopped(f"the decoder died (exit code {child.wait()})")
             filled += received
         return buffer
-
-
-def read_frames(
-    path: str | os.PathLike[str],
-    times: NDArray[np.float64],
-    size: int,
-    reader: str = "auto",
-    timeout_s: float = 600.0,
-    batch: int = 8,
-    threads: int = 2,
-    frames_fps: Fraction | None = None,
-) -> FrameReader:
-    """Stream the frames shown at given times; memory does not grow with the length of the video.
-
-    The frame shown at a time is the last one stamped at or before it. Time 0 is the first frame; a stamp that
-    the container rounded counts from the time that was meant. Decoding happens in a child process.
-
-    Parameters
-    ----------
-    path
-        The video.
-    times
-        ``(T,)`` increasing times, seconds.
-    size
-        Side of the square every frame is squashed to, pixels (bilinear, over the area covered).
-    reader
-        ``decord``, ``pyav`` or ``auto``: decord, and PyAV from the first frame that decord did not serve,
-        because it failed, hung or came to an early end. Stored frames are read by ``h5`` in any case.
-    timeout_s
-        Seconds without a new batch after which a reader is killed.
-    batch
-        Frames per batch.
-    threads
-        Threads of the decoder.
-    frames_fps
-        Frames per second of stored frames whose file states none, see `probe`.
-
-    Returns
-    -------
-    FrameReader
-        Yields ``(indices, frames)``.
-
-    Raises
-    ------
-    VideoError
-        While iterating, when no reader serves a single frame.
-    """
-    return FrameReader(path, times, size, reader, timeout_s, batch, threads, frames_fps)
 
 
 def _order(path: Path, reader: str) -> list[str]:

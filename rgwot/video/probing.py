@@ -28,15 +28,7 @@ _STEP_BACK_S = 0.5
 
 
 class VideoError(RgwotError):
-    """A video that cannot be used.
-
-    Attributes
-    ----------
-    path
-        The file.
-    reason
-        Why, without the file's name.
-    """
+    """A video that cannot be used, for a ``reason`` that does not name the file."""
 
     def __init__(self, path: str | os.PathLike[str], reason: str) -> None:
         self.path = Path(path)
@@ -51,7 +43,7 @@ class VideoInfo:
     Attributes
     ----------
     duration_s
-        Length of the picture track in seconds; time 0 is its first frame.
+        Length in seconds; time 0 is its first frame.
     fps
         Average frame rate, exact, such as 30000/1001.
     width, height
@@ -103,17 +95,7 @@ def probe_here(path: str | os.PathLike[str], frames_fps: Fraction | None = None)
 def sample_times(duration_s: float, fps: float | Fraction) -> NDArray[np.float64]:
     """Return the times ``i / fps`` below the duration, at least one for a positive duration.
 
-    Parameters
-    ----------
-    duration_s
-        Seconds.
-    fps
-        Samples per second.
-
-    Returns
-    -------
-    ndarray
-        ``(T,)`` float64, each one division, so that nothing adds up.
+    ``(T,)`` float64 in seconds, each one division, so that no rounding adds up.
 
     Examples
     --------
@@ -141,15 +123,8 @@ def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoI
         raise VideoError(path, f"states a length of {float(duration):.4g} s; expected at most {LONGEST_S} s; {REMEDY}")
     rotation = -round(frame.rotation / 90) * 90 % 360
     width, height = (frame.height, frame.width) if rotation % 180 else (frame.width, frame.height)
-    return VideoInfo(
-        float(duration),
-        fps,
-        width,
-        height,
-        stream.frames or None,
-        rotation,
-        stream.codec_context.name,
-    )
+    codec = stream.codec_context.name
+    return VideoInfo(float(duration), fps, width, height, stream.frames or None, rotation, codec)
 
 
 def _rate(container: InputContainer, stream: VideoStream) -> Fraction | None:
@@ -213,11 +188,7 @@ def _duration(container: InputContainer, stream: VideoStream) -> Fraction:
         return 3600 * hours + 60 * minutes + seconds
     if container.duration:
         return Fraction(container.duration, _MICROSECONDS)
-    return _scanned_duration(container, stream)
-
-
-def _scanned_duration(container: InputContainer, stream: VideoStream) -> Fraction:
-    """Read through a file that states no length, such as a live recording."""
+    # A file that states no length, such as a live recording, is read through.
     container.seek(0)
     first, last = None, 0
     for packet in container.demux(stream):

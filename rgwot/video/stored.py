@@ -1,7 +1,7 @@
 """Videos kept as frames: HDF5 files with the dataset ``images``, as the CnC code writes them.
 
 ``images`` is ``(T, H, W, 3)`` uint8 in the order blue, green, red, every frame of the film squashed to one size. Such a
-file states no frame rate unless somebody added the attribute ``fps``, so the rate is told beside it.
+file states no frame rate unless somebody added the attribute ``fps``, so the rate is given beside it.
 """
 
 from __future__ import annotations
@@ -38,17 +38,7 @@ def may_hold_frames(path: Path) -> bool:
 def probe_stored(path: Path, frames_fps: Fraction | None) -> VideoInfo:
     """Read the facts of a file of frames, and its first and last frame.
 
-    Parameters
-    ----------
-    path
-        The file, which is there.
-    frames_fps
-        Frames per second where the file states none; None when nobody told.
-
-    Raises
-    ------
-    VideoError
-        When the file is damaged, holds no such dataset, or its rate is not known or not the one told.
+    VideoError when it is damaged, holds no such dataset, or its rate is not known or not ``frames_fps``.
     """
     try:
         with h5py.File(path, "r") as file:
@@ -59,7 +49,8 @@ def probe_stored(path: Path, frames_fps: Fraction | None) -> VideoInfo:
                 images[index]
             frames, height, width, _ = images.shape
     except (OSError, KeyError) as error:
-        raise VideoError(path, f"not a readable HDF5 file ({_first_line(error)}); copy or write it again") from None
+        why = str(error.args[0] if error.args else error).strip().splitlines()[0][:120]
+        raise VideoError(path, f"not a readable HDF5 file ({why}); copy or write it again") from None
     return VideoInfo(float(frames / fps), fps, width, height, frames, 0, "h5")
 
 
@@ -76,26 +67,22 @@ def _images(path: Path, file: h5py.File) -> h5py.Dataset:
     return images
 
 
-def _rate(path: Path, file: h5py.File, images: h5py.Dataset, told: Fraction | None) -> Fraction:
+def _rate(path: Path, file: h5py.File, images: h5py.Dataset, given: Fraction | None) -> Fraction:
     found = images.attrs.get(_RATE, file.attrs.get(_RATE))
     if found is None:
-        if told is None:
+        if given is None:
             raise VideoError(
                 path,
                 f"no frame rate in it (attribute {_RATE!r}); set frames_fps of the dataset in config.yaml to the "
                 "frames per second that were stored, like 30000/1001",
             )
-        return told
+        return given
     try:
         stated = parse_rate(found.decode() if isinstance(found, bytes) else found)
     except ValueError:
         raise VideoError(path, f"attribute {_RATE!r} is {found!r}; expected a rate like 30 or 30000/1001") from None
-    if told is not None and told != stated:
+    if given is not None and given != stated:
         raise VideoError(
-            path, f"attribute {_RATE!r} is {stated}, frames_fps is {told}; expected the same; set frames_fps: file"
+            path, f"attribute {_RATE!r} is {stated}, frames_fps is {given}; expected the same; set frames_fps: file"
         )
     return stated
-
-
-def _first_line(error: Exception) -> str:
-    return str(error.args[0] if error.args else error).strip().splitlines()[0][:120]

@@ -13,7 +13,7 @@ from videos import remux
 from rgwot.datasets.manifest import write_manifest
 from rgwot.records import read_annotations, read_manifest
 from rgwot.timing import frame_times, scoring_frames, truth_labels
-from rgwot.video import read_frames
+from rgwot.video import FrameReader
 
 FPS = Fraction(60000, 1001)
 N_FRAMES = 36000
@@ -58,7 +58,7 @@ def test_labels_fit_the_frames_at_the_end(film: Path, tmp_path: Path, suffix: st
 
     frames = scoring_frames(row["duration_s"], row["fps"])
     late = frames[frame_times(frames, row["fps"]) > 588]
-    with read_frames(task / f"one{suffix}", frame_times(late, row["fps"]), 32, "auto", 120, batch=64) as reader:
+    with FrameReader(task / f"one{suffix}", frame_times(late, row["fps"]), 32, "auto", 120, batch=64) as reader:
         shown = np.concatenate([pixels.mean(axis=(1, 2, 3)) > 128 for _, pixels in reader])
     columns = segments["start_s"], segments["end_s"], segments["key_step"]
     exact = truth_labels(*columns, frames, row["fps"], "exact")[-len(late) :] == 1

@@ -7,15 +7,9 @@ import pytest
 import torch
 from torchvision.models import ResNet50_Weights, resnet50
 
-from rgwot.features.backbone import (
-    CHANNELS,
-    IMAGENET_URL,
-    RANDOM_BRANCH_WEIGHT,
-    Backbone,
-    load_backbone,
-    map_size,
-    weights_digest,
-)
+from rgwot.config.extractors import EXTRACTORS
+from rgwot.features.backbone import load_backbone, weights_digest
+from rgwot.features.extractors.resnet50 import RANDOM_BRANCH_WEIGHT
 from rgwot.runtime.errors import RgwotError
 
 
@@ -69,9 +63,7 @@ def test_equals_torchvision_bit_for_bit(whole: torch.nn.Module, checkpoint: Path
     backbone = load_backbone(str(checkpoint))
     pixels = backbone.normalise(frames(2, 70, 96))
     with torch.inference_mode():
-        maps = backbone.layer3(
-            backbone.layer2(backbone.layer1(backbone.maxpool(backbone.bn1(backbone.conv1(pixels)).relu())))
-        )
+        maps = backbone.network(pixels)
         x = pixels
         for name in ("conv1", "bn1", "relu", "maxpool", "layer1", "layer2"):
             x = whole.get_submodule(name).to(memory_format=torch.channels_last)(x)
@@ -90,12 +82,14 @@ def test_batch_norm_in_the_convolutions_changes_nothing_but_rounding(checkpoint:
         error = (fused(pixels) - expected).norm() / expected.norm()
         assert 0 < float(error) < 1e-5
     # The original is left as it was, digest and all.
-    assert isinstance(backbone.bn1, torch.nn.BatchNorm2d)
+    assert isinstance(backbone.network.bn1, torch.nn.BatchNorm2d)
     assert weights_digest(backbone) == weights_digest(load_backbone(str(checkpoint)))
 
 
 def test_random_weights_are_drawn_in_the_order_of_torchvision(whole: torch.nn.Module) -> None:
-    own = [name for name, module in load_backbone("random").named_modules() if isinstance(module, torch.nn.Conv2d)]
+    own = [
+        name for name, module in load_backbone("random").network.named_modules() if isinstance(module, torch.nn.Conv2d)
+    ]
     theirs = [name for name, module in whole.named_modules() if isinstance(module, torch.nn.Conv2d)]
     assert own == theirs[: len(own)]
 
@@ -103,13 +97,13 @@ def test_random_weights_are_drawn_in_the_order_of_torchvision(whole: torch.nn.Mo
 def test_parameters_are_those_of_the_first_eleven_blocks() -> None:
     backbone = load_backbone("random")
     assert sum(p.numel() for p in backbone.parameters()) == pytest.approx(5.19e6, rel=1e-3)
-    assert [len(backbone.layer1), len(backbone.layer2), len(backbone.layer3)] == [3, 4, 3]
+    assert [len(part) for part in backbone.network[4:]] == [3, 4, 3]
 
 
 @pytest.mark.parametrize(("size", "side"), [(168, 11), (112, 7), (224, 14), (32, 2), (33, 3)])
 def test_map_size(size: int, side: int) -> None:
-    assert map_size(size) == side
-    assert load_backbone("random")(frames(1, size, size)).shape == (1, CHANNELS, side, side)
+    assert EXTRACTORS["resnet50"].side(size) == side
+    assert load_backbone("random")(frames(1, size, size)).shape == (1, 1024, side, side)
 
 
 def test_frozen_and_always_in_inference_mode() -> None:
@@ -146,6 +140,10 @@ def test_random_weights_follow_the_seed_and_leave_the_global_generator_alone() -
     assert all(bool((weight == RANDOM_BRANCH_WEIGHT).all()) for weight in damped)
 
 
+def test_random_weights_are_those_of_earlier_stores() -> None:
+    assert weights_digest(load_backbone("random")).startswith("443b79f13ad3b64a952dfdf17815ee81")
+
+
 def test_random_features_fit_float16_and_are_alive() -> None:
     maps = load_backbone("random")(frames(4, 112, 112))
     assert maps.half().isfinite().all()
@@ -160,14 +158,14 @@ def test_bfloat16_is_close() -> None:
     fused = load_backbone("random", precision="bfloat16").fused()(frames())
     assert 0 < float((fused - full).norm() / full.norm()) < 0.05
     with pytest.raises(ValueError, match="float16"):
-        Backbone("float16")
+        load_backbone("random", precision="float16")
 
 
 @pytest.mark.parametrize("form", ["plain", "wrapped", "module prefix", "conv4c only"])
 def test_checkpoints_in_any_usual_form(whole: torch.nn.Module, checkpoint: Path, tmp_path: Path, form: str) -> None:
     state = {name: value for name, value in whole.state_dict().items() if "num_batches" not in name}
     if form == "conv4c only":
-        state = {name: state[name] for name in load_backbone("random").state_dict() if name in state}
+        state = {name: state[name] for name in load_backbone("random").network.state_dict() if name in state}
     if form == "module prefix":
         state = {f"module.{name}": value for name, value in state.items()}
     path = tmp_path / "weights.pth"
@@ -210,4 +208,4 @@ def test_a_failed_download_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_published_weights_are_those_of_torchvision() -> None:
-    assert ResNet50_Weights.IMAGENET1K_V1.url == IMAGENET_URL
+    assert EXTRACTORS["resnet50"].weights == {"imagenet1k_v1": ResNet50_Weights.IMAGENET1K_V1.url}

@@ -23,7 +23,7 @@ from rgwot.features.extract import extract, identity
 from rgwot.features.index import SHARED
 from rgwot.features.store import SHARD, StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
-from rgwot.video import VideoError, read_frames, sample_times
+from rgwot.video import FrameReader, VideoError, sample_times
 
 SETTINGS = FeatureSettings(fps=30, size=32, weights="random")
 FRAMES = 200
@@ -53,7 +53,7 @@ def whole(video: Path, backbone: Backbone, tmp_path_factory: pytest.TempPathFact
 def test_the_store_holds_the_network_s_answer_to_the_frames(video: Path, whole: Path, backbone: Backbone) -> None:
     store = open_store(whole, identity(SETTINGS, weights_digest(backbone)))
     times = sample_times(FRAMES / 30, 30)
-    frames = np.concatenate([batch for _, batch in read_frames(video, times, 32)])
+    frames = np.concatenate([batch for _, batch in FrameReader(video, times, 32)])
     expected = np.concatenate(
         [backbone(torch.from_numpy(frames[i : i + 8])).half().numpy() for i in range(0, FRAMES, 8)]
     )

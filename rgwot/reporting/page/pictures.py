@@ -70,11 +70,11 @@ def read_pictures(
     """
     from PIL import Image as pillow
 
-    from rgwot.video import read_frames
+    from rgwot.video import FrameReader
 
     width = max(1, round(aspect * height))
     # Readers squash frames to a square: one of the longer side keeps all that is shown.
-    with read_frames(video, np.asarray(times), max(width, height), threads=1, frames_fps=fps) as reader:
+    with FrameReader(video, np.asarray(times), max(width, height), threads=1, frames_fps=fps) as reader:
         frames = [pillow.fromarray(frame) for _, batch in reader for frame in batch]
     return [frame.resize((width, height), pillow.Resampling.BILINEAR) for frame in frames]
 

@@ -8,12 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from rgwot.config.extractors import EXTRACTORS, Extractor
 from rgwot.config.settings import FeatureSettings
 from rgwot.runtime.gpus import gpu_there
 from rgwot.study.doctor.findings import Finding
-
-IMAGENET_FILE = "resnet50-0676ba61.pth"
-"""Name of torchvision's ResNet-50 weights in torch's cache."""
 
 FORMULA = "frames x 1024 x side^2 x 2 bytes; frames = sum of ceil(duration x features.fps), side = ceil(size / 16)"
 """Bytes of the features before compression, which saves about a quarter."""
@@ -54,11 +52,11 @@ def torch_cache() -> Path:
 
 def feature_bytes(durations_s: Iterable[float], settings: FeatureSettings) -> int:
     """Return the size of the features of some videos before compression, see `FORMULA`."""
-    from rgwot.features.backbone import CHANNELS, map_size
     from rgwot.video import sample_times
 
+    extractor = EXTRACTORS[settings.backbone]
     frames = sum(len(sample_times(duration, settings.fps)) for duration in durations_s)
-    return frames * CHANNELS * map_size(settings.size) ** 2 * 2
+    return frames * extractor.channels * extractor.side(settings.size) ** 2 * 2
 
 
 def look(
@@ -79,7 +77,8 @@ def look(
     """
     gpu = None if device == "cpu" else _gpu()
     weights = "imported" if settings is None else settings.weights
-    path, found = _weights(weights)
+    extractor = None if settings is None else EXTRACTORS[settings.backbone]
+    path = None if extractor is None else _weights_path(extractor, weights)
     present = next(folder for folder in (results.absolute(), *results.absolute().parents) if folder.exists())
     needed = None if durations_s is None or settings is None else feature_bytes(durations_s, settings)
     machine = Machine(
@@ -87,11 +86,11 @@ def look(
         gpu,
         weights,
         None if path is None else str(path),
-        found,
+        path is None or path.is_file(),
         needed,
         shutil.disk_usage(present).free,
     )
-    return machine, _findings(machine, present)
+    return machine, _findings(machine, extractor, present)
 
 
 def _gpu() -> str | None:
@@ -102,24 +101,30 @@ def _gpu() -> str | None:
     return torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
 
 
-def _weights(weights: str) -> tuple[Path | None, bool]:
-    if weights in ("random", "imported"):
-        return None, True
-    path = torch_cache() / IMAGENET_FILE if weights == "imagenet1k_v1" else Path(weights)
-    return path, path.is_file()
+def _weights_path(extractor: Extractor, weights: str) -> Path | None:
+    if extractor.is_file(weights):
+        return Path(weights)
+    return torch_cache() / extractor.weights[weights].rpartition("/")[2] if weights in extractor.weights else None
 
 
-def _findings(machine: Machine, present: Path) -> list[Finding]:
+def _findings(machine: Machine, extractor: Extractor | None, present: Path) -> list[Finding]:
     findings: list[Finding] = []
     if machine.gpu is None and machine.device == "cuda":
         found = "device is cuda and this machine has no usable GPU; run where there is one, or set device: auto"
         findings.append(Finding("warning", "machine", found))
-    if not machine.weights_found and machine.weights == "imagenet1k_v1":
-        found = f"weights imagenet1k_v1 are not in {machine.weights_path}; the first extraction downloads 98 MB"
-        findings.append(Finding("note", "machine", found))
-    elif not machine.weights_found:
-        found = f"features.weights: no file {machine.weights_path}; expected a resnet50 checkpoint; correct the path"
-        findings.append(Finding("error", "machine", found))
+    if extractor is not None and not machine.weights_found:
+        if extractor.is_file(machine.weights):
+            found = (
+                f"features.weights: no file {machine.weights_path}; expected a {extractor.name} checkpoint; "
+                "correct the path"
+            )
+            findings.append(Finding("error", "machine", found))
+        else:
+            found = (
+                f"weights {machine.weights} are not in {machine.weights_path}; the first extraction downloads "
+                f"{extractor.megabytes} MB"
+            )
+            findings.append(Finding("note", "machine", found))
     if machine.feature_bytes is not None and machine.feature_bytes > machine.free_bytes:
         found = (
             f"features need up to {machine.feature_bytes / 1e9:.1f} GB and {machine.free_bytes / 1e9:.1f} GB are free "

@@ -146,15 +146,15 @@ def _sampled(
 def _served(
     path: Path, times: NDArray[np.float64], reader: str, timeout_s: float, frames_fps: Fraction | None
 ) -> tuple[set[int], list[str], list[str]]:
-    """Return the positions of the times that a frame was read at, the readers, and the reasons of failures."""
-    from rgwot.video import VideoError, read_frames
+    """Return which times got a frame, by which readers, and why the others did not."""
+    from rgwot.video import FrameReader, VideoError
 
     served: set[int] = set()
     used: dict[str, None] = {}
     failures: list[str] = []
     # PyAV decodes everything between two requested times, so it gets them one at a time.
     for start, wanted in [(i, times[i : i + 1]) for i in range(len(times))] if reader == _SECOND else [(0, times)]:
-        with read_frames(
+        with FrameReader(
             path, wanted, _SIDE, reader, timeout_s, batch=len(wanted), threads=1, frames_fps=frames_fps
         ) as frames:
             try:
