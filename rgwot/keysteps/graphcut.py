@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.settings import Settings
-from rgwot.keysteps.chain import minimise_chain
-from rgwot.keysteps.energy import (
+from rgwot.keysteps.chain import (
     Metric,
     check_problem,
     edge_weights,
     energy,
     label_distance,
+    minimise_chain,
     unary_costs,
     unary_weight,
 )
