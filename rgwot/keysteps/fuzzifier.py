@@ -24,24 +24,14 @@ def direction_eigenvalue(x: NDArray[Any]) -> float:
     of all directions that the leading axis holds. k equidistant clusters give 1/(k - 1), a smooth path more
     than 0.5.
 
-    Parameters
-    ----------
-    x
-        Embeddings (T, D), T >= 1. Samples that lie on the mean have no direction and count for nothing.
-
-    Returns
-    -------
-    float
-        In [1/min(D, T), 1]; 0 when no sample differs from the mean beyond rounding.
+    In [1/min(D, T), 1] for embeddings (T, D), T >= 1; 0 when no sample differs from the mean beyond rounding. Samples
+    that lie on the mean have no direction and count for nothing. Where it is small, fuzzy C-means may collapse
+    whatever the embedding (methods 5.1).
 
     Raises
     ------
     ValueError
         For an array that is not (T, D) with T >= 1.
-
-    Notes
-    -----
-    Where it is small, fuzzy C-means may collapse whatever the embedding (methods 5.1).
     """
     samples, mean, identical = middle(x)
     if identical:
@@ -65,10 +55,6 @@ def largest_fuzzifier(lambda_1: float) -> float:
     Moving a centre by a small delta away from the mean brings it back, after one update, at 2 m lambda_1 / (m
     - 1) times delta. The collapsed state attracts when that factor is below 1, which is m above the value
     returned. From lambda_1 = 1/2 on it never attracts and the value is infinite.
-
-    Notes
-    -----
-    From m = 1/(1 - 2 lambda_1) on the decoder collapses by itself (methods 5.1).
     """
     if not 0 <= lambda_1 <= 1:
         raise ValueError(f"lambda_1: found {lambda_1}, expected a value in [0, 1]")

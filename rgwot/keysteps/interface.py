@@ -36,19 +36,11 @@ Unseen = Callable[[Frames], "Decoded"]
 
 @dataclass(frozen=True)
 class Decoded:
-    """Labels of `Frames`, and what is worth knowing about how they came about.
+    """Labels (T,) of `Frames` in 0..K-1, or `BACKGROUND`, and how they came about.
 
-    Attributes
-    ----------
-    labels
-        (T,) in 0..K-1, or `BACKGROUND`.
-    memberships
-        (T, K) before any smoothing, for decoders that have them.
-    facts
-        Goes to ``diagnostics.json``: plain numbers, strings and dictionaries.
-    unseen
-        How this clustering labels videos it was not made from; None for a decoder that cannot, and which is
-        then refused where videos are held out.
+    ``memberships`` (T, K) are those before any smoothing, for decoders that have them. ``facts`` go to
+    ``diagnostics.json``: plain numbers, strings and dictionaries. ``unseen`` is how this clustering labels videos it
+    was not made from; None for a decoder that cannot, which is then refused where videos are held out.
     """
 
     labels: NDArray[np.int64]

@@ -30,16 +30,8 @@ Array = NDArray[np.float64]
 class MeanField:
     """A minimum of the energy that neither memberships nor centres alone improve.
 
-    Attributes
-    ----------
-    memberships
-        p (T, K), positive, rows that add up to 1.
-    centres
-        A (K, D), unit length.
-    shares
-        m (K,), the mean membership of all samples.
-    energies
-        Energy at the start and after every update of centres or memberships; it never rises.
+    Memberships p (T, K) are positive and their rows add up to 1, centres A (K, D) have length 1, shares m (K,) are the
+    mean membership of all samples. ``energies``, at the start and after every update, never rise.
     """
 
     memberships: Array
@@ -58,13 +50,6 @@ class Windows:
 
     ``h`` is ``window`` times the video's length, rounded; windows end where the video ends. The kernel W = B'B of the
     energy is a triangle of half width 2h, symmetric and positive semidefinite by construction.
-
-    Parameters
-    ----------
-    lengths
-        Samples of each video.
-    window
-        Share of a video's length.
     """
 
     def __init__(self, lengths: Sequence[int], window: float) -> None:
@@ -216,7 +201,7 @@ def decode_meanfield(frames: Frames, K: int, settings: Settings, generator: np.r
         "energy_at_start": float(made.energies[0]),
         "rounds": rounds,
         "converged": rounds < block.max_iterations,
-        "shares": [float(share) for share in made.shares],
+        "shares": made.shares.tolist(),
     }
 
     def unseen(others: Frames) -> Decoded:

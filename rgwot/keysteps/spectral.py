@@ -35,15 +35,8 @@ def affinity(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
 class SpectralMap:
     """Coordinates in which samples that random walks on the affinity join lie close together.
 
-    Attributes
-    ----------
-    landmarks
-        (L, D) samples with a place of their own.
-    coordinates
-        (L, K) eigenvectors psi of the walk P = diag(A 1)^-1 A on the landmarks (no walk stays where it is), by
-        descending eigenvalue; the first one is constant.
-    eigenvalues
-        (K,) of P, in [-1, 1].
+    ``coordinates`` (L, K) of the ``landmarks`` (L, D) are eigenvectors psi of the walk P = diag(A 1)^-1 A on them (no
+    walk stays where it is), by descending ``eigenvalues`` (K,) in [-1, 1]; the first one is constant.
     """
 
     landmarks: NDArray[np.float64]
@@ -106,8 +99,5 @@ def decode_spectral(frames: Frames, K: int, settings: Settings, generator: np.ra
     labels[chosen] = clusters.labels
     rest = np.setdiff1d(np.arange(len(x)), chosen)
     labels[rest] = nearest(made.place(x[rest]))
-    return Decoded(
-        labels=labels,
-        facts={"spectral": {"landmarks": len(chosen), "eigenvalues": [float(value) for value in made.eigenvalues]}},
-        unseen=lambda others: Decoded(labels=nearest(made.place(others.x))),
-    )
+    facts = {"landmarks": len(chosen), "eigenvalues": made.eigenvalues.tolist()}
+    return Decoded(labels, facts={"spectral": facts}, unseen=lambda others: Decoded(nearest(made.place(others.x))))
