@@ -160,18 +160,12 @@ def evaluate(
 
     Parameters
     ----------
-    manifest_csv
-        The videos of the task; only rows with status ``ok`` are scored, and where the diagnostics name a
-        split only those held out. Videos that are not up for scoring count nowhere.
-    annotations_csv
-        True segments ``video,start_s,end_s,key_step``; steps numbered 1..K_gt.
-    segments_csv
-        Decoded segments in both scopes.
+    manifest_csv, annotations_csv, segments_csv
+        The videos of the task, true segments, and decoded ones in both scopes. Only rows of the manifest with status
+        ``ok`` are scored, and where the diagnostics name a split only those held out; others count nowhere.
     diagnostics_json
         What the decoder says about itself: ``K``, ``background`` (true: key step 0 is one more cluster), and
         ``degenerate`` for the whole and in ``task`` and ``video``; ``split`` with the videos held out (``test``).
-    output_csv
-        Where the scores go.
     identity
         ``dataset``, ``task``, ``method``, ``decoder``, ``seed``: repeated in every row.
     n_key_steps

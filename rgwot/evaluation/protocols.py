@@ -128,8 +128,6 @@ def score(
 
     Parameters
     ----------
-    protocol
-        An entry of `PROTOCOLS`.
     truths, predictions
         One array (T_v,) per video, labels as in `unit`. For protocols of scope ``task`` the predicted labels
         mean the same thing in all videos.

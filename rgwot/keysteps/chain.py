@@ -103,7 +103,8 @@ def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: Metric) -
     """Return labels (T,) of smallest energy sum_t unary[t, l_t] + sum_t weights[t] d(l_t, l_{t+1}).
 
     M_0 = unary_0, M_t[a] = unary_t[a] + min_b (M_{t-1}[b] + w_{t-1} d(b, a)), then back from the best last
-    label. The inner minimum is taken for all a at once, so the whole costs O(T K).
+    label. The inner minimum is taken for all a at once, so the whole costs O(T K). Of equally good labellings, in
+    0..K-1, one is returned that switches late and to the smallest label.
 
     Parameters
     ----------
@@ -113,11 +114,6 @@ def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: Metric) -
         (T - 1,) edge weights >= 0; 0 cuts the chain (see `edge_weights`).
     metric
         ``potts`` or ``linear``.
-
-    Returns
-    -------
-    NDArray[np.int64]
-        In 0..K-1. Of equally good labellings one that switches late and to the smallest label.
     """
     costs, edges = check_problem(unary, weights)
     distance = label_distance(costs.shape[1], metric).astype(np.float64)

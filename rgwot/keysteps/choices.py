@@ -114,14 +114,8 @@ class _Chooser:
 def choose(views: Views | None, lengths: Sequence[int], settings: Settings, seed: int) -> Choices:
     """Resolve ``decode.time``, ``decode.K`` and ``decode.surplus`` where they are ``auto``, in this order.
 
-    What is set stays as set. Without views, or with a single video, an ``auto`` of time or surplus is 0.
-
-    Parameters
-    ----------
-    views
-        (2P, T, D) of the videos that may be learnt from, or None where the embedding has none.
-    lengths
-        Samples of each of these videos.
+    What is set stays as set. Without views (2P, T, D) of the videos that may be learnt from, or with a single video,
+    an ``auto`` of time or surplus is 0.
 
     Raises
     ------

@@ -74,18 +74,9 @@ def decode(
     leave to the data (``decode.K``, ``decode.time``, ``decode.surplus``: ``auto``) is chosen once, on the videos that
     may be learnt from, and holds for both scopes.
 
-    Returns the content of ``diagnostics.json``; the same seed gives the same files.
-
-    Parameters
-    ----------
-    embeddings_zarr
-        Store with one group per video.
-    output_dir
-        Folder to write; an existing one is replaced as a whole.
-    decoder
-        A name in `rgwot.keysteps.registry.DECODERS`.
-    settings
-        Blocks ``decode`` (with K resolved to a number, or ``auto``) and those of the decoder are read.
+    An existing folder is replaced as a whole. Of the settings, ``decode`` (with K resolved to a number, or ``auto``)
+    and the blocks of the decoder are read. Returns the content of ``diagnostics.json``; the same seed gives the same
+    files.
 
     Raises
     ------

@@ -166,18 +166,10 @@ def fuzzy_cmeans(
 def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float = 0.0) -> NDArray[Any]:
     """Return u (T, K) = softmax_k(-log |x_t - c_k|^2 / (m - 1)).
 
-    Rows do not depend on each other, so any number of samples can be done in pieces.
-
-    Parameters
-    ----------
-    x, centres
-        (T, D) and (K, D), best with the overall mean subtracted from both.
-    m
-        Fuzzifier, above 1. The power |x - c|^(-2/(m - 1)) itself overflows for m near 1, its logarithm does
-        not.
-    floor
-        Squared distances below it count as it. A sample on a centre gets membership 1 there, and equal shares
-        when several centres coincide.
+    Of samples (T, D) and centres (K, D), best with the overall mean subtracted from both. Rows do not depend on each
+    other, so any number of samples can be done in pieces. The power |x - c|^(-2/(m - 1)) itself overflows for m near
+    1, its logarithm does not. Squared distances below ``floor`` count as it: a sample on a centre gets membership 1
+    there, and equal shares when several centres coincide.
     """
     return _softmax(squared_distances(x, centres, floor), m)
 

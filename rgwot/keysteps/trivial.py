@@ -60,18 +60,12 @@ def decode_trivial(
 
     Parameters
     ----------
-    manifest_csv
-        Manifest of a task.
-    output_dir
-        Folder to write; an existing one is replaced as a whole.
+    manifest_csv, output_dir
+        Manifest of a task, and the folder to write; an existing one is replaced as a whole.
     decoder
-        ``one_label``, ``uniform`` or ``random``.
+        ``one_label``, ``uniform`` or ``random``, which uses ``seed`` and labels every ``stride``-th native frame.
     K
         Number of key steps, at least 1; a word like ``gt`` must have become its number before.
-    seed
-        Used by ``random``.
-    stride
-        Every stride-th native frame is scored.
     held_out
         The only videos to be scored, as for the methods this answer is compared with; none means all.
 
