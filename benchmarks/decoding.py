@@ -27,9 +27,16 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rgwot.config.settings import Settings, build
-from rgwot.keysteps.chain import minimise_chain
+from rgwot.keysteps.chain import (
+    Metric,
+    edge_weights,
+    energy,
+    label_distance,
+    minimise_chain,
+    unary_costs,
+    unary_weight,
+)
 from rgwot.keysteps.decode import decode
-from rgwot.keysteps.energy import Metric, edge_weights, energy, label_distance, unary_costs, unary_weight
 from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
 from rgwot.keysteps.fuzzy_cmeans import fuzzy_cmeans
 from rgwot.keysteps.graphcut import decode_graphcut
@@ -96,7 +103,7 @@ class Sides:
         block = self.settings.decode
         generator = np.random.default_rng(0)
         found = fuzzy_cmeans(
-            self.x, K, self.m, generator, block.max_iterations, block.tolerance, starts, initial=initial
+            self.x, K, self.m, generator, block.max_iterations, block.tolerance, starts, "far_apart", initial
         )
         unary = unary_costs(found.memberships, self.weight)
         labels = minimise_chain(unary, edge_weights([len(self.x)], self.pairwise), metric)

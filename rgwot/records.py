@@ -1,6 +1,7 @@
 """The tables and records between stages: their columns, and one reader for each.
 
-A stage writes its own file; whoever reads it does so here, whatever room he is in. All times are seconds.
+A stage writes its own file; whoever reads it does so here. All times are seconds. Every reader raises `RgwotError`
+where a file is missing or is not what it should be.
 """
 
 from __future__ import annotations
@@ -43,16 +44,9 @@ TERMS = {"loss": "total loss", "align": "alignment loss", "cidm": "C-IDM of both
 def read_manifest(path: Path) -> pd.DataFrame:
     """Read a manifest.
 
-    Returns
-    -------
-    DataFrame
-        Texts as str (empty where there is none), ``duration_s`` float64 in seconds (NaN for a skipped video),
-        ``fps`` `fractions.Fraction` (None for a skipped video), ``width`` and ``height`` Int64.
-
-    Raises
-    ------
-    RgwotError
-        If the file is missing or is no manifest, or a video that is not skipped has no duration or rate above 0.
+    Texts are str (empty where there is none), ``duration_s`` float64 in seconds (NaN for a skipped video), ``fps``
+    `fractions.Fraction` (None for a skipped video), ``width`` and ``height`` Int64. A video that is not skipped must
+    have a duration and a rate above 0.
     """
     numbers: Mapping[str, Literal["float64", "Int64"]] = {"duration_s": "float64", "width": "Int64", "height": "Int64"}
     frame = read_csv(path, MANIFEST_NEEDED, numbers, optional=numbers)
@@ -72,46 +66,22 @@ def read_manifest(path: Path) -> pd.DataFrame:
 
 
 def read_annotations(path: Path) -> pd.DataFrame:
-    """Read the annotated segments of a task: texts as str, times float64 in seconds, ``key_step`` int64 from 1.
-
-    Raises
-    ------
-    RgwotError
-        If the file is missing or is no such table.
-    """
+    """Read the annotated segments of a task: texts as str, times float64 in seconds, ``key_step`` int64 from 1."""
     return read_csv(path, ANNOTATION_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
 
 
 def read_segments(segments_csv: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read ``segments.csv`` of a decoding: ``video``, ``scope`` as str, times float64 in seconds, ``key_step`` int64.
-
-    Raises
-    ------
-    RgwotError
-        If the file is missing or is no such table.
-    """
+    """Read ``segments.csv`` of a decoding: ``video``, ``scope`` as str, times float64, ``key_step`` int64."""
     return read_csv(segments_csv, SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
 
 
 def read_orders(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read ``order.csv`` of a decoding: ``video`` and ``order`` as str, such as ``3>1>2``.
-
-    Raises
-    ------
-    RgwotError
-        If the file is missing or is no such table.
-    """
+    """Read ``order.csv`` of a decoding: ``video`` and ``order`` as str, such as ``3>1>2``."""
     return read_csv(path, ORDER_COLUMNS, {})
 
 
 def read_procedures(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read ``procedures.csv`` of a decoding: ``order`` as str, ``rank`` and ``n_videos`` int64, ``share`` float64.
-
-    Raises
-    ------
-    RgwotError
-        If the file is missing or is no such table.
-    """
+    """Read ``procedures.csv`` of a decoding: ``order`` as str, ``rank`` and ``n_videos`` int64, ``share`` float64."""
     return read_csv(path, PROCEDURE_COLUMNS, {"rank": "int64", "n_videos": "int64", "share": "float64"})
 
 
@@ -138,13 +108,7 @@ def read_history(path: Path) -> pd.DataFrame:
 
 
 def read_scores(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
-    """Read tidy scores of any number of runs into one table.
-
-    Raises
-    ------
-    RgwotError
-        When there is none, one cannot be read or lacks a column, or two files hold the same run.
-    """
+    """Read tidy scores of any number of runs, at least one and each once, into one table."""
     frames = []
     for path in paths:
         try:

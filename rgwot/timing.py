@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -78,9 +77,9 @@ def frame_range(start_s: float, end_s: float, fps: Fraction, rule: LabelRule) ->
     (Bansal et al., ECCV 2022) does; its whole-number rate makes labels run early at 59.94 fps.
     """
     if rule == "exact":
-        return ceil(_decimal(start_s) * fps), ceil(_decimal(end_s) * fps)
+        return math.ceil(_decimal(start_s) * fps), math.ceil(_decimal(end_s) * fps)
     if rule == "cnc":
-        return floor(start_s * int(fps)), floor(end_s * int(fps)) + 1
+        return math.floor(start_s * int(fps)), math.floor(end_s * int(fps)) + 1
     raise ValueError(f"rule is {rule!r}; expected one of {', '.join(RULES)}")
 
 
@@ -94,23 +93,18 @@ def rasterise(
 ) -> NDArray[np.int64]:
     """Paint segments onto native frames; where segments overlap, the later row wins.
 
+    Returns the step of every frame (n_frames,), 0 where no segment covers it (background).
+
     Parameters
     ----------
-    start_s, end_s
-        (S,) segment borders in seconds.
-    key_step
-        (S,) step ids from 1.
+    start_s, end_s, key_step
+        (S,) segment borders in seconds, and step ids from 1.
     fps
         Exact native rate, such as ``Fraction(60000, 1001)``.
     n_frames
         Number of native frames of the video.
     rule
         ``exact`` or ``cnc``, see `frame_range`.
-
-    Returns
-    -------
-    (n_frames,) int64
-        Step of every frame, 0 where no segment covers it (background).
 
     Raises
     ------
@@ -173,21 +167,7 @@ def truth_labels(
 ) -> NDArray[np.int64]:
     """Return the annotated key step of the given native frames; a later segment wins, 0 where there is none.
 
-    Parameters
-    ----------
-    start_s, end_s, key_step
-        (n,) segments in the order of the annotation file, seconds and steps from 1.
-    frames
-        (T,) native frame numbers, increasing, from 0.
-    fps
-        Exact native rate.
-    rule
-        ``exact`` (start <= k / fps < end) or ``cnc`` (both ends included, whole-number rate), see
-        `frame_range`.
-
-    Returns
-    -------
-    (T,) labels.
+    ``frames`` (T,) are native frame numbers, increasing, from 0; the other arguments are those of `rasterise`.
 
     Examples
     --------
@@ -200,27 +180,19 @@ def truth_labels(
     return rasterise(start_s, end_s, key_step, fps, count, rule)[frames]
 
 
+TOLERANCE_S = 1e-6
+
+
 def predicted_labels(
     start_s: npt.ArrayLike,
     end_s: npt.ArrayLike,
     key_step: npt.ArrayLike,
     times: NDArray[np.float64],
-    tolerance_s: float = 1e-6,
 ) -> NDArray[np.int64]:
-    """Look up the decoded label at every scoring time.
+    """Look up the decoded label at every scoring time (T,), in seconds.
 
-    Parameters
-    ----------
-    start_s, end_s, key_step
-        (n,) segments that cover the video from 0 without gaps or overlaps, in any order.
-    times
-        (T,) seconds. A time behind the last segment by less than the tolerance belongs to the last segment.
-    tolerance_s
-        How far, in seconds, neighbouring ends and starts may lie apart.
-
-    Returns
-    -------
-    (T,) labels.
+    The segments (n,) cover the video from 0 without gaps or overlaps, in any order. Neighbouring ends and starts may
+    lie `TOLERANCE_S` apart, and a time behind the last segment by no more than that belongs to it.
 
     Raises
     ------
@@ -238,33 +210,21 @@ def predicted_labels(
         raise ValueError("segments: got none, expected the whole video covered")
     order = np.argsort(starts, kind="stable")
     starts, ends, steps = starts[order], ends[order], steps[order]
-    if abs(starts[0]) > tolerance_s:
+    if abs(starts[0]) > TOLERANCE_S:
         raise ValueError(f"segments: got a first start at {starts[0]} s, expected 0")
     jumps = np.abs(starts[1:] - ends[:-1])
-    if jumps.size and jumps.max() > tolerance_s:
+    if jumps.size and jumps.max() > TOLERANCE_S:
         at = int(jumps.argmax())
         raise ValueError(f"segments: got {ends[at]} s followed by {starts[at + 1]} s, expected no gap and no overlap")
-    if times.size and times[-1] > ends[-1] + tolerance_s:
+    if times.size and times[-1] > ends[-1] + TOLERANCE_S:
         raise ValueError(f"segments: got an end at {ends[-1]} s, expected one after the last scored time {times[-1]} s")
     return steps[np.clip(np.searchsorted(starts, times, side="right") - 1, 0, None)]
 
 
 def label_segments(time_s: NDArray[Any], labels: NDArray[Any], duration_s: float) -> pd.DataFrame:
-    """Return the segments of one video.
+    """Return the segments of one video, a table ``start_s,end_s,key_step``; they meet half way between samples.
 
-    Parameters
-    ----------
-    time_s
-        (T,) times of the samples in seconds, T >= 1, increasing, from 0 to below the duration.
-    labels
-        (T,) whole numbers.
-    duration_s
-        Length of the video in seconds.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``start_s,end_s,key_step``; a segment covers [start_s, end_s).
+    Times ``time_s`` (T,), T >= 1, increase from 0 to below the duration; ``labels`` (T,) are whole numbers.
 
     Raises
     ------

@@ -115,6 +115,6 @@ def evaluate(
 @settings_option
 def yardsticks(output: Path, index: Path, manifest: Path, annotations: Path, settings: str) -> None:
     """Measure how hard a task is on its raw features, before any method: k-means and a supervised probe."""
-    from rgwot.evaluation.difficulty import measure
+    from rgwot.evaluation.yardsticks import measure
 
     measure(index, manifest, annotations, output, resolved_key_steps(read_settings(settings)))

@@ -36,16 +36,8 @@ class FixedResult(NamedTuple):
 def detection(true: npt.ArrayLike, predicted: npt.ArrayLike) -> Detection:
     """Score which frames are found: P = TP / (TP + FP), R = TP / (TP + FN), F1 = 2TP / (2TP + FP + FN).
 
-    Parameters
-    ----------
-    true, predicted
-        (T,) bool.
-
-    Returns
-    -------
-    Detection
-        Precision is NaN where nothing is predicted, recall where nothing is true. F1 is 0 in either case, and NaN
-        only where both are so: whoever finds nothing of what is there scores 0.
+    Of (T,) bool each. Precision is NaN where nothing is predicted, recall where nothing is true. F1 is 0 in either
+    case, and NaN only where both are so: whoever finds nothing of what is there scores 0.
 
     Examples
     --------
@@ -87,14 +79,8 @@ def background_detection(
 def match_fixed(overlap: npt.ArrayLike) -> Matching:
     """Match class 0 with cluster 0, and the others one to one so that their total overlap is largest.
 
-    Parameters
-    ----------
-    overlap
-        (G, K + 1) frame counts, G >= 2, K >= 1; row 0 is true background, column 0 key step 0.
-
-    Returns
-    -------
-    The pairs, in order of class: min(G - 1, K) + 1.
+    ``overlap`` (G, K + 1) counts frames, G >= 2, K >= 1; row 0 is true background, column 0 key step 0. Returns
+    min(G - 1, K) + 1 pairs in order of class.
 
     Examples
     --------
@@ -127,12 +113,10 @@ def score_fixed(
     ----------
     protocol
         Of scope ``task``; its ratios are taken, its matching is replaced by `match_fixed`.
-    truths, predictions
-        One array (T_v,) per video, as in `background_detection`.
+    truths, predictions, said
+        As in `background_detection`.
     n_key_steps, n_clusters
         K_gt and K, both without background.
-    said
-        As in `background_detection`.
 
     Examples
     --------

@@ -53,16 +53,7 @@ def label_videos(
 ) -> tuple[list[LabelledVideo], list[str], list[str]]:
     """Put true and predicted labels of every scorable video side by side.
 
-    Parameters
-    ----------
-    manifest
-        ``video,duration_s,fps,status``; ``fps`` as text, decimal or fraction.
-    annotations
-        ``video,start_s,end_s,key_step``, rows of a video in the order of its file.
-    segments
-        ``video,scope,start_s,end_s,key_step``.
-    stride
-        Every stride-th native frame is scored.
+    The tables are those of `rgwot.records`; every stride-th native frame is scored.
 
     Returns
     -------
@@ -112,14 +103,7 @@ def _label(
     return LabelledVideo(video, true, labels)
 
 
-def one_label(videos: Sequence[LabelledVideo], scope: str) -> bool:
-    """Return whether one label is all there is: in the task (``task``), or in every video (``video``)."""
-    if scope == "task":
-        return len(np.unique(np.concatenate([video.prediction[scope] for video in videos]))) == 1
-    return all(len(np.unique(video.prediction[scope])) == 1 for video in videos)
-
-
-def _told(diagnostics: Mapping[str, Any], scope: str) -> bool:
+def _degenerate(diagnostics: Mapping[str, Any], scope: str) -> bool:
     part = diagnostics.get(scope)
     return bool((part if isinstance(part, dict) and "degenerate" in part else diagnostics).get("degenerate", False))
 
@@ -129,14 +113,8 @@ def score_table(
 ) -> pd.DataFrame:
     """Score labelled videos under every protocol, background and label rule.
 
-    Parameters
-    ----------
-    videos
-        At least one.
-    n_key_steps, n_clusters
-        K_gt and K, both without background.
-    says_background
-        Whether key step 0 means background. To the protocols it is one more cluster then.
+    ``n_key_steps`` and ``n_clusters`` are K_gt and K, both without background. Where key step 0 means background, it is
+    one more cluster to the protocols.
 
     Returns
     -------
@@ -169,11 +147,10 @@ def evaluate(
     manifest_csv: str | os.PathLike[str],
     annotations_csv: str | os.PathLike[str],
     segments_csv: str | os.PathLike[str],
-    diagnostics_json: str | os.PathLike[str] | None,
+    diagnostics_json: str | os.PathLike[str],
     output_csv: str | os.PathLike[str],
     identity: Mapping[str, Any],
     n_key_steps: int | None,
-    n_clusters: int | None = None,
     stride: int = STRIDE,
 ) -> pd.DataFrame:
     """Score the decoded key steps of one task and write the tidy table of scores.
@@ -183,25 +160,16 @@ def evaluate(
 
     Parameters
     ----------
-    manifest_csv
-        The videos of the task; only rows with status ``ok`` are scored, and where the diagnostics tell of a
-        split only those held out. Videos that are not up for scoring count nowhere.
-    annotations_csv
-        True segments ``video,start_s,end_s,key_step``; steps numbered 1..K_gt.
-    segments_csv
-        Decoded segments in both scopes.
+    manifest_csv, annotations_csv, segments_csv
+        The videos of the task, true segments, and decoded ones in both scopes. Only rows of the manifest with status
+        ``ok`` are scored, and where the diagnostics name a split only those held out; others count nowhere.
     diagnostics_json
         What the decoder says about itself: ``K``, ``background`` (true: key step 0 is one more cluster), and
         ``degenerate`` for the whole and in ``task`` and ``video``; ``split`` with the videos held out (``test``).
-        When None, an answer of one label is degenerate.
-    output_csv
-        Where the scores go.
     identity
         ``dataset``, ``task``, ``method``, ``decoder``, ``seed``: repeated in every row.
     n_key_steps
-        K_gt of the task, whether or not all steps occur; None when only the annotations tell: the largest one.
-    n_clusters
-        K of the decoder, whether or not all clusters are used; None to read it from the diagnostics.
+        K_gt of the task, whether or not all steps occur; None for the largest one annotated.
     stride
         Every stride-th native frame is scored.
 
@@ -214,7 +182,7 @@ def evaluate(
         raise ValueError(f"identity: got {sorted(identity)}, expected {sorted(IDENTITY)}")
     manifest, annotations = read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv))
     segments = read_segments(Path(segments_csv))
-    diagnostics = {} if diagnostics_json is None else read_diagnostics(diagnostics_json)
+    diagnostics = read_diagnostics(diagnostics_json)
     if n_key_steps is None:
         n_key_steps = int(annotations["key_step"].max()) if len(annotations) else 1
     outside = annotations[(annotations["key_step"] < 1) | (annotations["key_step"] > n_key_steps)]
@@ -224,23 +192,16 @@ def evaluate(
             f"{annotations_csv}: video {row['video']!r}: found key step {row['key_step']}, expected 1 to "
             f"{n_key_steps}; check the number of key steps of the task"
         )
-    clusters = n_clusters if n_clusters is not None else diagnostics.get("K")
+    clusters = diagnostics.get("K")
     if not isinstance(clusters, int) or clusters < 1:
-        raise RgwotError(
-            f"{diagnostics_json or segments_csv}: found K {clusters!r}, expected the number of clusters; decode again"
-        )
+        raise RgwotError(f"{diagnostics_json}: found K {clusters!r}, expected the number of clusters; decode again")
     says_background = bool(diagnostics.get("background", False))
     if "split" in diagnostics:
         manifest = manifest[manifest["video"].isin(diagnostics["split"]["test"])]
     videos, skipped, unscored = label_videos(manifest, annotations, segments, stride)
     if skipped:
-        log.warning(
-            "%s: %d of %d videos skipped: %s",
-            identity["task"],
-            len(skipped),
-            len(manifest),
-            ", ".join(skipped),
-        )
+        names = ", ".join(skipped)
+        log.warning("%s: %d of %d videos skipped: %s", identity["task"], len(skipped), len(manifest), names)
     if not videos:
         raise RgwotError(
             f"task {identity['dataset']}/{identity['task']}: found no video to score among {len(manifest)} "
@@ -258,11 +219,10 @@ def evaluate(
                 f"expected at most K={clusters}{' besides background' if says_background else ''}"
             )
     scores = score_table(videos, n_key_steps, clusters, says_background)
-    collapsed = {scope: _told(diagnostics, scope) if diagnostics else one_label(videos, scope) for scope in SCOPES}
     extra = []
     for protocol, background, rule in scores[["protocol", "background", "label_rule"]].drop_duplicates().to_numpy():
         scope = PROTOCOLS[protocol].scope
-        counts = {"n_skipped": len(skipped), "n_unscored": len(unscored), "degenerate": int(collapsed[scope])}
+        counts = {"n_skipped": len(skipped), "n_unscored": len(unscored), "degenerate": _degenerate(diagnostics, scope)}
         extra += [(protocol, background, rule, metric, float(value)) for metric, value in counts.items()]
     table = pd.concat([scores, pd.DataFrame(extra, columns=scores.columns)], ignore_index=True)
     for position, column in enumerate(IDENTITY):

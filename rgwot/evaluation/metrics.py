@@ -33,20 +33,8 @@ class Matching(NamedTuple):
 def contingency(truth: npt.ArrayLike, prediction: npt.ArrayLike, n_classes: int, n_clusters: int) -> IntArray:
     """Count the frames of every class in every cluster.
 
-    Parameters
-    ----------
-    truth
-        (T,) class of every frame, in 0..G-1.
-    prediction
-        (T,) cluster of every frame, in 0..K-1.
-    n_classes
-        G, all classes there are, whether or not they occur here.
-    n_clusters
-        K, all clusters there are, whether or not they occur here.
-
-    Returns
-    -------
-    (G, K) int64 overlap counts; they add up to T.
+    ``truth`` (T,) is in 0..G-1 and ``prediction`` (T,) in 0..K-1, where G classes and K clusters are all there are,
+    whether or not they occur here. The counts (G, K) add up to T.
 
     Raises
     ------
@@ -80,14 +68,7 @@ def match(overlap: npt.ArrayLike) -> Matching:
     than clusters the classes of lowest index are matched; with more clusters than classes the largest
     clusters are; what is still tied is decided by the counts themselves.
 
-    Parameters
-    ----------
-    overlap
-        (G, K) frame counts, as from `contingency`.
-
-    Returns
-    -------
-    The pairs, in order of class.
+    ``overlap`` (G, K) counts frames, as from `contingency`. Returns the pairs in order of class.
 
     Examples
     --------

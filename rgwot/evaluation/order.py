@@ -45,15 +45,8 @@ def kendall_distance(true: Mapping[int, tuple[int, int]], predicted: Mapping[int
     mean (Fagin et al., "Comparing top k lists", 2003, with p = 1/2). So 0 is the same order, 0.5 no
     information, 1 reversed. Without the penalty an answer that names one step only would look perfect.
 
-    Parameters
-    ----------
-    true, predicted
-        Step to (sum, count) of its frame positions, as from `mean_positions`. Predicted steps that are not
-        true steps are ignored.
-
-    Returns
-    -------
-    A value in [0, 1]; NaN when the truth orders no pair.
+    Arguments map a step to (sum, count) of its frame positions, as from `mean_positions`; predicted steps that are not
+    true steps are ignored. NaN when the truth orders no pair.
 
     Examples
     --------
@@ -84,19 +77,8 @@ def order_tau(
     by the mean normalised time of their frames. Background has no place in an order. Without background only
     the frames of a key step are seen, in the matching and in the means.
 
-    Parameters
-    ----------
-    truths, predictions
-        One array (T_v,) per video: true key steps (0 background) and predicted labels of the task-level
-        clustering.
-    n_key_steps, n_clusters
-        K_gt and K.
-    background
-        ``with`` or ``without``.
-
-    Returns
-    -------
-    A value in [0, 1]: 0 same order, 0.5 no information, 1 reversed; NaN when no video has two true steps.
+    Arguments are those of `rgwot.evaluation.protocols.score` for a protocol of scope ``task``. Returns a value in
+    [0, 1]: 0 same order, 0.5 no information, 1 reversed; NaN when no video has two true steps.
     """
     if len(truths) != len(predictions):
         raise ValueError(f"videos: got {len(truths)} truths and {len(predictions)} predictions, expected as many")
@@ -118,12 +100,9 @@ def order_tau(
     step_of = {int(names[k]): int(g) + first for g, k in zip(classes, clusters, strict=True) if k < len(names)}
     distances = []
     for truth_labels, prediction_labels, positions in pairs:
-        true = mean_positions(truth_labels, positions)
-        predicted = {
-            step_of[label]: mean
-            for label, mean in mean_positions(prediction_labels, positions).items()
-            if label in step_of
-        }
-        distances.append(kendall_distance({s: m for s, m in true.items() if s > 0}, predicted))
+        true = {step: mean for step, mean in mean_positions(truth_labels, positions).items() if step > 0}
+        found = mean_positions(prediction_labels, positions)
+        predicted = {step_of[label]: mean for label, mean in found.items() if label in step_of}
+        distances.append(kendall_distance(true, predicted))
     finite = [distance for distance in distances if not np.isnan(distance)]
     return float(np.mean(finite)) if finite else float("nan")

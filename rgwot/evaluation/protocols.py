@@ -91,14 +91,10 @@ def unit(
 
     Parameters
     ----------
-    truth
-        (T,) true key steps: 0 background, 1..K_gt.
-    prediction
-        (T,) predicted labels; 0 is an ordinary cluster.
-    n_key_steps
-        K_gt.
-    n_clusters
-        K, the clusters the decoder could use.
+    truth, prediction
+        (T,) true key steps, 0 background, 1..K_gt; and predicted labels, where 0 is an ordinary cluster.
+    n_key_steps, n_clusters
+        K_gt, and K, the clusters the decoder could use.
     background
         ``with`` or ``without``.
     """
@@ -132,15 +128,11 @@ def score(
 
     Parameters
     ----------
-    protocol
-        An entry of `PROTOCOLS`.
     truths, predictions
         One array (T_v,) per video, labels as in `unit`. For protocols of scope ``task`` the predicted labels
         mean the same thing in all videos.
-    n_key_steps, n_clusters
-        K_gt and K.
-    background
-        ``with`` or ``without``.
+    n_key_steps, n_clusters, background
+        As in `unit`.
 
     Examples
     --------

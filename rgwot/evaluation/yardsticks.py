@@ -6,13 +6,22 @@ says how much of the answer is in the features at all (high is fair).
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.evaluation.metrics import contingency, f1, match, strict
+from rgwot.records import read_annotations, read_manifest
+from rgwot.runtime.files import write_json
+from rgwot.runtime.progress import counted
+from rgwot.timing import parse_rate, truth_labels
+
+log = logging.getLogger(__name__)
 
 Array = NDArray[Any]
 
@@ -22,10 +31,52 @@ PROBE_FRAMES = 3000
 SCORED_FRAMES = 12_000
 
 
+def measure(
+    index_csv: str | os.PathLike[str],
+    manifest_csv: str | os.PathLike[str],
+    annotations_csv: str | os.PathLike[str],
+    output_json: str | os.PathLike[str],
+    K: int,
+) -> dict[str, float | int]:
+    """Measure both yardsticks on the annotated videos of a task and write them as JSON: ``rgwot yardsticks``.
+
+    The stores lie beside the feature index; only videos with status ``ok`` are used. ``output_json`` holds
+    ``kmeans_f1``, ``probe_accuracy``, ``largest_step_share``, ``K``, ``n_videos`` and ``n_frames``.
+    """
+    from rgwot.features.store import open_store
+
+    manifest, segments = read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv))
+    stores, labels = [], []
+    for video in manifest.video[manifest.status == "ok"]:
+        store = open_store(Path(index_csv).parent / f"{video}.zarr")
+        if len(store) == 0:
+            continue
+        own = segments[segments.video == video]
+        # Sample i was taken i / fps after the first, so the sampling rate plays the part of the native one.
+        rate, first_s = parse_rate(store.attributes["fps"]), store.time_s[0]
+        frames = np.arange(len(store), dtype=np.int64)
+        stores.append(store)
+        labels.append(truth_labels(own.start_s - first_s, own.end_s - first_s, own.key_step, frames, rate, "exact"))
+    # Twice through the stores, a video at a time: all maps of a task may be more than fits into memory.
+    pooled = [store.read().astype(np.float32).mean(axis=(2, 3)) for store in stores]
+    found: dict[str, float | int] = {
+        **kmeans_yardstick(pooled, labels, K),
+        **probe_yardstick(
+            (store.read() for store in stores), labels, watch=lambda folds: counted(log, "probe", folds, "fit")
+        ),
+        **largest_step_share(labels),
+        "K": K,
+        "n_videos": len(stores),
+        "n_frames": sum(map(len, labels)),
+    }
+    write_json(found, output_json)
+    return found
+
+
 def kmeans_yardstick(
     pooled: Sequence[Array], labels: Sequence[Array], K: int, seed: int = 0, restarts: int = 4
 ) -> dict[str, float]:
-    """Strict F1 without background of k-means on pooled features, one clustering for all videos.
+    """Return ``kmeans_f1``, strict F1 without background of one k-means clustering of all videos' pooled features.
 
     All frames are clustered, background included; then only frames of key steps are scored, pooled over the
     videos under one Hungarian matching. Frames of unmatched clusters stay in the denominators, so that
@@ -39,15 +90,6 @@ def kmeans_yardstick(
         Per video key steps ``(T,)``: 1 to K, 0 for background.
     K
         Number of clusters.
-    seed
-        Seeds the starts of k-means.
-    restarts
-        Number of starts; the one with the least inertia counts.
-
-    Returns
-    -------
-    dict
-        ``kmeans_f1`` in [0, 1].
 
     Raises
     ------
@@ -60,7 +102,9 @@ def kmeans_yardstick(
     truth = np.concatenate(list(labels))
     if not (truth > 0).any():
         raise ValueError("found background only; expected frames of at least one key step")
-    clusters = KMeans(K, n_init=restarts, random_state=seed).fit_predict(_float32(pooled))
+    clusters = KMeans(K, n_init=restarts, random_state=seed).fit_predict(
+        np.concatenate([np.asarray(part, dtype=np.float32) for part in pooled])
+    )
     shown = truth > 0
     overlap = contingency(truth[shown] - 1, clusters[shown], int(truth.max()), K)
     scores = strict(overlap, match(overlap))
@@ -73,7 +117,7 @@ def probe_yardstick(
     grid: int = 3,
     watch: Callable[[Sequence[int]], Iterable[int]] = iter,
 ) -> dict[str, float]:
-    """Accuracy of a supervised probe on key-step frames of videos that it was not fitted to.
+    """Return ``probe_accuracy`` of a supervised probe on key-step frames of videos that it was not fitted to.
 
     Logistic regression (L2, C = 1) on feature maps max-pooled to ``grid`` x ``grid`` and standardised per
     dimension with the mean and deviation of the training videos. One video is left out at a time; of more than
@@ -89,12 +133,7 @@ def probe_yardstick(
     grid
         Cells per side after pooling.
     watch
-        What the fits in turn go through, to tell how far it is.
-
-    Returns
-    -------
-    dict
-        ``probe_accuracy`` in [0, 1], over the key-step frames of all videos.
+        What the fits in turn go through, to report progress.
 
     Raises
     ------
@@ -142,17 +181,9 @@ def probe_yardstick(
 
 
 def largest_step_share(labels: Sequence[Array]) -> dict[str, float]:
-    """Share of the key-step frames of all videos that the most frequent step holds.
+    """Return ``largest_step_share``: what one label everywhere scores strictly without background.
 
-    Parameters
-    ----------
-    labels
-        Per video key steps ``(T,)``: 1 to K, 0 for background.
-
-    Returns
-    -------
-    dict
-        ``largest_step_share`` in (0, 1]: what one label everywhere scores strictly without background.
+    ``labels`` are the key steps ``(T,)`` of each video: 1 to K, 0 for background.
 
     Raises
     ------
@@ -189,10 +220,6 @@ def max_pool(maps: Array, grid: int) -> NDArray[np.float32]:
             ]
             result[:, :, row, column] = cell.max(axis=(2, 3))
     return result
-
-
-def _float32(parts: Sequence[Array]) -> NDArray[np.float32]:
-    return np.concatenate([np.asarray(part, dtype=np.float32) for part in parts])
 
 
 def _check(features: Sequence[Array], labels: Sequence[Array]) -> None:

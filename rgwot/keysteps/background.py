@@ -31,14 +31,7 @@ def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArr
     deviation of the relative times of its samples there, and :math:`V_k` the videos in which it has any. Ranks run
     from 1 to K, ties get their mean; a cluster without a sample ranks last throughout.
 
-    Parameters
-    ----------
-    labels
-        (T,) in 0..K-1, or `BACKGROUND`, which belongs to no cluster.
-    lengths
-        Samples of each video.
-    K
-        Number of clusters.
+    ``labels`` (T,) are in 0..K-1, or `BACKGROUND`, which belongs to no cluster.
     """
     # Not at the top: most decodings have no surplus, and need not wait for it.
     from scipy.stats import rankdata
@@ -69,10 +62,7 @@ def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArr
 
 
 def key_step_clusters(labels: NDArray[np.int64], lengths: Sequence[int], K: int, kept: int) -> NDArray[np.int64]:
-    """Return which ``kept`` of K clusters look most like key steps, ascending; of equal ones the smaller number.
-
-    Parameters are those of `likeness`.
-    """
+    """Return which ``kept`` of K clusters look most like key steps, ascending; of equal ones the smaller number."""
     order = np.argsort(-likeness(labels, lengths, K), kind="stable")
     return np.sort(order[:kept]).astype(np.int64)
 

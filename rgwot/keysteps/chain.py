@@ -1,100 +1,189 @@
-"""The exact minimum of the chain energy by dynamic programming (methods 5.1)."""
+"""The energy of a labelling of the temporal chain, and its exact minimum (methods 5.1).
+
+E(l) = sum_t w_u (1 - u_{t, l_t}) + sum_t w_t d(l_t, l_{t+1})
+
+with d(a, b) = [a != b] (``potts``) or |a - b| (``linear``, the public code) and w_t = pairwise / K. The
+linear metric reads the arbitrary index of a cluster as a distance; Potts is invariant to relabelling. Several
+videos are one chain with w_t = 0 where one video ends and the next begins: nothing happens between the last
+frame of one video and the first of another, so no edge may pull them together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.keysteps.energy import Metric, check_problem, label_distance
+Metric = Literal["potts", "linear"]
+Floats = NDArray[np.float64]
 
-Message = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
+COMPILED_FROM = 350_000
+"""Costs (T K) from which the loops are compiled, which saves a microsecond each and takes half a second.
 
-COMPILED_FROM = 50_000
-"""Samples from which the compiled loops save more (3 microseconds each) than importing numba costs.
-
-Nothing else decides, so a problem is solved by the same loops whatever the process did before.
+Nothing else decides, so a problem is solved by the same code whatever the process did before.
 """
 
 
-def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: Metric | NDArray[Any]) -> NDArray[np.int64]:
+def label_distance(K: int, metric: Metric) -> NDArray[np.int64]:
+    """Return d (K, K) as whole numbers: [a != b] for ``potts``, |a - b| for ``linear``."""
+    steps = np.abs(np.subtract.outer(np.arange(K), np.arange(K)))
+    if metric == "potts":
+        return (steps > 0).astype(np.int64)
+    if metric == "linear":
+        return steps.astype(np.int64)
+    raise ValueError(f"metric: found {metric!r}, expected 'potts' or 'linear'")
+
+
+def unary_weight(unary: float, per: Literal["second", "sample"], features_fps: float) -> float:
+    """Return w_u per sample: ``unary`` itself, or ``unary`` per second divided by the samples per second.
+
+    Per second, the smoothing does not depend on how densely a video was sampled: 3.0 per second is the
+    published 0.2 per sample at 15 samples per second.
+    """
+    if per == "sample":
+        return unary
+    if per != "second":
+        raise ValueError(f"unary_per: found {per!r}, expected 'second' or 'sample'")
+    if not features_fps > 0:
+        raise ValueError(f"features_fps: found {features_fps}, expected samples per second above 0")
+    return unary / features_fps
+
+
+def unary_costs(memberships: NDArray[Any], weight: float) -> Floats:
+    """Return the cost weight (1 - u) (T, K) of giving each sample each label."""
+    return weight * (1 - np.asarray(memberships, dtype=np.float64))
+
+
+def edge_weights(lengths: Sequence[int], weight: float) -> Floats:
+    """Return w (T - 1,): ``weight`` between neighbours in one video, 0 across the border of two videos.
+
+    ``lengths`` are the samples of each video in the order of the chain, at least 1 each.
+
+    Examples
+    --------
+    >>> edge_weights([2, 3], 0.5)
+    array([0.5, 0. , 0.5, 0.5])
+    """
+    if not lengths or min(lengths) < 1:
+        raise ValueError(f"lengths: found {list(lengths)}, expected at least one video with at least one sample each")
+    weights = np.full(sum(lengths) - 1, float(weight))
+    weights[np.cumsum(lengths)[:-1] - 1] = 0
+    return weights
+
+
+def check_problem(unary: NDArray[Any], weights: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Return unary costs (T, K) and edge weights (T - 1,) as contiguous float64, or say what is wrong with them."""
+    costs, edges = (np.ascontiguousarray(part, dtype=np.float64) for part in (unary, weights))
+    if costs.ndim != 2 or costs.size == 0:
+        raise ValueError(f"unary: found shape {costs.shape}, expected (T, K) with T, K >= 1")
+    if edges.shape != (len(costs) - 1,):
+        raise ValueError(f"edge weights: found shape {edges.shape}, expected ({len(costs) - 1},), one for each edge")
+    if not np.isfinite(costs).all() or not np.isfinite(edges).all() or (edges < 0).any():
+        raise ValueError("energy: found infinite, NaN or negative terms, expected finite unary and weights >= 0")
+    return costs, edges
+
+
+def energy(labels: NDArray[Any], unary: NDArray[Any], weights: NDArray[Any], distance: NDArray[Any]) -> float:
+    """Return E(labels) = sum_t unary[t, l_t] + sum_t weights[t] distance[l_t, l_{t+1}].
+
+    ``labels`` (T,) lie in 0..K-1; the other shapes are (T, K), (T - 1,) and (K, K).
+    """
+    costs, edges = check_problem(unary, weights)
+    chosen = np.asarray(labels)
+    if chosen.shape != (len(costs),):
+        raise ValueError(f"labels: found shape {chosen.shape}, expected ({len(costs)},)")
+    data = costs[np.arange(len(costs)), chosen].sum()
+    return float(data + (edges * distance[chosen[:-1], chosen[1:]]).sum())
+
+
+def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: Metric) -> NDArray[np.int64]:
     """Return labels (T,) of smallest energy sum_t unary[t, l_t] + sum_t weights[t] d(l_t, l_{t+1}).
 
     M_0 = unary_0, M_t[a] = unary_t[a] + min_b (M_{t-1}[b] + w_{t-1} d(b, a)), then back from the best last
-    label.
+    label. The inner minimum is taken for all a at once, so the whole costs O(T K). Of equally good labellings, in
+    0..K-1, one is returned that switches late and to the smallest label.
 
     Parameters
     ----------
     unary
         (T, K) finite costs.
     weights
-        (T - 1,) edge weights >= 0; 0 cuts the chain (see `rgwot.keysteps.energy.edge_weights`).
+        (T - 1,) edge weights >= 0; 0 cuts the chain (see `edge_weights`).
     metric
-        ``potts`` or ``linear``: O(T K), the inner minimum over b taken for all a at once. Or any distance (K,
-        K), O(T K^2).
-
-    Returns
-    -------
-    NDArray[np.int64]
-        In 0..K-1. Of equally good labellings one that switches late and to the smallest label.
+        ``potts`` or ``linear``.
     """
     costs, edges = check_problem(unary, weights)
+    distance = label_distance(costs.shape[1], metric).astype(np.float64)
+    forward, back = _forward_potts if metric == "potts" else _forward_linear, _back
+    if costs.size >= COMPILED_FROM:
+        forward, back = _compiled(forward), _compiled(back)
+    return np.asarray(back(forward(costs, edges), edges, distance), dtype=np.int64)
+
+
+# The loops below are plain Python that numba can compile.
+
+
+@cache
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    import numba
+
+    try:
+        # The machine code is kept beside this file or in numba's cache folder.
+        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+    except RuntimeError:
+        # Neither this folder nor the home folder can be written.
+        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+
+
+def _forward_potts(costs: Floats, edges: Floats) -> Floats:
     T, K = costs.shape
-    if isinstance(metric, str):
-        distance = label_distance(K, metric).astype(np.float64)
-        if T >= COMPILED_FROM:
-            return _compiled(costs, edges, metric, distance)
-        message = _potts if metric == "potts" else _linear(K)
-    else:
-        distance = np.asarray(metric, dtype=np.float64)
-        if distance.shape != (K, K):
-            raise ValueError(f"distance: found shape {distance.shape}, expected ({K}, {K})")
-        message = _generic(distance)
     best = np.empty_like(costs)
     best[0] = costs[0]
     for t in range(1, T):
-        best[t] = costs[t] + message(best[t - 1], edges[t - 1])
+        switch = best[t - 1, 0]
+        for b in range(1, K):
+            switch = min(switch, best[t - 1, b])
+        switch += edges[t - 1]
+        for a in range(K):
+            best[t, a] = costs[t, a] + min(best[t - 1, a], switch)
+    return best
+
+
+def _forward_linear(costs: Floats, edges: Floats) -> Floats:
+    """Take the cheapest source at or below each label, then at or above it (a distance transform)."""
+    T, K = costs.shape
+    best = np.empty_like(costs)
+    best[0] = costs[0]
+    for t in range(1, T):
+        weight = edges[t - 1]
+        cheapest = best[t - 1, 0]
+        for a in range(K):
+            slope = weight * a
+            cheapest = min(cheapest, best[t - 1, a] - slope)
+            best[t, a] = min(cheapest + slope, best[t - 1, a])
+        cheapest = best[t - 1, K - 1] + weight * (K - 1)
+        for a in range(K - 1, -1, -1):
+            slope = weight * a
+            cheapest = min(cheapest, best[t - 1, a] + slope)
+            best[t, a] = costs[t, a] + min(best[t, a], cheapest - slope)
+    return best
+
+
+def _back(best: Floats, edges: Floats, distance: Floats) -> NDArray[np.int64]:
+    T, K = best.shape
     labels = np.empty(T, dtype=np.int64)
-    labels[-1] = np.argmin(best[-1])
+    labels[T - 1] = np.argmin(best[T - 1])
     for t in range(T - 2, -1, -1):
         following = labels[t + 1]
-        via = best[t] + edges[t] * distance[:, following]
-        choice = np.argmin(via)
+        choice, cheapest = 0, best[t, 0] + edges[t] * distance[0, following]
+        for a in range(1, K):
+            via = best[t, a] + edges[t] * distance[a, following]
+            if via < cheapest:
+                choice, cheapest = a, via
         # Staying wins a tie, so that equal costs do not make segments.
-        labels[t] = following if via[following] <= via[choice] else choice
+        stay = best[t, following] + edges[t] * distance[following, following]
+        labels[t] = following if stay <= cheapest else choice
     return labels
-
-
-def _compiled(
-    costs: NDArray[np.float64], edges: NDArray[np.float64], metric: Metric, distance: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    from rgwot.keysteps import chain_compiled
-
-    best = chain_compiled.FORWARD[metric](np.ascontiguousarray(costs), np.ascontiguousarray(edges))
-    return np.asarray(chain_compiled.path(best, np.ascontiguousarray(edges), distance), dtype=np.int64)
-
-
-def _potts(costs: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
-    return np.asarray(np.minimum(costs, costs.min() + weight))
-
-
-def _linear(K: int) -> Message:
-    steps = np.arange(K, dtype=np.float64)
-
-    def message(costs: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
-        # Distance transform: the cheapest source at or below each label, and at or above it.
-        slope = weight * steps
-        below = np.minimum.accumulate(costs - slope) + slope
-        above = np.minimum.accumulate((costs + slope)[::-1])[::-1] - slope
-        return np.asarray(np.minimum(np.minimum(below, above), costs))
-
-    return message
-
-
-def _generic(distance: NDArray[np.float64]) -> Message:
-    def message(costs: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
-        return np.asarray((costs[:, None] + weight * distance).min(axis=0))
-
-    return message

@@ -1,12 +1,14 @@
-"""What a decoder leaves to the data: share of time, clusters of background, number of key steps (methods 5.7).
+"""What a decoder leaves to the data: share of time, clusters of background, number of key steps (methods 5.5, 5.7).
 
-Every choice is made by `rgwot.keysteps.agreement` between views of the features, with the mean field as the decoder
-whatever the decoder is: it takes a fraction of a second, and is what others are built on.
+Two views are the same samples seen through disjoint halves of the channels. A labelling of the first that follows
+what people do tells something about the second; one that follows the noise of the first does not, however stable it
+is. Each video is predicted by the others, so that what is peculiar to a video counts for nothing. The views are
+labelled by the mean field whatever the decoder is: it takes a fraction of a second, and is what others are built on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.settings import Settings
-from rgwot.keysteps.agreement import Views, cross_agreement
 from rgwot.keysteps.background import keep_clusters, key_step_clusters
-from rgwot.keysteps.clock import with_time
-from rgwot.keysteps.interface import Decoded, Decoder, Frames, first_samples
+from rgwot.keysteps.interface import Decoded, Decoder, Frames, directions, first_samples, middle_times
 from rgwot.runtime.errors import RgwotError
+
+Views = NDArray[np.float64]
+"""(2P, T, D): P pairs of views of the same T samples, the two of a pair next to each other."""
 
 TIME_SHARES = (0.0, 0.03, 0.15, 0.4)
 """Shares of time that are tried: none; a hint; as much as tells neighbouring tenths of a video apart; nearly half."""
@@ -27,7 +30,7 @@ SURPLUS_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Clusters of background that are tried, in units of K."""
 
 GAIN = 1.03
-"""Clusters of background must foretell the other view so many times as well as none do."""
+"""Clusters of background must predict the other view so many times as well as none do."""
 
 USUAL = 7
 """Key steps supposed while time is chosen, where their number is yet to be chosen: as published tables have them."""
@@ -53,18 +56,9 @@ MOST_SAMPLES = 20_000
 
 @dataclass(frozen=True)
 class Choices:
-    """What was chosen, and the curves it was read from.
+    """Share of time in the squared length of an embedding, in [0, 1), clusters beyond K, and K key steps.
 
-    Attributes
-    ----------
-    time
-        Share of time in the squared length of an embedding, in [0, 1).
-    surplus
-        Clusters beyond K, of which those least like key steps are background.
-    K
-        Number of key steps.
-    facts
-        Goes to ``diagnostics.json``.
+    ``facts``, the curves they were read from, go to ``diagnostics.json``.
     """
 
     time: float
@@ -74,7 +68,7 @@ class Choices:
 
 
 class _Chooser:
-    """Segments views quickly, thinned where they are long, and tells how far they agree under a choice."""
+    """Segments views quickly, thinned where they are long, and measures how far they agree under a choice."""
 
     def __init__(self, views: Views, lengths: Sequence[int], settings: Settings, seed: int) -> None:
         step = -(-views.shape[1] // MOST_SAMPLES)
@@ -101,15 +95,12 @@ class _Chooser:
         """Return how far the segmentations of two views are the same: the mean adjusted Rand index."""
         from sklearn.metrics import adjusted_rand_score
 
-        return float(
-            np.mean(
-                [
-                    adjusted_rand_score(self._labels(first, K, time, start), self._labels(second, K, time, start))
-                    for first, second in zip(self.views[0::2], self.views[1::2], strict=True)
-                    for start in range(STARTS)
-                ]
-            )
-        )
+        found = [
+            adjusted_rand_score(self._labels(first, K, time, start), self._labels(second, K, time, start))
+            for first, second in zip(self.views[0::2], self.views[1::2], strict=True)
+            for start in range(STARTS)
+        ]
+        return float(np.mean(found))
 
     def _labels(self, view: NDArray[np.float64], K: int, time: float, start: int) -> NDArray[np.int64]:
         # Not at the top: most decodings have nothing to choose, and need not wait for it.
@@ -123,21 +114,8 @@ class _Chooser:
 def choose(views: Views | None, lengths: Sequence[int], settings: Settings, seed: int) -> Choices:
     """Resolve ``decode.time``, ``decode.K`` and ``decode.surplus`` where they are ``auto``, in this order.
 
-    Parameters
-    ----------
-    views
-        (2P, T, D) of the videos that may be learnt from, or None where the embedding has none.
-    lengths
-        Samples of each of these videos.
-    settings
-        Blocks ``decode`` (with K a number or ``auto``) and ``meanfield`` are read.
-    seed
-        The same seed gives the same choices.
-
-    Returns
-    -------
-    Choices
-        What is set stays as set. Without views, or with a single video, an ``auto`` of time or surplus is 0.
+    What is set stays as set. Without views (2P, T, D) of the videos that may be learnt from, or with a single video,
+    an ``auto`` of time or surplus is 0.
 
     Raises
     ------
@@ -227,3 +205,70 @@ def extended(decoder: Decoder, choices: Choices) -> Decoder:
         return replace(kept(made), unseen=None if unseen is None else lambda others: kept(unseen(timed(others))))
 
     return decode
+
+
+def with_time(x: NDArray[Any], lengths: Sequence[int], share: float) -> NDArray[np.float64]:
+    r"""Give relative time a share of the squared length of embeddings.
+
+    .. math:: x'_i = \left[\sqrt{1 - w}\, \frac{x_i}{|x_i|},\ \sqrt{w}\cos a_i,\ \sqrt{w}\sin a_i\right],
+              \qquad a_i = \pi \left(\frac{i + 1/2}{T_v} - \frac12\right)
+
+    Time is a place on half a circle, so that embeddings of length 1 stay so and the two ends of a video are as far
+    apart as two samples can be. Where every key step is done once and in order, time separates key steps that look
+    alike; where they come again it pulls their repetitions apart.
+
+    Returns (T, D + 2) for samples x (T, D) of videos of T_v samples each and a share w in [0, 1), or x for w = 0.
+    """
+    samples = np.asarray(x, dtype=np.float64)
+    if share == 0:
+        return samples
+    angles = np.pi * (middle_times(lengths) - 0.5)
+    place = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    return np.concatenate([np.sqrt(1 - share) * directions(samples), np.sqrt(share) * place], axis=1)
+
+
+def agreement(view: NDArray[Any], labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
+    r"""Return how much of a view a labelling predicts in videos that it was not averaged over.
+
+    .. math:: J = \frac{\sum_v \sum_{i \in v} g_i \cdot \mu_{-v}(l_i)}{\sum_i |g_i|^2}
+
+    where :math:`\mu_{-v}(k)` is the mean of the samples labelled k in all videos but v, shrunk towards 0 by two
+    samples. Expected to be 0 for labels that know nothing of the view.
+
+    At most about 1; 0 for a single video, which nothing predicts, or a view of zeros.
+
+    Parameters
+    ----------
+    view
+        g (T, D), samples of all videos one after the other.
+    labels
+        (T,) labels of the same samples, `BACKGROUND` among them: a label like any other.
+    lengths
+        Samples of each video; they add up to T.
+    """
+    g = np.asarray(view, dtype=np.float64)
+    _, classes = np.unique(labels, return_inverse=True)
+    V, K = len(lengths), int(classes.max(initial=0)) + 1
+    power = float(np.square(g).sum())
+    if V < 2 or power == 0:
+        return 0.0
+    cells = np.repeat(np.arange(V), lengths) * K + classes
+    counts = np.bincount(cells, minlength=V * K).reshape(V, K)
+    flat = np.zeros((V * K, g.shape[1]))
+    np.add.at(flat, cells, g)
+    sums = flat.reshape(V, K, -1)
+    others = (sums.sum(axis=0) - sums) / ((counts.sum(axis=0) - counts) + 2.0)[:, :, None]
+    return float((sums * others).sum()) / power
+
+
+def cross_agreement(
+    views: Views, lengths: Sequence[int], labelled: Callable[[NDArray[np.float64]], NDArray[np.int64]]
+) -> float:
+    """Average `agreement` over all pairs of views, each labelled in turn and compared with the other one.
+
+    ``labelled`` makes labels (T,) of one view (T, D).
+    """
+    found = []
+    for first, second in zip(views[0::2], views[1::2], strict=True):
+        found += [agreement(second, labelled(first), lengths), agreement(first, labelled(second), lengths)]
+    return float(np.mean(found))

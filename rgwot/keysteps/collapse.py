@@ -1,4 +1,4 @@
-"""Telling a collapsed embedding and a collapsed decoder apart (methods 5.9).
+"""Distinguishing a collapsed embedding from a collapsed decoder (methods 5.9).
 
 F1 and IoU alone cannot show collapse: one label everywhere scores well under some protocols. A run is
 degenerate when its embedding is constant, or when the embedding is not and the decoder still made one thing
@@ -53,17 +53,9 @@ class Diagnosis:
 def mean_pairwise_cosine(x: NDArray[Any]) -> float:
     """Return the mean cosine over all pairs of different samples, (|sum_t x_t/|x_t||^2 - T) / (T (T - 1)).
 
-    Parameters
-    ----------
-    x
-        Embeddings (T, D). A zero vector has no direction and is left out.
-
-    Returns
-    -------
-    float
-        In [-1, 1]; NaN when fewer than two samples have a direction.
+    A zero vector has no direction and is left out; NaN when fewer than two samples (T, D) have a direction.
     """
-    samples = _samples(x)
+    samples = _array(x, 2, "embeddings", "(T, D) with T >= 1").astype(np.float64, copy=False)
     norms = np.linalg.norm(samples, axis=1)
     directions = samples[norms > 0] / norms[norms > 0, None]
     T = len(directions)
@@ -79,7 +71,7 @@ def relative_variance(x: NDArray[Any]) -> float:
     For unit vectors this is 1 minus the mean cosine over all pairs, a sample with itself included. Zero when
     all samples are the same, also when all are zero.
     """
-    samples = _samples(x)
+    samples = _array(x, 2, "embeddings", "(T, D) with T >= 1").astype(np.float64, copy=False)
     power = float(np.mean(np.sum(samples**2, axis=1)))
     if power == 0:
         return 0.0
@@ -89,7 +81,7 @@ def relative_variance(x: NDArray[Any]) -> float:
 
 def membership_entropy(memberships: NDArray[Any]) -> float:
     """Return the mean entropy of memberships (T, K) divided by ln K: 0 hard, 1 uniform; 0 for K = 1."""
-    u = _memberships(memberships)
+    u = _array(memberships, 2, "memberships", "(T, K) with T, K >= 1").astype(np.float64, copy=False)
     K = u.shape[1]
     if K == 1:
         return 0.0
@@ -98,25 +90,21 @@ def membership_entropy(memberships: NDArray[Any]) -> float:
 
 
 def mean_max_membership(memberships: NDArray[Any]) -> float:
-    """Return the mean over samples of the largest membership, in [1/K, 1]."""
-    return float(np.mean(_memberships(memberships).max(axis=1)))
+    """Return the mean over samples (T, K) of the largest membership, in [1/K, 1]."""
+    u = _array(memberships, 2, "memberships", "(T, K) with T, K >= 1").astype(np.float64, copy=False)
+    return float(np.mean(u.max(axis=1)))
 
 
 def membership_contrast(memberships: NDArray[Any]) -> float:
-    """Return (K mean max u - 1) / (K - 1): 0 when all memberships are 1/K, 1 when hard; 1 for K = 1."""
-    K = _memberships(memberships).shape[1]
-    return 1.0 if K == 1 else (K * mean_max_membership(memberships) - 1) / (K - 1)
+    """Return (K mean max u - 1) / (K - 1): 0 when all memberships (T, K) are 1/K, 1 when hard; 1 for K = 1."""
+    largest, K = mean_max_membership(memberships), np.shape(memberships)[1]
+    return 1.0 if K == 1 else (K * largest - 1) / (K - 1)
 
 
 def dominant_share(labels: NDArray[Any]) -> float:
     """Return the share of the most frequent label among labels (T,), T >= 1."""
-    _, counts = np.unique(_labels(labels), return_counts=True)
+    _, counts = np.unique(_array(labels, 1, "labels", "(T,) with T >= 1"), return_counts=True)
     return float(counts.max() / counts.sum())
-
-
-def distinct_labels(labels: NDArray[Any]) -> int:
-    """Return how many different labels occur in labels (T,)."""
-    return len(np.unique(_labels(labels)))
 
 
 def embedding_collapsed(x: NDArray[Any]) -> bool:
@@ -130,21 +118,9 @@ def embedding_collapsed(x: NDArray[Any]) -> bool:
 def decoder_collapsed(labels: NDArray[Any], K: int, memberships: NDArray[Any] | None = None) -> bool:
     """Return whether a decoder gave every sample the same answer.
 
-    Parameters
-    ----------
-    labels
-        Labels (T,) after smoothing.
-    K
-        Number of labels that were asked for. One label is no collapse where K = 1, nor where there are fewer
-        samples than labels.
-    memberships
-        Memberships (T, K) before smoothing, when the decoder has them.
-
-    Returns
-    -------
-    bool
-        True when memberships are uniform (contrast below `UNIFORM_MEMBERSHIP`: the labels are then rounding
-        noise) or one label holds at least `DOMINANT_LABEL` of the samples.
+    It did when memberships (T, K) before smoothing are uniform (contrast below `UNIFORM_MEMBERSHIP`: the labels are
+    then rounding noise), or one label holds at least `DOMINANT_LABEL` of the labels (T,) after it. One label is no
+    collapse where K = 1, nor where there are fewer samples than labels.
     """
     if K < 2 or len(labels) < K:
         return False
@@ -168,33 +144,19 @@ def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray
     return Diagnosis(False, None)
 
 
-def combine(diagnoses: Sequence[Diagnosis], share: float = DEGENERATE_VIDEOS) -> Diagnosis:
-    """Sum up the diagnoses of separate videos: degenerate from the given share of degenerate ones on.
+def combine(diagnoses: Sequence[Diagnosis]) -> Diagnosis:
+    """Sum up the diagnoses of separate videos: degenerate from `DEGENERATE_VIDEOS` of degenerate ones on.
 
     The cause is the more frequent one; on a tie the embedding, which is the first link of the chain.
     """
     causes = [diagnosis.cause for diagnosis in diagnoses if diagnosis.degenerate]
-    if not causes or len(causes) < share * len(diagnoses):
+    if not causes or len(causes) < DEGENERATE_VIDEOS * len(diagnoses):
         return Diagnosis(False, None)
     return Diagnosis(True, "embedding" if 2 * causes.count("embedding") >= len(causes) else "decoder")
 
 
-def _samples(x: NDArray[Any]) -> NDArray[np.float64]:
-    samples = np.asarray(x, dtype=np.float64)
-    if samples.ndim != 2 or len(samples) == 0:
-        raise ValueError(f"embeddings: found shape {samples.shape}, expected (T, D) with T >= 1")
-    return samples
-
-
-def _memberships(u: NDArray[Any]) -> NDArray[np.float64]:
-    memberships = np.asarray(u, dtype=np.float64)
-    if memberships.ndim != 2 or memberships.size == 0:
-        raise ValueError(f"memberships: found shape {memberships.shape}, expected (T, K) with T, K >= 1")
-    return memberships
-
-
-def _labels(labels: NDArray[Any]) -> NDArray[Any]:
-    values = np.asarray(labels)
-    if values.ndim != 1 or len(values) == 0:
-        raise ValueError(f"labels: found shape {values.shape}, expected (T,) with T >= 1")
-    return values
+def _array(values: NDArray[Any], ndim: int, name: str, expected: str) -> NDArray[Any]:
+    found = np.asarray(values)
+    if found.ndim != ndim or found.size == 0:
+        raise ValueError(f"{name}: found shape {found.shape}, expected {expected}")
+    return found

@@ -42,11 +42,8 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     memberships = _side_by_side([member.memberships for member in members], members)
     whitening = fit_whitening([memberships], block.D, FLOOR)
     made = segment(whitening.apply(memberships), frames.lengths, K, chain, generator)
-    facts = {
-        "partitions": len(members),
-        "dimensions": int(whitening.basis.shape[1]),
-        "energy": float(made.energies[-1]),
-    }
+    dimensions, reached = int(whitening.basis.shape[1]), float(made.energies[-1])
+    facts = {"partitions": len(members), "dimensions": dimensions, "energy": reached}
 
     def unseen(others: Frames) -> Decoded:
         seen = _side_by_side([label(others.x, others.lengths, member, chain) for member in members], members)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from rgwot.config.settings import Settings
 from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, choose, extended
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
-from rgwot.keysteps.interface import BACKGROUND, Decoded, Decoder, Frames, Unseen
+from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Unseen
 from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import generator_for, write_keysteps
 from rgwot.keysteps.registry import DECODERS
@@ -56,6 +56,10 @@ class EmbeddedTask:
     method: str
     held_out: tuple[str, ...] = ()
 
+    def part(self, held_out: bool) -> dict[str, EmbeddedVideo]:
+        """Return the videos that are held out, or the others."""
+        return {name: video for name, video in self.videos.items() if (name in self.held_out) == held_out}
+
 
 def decode(
     embeddings_zarr: str | Path, output_dir: str | Path, decoder: str, settings: Settings, seed: int
@@ -70,23 +74,9 @@ def decode(
     leave to the data (``decode.K``, ``decode.time``, ``decode.surplus``: ``auto``) is chosen once, on the videos that
     may be learnt from, and holds for both scopes.
 
-    Parameters
-    ----------
-    embeddings_zarr
-        Store with one group per video.
-    output_dir
-        Folder to write; an existing one is replaced as a whole.
-    decoder
-        A name in `rgwot.keysteps.registry.DECODERS`.
-    settings
-        Blocks ``decode`` (with K resolved to a number, or ``auto``) and those of the decoder are read.
-    seed
-        The same seed gives the same files.
-
-    Returns
-    -------
-    dict
-        The content of ``diagnostics.json``.
+    An existing folder is replaced as a whole. Of the settings, ``decode`` (with K resolved to a number, or ``auto``)
+    and the blocks of the decoder are read. Returns the content of ``diagnostics.json``; the same seed gives the same
+    files.
 
     Raises
     ------
@@ -108,13 +98,17 @@ def decode(
     with threadpool_limits(limits=1):
         choices = _choose(task, settings, seed)
         K, run = choices.K, extended(DECODERS[decoder], choices)
-        joint = _cluster_task(task, decoder, run, K, settings, generator_for(seed))
+
+        def decoding(video: str | None) -> Unseen:
+            return lambda frames: run(frames, K, settings, generator_for(seed, video))
+
+        labels, joint, facts = _cluster_task(task, decoder, K, decoding(None))
         single = {
-            name: _run([video], task.features_fps, run, K, settings, generator_for(seed, name))
+            name: _labelled([video], task.features_fps, K, decoding(name))
             for name, video in counted(log, f"decode {output_dir}: videos by themselves", task.videos.items(), "video")
         }
     key_steps = {
-        "task": {name: joint.labels[name] + 1 for name in task.videos},
+        "task": {name: labels[name] + 1 for name in task.videos},
         "video": {name: result.labels + 1 for name, result in single.items()},
     }
     segments = {
@@ -132,7 +126,7 @@ def decode(
     )
     scored = [name for name in single if not task.held_out or name in task.held_out]
     videos = collapse.combine([single[name].diagnosis for name in scored])
-    whole = collapse.combine([joint.diagnosis, videos])
+    whole = collapse.combine([joint, videos])
     diagnostics: dict[str, Any] = {
         "method": task.method,
         "decoder": decoder,
@@ -148,10 +142,8 @@ def decode(
         "degenerate": whole.degenerate,
         "degenerate_cause": whole.cause,
         "task": {
-            **joint.facts,
-            "distinct_labels_per_video": {
-                name: collapse.distinct_labels(labels) for name, labels in key_steps["task"].items()
-            },
+            **facts,
+            "distinct_labels_per_video": {name: len(np.unique(labels)) for name, labels in key_steps["task"].items()},
             "segments_per_video": {name: len(frame) for name, frame in segments["task"].items()},
         },
         "video": {
@@ -164,8 +156,7 @@ def decode(
         },
     }
     if task.held_out:
-        training = [name for name in task.videos if name not in task.held_out]
-        diagnostics["split"] = {"train": training, "test": list(task.held_out)}
+        diagnostics["split"] = {"train": list(task.part(held_out=False)), "test": list(task.held_out)}
     write_keysteps(output_dir, segments, orders, diagnostics)
     if whole.degenerate:
         log.warning("%s: degenerate, the %s collapsed (see diagnostics.json)", output_dir, whole.cause)
@@ -245,7 +236,7 @@ def _whole(group: Any, name: str, store: Path, dtype: Any) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class _Result:
-    """Labels (T,) of all samples x (T, D), and how the decoder came to those that are no background."""
+    """Labels (T,) of all samples x (T, D), and how the decoder arrived at those that are not background."""
 
     x: NDArray[np.float64]
     labels: NDArray[np.int64]
@@ -253,7 +244,6 @@ class _Result:
     diagnosis: collapse.Diagnosis
 
     def facts(self) -> dict[str, Any]:
-        """Return what is recorded about one clustering."""
         cosine = collapse.mean_pairwise_cosine(self.x)
         u = self.decoded.memberships
         facts: dict[str, Any] = {
@@ -263,7 +253,7 @@ class _Result:
             "mean_pairwise_cosine": None if math.isnan(cosine) else cosine,
             "relative_variance": collapse.relative_variance(self.x),
             "lambda_1": direction_eigenvalue(self.x),
-            "distinct_labels": collapse.distinct_labels(self.labels),
+            "distinct_labels": len(np.unique(self.labels)),
             "dominant_label_share": collapse.dominant_share(self.labels),
             "background_share": float(np.mean(self.labels == BACKGROUND)),
         }
@@ -273,18 +263,7 @@ class _Result:
         return facts | self.decoded.facts
 
 
-def _run(
-    videos: list[EmbeddedVideo],
-    features_fps: float,
-    decoder: Decoder,
-    K: int,
-    settings: Settings,
-    generator: np.random.Generator,
-) -> _Result:
-    return _labelled(videos, features_fps, K, lambda frames: decoder(frames, K, settings, generator))
-
-
-def _labelled(videos: list[EmbeddedVideo], features_fps: float, K: int, decoder: Unseen) -> _Result:
+def _labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Unseen) -> _Result:
     """Label the samples that are not background by a decoder, which sees them as if the others were not there."""
     x = np.concatenate([video.embedding for video in videos])
     kept = [
@@ -300,48 +279,42 @@ def _labelled(videos: list[EmbeddedVideo], features_fps: float, K: int, decoder:
     return _Result(x, labels, decoded, collapse.diagnose(x, labels, K, decoded.memberships))
 
 
-def _order(key_steps: NDArray[np.int64], positions: NDArray[np.float64]) -> Order:
-    steps = key_steps > 0
-    return video_order(key_steps[steps], positions[steps]) if steps.any() else (0,)
-
-
-@dataclass(frozen=True)
-class _Joint:
-    """One clustering for a whole task: labels from 0 of every video, and what is recorded about it."""
-
-    labels: Mapping[str, NDArray[np.int64]]
-    diagnosis: collapse.Diagnosis
-    facts: Mapping[str, Any]
-
-
 def _cluster_task(
-    task: EmbeddedTask, name: str, decoder: Decoder, K: int, settings: Settings, generator: np.random.Generator
-) -> _Joint:
-    """Cluster the training part; the decoder is given nothing else until its clusters are made."""
-    seen = {name: video for name, video in task.videos.items() if name not in task.held_out}
-    made = _run(list(seen.values()), task.features_fps, decoder, K, settings, generator)
-    labels = _apart(seen, made.labels)
+    task: EmbeddedTask, name: str, K: int, decoder: Unseen
+) -> tuple[dict[str, NDArray[np.int64]], collapse.Diagnosis, dict[str, Any]]:
+    """Cluster the training part, and label the videos held out by it; returns labels, diagnosis and facts.
+
+    The decoder is given nothing else until its clusters are made.
+    """
+    seen = task.part(held_out=False)
+    made = _labelled(seen.values(), task.features_fps, K, decoder)
+    labels, facts = _apart(seen, made.labels), made.facts()
     if not task.held_out:
-        return _Joint(labels, made.diagnosis, made.facts())
+        return labels, made.diagnosis, facts
     if made.decoded.unseen is None:
         able = ", ".join(other for other in DECODERS if other != name)
         raise RgwotError(f"decoder {name!r}: cannot label videos held out; use {able} or data.split=all")
-    new = {name: video for name, video in task.videos.items() if name in task.held_out}
-    applied = _labelled(list(new.values()), task.features_fps, K, made.decoded.unseen)
+    new = task.part(held_out=True)
+    applied = _labelled(new.values(), task.features_fps, K, made.decoded.unseen)
     whole = collapse.combine([made.diagnosis, applied.diagnosis])
-    told = {"degenerate": whole.degenerate, "degenerate_cause": whole.cause, "held_out": applied.facts()}
-    return _Joint({**labels, **_apart(new, applied.labels)}, whole, {**made.facts(), **told})
-
-
-def _choose(task: EmbeddedTask, settings: Settings, seed: int) -> Choices:
-    """Make the choices that the settings leave to the data, on the videos that may be learnt from."""
-    seen = [video for name, video in task.videos.items() if name not in task.held_out]
-    views = [video.views for video in seen if video.views is not None]
-    together = np.concatenate(views, axis=1) if len(views) == len(seen) else None
-    return choose(together, [len(video.time_s) for video in seen], settings, seed)
+    facts |= {"degenerate": whole.degenerate, "degenerate_cause": whole.cause, "held_out": applied.facts()}
+    return labels | _apart(new, applied.labels), whole, facts
 
 
 def _apart(videos: Mapping[str, EmbeddedVideo], labels: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
     """Divide the labels of videos one after the other into those of each."""
     borders = np.cumsum([len(video.time_s) for video in videos.values()])[:-1]
     return dict(zip(videos, np.split(labels, borders), strict=True))
+
+
+def _choose(task: EmbeddedTask, settings: Settings, seed: int) -> Choices:
+    """Make the choices that the settings leave to the data, on the videos that may be learnt from."""
+    seen = task.part(held_out=False).values()
+    views = [video.views for video in seen if video.views is not None]
+    together = np.concatenate(views, axis=1) if len(views) == len(seen) else None
+    return choose(together, [len(video.time_s) for video in seen], settings, seed)
+
+
+def _order(key_steps: NDArray[np.int64], positions: NDArray[np.float64]) -> Order:
+    steps = key_steps > 0
+    return video_order(key_steps[steps], positions[steps]) if steps.any() else (0,)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,29 +24,21 @@ def direction_eigenvalue(x: NDArray[Any]) -> float:
     of all directions that the leading axis holds. k equidistant clusters give 1/(k - 1), a smooth path more
     than 0.5.
 
-    Parameters
-    ----------
-    x
-        Embeddings (T, D), T >= 1. Samples that lie on the mean have no direction and count for nothing.
-
-    Returns
-    -------
-    float
-        In [1/min(D, T), 1]; 0 when no sample differs from the mean beyond rounding.
+    In [1/min(D, T), 1] for embeddings (T, D), T >= 1; 0 when no sample differs from the mean beyond rounding. Samples
+    that lie on the mean have no direction and count for nothing. Where it is small, fuzzy C-means may collapse
+    whatever the embedding (methods 5.1).
 
     Raises
     ------
     ValueError
         For an array that is not (T, D) with T >= 1.
-
-    Notes
-    -----
-    Where it is small, fuzzy C-means may collapse whatever the embedding (methods 5.1).
     """
-    offsets, _ = centred(x)
-    wide = offsets.shape[1] > len(offsets)
+    samples, mean, identical = middle(x)
+    if identical:
+        return 0.0
+    wide = samples.shape[1] > len(samples)
     gram, present = 0.0, 0
-    for piece in [offsets] if wide else _pieces(offsets):
+    for piece in [samples - mean] if wide else (piece for _, piece in Offsets(samples, mean)):
         norms = np.linalg.norm(piece, axis=1)
         directions = piece[norms > 0] / norms[norms > 0, None]
         # The smaller of the two Gram matrices has the same leading eigenvalue.
@@ -61,10 +55,6 @@ def largest_fuzzifier(lambda_1: float) -> float:
     Moving a centre by a small delta away from the mean brings it back, after one update, at 2 m lambda_1 / (m
     - 1) times delta. The collapsed state attracts when that factor is below 1, which is m above the value
     returned. From lambda_1 = 1/2 on it never attracts and the value is infinite.
-
-    Notes
-    -----
-    From m = 1/(1 - 2 lambda_1) on the decoder collapses by itself (methods 5.1).
     """
     if not 0 <= lambda_1 <= 1:
         raise ValueError(f"lambda_1: found {lambda_1}, expected a value in [0, 1]")
@@ -105,7 +95,7 @@ def middle(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], bool]:
         raise ValueError(f"embeddings: found shape {samples.shape}, expected (T, D) with T >= 1 and D >= 1")
     samples = samples.astype(np.float32 if samples.dtype == np.float32 else np.float64, copy=False)
     total, largest = np.zeros(samples.shape[1], dtype=samples.dtype), 0.0
-    pieces = _pieces(samples)
+    pieces = [samples[rows] for rows in _pieces(samples)]
     for piece in pieces:
         # numpy's maximum keeps a value that is not a number.
         largest = float(np.max([largest, _largest(piece)]))
@@ -119,9 +109,37 @@ def middle(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], bool]:
     return samples, mean, not spread
 
 
-def _pieces(x: NDArray[Any]) -> list[NDArray[Any]]:
+class Offsets:
+    """Samples x (T, D) less their mean, if they still have it: pairs of a slice and these samples (n, D).
+
+    A short sequence is one piece, computed once. The pieces of a long one stay in the cache and are computed again
+    whenever they are gone through, since a copy of all would cost as much as several passes.
+    """
+
+    def __init__(self, x: NDArray[Any], mean: NDArray[Any] | None = None) -> None:
+        self.x, self._mean = x, mean
+        self._once = [(rows, self._less(rows)) for rows in _pieces(x)] if len(x) <= WHOLE else None
+
+    def __iter__(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+        return iter(self._once or ((rows, self._less(rows)) for rows in _pieces(self.x)))
+
+    def _less(self, rows: slice) -> NDArray[Any]:
+        return self.x[rows] if self._mean is None else self.x[rows] - self._mean
+
+    @cached_property
+    def power(self) -> NDArray[Any]:
+        """Squared distances (T,) from the mean."""
+        return np.concatenate([np.einsum("td,td->t", piece, piece) for _, piece in self])
+
+    @property
+    def floor(self) -> float:
+        """Rounding of |x|^2 - 2 x.c + |c|^2: smaller squared distances are indistinguishable from none."""
+        return float(np.finfo(self.x.dtype).eps) * float(np.mean(self.power))
+
+
+def _pieces(x: NDArray[Any]) -> list[slice]:
     size = len(x) if len(x) <= WHOLE else PIECE
-    return [x[start : start + size] for start in range(0, len(x), size)]
+    return [slice(start, start + size) for start in range(0, len(x), size)]
 
 
 def _largest(x: NDArray[Any]) -> float:

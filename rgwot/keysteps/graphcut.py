@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.settings import Settings
-from rgwot.keysteps.chain import minimise_chain
-from rgwot.keysteps.energy import (
+from rgwot.keysteps.chain import (
     Metric,
     check_problem,
     edge_weights,
     energy,
     label_distance,
+    minimise_chain,
     unary_costs,
     unary_weight,
 )
@@ -42,19 +42,7 @@ def expand(unary: NDArray[Any], weights: NDArray[Any], metric: Metric) -> NDArra
     samples to change to alpha is a minimum cut. With two labels one move is exact; with more the result is a
     strong local minimum, at most twice the optimum for Potts.
 
-    Parameters
-    ----------
-    unary
-        (T, K) finite costs.
-    weights
-        (T - 1,) edge weights >= 0. Where the weight is 0, as between two videos, the graph has no edge.
-    metric
-        ``potts`` or ``linear``.
-
-    Returns
-    -------
-    NDArray[np.int64]
-        In 0..K-1.
+    Arguments are those of `minimise_chain`. Where a weight is 0, as between two videos, the graph has no edge.
 
     Notes
     -----
@@ -111,22 +99,9 @@ def decode_graphcut(frames: Frames, K: int, settings: Settings, generator: np.ra
         return Decoded(labels, u, {"graph_cut": facts})
 
     labels, facts = _cut(frames, clusters.memberships, settings)
-    return Decoded(
-        labels=labels,
-        memberships=clusters.memberships,
-        facts={
-            "m": m,
-            "fuzzy_c_means": {
-                "objective": clusters.objective,
-                "iterations": clusters.iterations,
-                "converged": clusters.converged,
-                "collapsed": clusters.collapsed,
-                "distinct_centres": clusters.distinct_centres,
-            },
-            "graph_cut": facts,
-        },
-        unseen=unseen,
-    )
+    kept = ("objective", "iterations", "converged", "collapsed", "distinct_centres")
+    found = {"m": m, "fuzzy_c_means": {name: getattr(clusters, name) for name in kept}, "graph_cut": facts}
+    return Decoded(labels, clusters.memberships, found, unseen)
 
 
 def _cut(
@@ -151,11 +126,7 @@ def _cut(
 
 
 def _gco() -> Any:
-    """Import the graph-cut library without the aliases it leaves in numpy.
-
-    For its own module body it sets ``numpy.int`` and ``numpy.float``, names that numpy removed; left in place
-    they would hide uses of removed names anywhere else in the process.
-    """
+    """Import the graph-cut library without ``numpy.int`` and ``numpy.float``, removed names that it sets."""
     before = {name for name in ("int", "float", "bool") if name in vars(np)}
     module = importlib.import_module("gco")
     for name in {"int", "float", "bool"} - before:

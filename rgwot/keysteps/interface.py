@@ -17,16 +17,9 @@ from rgwot.config.settings import Settings
 
 @dataclass(frozen=True)
 class Frames:
-    """Embedded samples of one or several videos, one video after the other.
+    """Embeddings x (T, D) of one or several videos, one video after the other, and the samples of each.
 
-    Attributes
-    ----------
-    x
-        Embeddings (T, D) float64.
-    lengths
-        Samples of each video; they add up to T.
-    features_fps
-        Samples per second of video.
+    ``features_fps`` is samples per second of video.
     """
 
     x: NDArray[np.float64]
@@ -43,19 +36,11 @@ Unseen = Callable[[Frames], "Decoded"]
 
 @dataclass(frozen=True)
 class Decoded:
-    """Labels of `Frames`, and what is worth knowing about how they came about.
+    """Labels (T,) of `Frames` in 0..K-1, or `BACKGROUND`, and how they came about.
 
-    Attributes
-    ----------
-    labels
-        (T,) in 0..K-1, or `BACKGROUND`.
-    memberships
-        (T, K) before any smoothing, for decoders that have them.
-    facts
-        Goes to ``diagnostics.json``: plain numbers, strings and dictionaries.
-    unseen
-        How this clustering labels videos it was not made from; None for a decoder that cannot, and which is
-        then refused where videos are held out.
+    ``memberships`` (T, K) are those before any smoothing, for decoders that have them. ``facts`` go to
+    ``diagnostics.json``: plain numbers, strings and dictionaries. ``unseen`` is how this clustering labels videos it
+    was not made from; None for a decoder that cannot, which is then refused where videos are held out.
     """
 
     labels: NDArray[np.int64]
@@ -72,6 +57,13 @@ def first_samples(lengths: Sequence[int]) -> NDArray[np.int64]:
     """Return where each video begins among the samples of all, (V,)."""
     sizes = np.asarray(lengths, dtype=np.int64)
     return np.asarray(np.cumsum(sizes) - sizes)
+
+
+def directions(x: NDArray[Any]) -> NDArray[np.float64]:
+    """Scale rows (T, D) to length 1; a row of zeros stays."""
+    samples = np.asarray(x, dtype=np.float64)
+    norms = np.linalg.norm(samples, axis=1, keepdims=True)
+    return np.asarray(np.divide(samples, norms, out=np.zeros_like(samples), where=norms > 0))
 
 
 def middle_times(lengths: Sequence[int]) -> NDArray[np.float64]:

@@ -40,18 +40,8 @@ def kmeans(
 ) -> KMeans:
     """Minimise sum_t |x_t - c_{l_t}|^2 from k-means++ starts, of which the best is kept.
 
-    Parameters
-    ----------
-    x
-        Embeddings (T, D), T >= 1.
-    K
-        Number of clusters; with fewer different samples than that, as many as there are different samples.
-    generator
-        Source of the starts.
-    full_batch_limit
-        Above so many samples mini-batches are used, as the public code does for any number.
-    restarts
-        Number of starts.
+    With fewer different samples (T, D) than K there are as many clusters as different samples. Above
+    ``full_batch_limit`` samples mini-batches are used, as the public code does for any number.
 
     Raises
     ------
@@ -79,12 +69,8 @@ def kmeans(
         # Fewer different samples than clusters is a case defined above, not news.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(offsets)
-    return KMeans(
-        model.labels_.astype(np.int64),
-        model.cluster_centers_ + mean,
-        float(model.inertia_),
-        int(model.n_iter_),
-    )
+    labels, centres = model.labels_.astype(np.int64), model.cluster_centers_ + mean
+    return KMeans(labels, centres, float(model.inertia_), int(model.n_iter_))
 
 
 def decode_kmeans(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.settings import MeanfieldSettings, Settings
-from rgwot.keysteps.interface import Decoded, Frames, Unseen, first_samples
+from rgwot.keysteps.interface import Decoded, Frames, Unseen, directions, first_samples
 from rgwot.keysteps.kmeans import kmeans
 
 ABOUT = {
@@ -30,16 +30,8 @@ Array = NDArray[np.float64]
 class MeanField:
     """A minimum of the energy that neither memberships nor centres alone improve.
 
-    Attributes
-    ----------
-    memberships
-        p (T, K), positive, rows that add up to 1.
-    centres
-        A (K, D), unit length.
-    shares
-        m (K,), the mean membership of all samples.
-    energies
-        Energy at the start and after every update of centres or memberships; it never rises.
+    Memberships p (T, K) are positive and their rows add up to 1, centres A (K, D) have length 1, shares m (K,) are the
+    mean membership of all samples. ``energies``, at the start and after every update, never rise.
     """
 
     memberships: Array
@@ -58,13 +50,6 @@ class Windows:
 
     ``h`` is ``window`` times the video's length, rounded; windows end where the video ends. The kernel W = B'B of the
     energy is a triangle of half width 2h, symmetric and positive semidefinite by construction.
-
-    Parameters
-    ----------
-    lengths
-        Samples of each video.
-    window
-        Share of a video's length.
     """
 
     def __init__(self, lengths: Sequence[int], window: float) -> None:
@@ -172,11 +157,11 @@ def minimise(x: NDArray[Any], lengths: Sequence[int], p: NDArray[Any], settings:
     settings
         Every key but ``restarts`` is read.
     """
-    directions = _directions(x)
+    x = directions(x)
     start = np.maximum(np.asarray(p, dtype=np.float64).T, SMALLEST)
     start = np.ascontiguousarray(start / start.sum(axis=0))
-    centres = _centres(directions, start, np.zeros((len(start), directions.shape[1])))
-    return _Chain(lengths, settings).run(np.log(start), start, directions, centres, fixed=False)
+    centres = _centres(x, start, np.zeros((len(start), x.shape[1])))
+    return _Chain(lengths, settings).run(np.log(start), start, x, centres, fixed=False)
 
 
 def segment(
@@ -186,21 +171,21 @@ def segment(
 
     Parameters are those of `minimise`. Where fewer than K directions differ there are so many key steps.
     """
-    start = kmeans(_directions(x), K, generator, restarts=settings.restarts).labels
+    start = kmeans(directions(x), K, generator, restarts=settings.restarts).labels
     used, start = np.unique(start, return_inverse=True)
     return minimise(x, lengths, np.eye(len(used))[start], settings)
 
 
 def label(x: NDArray[Any], lengths: Sequence[int], made: MeanField, settings: MeanfieldSettings) -> Array:
     """Return memberships (T, K) of samples of other videos: centres and shares of the task stay as they were made."""
-    directions = _directions(x)
+    x = directions(x)
     chain = _Chain(lengths, settings, made.shares)
     popularity = settings.lambda_ * _log(len(made.shares) * made.shares)
-    cost = _unary(directions, made.centres, settings.alpha) + popularity[:, None]
+    cost = _unary(x, made.centres, settings.alpha) + popularity[:, None]
     log_p = -cost / settings.epsilon
     log_p -= log_p.max(axis=0)
     log_p -= np.log(np.exp(log_p).sum(axis=0))
-    return chain.run(log_p, np.exp(log_p), directions, made.centres, fixed=True).memberships
+    return chain.run(log_p, np.exp(log_p), x, made.centres, fixed=True).memberships
 
 
 def decode_meanfield(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
@@ -216,7 +201,7 @@ def decode_meanfield(frames: Frames, K: int, settings: Settings, generator: np.r
         "energy_at_start": float(made.energies[0]),
         "rounds": rounds,
         "converged": rounds < block.max_iterations,
-        "shares": [float(share) for share in made.shares],
+        "shares": made.shares.tolist(),
     }
 
     def unseen(others: Frames) -> Decoded:
@@ -235,13 +220,6 @@ def decoded(memberships: Array, K: int, facts: dict[str, Any] | None = None, uns
 def largest(memberships: Array) -> NDArray[np.int64]:
     """Return the key step of largest membership of every sample, (T,); of equal ones the first."""
     return np.asarray(memberships.argmax(axis=1), dtype=np.int64)
-
-
-def _directions(x: NDArray[Any]) -> Array:
-    """Scale rows (T, D) to length 1; a row of zeros stays."""
-    samples = np.asarray(x, dtype=np.float64)
-    norms = np.linalg.norm(samples, axis=1, keepdims=True)
-    return np.asarray(np.divide(samples, norms, out=np.zeros_like(samples), where=norms > 0))
 
 
 def _unary(x: Array, centres: Array, alpha: float) -> Array:

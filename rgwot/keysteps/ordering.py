@@ -16,6 +16,8 @@ Order = tuple[int, ...]
 def video_order(key_steps: NDArray[Any], positions: NDArray[Any], weights: NDArray[Any] | None = None) -> Order:
     """Return the key steps present in a video, sorted by their mean normalised time.
 
+    Of equal means the smaller key step comes first.
+
     Parameters
     ----------
     key_steps
@@ -24,11 +26,6 @@ def video_order(key_steps: NDArray[Any], positions: NDArray[Any], weights: NDArr
         (T,) normalised time in [0, 1]: time (or middle of a segment) over duration.
     weights
         (T,) weight of each entry, such as the length of its segment; default 1.
-
-    Returns
-    -------
-    tuple of int
-        Key steps that do not occur are left out; of equal means the smaller key step comes first.
 
     Examples
     --------
@@ -71,15 +68,7 @@ def rank_procedures(orders: Mapping[str, Order]) -> pd.DataFrame:
     key steps in turn, and the lexicographically smaller vector comes first: the procedure that starts with
     what usually comes first. What is then still tied goes by the order as text.
 
-    Parameters
-    ----------
-    orders
-        Order of each video; at least one.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``rank,order,n_videos,share``; ranks from 1, shares add up to 1.
+    Returns a table ``rank,order,n_videos,share``; ranks from 1, shares add up to 1.
     """
     if not orders:
         raise ValueError("procedures: found no video, expected at least one")

@@ -23,17 +23,8 @@ def write_keysteps(
 ) -> None:
     """Write ``segments.csv``, ``order.csv``, ``procedures.csv`` and ``diagnostics.json``, all or none.
 
-    Parameters
-    ----------
-    output_dir
-        Folder; an existing one is replaced as a whole.
-    segments
-        For each scope (``task``, ``video``) the segments (``start_s,end_s,key_step``) of each video.
-    orders
-        Order of the key steps of each video, in the scope ``task``, where clusters mean the same in every
-        video.
-    diagnostics
-        Content of the JSON file.
+    An existing folder is replaced as a whole. ``segments`` (``start_s,end_s,key_step``) are those of each scope and
+    video; ``orders`` those of the scope ``task``, where clusters mean the same in every video.
     """
     rows = [
         frame.assign(video=video, scope=scope)[list(SEGMENT_COLUMNS)]

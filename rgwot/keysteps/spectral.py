@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from rgwot.config.settings import Settings
 from rgwot.keysteps.fuzzifier import centred
-from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.interface import Decoded, Frames, directions
 from rgwot.keysteps.kmeans import decode_kmeans, kmeans
 
 ABOUT = {"description": "spectral clustering, affinity of HiERO", "source": "HiERO", "place": 4}
@@ -28,22 +28,15 @@ BLOCK = 8192
 
 def affinity(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
     """Return exp(cos(x_s, y_t) / 0.5) of samples (S, D) and (T, D), (S, T); a zero vector has cosine 0 to all."""
-    return np.asarray(np.exp(_directions(x) @ _directions(y).T / SCALE))
+    return np.asarray(np.exp(directions(x) @ directions(y).T / SCALE))
 
 
 @dataclass(frozen=True)
 class SpectralMap:
     """Coordinates in which samples that random walks on the affinity join lie close together.
 
-    Attributes
-    ----------
-    landmarks
-        (L, D) samples with a place of their own.
-    coordinates
-        (L, K) eigenvectors psi of the walk P = diag(A 1)^-1 A on the landmarks (no walk stays where it is), by
-        descending eigenvalue; the first one is constant.
-    eigenvalues
-        (K,) of P, in [-1, 1].
+    ``coordinates`` (L, K) of the ``landmarks`` (L, D) are eigenvectors psi of the walk P = diag(A 1)^-1 A on them (no
+    walk stays where it is), by descending ``eigenvalues`` (K,) in [-1, 1]; the first one is constant.
     """
 
     landmarks: NDArray[np.float64]
@@ -106,14 +99,5 @@ def decode_spectral(frames: Frames, K: int, settings: Settings, generator: np.ra
     labels[chosen] = clusters.labels
     rest = np.setdiff1d(np.arange(len(x)), chosen)
     labels[rest] = nearest(made.place(x[rest]))
-    return Decoded(
-        labels=labels,
-        facts={"spectral": {"landmarks": len(chosen), "eigenvalues": [float(value) for value in made.eigenvalues]}},
-        unseen=lambda others: Decoded(labels=nearest(made.place(others.x))),
-    )
-
-
-def _directions(x: NDArray[Any]) -> NDArray[np.float64]:
-    samples = np.asarray(x, dtype=np.float64)
-    norms = np.linalg.norm(samples, axis=1, keepdims=True)
-    return np.asarray(np.divide(samples, norms, out=np.zeros_like(samples), where=norms > 0))
+    facts = {"landmarks": len(chosen), "eigenvalues": made.eigenvalues.tolist()}
+    return Decoded(labels, facts={"spectral": facts}, unseen=lambda others: Decoded(nearest(made.place(others.x))))

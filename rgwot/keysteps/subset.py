@@ -30,17 +30,8 @@ def select(similarity: NDArray[Any], R: int) -> list[int]:
     gains anything. The sum is monotone and submodular: the choices after the first gain at least 1 - 1/e of what the
     best R - 1 companions of the first could gain.
 
-    Parameters
-    ----------
-    similarity
-        S (M, T): of every candidate to every sample, M and T >= 1.
-    R
-        Representatives at most, R >= 1.
-
-    Returns
-    -------
-    list of int
-        Candidates in the order of their choice, at least one.
+    ``similarity`` is S (M, T) of every candidate to every sample, M, T and R >= 1. Returns the candidates in the order
+    of their choice, at least one.
 
     Examples
     --------
@@ -85,17 +76,12 @@ def decode_subset(frames: Frames, K: int, settings: Settings, generator: np.rand
     representatives = centres[chosen]
 
     def unseen(others: Frames) -> Decoded:
-        return Decoded(labels=cdist(others.x, representatives).argmin(axis=1).astype(np.int64))
+        return Decoded(cdist(others.x, representatives).argmin(axis=1).astype(np.int64))
 
     nearest = cdist(frames.x, representatives)
-    return Decoded(
-        labels=nearest.argmin(axis=1).astype(np.int64),
-        facts={
-            "subset": {
-                "centres": len(centres),
-                "representatives": len(chosen),
-                "mean_distance": float(nearest.min(axis=1).mean()),
-            }
-        },
-        unseen=unseen,
-    )
+    facts = {
+        "centres": len(centres),
+        "representatives": len(chosen),
+        "mean_distance": float(nearest.min(axis=1).mean()),
+    }
+    return Decoded(nearest.argmin(axis=1).astype(np.int64), facts={"subset": facts}, unseen=unseen)

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from rgwot.datasets.split import check_held_out
-from rgwot.keysteps import collapse
 from rgwot.keysteps.ordering import video_order
 from rgwot.keysteps.outputs import generator_for, write_keysteps
 from rgwot.records import SCOPES, read_manifest
@@ -54,33 +53,21 @@ def decode_trivial(
     stride: int = 2,
     held_out: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Write a trivial answer for every video of a manifest, in the files every decoder writes.
+    """Write a trivial answer for every video of a manifest that is not skipped, in the files every decoder writes.
 
-    Both scopes hold the same segments: labels mean the same in every video by construction. Videos with
-    status ``skipped`` are left out.
+    Both scopes hold the same segments: labels mean the same in every video by construction. Returns the content of
+    ``diagnostics.json``; a trivial answer is never marked degenerate, as nothing has collapsed.
 
     Parameters
     ----------
-    manifest_csv
-        Manifest of a task.
-    output_dir
-        Folder to write; an existing one is replaced as a whole.
+    manifest_csv, output_dir
+        Manifest of a task, and the folder to write; an existing one is replaced as a whole.
     decoder
-        ``one_label``, ``uniform`` or ``random``.
+        ``one_label``, ``uniform`` or ``random``, which uses ``seed`` and labels every ``stride``-th native frame.
     K
         Number of key steps, at least 1; a word like ``gt`` must have become its number before.
-    seed
-        Used by ``random``.
-    stride
-        Every stride-th native frame is scored.
     held_out
         The only videos to be scored, as for the methods this answer is compared with; none means all.
-
-    Returns
-    -------
-    dict
-        The content of ``diagnostics.json``. A trivial answer is never marked degenerate: nothing has
-        collapsed.
 
     Raises
     ------
@@ -91,23 +78,23 @@ def decode_trivial(
         raise RgwotError(f"decoder {decoder!r}: not a trivial one; {nearest(decoder, TRIVIAL)}")
     if not isinstance(K, int) or K < 1 or stride < 1:
         raise RgwotError(f"decoder {decoder!r}: found K = {K!r} and stride {stride}, expected whole numbers from 1")
-    segments = {}
     manifest = read_manifest(Path(manifest_csv))
     check_held_out(held_out, manifest["video"].tolist(), f"manifest {manifest_csv}")
     skipped = manifest.loc[manifest["status"] == "skipped", "video"].tolist()
-    for video, duration_s, fps in manifest.loc[
-        manifest["status"] != "skipped", ["video", "duration_s", "fps"]
-    ].to_numpy():
-        segments[video] = TRIVIAL[decoder](duration_s, fps, stride, K, generator_for(seed, video))
+    usable = manifest.loc[manifest["status"] != "skipped", ["video", "duration_s", "fps"]]
+    segments = {
+        video: TRIVIAL[decoder](duration_s, fps, stride, K, generator_for(seed, video))
+        for video, duration_s, fps in usable.to_numpy()
+    }
     if not segments:
         raise RgwotError(f"manifest {manifest_csv}: no usable video ({len(skipped)} skipped); expected at least one")
     orders = {video: _order(frame) for video, frame in segments.items()}
-    per_video = {video: collapse.distinct_labels(frame.key_step.to_numpy()) for video, frame in segments.items()}
+    per_video = {video: frame.key_step.nunique() for video, frame in segments.items()}
     every = np.concatenate([frame.key_step.to_numpy() for frame in segments.values()])
     facts = {
         "degenerate": False,
         "degenerate_cause": None,
-        "distinct_labels": collapse.distinct_labels(every),
+        "distinct_labels": len(np.unique(every)),
         "distinct_labels_per_video": per_video,
         "segments_per_video": {video: len(frame) for video, frame in segments.items()},
     }

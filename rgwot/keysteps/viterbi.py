@@ -31,14 +31,7 @@ BLOCK = 4096
 class Gaussians:
     """One normal distribution per cluster, the clusters in the order of their mean relative time.
 
-    Attributes
-    ----------
-    means
-        (K, D).
-    factors
-        (K, D, D) lower Cholesky factors of the covariances.
-    times
-        (K,) mean relative time of each cluster, increasing.
+    ``means`` (K, D), ``factors`` (K, D, D), lower Cholesky factors of the covariances, and ``times`` (K,), increasing.
     """
 
     means: NDArray[np.float64]
@@ -65,14 +58,7 @@ def relative_times(lengths: Sequence[int]) -> NDArray[np.float64]:
 def ordered_gaussians(x: NDArray[np.float64], labels: NDArray[np.int64], times: NDArray[np.float64]) -> Gaussians:
     """Fit a full covariance (maximum likelihood, plus the ridge) to each cluster that has samples.
 
-    Parameters
-    ----------
-    x
-        (T, D) samples.
-    labels
-        (T,) their clusters.
-    times
-        (T,) their relative times, which order the clusters.
+    Samples x (T, D) have clusters ``labels`` (T,) and relative times (T,), which order the clusters.
     """
     present = np.unique(labels)
     means = np.array([times[labels == k].mean() for k in present])
@@ -94,15 +80,7 @@ def ordered_path(log_likelihoods: NDArray[Any]) -> NDArray[np.int64]:
     one sample. (Equal probabilities of staying and going on, as in the public code, add the same to every path.) A
     video with fewer samples than clusters may begin, step and end anywhere, only not backwards.
 
-    Parameters
-    ----------
-    log_likelihoods
-        L (T, K), finite, T and K >= 1.
-
-    Returns
-    -------
-    NDArray[np.int64]
-        (T,) not decreasing. Of equally good paths one that goes on early.
+    L (T, K) is finite, T and K >= 1. Of equally good paths (T,) one that goes on early.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rgwot.evaluation.difficulty import measure
+from rgwot.evaluation.yardsticks import measure
 from rgwot.features.index import write_index
 from rgwot.features.store import StoreWriter
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from rgwot.config.settings import Settings, build
-from rgwot.keysteps.agreement import agreement, cross_agreement
-from rgwot.keysteps.choices import TIME_SHARES, choose
+from rgwot.keysteps.choices import TIME_SHARES, agreement, choose, cross_agreement
 from rgwot.runtime.errors import RgwotError
 
 

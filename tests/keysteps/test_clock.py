@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rgwot.keysteps.clock import with_time
+from rgwot.keysteps.choices import with_time
 
 
 def test_lengths_stay_one_and_inner_products_are_shared_out() -> None:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from rgwot.config.settings import DecodeSettings, GraphcutSettings, Settings
-from rgwot.keysteps.chain import minimise_chain
-from rgwot.keysteps.energy import Metric, edge_weights, energy, label_distance
+from rgwot.keysteps.chain import Metric, edge_weights, energy, label_distance, minimise_chain
 from rgwot.keysteps.graphcut import decode_graphcut, expand
 from rgwot.keysteps.interface import Frames
 
