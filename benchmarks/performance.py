@@ -194,14 +194,12 @@ def kantorovich(record: Record) -> str:
     return f"""## Kantorovich problems: POT, pair after pair
 
 VAVA and OPEL solve one linear transport problem of 33 × 33 per pair, 20 Sinkhorn passes in the log domain. POT
-takes one at a time; the batched solver
-takes all pairs at once, until the marginals are exact to 10⁻⁶. Fastest of 30 rounds, ms:
+takes one pair at a time; with `ot.sinkhorn: batched` as many passes as make the marginals exact to 10⁻⁶. Fastest of
+30 rounds, ms:
 
 {table(("", "1 pair", "4 pairs"), rows)}
 
-POT is the default: even in the smallest training the solver is below one percent of a step. `ot.sinkhorn:
-batched` is there for devices where the launches of 20
-passes per pair would count; both give the same plan once converged.
+Even in the smallest training the solver is below one percent of a step.
 
 {record["hardware"]}, {record["threads"]} thread;
 {", ".join(f"{name} {version}" for name, version in record["versions"].items())}.

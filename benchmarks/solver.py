@@ -52,6 +52,7 @@ STEPS, DIMENSIONS = 7, 128
 #: r of a comparison with POT by frames, and where nothing is compared.
 RADII = {33: 0.2, 128: 0.1, 512: 0.1}
 RADIUS = 0.1
+DEFAULTS = {"alpha": ALPHA, "epsilon": EPSILON, "solver": "converged", "max_iterations": 1000, "tolerance": 1e-6}
 #: Largest distance of F from that of the stationary point, in units of the cost, and largest L1 error of a marginal.
 SAME_OBJECTIVE = 1e-6
 SAME_MARGINALS = 1e-6
@@ -154,7 +155,7 @@ BASELINES: Mapping[str, Callable[[Array, float], Array]] = {
 
 def ours(cost: Tensor, r: float, **changes: Any) -> TransportResult:
     """The solver that training uses."""
-    return solve(cost, r=r, **{"alpha": ALPHA, "epsilon": EPSILON, "max_iterations": 1000, **changes})
+    return solve(cost, r=r, **{**DEFAULTS, **changes})
 
 
 def loosest(

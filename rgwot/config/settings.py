@@ -93,7 +93,7 @@ class TransportSettings(Block):
         "positions", description="temporal prior on sampled positions (paper) or on true relative times"
     )
     sinkhorn: Literal["pot", "batched"] = Field(
-        "pot", description="kantorovich: 20 passes by POT per pair, or all pairs at once until they converge"
+        "pot", description="kantorovich: 20 passes by POT per pair; batched: as many as it takes to converge"
     )
     tau_m: Positive = Field(0.5, description="partial: weight of the marginals; ours")
     lambda_s: NonNegative = Field(1.0, description="partial: weight of the smoothness along both videos; ours")

@@ -7,9 +7,8 @@ from torch import Tensor
 
 from rgwot.config.settings import Settings
 from rgwot.losses.interface import PairBatch
-from rgwot.transport.costs import squared_distance
+from rgwot.transport.costs import add_virtual_frame, squared_distance
 from rgwot.transport.kantorovich import Matching, kantorovich_match, temporal_share
-from rgwot.transport.virtual import add_virtual_frame
 
 ABOUT = {
     "description": "transport with a prior on the matches, contrast within and between videos",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.config.synthetic import SynthSettings
 from rgwot.synthetic.ground_truth import Segment, Timeline, floor_ms, whole_frames
 
 RESUME = 0.69  # share of repeats that resume the step just interrupted
@@ -26,18 +27,6 @@ CONCENTRATION = 10.0  # of the Beta distribution of a clip's foreground: 3.8 + 6
 
 
 @dataclass(frozen=True)
-class Levels:
-    """What the composed timelines are asked to show; see :class:`rgwot.config.synthetic.SynthSettings`."""
-
-    foreground: float = 0.38
-    missing: float = 0.12
-    repeated: float = 0.49
-    order_distance: float = 0.13
-    min_piece_s: float = 0.8
-    max_share: float = 0.25
-
-
-@dataclass(frozen=True)
 class Piece:
     """Part of a step before it has a place in time; ``weight`` is its share of the duration."""
 
@@ -49,22 +38,22 @@ def compose(
     sequences: list[list[Piece]],
     lengths: NDArray[np.float64],
     K: int,
-    levels: Levels,
+    settings: SynthSettings,
     rng: np.random.Generator,
 ) -> list[Timeline]:
     """Cut, share out foreground and background, and place, with quotas instead of independent draws."""
     durations = np.array([whole_frames(float(length)) for length in lengths])
     distinct = sum(len({piece.key_step for piece in sequence}) for sequence in sequences)
     pieces = sum(len(sequence) for sequence in sequences)
-    total = max(pieces, round(distinct / (1.0 - levels.repeated)))
+    total = max(pieces, round(distinct / (1.0 - settings.repeated)))
     clips_s = float(durations.sum())
     # In clips of a few seconds visible pieces matter more than the levels: fewer cuts, then more foreground.
-    total = max(pieces, min(total, int(0.8 * levels.foreground * clips_s / SHORTEST_S)))
-    foreground = max(levels.foreground, min(0.8, pieces * SHORTEST_S / 0.8 / clips_s))
-    floor = min(levels.min_piece_s, 0.8 * foreground * clips_s / total)
+    total = max(pieces, min(total, int(0.8 * settings.foreground * clips_s / SHORTEST_S)))
+    foreground = max(settings.foreground, min(0.8, pieces * SHORTEST_S / 0.8 / clips_s))
+    floor = min(settings.min_piece_s, 0.8 * foreground * clips_s / total)
     step_s = _foregrounds(sequences, durations, floor, foreground, rng) * durations
     sequences = _cut(sequences, total, step_s, durations, floor, K, rng)
-    lengths_s = _piece_lengths(sequences, step_s, floor, K, levels.max_share)
+    lengths_s = _piece_lengths(sequences, step_s, floor, K, settings.max_share)
     return [
         _place(sequence, piece_s, float(duration), rng)
         for sequence, piece_s, duration in zip(sequences, lengths_s, durations, strict=True)
@@ -112,7 +101,10 @@ def _cut(
     per_step = np.bincount([p.key_step for sequence in result for p in sequence], minlength=K + 1)
     most_per_step = max(int(per_step.max()), int(np.ceil(1.5 * total / K)))
     for _ in range(total - sum(len(sequence) for sequence in result)):
-        video = _roomiest(room, step_s, result, rng)
+        if room.sum() > 0:
+            video = int(rng.choice(len(room), p=room / room.sum()))
+        else:
+            video = int(np.argmax(step_s / [len(sequence) for sequence in result]))
         sequence = result[video]
         full = per_step >= most_per_step
         weights = np.array([p.weight * (1e-9 if full[p.key_step] else 1.0) for p in sequence])
@@ -124,17 +116,6 @@ def _cut(
         per_step[piece.key_step] += 1
         room[video] = max(room[video] - 1.0, 0.0)
     return result
-
-
-def _roomiest(
-    room: NDArray[np.float64],
-    step_s: NDArray[np.float64],
-    sequences: list[list[Piece]],
-    rng: np.random.Generator,
-) -> int:
-    if room.sum() > 0:
-        return int(rng.choice(len(room), p=room / room.sum()))
-    return int(np.argmax(step_s / [len(sequence) for sequence in sequences]))
 
 
 def _position(sequence: list[Piece], index: int, gapless: bool, rng: np.random.Generator) -> int:

@@ -60,22 +60,9 @@ class Bout:
 
 
 def bouts_of(timeline: Timeline, n_steps: int, n_shared: int, n_own: int, rng: np.random.Generator) -> list[Bout]:
-    """Fill the background with bouts of activities; key steps are bouts of their own.
+    """Fill the background with bouts of activities; key steps are bouts of their own. In order of time, the first at 0.
 
-    Parameters
-    ----------
-    timeline
-        When the key steps happen.
-    n_steps, n_shared, n_own
-        Numbers of key steps, of background activities of the task, and of those of this video alone;
-        activities are numbered in this order.
-    rng
-        Chooses activities, lengths and phases.
-
-    Returns
-    -------
-    list of Bout
-        In order of time, the first at 0.
+    Activities are numbered: key steps, background activities of the task, those of this video alone.
     """
     bouts: list[Bout] = []
     reached = 0.0

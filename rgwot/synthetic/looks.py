@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,51 +13,7 @@ from rgwot.synthetic.sprites import SHAPES, TEXTURES
 RADIUS = 0.23  # of an object, in frame heights: large enough for untrained features
 HUE_JITTER = 0.02
 SHARED_ACTIVITIES = 4
-MOTIONS = (
-    "stir",
-    "cut",
-    "pour",
-    "turn",
-    "press",
-    "wipe",
-    "hammer",
-    "shake",
-    "saw",
-    "screw",
-    "sprinkle",
-    "fold",
-)
-
-COLOURS = (
-    "red",
-    "orange",
-    "yellow",
-    "lime",
-    "green",
-    "mint",
-    "cyan",
-    "azure",
-    "blue",
-    "violet",
-    "magenta",
-    "pink",
-)
-SHAPE_NAMES = (
-    "disc",
-    "square",
-    "ring",
-    "cross",
-    "star",
-    "bar",
-    "triangle",
-    "crescent",
-    "gear",
-    "oval",
-    "diamond",
-    "bow",
-    "clover",
-    "pair",
-)
+COLOURS = ("red", "orange", "yellow", "lime", "green", "mint", "cyan", "azure", "blue", "violet", "magenta", "pink")
 
 # Keeps the random stream of a task apart from those of its videos.
 _STREAM = 1
@@ -66,7 +23,7 @@ _STREAM = 1
 class Activity:
     """Something being done: how its object looks and where, with which tool, and how it moves."""
 
-    shape: int
+    shape: str
     texture: int
     hue: float
     contrast: float
@@ -89,20 +46,7 @@ class Look:
 
 
 def task_look(K: int, seed: int) -> Look:
-    """Draw the look of a task.
-
-    Parameters
-    ----------
-    K
-        Number of key steps.
-    seed
-        Seed of the task; the same seed gives the same look.
-
-    Returns
-    -------
-    Look
-        ``K`` key steps with hues spread around the colour circle, and the shared background activities.
-    """
+    """Draw the look of a task: K key steps with hues spread around the colour circle, and shared activities."""
     rng = np.random.default_rng([_STREAM, seed])
     count = K + SHARED_ACTIVITIES
     shapes = _dealt(len(SHAPES), count, rng)
@@ -112,7 +56,7 @@ def task_look(K: int, seed: int) -> Look:
     places = _places(count, rng)
     activities = tuple(
         Activity(
-            shape=int(shapes[i]),
+            shape=list(SHAPES)[shapes[i]],
             texture=int(textures[i]),
             hue=float(hues[i]),
             contrast=float(rng.choice([0.12, 0.5, 0.35])),
@@ -121,7 +65,7 @@ def task_look(K: int, seed: int) -> Look:
             radius=RADIUS * float(rng.uniform(0.95, 1.1)),
             tool=int(rng.integers(6)),
             tool_hue=float(rng.random()),
-            motion=MOTIONS[int(motions[i])],
+            motion=list(MOTIONS)[motions[i]],
             rate_hz=float(rng.uniform(0.6, 1.4)),
             orientation=float(rng.uniform(0.0, 2.0 * np.pi)),
         )
@@ -133,7 +77,7 @@ def task_look(K: int, seed: int) -> Look:
 def step_names(look: Look) -> list[str]:
     """Return a name for every key step of a task: what is done to which object."""
     hues = [COLOURS[round(step.hue * len(COLOURS)) % len(COLOURS)] for step in look.steps]
-    return [f"{step.motion} the {hue} {SHAPE_NAMES[step.shape]}" for step, hue in zip(look.steps, hues, strict=True)]
+    return [f"{step.motion} the {hue} {step.shape}" for step, hue in zip(look.steps, hues, strict=True)]
 
 
 def _dealt(kinds: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -178,21 +122,23 @@ class Motion:
     squash: float = 1.0
 
 
+#: Where a motion is, from sine and cosine of its phase and the phase itself, in radians; periodic in 2 pi.
+MOTIONS: dict[str, Callable[[float, float, float], Motion]] = {
+    "stir": lambda s, c, phase: Motion(0.5 * c, 0.5 * s, 0.25 * c),
+    "cut": lambda s, c, phase: Motion(0.3 * s, 0.6 * abs(c) - 0.5, -0.3),
+    "pour": lambda s, c, phase: Motion(-0.6, -0.5 + 0.1 * s, 1.9 + 0.4 * s),
+    "turn": lambda s, c, phase: Motion(0.75, 0.2 * s, 0.5, turn=0.6 * s),
+    "press": lambda s, c, phase: Motion(0.0, 0.15 * s, 0.0, scale=0.95 + 0.07 * s),
+    "wipe": lambda s, c, phase: Motion(0.7 * s, 0.3 * float(np.sin(2.0 * phase)), -0.5),
+    "hammer": lambda s, c, phase: Motion(0.1, -0.2, -0.5 + 0.7 * abs(s)),
+    "shake": lambda s, c, phase: Motion(0.2, 0.5, 0.0, dx=0.12 * s, dy=0.06 * float(np.sin(2.0 * phase))),
+    "saw": lambda s, c, phase: Motion(0.6 * s, -0.1, 1.2),
+    "screw": lambda s, c, phase: Motion(0.0, 0.0, 0.9 * s),
+    "sprinkle": lambda s, c, phase: Motion(0.35 * c, -0.6 + 0.12 * float(np.sin(3.0 * phase)), 2.4),
+    "fold": lambda s, c, phase: Motion(0.5, 0.3 * c, 0.8, squash=0.85 + 0.12 * s),
+}
+
+
 def moved(name: str, phase: float) -> Motion:
-    """Return where a motion of `MOTIONS` is at a phase in radians; periodic in 2 pi."""
-    s, c = float(np.sin(phase)), float(np.cos(phase))
-    motions = {
-        "stir": Motion(0.5 * c, 0.5 * s, 0.25 * c),
-        "cut": Motion(0.3 * s, 0.6 * abs(c) - 0.5, -0.3),
-        "pour": Motion(-0.6, -0.5 + 0.1 * s, 1.9 + 0.4 * s),
-        "turn": Motion(0.75, 0.2 * s, 0.5, turn=0.6 * s),
-        "press": Motion(0.0, 0.15 * s, 0.0, scale=0.95 + 0.07 * s),
-        "wipe": Motion(0.7 * s, 0.3 * float(np.sin(2.0 * phase)), -0.5),
-        "hammer": Motion(0.1, -0.2, -0.5 + 0.7 * abs(s)),
-        "shake": Motion(0.2, 0.5, 0.0, dx=0.12 * s, dy=0.06 * float(np.sin(2.0 * phase))),
-        "saw": Motion(0.6 * s, -0.1, 1.2),
-        "screw": Motion(0.0, 0.0, 0.9 * s),
-        "sprinkle": Motion(0.35 * c, -0.6 + 0.12 * float(np.sin(3.0 * phase)), 2.4),
-        "fold": Motion(0.5, 0.3 * c, 0.8, squash=0.85 + 0.12 * s),
-    }
-    return motions[name]
+    """Return where a motion of `MOTIONS` is at a phase in radians."""
+    return MOTIONS[name](float(np.sin(phase)), float(np.cos(phase)), phase)

@@ -1,27 +1,20 @@
-"""The plan of a synthetic dataset: which videos there are, what happens when, and what the other files say."""
+"""The plan of a synthetic dataset: which videos there are, and what happens in them when."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
 
 import numpy as np
 
 from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic import human
-from rgwot.synthetic.ground_truth import FPS, Segment
-from rgwot.synthetic.layouts import TaskPlaces, VideoPlan, task_places, written_layout
-from rgwot.synthetic.layouts.base import Content
+from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
+from rgwot.synthetic.layouts import TaskPlaces, VideoPlan, task_places
 from rgwot.synthetic.looks import step_names, task_look
-from rgwot.synthetic.timelines import Levels, Timeline, from_human, parametric
+from rgwot.synthetic.timelines import from_human, parametric
 
 _TIMELINES, _LOOK, _FIRST_VIDEO = 0, 1, 2
-
-
-def names(settings: SynthSettings) -> list[str]:
-    """Return the video stems in the order of the plan, without making the plan."""
-    return [place.stem for task in task_places(settings) for place in task.places]
 
 
 def plan(settings: SynthSettings) -> list[VideoPlan]:
@@ -57,43 +50,20 @@ def plan(settings: SynthSettings) -> list[VideoPlan]:
     return videos
 
 
-def side_files(settings: SynthSettings, videos: Sequence[VideoPlan]) -> dict[str, Content]:
-    """Return every file besides the videos by its path below the root: annotations and lists."""
-    return written_layout(settings.layout).files(videos)
-
-
 def _led_in(timeline: Timeline, frames: int) -> Timeline:
     """Return the timeline as a camera sees it that started some frames earlier."""
+    if not frames:
+        return timeline
     lead_s = frames / FPS
-    return (
-        Timeline(
-            timeline.duration_s + lead_s,
-            tuple(
-                Segment(round(start + lead_s, 3), round(end + lead_s, 3), step)
-                for start, end, step in timeline.segments
-            ),
-        )
-        if frames
-        else timeline
-    )
+    later = (Segment(round(start + lead_s, 3), round(end + lead_s, 3), step) for start, end, step in timeline.segments)
+    return Timeline(timeline.duration_s + lead_s, tuple(later))
 
 
 def _timelines(task: TaskPlaces, settings: SynthSettings) -> list[Timeline]:
     rng = np.random.default_rng(_seed(settings.seed, task.task, _TIMELINES))
-    levels = Levels(
-        foreground=settings.foreground,
-        missing=settings.missing,
-        repeated=settings.repeated,
-        order_distance=settings.order_distance,
-        min_piece_s=settings.min_piece_s,
-        max_share=settings.max_share,
-    )
     if settings.driver == "parametric":
-        return parametric(len(task.step_ids), settings.n_videos, settings.min_s, settings.max_s, levels, rng)
-    try:
-        clips = human.read_recipe(settings.recipe)
-    except ValueError as error:
-        raise RgwotError(f"synth.recipe: {error}") from error
+        return parametric(len(task.step_ids), settings, rng)
+    clips = human.read_recipe(settings.recipe)
     if len(task.step_ids) != human.K:
         raise RgwotError(
             f"synth.driver: people's timelines have {human.K} key steps, task {task.task!r} {len(task.step_ids)}; "
@@ -104,8 +74,7 @@ def _timelines(task: TaskPlaces, settings: SynthSettings) -> list[Timeline]:
             f"synth.n_videos: found {settings.n_videos}, but recipe {settings.recipe} has {len(clips)} "
             "recordings; lower it or choose another recipe"
         )
-    wanted = levels if settings.levels == "published" else None
-    return from_human(clips, human.K, settings.n_videos, settings.min_s, settings.max_s, wanted, rng)
+    return from_human(clips, human.K, settings, rng)
 
 
 def _seed(seed: int, task: str, stream: int) -> int:

@@ -31,18 +31,9 @@ _STREAM = 2
 
 
 class Scene:
-    """One video of a task: frames as a pure function of time.
+    """One video of a task: frames of a size in pixels as a pure function of time.
 
-    Parameters
-    ----------
-    look
-        Of the task, from `task_look`.
-    timeline
-        What happens when.
-    seed
-        Seed of this video.
-    width, height
-        Frame size in pixels.
+    The look is the task's, from `task_look`; seed and timeline are those of the video.
     """
 
     def __init__(self, look: Look, timeline: Timeline, seed: int, width: int = 320, height: int = 240) -> None:
@@ -66,20 +57,7 @@ class Scene:
         self._sprites: dict[int, tuple[Image.Image, Image.Image]] = {}
 
     def frame(self, index: int, time_s: float) -> NDArray[np.uint8]:
-        """Render one frame.
-
-        Parameters
-        ----------
-        index
-            Frame number; picks the noise of the sensor.
-        time_s
-            Time of the frame in seconds.
-
-        Returns
-        -------
-        array
-            RGB ``(height, width, 3)`` uint8.
-        """
+        """Render the frame at a time, RGB ``(height, width, 3)`` uint8; its number picks the noise of the sensor."""
         bout = self._bouts[max(0, int(np.searchsorted(self._starts, time_s, side="right")) - 1)]
         pose = self._camera.at(time_s, bout.away)
         picture = self._table_view(pose)
@@ -147,16 +125,9 @@ class Scene:
         motion = moved(activity.motion, float(phase))
         x, y = activity.place
         radius = activity.radius
-        self._paste(
-            picture,
-            pose,
-            thing,
-            x + radius * motion.dx,
-            y + radius * motion.dy,
-            radius * motion.scale,
-            activity.orientation + motion.turn,
-            motion.squash,
-        )
+        thing_x, thing_y = x + radius * motion.dx, y + radius * motion.dy
+        turn = activity.orientation + motion.turn
+        self._paste(picture, pose, thing, thing_x, thing_y, radius * motion.scale, turn, motion.squash)
         tool_x, tool_y = x + radius * motion.tool_x, y + radius * motion.tool_y
         self._paste(picture, pose, tool, tool_x, tool_y, 0.85 * radius, motion.tool_turn, 1.0)
         reach = 0.85 * radius * 0.9

@@ -20,8 +20,8 @@ SPRITE = 144
 EXTENT = 1.15
 
 
-def _plane(side: int, extent: float) -> tuple[Field, Field]:
-    axis = (np.arange(side) + 0.5) / side * 2.0 * extent - extent
+def _plane() -> tuple[Field, Field]:
+    axis = (np.arange(SPRITE) + 0.5) / SPRITE * 2.0 * EXTENT - EXTENT
     x, y = np.meshgrid(axis, axis)
     return x, y
 
@@ -40,24 +40,24 @@ def _lobes(x: Field, y: Field, lobes: int, depth: float) -> Field:
 
 
 #: Signed distances (negative inside) of the outlines an object can have, radius about 1.
-SHAPES: tuple[Callable[[Field, Field], Field], ...] = (
-    lambda x, y: np.hypot(x, y) - 0.97,
-    lambda x, y: np.maximum(np.abs(x), np.abs(y)) - 0.86,
-    lambda x, y: np.abs(np.hypot(x, y) - 0.72) - 0.26,
-    lambda x, y: np.minimum(
+SHAPES: dict[str, Callable[[Field, Field], Field]] = {
+    "disc": lambda x, y: np.hypot(x, y) - 0.97,
+    "square": lambda x, y: np.maximum(np.abs(x), np.abs(y)) - 0.86,
+    "ring": lambda x, y: np.abs(np.hypot(x, y) - 0.72) - 0.26,
+    "cross": lambda x, y: np.minimum(
         np.maximum(np.abs(x) - 0.34, np.abs(y) - 0.98), np.maximum(np.abs(y) - 0.34, np.abs(x) - 0.98)
     ),
-    lambda x, y: _lobes(x, y, 5, 0.5),
-    lambda x, y: np.maximum(np.abs(y) - 0.52, np.abs(x) - 1.0),
-    lambda x, y: _polygon(x, y, 3, np.pi / 6.0),
-    lambda x, y: np.maximum(np.hypot(x, y) - 0.97, 0.62 - np.hypot(x - 0.5, y)),
-    lambda x, y: _lobes(x, y, 12, 0.22),
-    lambda x, y: np.hypot(x, y * 1.7) - 0.98,
-    lambda x, y: np.abs(x) + np.abs(y) - 0.98,
-    lambda x, y: np.maximum(np.abs(x) - 0.4 - 0.5 * np.abs(y), np.abs(y) - 0.92),
-    lambda x, y: _lobes(x, y, 3, 0.45),
-    lambda x, y: np.minimum(np.hypot(x + 0.5, y), np.hypot(x - 0.5, y)) - 0.49,
-)
+    "star": lambda x, y: _lobes(x, y, 5, 0.5),
+    "bar": lambda x, y: np.maximum(np.abs(y) - 0.52, np.abs(x) - 1.0),
+    "triangle": lambda x, y: _polygon(x, y, 3, np.pi / 6.0),
+    "crescent": lambda x, y: np.maximum(np.hypot(x, y) - 0.97, 0.62 - np.hypot(x - 0.5, y)),
+    "gear": lambda x, y: _lobes(x, y, 12, 0.22),
+    "oval": lambda x, y: np.hypot(x, y * 1.7) - 0.98,
+    "diamond": lambda x, y: np.abs(x) + np.abs(y) - 0.98,
+    "bow": lambda x, y: np.maximum(np.abs(x) - 0.4 - 0.5 * np.abs(y), np.abs(y) - 0.92),
+    "clover": lambda x, y: _lobes(x, y, 3, 0.45),
+    "pair": lambda x, y: np.minimum(np.hypot(x + 0.5, y), np.hypot(x - 0.5, y)) - 0.49,
+}
 
 #: Patterns in about [-1, 1] an object can carry; ``f``: periods across the radius, ``p``: phase.
 TEXTURES: tuple[Callable[[Field, Field, float, float], NDArray[np.floating[Any]]], ...] = (
@@ -82,41 +82,36 @@ def colour(hue: float, saturation: float, value: float) -> Field:
     return rgb
 
 
-def draw_object(
-    shape: int, texture: int, first: Field, second: Field, periods: float, phase: float, side: int = SPRITE
-) -> Image8:
+def draw_object(shape: str, texture: int, first: Field, second: Field, periods: float, phase: float) -> Image8:
     """Draw one object: its outline, a two-coloured pattern, a dark rim and a little relief.
 
     Parameters
     ----------
     shape, texture
-        Indices into `SHAPES` and `TEXTURES`, taken modulo their lengths.
+        Name in `SHAPES`, and number in `TEXTURES`.
     first, second
         The two colours, RGB in [0, 1].
     periods, phase
         Scale and shift of the pattern.
-    side
-        Pixels.
 
     Returns
     -------
     array
-        RGBA, ``(side, side, 4)`` uint8.
+        RGBA, ``(SPRITE, SPRITE, 4)`` uint8.
     """
-    x, y = _plane(side, EXTENT)
-    distance = SHAPES[shape % len(SHAPES)](x, y)
-    pattern = TEXTURES[texture % len(TEXTURES)](x, y, periods, phase)
+    x, y = _plane()
+    distance = SHAPES[shape](x, y)
+    pattern = TEXTURES[texture](x, y, periods, phase)
     share = np.clip(0.5 + 1.2 * pattern, 0.0, 1.0)[..., None]
     rgb = share * first + (1.0 - share) * second
     rim = np.clip(1.0 + distance / 0.07, 0.0, 1.0)[..., None]
     rgb = rgb * (1.0 - 0.65 * rim) * (1.0 - 0.12 * (x + y)[..., None])
-    alpha = np.clip(0.5 - distance * side / (2.0 * EXTENT) / 1.5, 0.0, 1.0)
-    return _bytes(np.dstack([rgb, alpha]))
+    return _outlined(rgb, distance)
 
 
-def draw_tool(kind: int, handle: Field, head: Field, side: int = SPRITE) -> Image8:
-    """Draw one tool, tip at the centre of the plane, handle pointing down; RGBA ``(side, side, 4)``."""
-    x, y = _plane(side, EXTENT)
+def draw_tool(kind: int, handle: Field, head: Field) -> Image8:
+    """Draw one of six tools, tip at the centre of the plane, handle pointing down; as `draw_object`."""
+    x, y = _plane()
     stick = np.maximum(np.abs(x) - 0.09, np.abs(y - 0.65) - 0.5)
     heads = (
         np.maximum(np.abs(x + 0.05) - 0.13, np.abs(y + 0.1) - 0.45),
@@ -126,45 +121,29 @@ def draw_tool(kind: int, handle: Field, head: Field, side: int = SPRITE) -> Imag
         np.maximum(np.abs(x) - 0.3 + 0.35 * (y + 0.3), np.abs(y) - 0.34),
         np.minimum(np.hypot(x - 0.2, y), np.hypot(x + 0.2, y)) - 0.16,
     )
-    tip = heads[kind % len(heads)]
+    tip = heads[kind]
     distance = np.minimum(stick, tip)
     rgb = np.where((tip < stick)[..., None], head, handle) * (1.0 - 0.15 * x[..., None])
     rgb = rgb * (1.0 - 0.5 * np.clip(1.0 + distance / 0.05, 0.0, 1.0)[..., None])
-    alpha = np.clip(0.5 - distance * side / (2.0 * EXTENT) / 1.5, 0.0, 1.0)
-    return _bytes(np.dstack([rgb, alpha]))
+    return _outlined(rgb, distance)
 
 
-def draw_hand(skin: Field, sleeve: Field, side: int = SPRITE) -> Image8:
-    """Draw a fist at the centre of the plane, the forearm running down; RGBA ``(side, side, 4)``."""
-    x, y = _plane(side, EXTENT)
+def draw_hand(skin: Field, sleeve: Field) -> Image8:
+    """Draw a fist at the centre of the plane, the forearm running down; as `draw_object`."""
+    x, y = _plane()
     fist = np.hypot(x, y * 1.15) - 0.3
     fingers = np.min([np.hypot(x - dx, y + 0.24) - 0.1 for dx in (-0.2, -0.07, 0.07, 0.2)], axis=0)
     arm = np.maximum(np.abs(x) - 0.19 - 0.06 * y, -y)
     distance = np.minimum(np.minimum(fist, fingers), arm)
     rgb = np.where((y > 0.62)[..., None], sleeve, skin) * (1.0 - 0.2 * x[..., None])
     rgb = rgb * (1.0 - 0.35 * np.clip(1.0 + distance / 0.05, 0.0, 1.0)[..., None])
-    alpha = np.clip(0.5 - distance * side / (2.0 * EXTENT) / 1.5, 0.0, 1.0)
-    return _bytes(np.dstack([rgb, alpha]))
+    return _outlined(rgb, distance)
 
 
 def draw_table(width: int, height: int, scale: float, light: Field, rng: np.random.Generator) -> Image8:
     """Draw the surroundings of one video: a table of one random material, with clutter, under uneven light.
 
-    Parameters
-    ----------
-    width, height
-        Pixels of the picture.
-    scale
-        Pixels per unit of the work surface.
-    light
-        RGB gains of the light.
-    rng
-        Draws material, colours, clutter and the direction of the light.
-
-    Returns
-    -------
-    array
-        RGB ``(height, width, 3)`` uint8.
+    RGB ``(height, width, 3)`` uint8, with ``scale`` pixels per unit of the work surface and the RGB gains of the light.
     """
     x, y = np.meshgrid((np.arange(width) - width / 2.0) / scale, (np.arange(height) - height / 2.0) / scale)
     hue = rng.random()
@@ -191,7 +170,7 @@ def draw_table(width: int, height: int, scale: float, light: Field, rng: np.rand
     rgb = base * (1.0 - share) + other * share
     for _ in range(int(rng.integers(3, 8))):
         centre, radius = rng.uniform([-1.3, -1.0], [1.3, 1.0]), rng.uniform(0.04, 0.12)
-        shape = SHAPES[int(rng.integers(len(SHAPES)))]
+        shape = list(SHAPES.values())[rng.integers(len(SHAPES))]
         rows, columns = (
             slice(
                 max(0, int((c - radius) * scale + side / 2.0)),
@@ -210,6 +189,12 @@ def lit(sprite: Image8, light: Field) -> Image8:
     result = sprite.copy()
     result[..., :3] = np.clip(sprite[..., :3] * light, 0.0, 255.0).astype(np.uint8)
     return result
+
+
+def _outlined(rgb: Field, distance: Field) -> Image8:
+    """RGBA of colours inside an outline, with a soft edge."""
+    alpha = np.clip(0.5 - distance * SPRITE / (2.0 * EXTENT) / 1.5, 0.0, 1.0)
+    return _bytes(np.dstack([rgb, alpha]))
 
 
 def _bytes(values: Field) -> Image8:

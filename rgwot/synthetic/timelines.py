@@ -7,64 +7,24 @@ real people (CaptainCook4D). Both end in the same composition, `rgwot.synthetic.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.synthetic.composition import Levels, Piece, compose
-from rgwot.synthetic.ground_truth import (
-    FPS,
-    Segment,
-    Statistics,
-    Timeline,
-    floor_ms,
-    kendall_distance,
-    mean_distance,
-    statistics,
-    whole_frames,
-)
-
-__all__ = [
-    "FPS",
-    "Levels",
-    "Segment",
-    "Statistics",
-    "Timeline",
-    "from_human",
-    "kendall_distance",
-    "parametric",
-    "statistics",
-]
+from rgwot.config.synthetic import SynthSettings
+from rgwot.synthetic.composition import Piece, compose
+from rgwot.synthetic.ground_truth import Segment, Timeline, floor_ms, whole_frames
 
 STEP_SIGMA = 0.9
 
 
-def parametric(
-    K: int, n_videos: int, min_s: float, max_s: float, levels: Levels, rng: np.random.Generator
-) -> list[Timeline]:
-    """Draw the timelines of one task.
+def parametric(K: int, settings: SynthSettings, rng: np.random.Generator) -> list[Timeline]:
+    """Draw the timelines of one task with K key steps, one per video.
 
     Steps 1..K, a random number of neighbouring swaps per video (their rate is solved so that the order
     variation is nearest to the request), missing steps, log-normal durations, cuts, lead-in, tail and uneven
-    gaps.
-
-    Parameters
-    ----------
-    K
-        Number of key steps.
-    n_videos
-        Number of timelines.
-    min_s, max_s
-        Shortest and longest clip, seconds.
-    levels
-        The requested statistics.
-    rng
-        The only source of randomness.
-
-    Returns
-    -------
-    list of Timeline
-        One per video. Every label occurs in at least two videos when there are two.
+    gaps. Every label occurs in at least two videos when there are two.
 
     Raises
     ------
@@ -73,68 +33,70 @@ def parametric(
     """
     if K < 2:
         raise ValueError(f"found K = {K}; expected at least 2 key steps")
-    present = _present(np.ones((n_videos, K), dtype=bool), levels.missing, rng)
-    orders = _orders(present, levels.order_distance, rng)
+    present = _present(np.ones((settings.n_videos, K), dtype=bool), settings.missing, rng)
+    orders = _orders(present, settings.order_distance, rng)
     typical = rng.lognormal(0.0, 0.3, K)
     sequences = [
         [Piece(step, float(typical[step - 1] * rng.lognormal(0.0, STEP_SIGMA))) for step in order] for order in orders
     ]
-    lengths = rng.uniform(min_s, max_s, n_videos)
-    return compose(sequences, lengths, K, levels, rng)
+    lengths = rng.uniform(settings.min_s, settings.max_s, settings.n_videos)
+    return compose(sequences, lengths, K, settings, rng)
 
 
-def from_human(
-    clips: Sequence[Timeline],
-    K: int,
-    n_videos: int,
-    min_s: float,
-    max_s: float,
-    levels: Levels | None,
-    rng: np.random.Generator,
-) -> list[Timeline]:
-    """Make the timelines of one task from those of real people.
+def from_human(clips: Sequence[Timeline], K: int, settings: SynthSettings, rng: np.random.Generator) -> list[Timeline]:
+    """Make the timelines of one task from those of real people, of recordings chosen at random.
 
     Parameters
     ----------
     clips
-        The recordings of one recipe, compressed to 40-90 s (:func:`rgwot.synthetic.human.read_recipe`).
+        The recordings of one recipe, compressed to 40-90 s (:func:`rgwot.synthetic.human.read_recipe`), at least as
+        many as videos. Lengths of 40 and 90 s are mapped to ``min_s`` and ``max_s``; order, proportions and gaps stay.
     K
         Number of key steps in ``clips``.
-    n_videos
-        How many recordings to use, chosen at random.
-    min_s, max_s
-        Clip lengths of 40 and 90 s are mapped to these; order, proportions and gaps stay as they were.
-    levels
-        Where given, background, missing and repeated steps are brought to these levels and the order stays
-        that of the person; ``None`` leaves the clips as they are.
+    settings
+        With ``levels: published`` background, missing and repeated steps are brought to its levels and the order stays
+        that of the person; ``plain`` leaves the clips as they are.
     rng
         The only source of randomness.
-
-    Returns
-    -------
-    list of Timeline
-        One per chosen recording.
-
-    Raises
-    ------
-    ValueError
-        If ``clips`` are fewer than ``n_videos``.
     """
-    if len(clips) < n_videos:
-        raise ValueError(f"found {len(clips)} recordings; expected at least n_videos = {n_videos}")
-    chosen = [clips[index] for index in sorted(rng.permutation(len(clips))[:n_videos])]
-    lengths = np.array([min_s + (clip.duration_s - 40.0) / 50.0 * (max_s - min_s) for clip in chosen])
-    if levels is None:
+    chosen = [clips[index] for index in sorted(rng.permutation(len(clips))[: settings.n_videos])]
+    spread = settings.max_s - settings.min_s
+    lengths = np.array([settings.min_s + (clip.duration_s - 40.0) / 50.0 * spread for clip in chosen])
+    if settings.levels == "plain":
         return [_scaled(clip, length) for clip, length in zip(chosen, lengths, strict=True)]
-    done = np.zeros((n_videos, K), dtype=bool)
+    done = np.zeros((len(chosen), K), dtype=bool)
     for row, clip in zip(done, chosen, strict=True):
         row[[segment.key_step - 1 for segment in clip.segments]] = True
-    present = _present(done, levels.missing, rng)
+    present = _present(done, settings.missing, rng)
     sequences = [
         [Piece(s.key_step, s.end_s - s.start_s) for s in clip.segments if kept[s.key_step - 1]]
         for clip, kept in zip(chosen, present, strict=True)
     ]
-    return compose(sequences, lengths, K, levels, rng)
+    return compose(sequences, lengths, K, settings, rng)
+
+
+def kendall_distance(first: Sequence[int], second: Sequence[int]) -> float:
+    """Share of discordant pairs among the steps both orders contain, which name each step at most once.
+
+    0 for the same order, 1 for the reverse, NaN when fewer than two steps are shared.
+
+    Examples
+    --------
+    >>> kendall_distance([1, 2, 3], [1, 3, 2, 7])
+    0.3333333333333333
+    """
+    rank = {step: place for place, step in enumerate(second)}
+    pairs = list(combinations([rank[step] for step in first if step in rank], 2))
+    if not pairs:
+        return float("nan")
+    return sum(earlier > later for earlier, later in pairs) / len(pairs)
+
+
+def mean_distance(orders: Sequence[Sequence[int]]) -> float:
+    """Mean of `kendall_distance` over pairs of orders that share two steps; NaN when there is none."""
+    distances = np.array([kendall_distance(a, b) for a, b in combinations(orders, 2)])
+    distances = distances[~np.isnan(distances)]
+    return float(distances.mean()) if distances.size else float("nan")
 
 
 def _scaled(clip: Timeline, length: float) -> Timeline:

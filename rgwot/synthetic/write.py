@@ -20,12 +20,10 @@ from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import Progress
 from rgwot.synthetic.ground_truth import FPS
-from rgwot.synthetic.layouts import VideoPlan
+from rgwot.synthetic.layouts import VideoPlan, written_layout
 from rgwot.synthetic.looks import task_look
-from rgwot.synthetic.plan import names, plan, side_files
+from rgwot.synthetic.plan import plan
 from rgwot.synthetic.scenes import Scene
-
-__all__ = ["names", "write_dataset", "write_video"]
 
 log = logging.getLogger(__name__)
 
@@ -45,19 +43,8 @@ _SAME_BYTES = {"fflags": "+bitexact"}
 def write_video(path: str | os.PathLike[str], scene: Scene, fps: Fraction = Fraction(FPS)) -> int:
     """Write a scene at a constant rate, yuv420p; return the number of frames.
 
-    Parameters
-    ----------
-    path
-        Ends in ``.mp4`` or ``.mkv`` (H.264), ``.webm`` (VP9) or ``.avi`` (MPEG-4), in any case.
-    scene
-        Frame ``i`` is the scene at ``i / fps`` seconds.
-    fps
-        Exact rate, such as ``Fraction(60000, 1001)``.
-
-    Raises
-    ------
-    ValueError
-        If the container is another one.
+    The path ends in ``.mp4`` or ``.mkv`` (H.264), ``.webm`` (VP9) or ``.avi`` (MPEG-4), in any case; frame ``i`` is the
+    scene at ``i / fps`` seconds.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in _CODECS:
@@ -85,15 +72,8 @@ def write_video(path: str | os.PathLike[str], scene: Scene, fps: Fraction = Frac
 def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: int = 1) -> list[Path]:
     """Write a whole synthetic dataset below ``root``: the stage behind ``rgwot synth``.
 
-    Parameters
-    ----------
-    settings
-        What to write.
-    root
-        Folder of the dataset. A new one appears when it is whole; in one that is there files of the same name are
-        replaced one by one, and others are left alone.
-    jobs
-        Videos written at the same time, each by one process.
+    A new folder appears when it is whole; in one that is there files of the same name are replaced one by one, and
+    others are left alone. As many videos as ``jobs`` are written at the same time, each by one process.
 
     Returns
     -------
@@ -110,7 +90,7 @@ def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: i
         nullcontext(Path(root)) if Path(root).exists() else replacing(root) as folder,
         Progress(log, f"synth {root}", len(videos), unit="video") as progress,
     ):
-        for path, content in side_files(settings, videos).items():
+        for path, content in written_layout(settings.layout).files(videos).items():
             with replacing(folder / path) as temporary:
                 temporary.write_bytes(content.encode() if isinstance(content, str) else content)
         for _ in _written(videos, folder, settings, jobs):

@@ -4,28 +4,33 @@ r"""Fused Gromov-Wasserstein transport with the banded structural prior (methods
     F(T) = (1-\alpha) \langle \tilde C, T\rangle + \alpha \langle C^x T C^y, T\rangle - \epsilon H(T), \quad
     T 1 = p, \; T^\top 1 = q, \; H(T) = -\sum_{ij} T_{ij} \log T_{ij}
 
-Two solvers. ``converged`` descends F to a stationary point by entropic mirror descent (G. Peyre, M. Cuturi,
-J. Solomon, "Gromov-Wasserstein averaging of kernel and distance matrices", ICML 2016) with a step that is
-shortened until F falls. ``parity`` repeats the fixed loop of the public research code, whose row sums are far
+with uniform p and q. Two solvers. ``converged`` descends F to a stationary point by entropic mirror descent
+(G. Peyre, M. Cuturi, J. Solomon, "Gromov-Wasserstein averaging of kernel and distance matrices", ICML 2016) with a step
+that is shortened until F falls. ``parity`` repeats the fixed loop of the public research code, whose row sums are far
 from p.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
-from rgwot.transport.descent import FLOOR, descend
-from rgwot.transport.problem import Problem, State
-from rgwot.transport.rounds import MAX_ENTRIES, descend_in_rounds
+from rgwot.config.radius import structure_radius
+from rgwot.transport.semidual import tangent_part
+from rgwot.transport.sinkhorn import sinkhorn
 from rgwot.transport.structure import structure_product
 
+AnyState = TypeVar("AnyState", bound=tuple[Tensor, ...])
 
-@dataclass(frozen=True)
-class TransportResult:
+# Sinkhorn and Newton work in float64; below this relative error only rounding is left.
+_FLOOR = 1e-12
+_ROUNDING = 2e-15
+
+
+class TransportResult(NamedTuple):
     r"""A batch of transport plans and how well each problem was solved.
 
     Attributes
@@ -61,11 +66,9 @@ def solve(
     alpha: float,
     epsilon: float,
     r: float,
-    solver: Literal["converged", "parity"] = "converged",
-    p: Tensor | None = None,
-    q: Tensor | None = None,
-    max_iterations: int = 100,
-    tolerance: float = 1e-6,
+    solver: Literal["converged", "parity"],
+    max_iterations: int,
+    tolerance: float,
     parity_outer: int = 25,
     parity_inner: int = 1,
 ) -> TransportResult:
@@ -73,10 +76,9 @@ def solve(
 
     Computed in float64 whatever the type of the cost, outside autocast and without gradient: the problems are
     small, and a marginal error of 1e-6 is out of reach in float32. An outer iteration costs O(NM) for the
-    structure, for each Sinkhorn pass and for each step of conjugate gradients; up to 320 frames (1024 on a GPU) a
-    factorisation, O(N^2 M), takes the place of the latter. Newton steps save thousands of passes. F is not convex:
-    the plan found is the stationary point reached from the product of the marginals. On a GPU batches of moderate
-    size run as replays of one CUDA graph per shape (:mod:`rgwot.transport.rounds`).
+    structure, for each Sinkhorn pass and for each step of conjugate gradients; up to 320 frames a factorisation,
+    O(N^2 M), takes the place of the latter. Newton steps save thousands of passes. F is not convex: the plan found is
+    the stationary point reached from the product of the marginals.
 
     Parameters
     ----------
@@ -88,16 +90,12 @@ def solve(
         Entropy weight, > 0, in units of the cost.
     r : float
         Radius of the structural prior as a fraction of the sequence, >= 0. Below
-        :func:`~rgwot.transport.structure.smallest_active_radius` the problem is linear and is solved at once.
+        :func:`~rgwot.config.radius.smallest_active_radius` the problem is linear and is solved at once.
     solver : {"converged", "parity"}
         ``converged``: gradient (1-alpha) C + 2 alpha C^x T C^y, stationary point of F, exact marginals.
         ``parity``: ``parity_outer`` times [kernel exp(-G/epsilon), G = (1-alpha) C + alpha C^x T C^y, without
         the factor 2; ``parity_inner`` passes of row then column scaling from b = 1]. Column sums are exact,
         row sums are not.
-    p : Tensor, shape (N,) or (B, N), optional
-        Row marginal, positive, sum 1; uniform by default.
-    q : Tensor, shape (M,) or (B, M), optional
-        Column marginal, positive, sum 1; uniform by default.
     max_iterations : int
         Limit of outer iterations of ``converged``.
     tolerance : float
@@ -105,10 +103,6 @@ def solve(
         times this, being second order in the distance of the plan (see ``TransportResult.stationarity``).
     parity_outer, parity_inner : int
         Loop counts of ``parity``; the public code uses 25 and 1.
-
-    Returns
-    -------
-    TransportResult
 
     Raises
     ------
@@ -126,41 +120,151 @@ def solve(
     if min(max_iterations, parity_outer, parity_inner) < 1:
         found = f"{max_iterations}, {parity_outer}, {parity_inner}"
         raise ValueError(f"max_iterations, parity_outer, parity_inner: found {found}, expected at least 1")
-    # Inference mode takes less time per operation than no_grad; its tensors are of no use to autograd outside.
-    with torch.inference_mode(), torch.autocast(device_type=cost.device.type, enabled=False):
-        problem = Problem(
-            cost=(1 - alpha) * cost.double(),
-            p=_marginal("p", p, cost, 1),
-            q=_marginal("q", q, cost, 2),
-            alpha=alpha,
-            epsilon=epsilon,
-            r=r,
-        )
-        if not bool(problem.cost.isfinite().all()):
+    if solver not in {"converged", "parity"}:
+        raise ValueError(f"solver: found {solver!r}, expected 'converged' or 'parity'")
+    with torch.no_grad(), torch.autocast(device_type=cost.device.type, enabled=False):
+        linear = (1 - alpha) * cost.double()
+        if not bool(linear.isfinite().all()):
             raise ValueError("cost: found a value that is not finite, expected finite costs")
-        tolerance = max(tolerance, FLOOR)
+        p, q = (linear.new_full((len(linear), size), 1 / size) for size in linear.shape[1:])
+        problem = _Problem(linear, p, q, alpha, epsilon, r)
+        tolerance = max(tolerance, _FLOOR)
         if solver == "parity":
             state, iterations = _parity(problem, parity_outer, parity_inner)
-            limit = torch.inf
-        elif solver == "converged":
-            in_rounds = cost.device.type == "cuda" and cost.numel() <= MAX_ENTRIES
-            state, iterations = (descend_in_rounds if in_rounds else descend)(problem, max_iterations, tolerance)
-            limit = tolerance**0.5
         else:
-            raise ValueError(f"solver: found {solver!r}, expected 'converged' or 'parity'")
+            state, iterations = _descend(problem, max_iterations, tolerance)
         error = problem.marginal_error(state.plan)
-        converged = (error <= tolerance) & (state.stationarity <= limit)
-    return TransportResult(
-        plan=state.plan.to(torch.promote_types(cost.dtype, torch.float32), copy=True),
-        objective=state.objective.clone(),
-        iterations=iterations.clone(),
-        marginal_error=error.clone(),
-        stationarity=state.stationarity.clone(),
-        converged=converged.clone(),
-    )
+        limit = torch.inf if solver == "parity" else tolerance**0.5
+        return TransportResult(
+            plan=state.plan.to(torch.promote_types(cost.dtype, torch.float32)),
+            objective=state.objective,
+            iterations=iterations,
+            marginal_error=error,
+            stationarity=state.stationarity,
+            converged=(error <= tolerance) & (state.stationarity <= limit),
+        )
 
 
-def _parity(problem: Problem, outer: int, inner: int) -> tuple[State, Tensor]:
+class _State(NamedTuple):
+    """An iterate: plan = exp(f + g - z / epsilon) is the entropic optimum of the linear cost z."""
+
+    z: Tensor
+    f: Tensor
+    plan: Tensor
+    objective: Tensor
+    residual: Tensor
+    stationarity: Tensor
+
+    def take(self, keep: Tensor) -> _State:
+        """Keep some problems, by index or mask."""
+        return _State(*(value[keep] for value in self))
+
+    def put(self, index: Tensor, state: _State) -> None:
+        """Overwrite the problems ``index`` of this state."""
+        for mine, theirs in zip(self, state, strict=True):
+            mine[index] = theirs
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Data of a batch; ``cost`` is already multiplied by 1 - alpha."""
+
+    cost: Tensor
+    p: Tensor
+    q: Tensor
+    alpha: float
+    epsilon: float
+    r: float
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the structural prior changes no plan."""
+        return self.alpha == 0 or structure_radius(min(self.cost.shape[1:]), self.r) == 0
+
+    def take(self, keep: Tensor) -> _Problem:
+        """Keep some problems, by index or mask."""
+        return _Problem(self.cost[keep], self.p[keep], self.q[keep], self.alpha, self.epsilon, self.r)
+
+    def product_plan(self) -> Tensor:
+        """Return p q^T, where every solver starts."""
+        return self.p[:, :, None] * self.q[:, None, :]
+
+    def marginal_error(self, plan: Tensor) -> Tensor:
+        """Largest relative violation of a marginal, (B,)."""
+        rows = ((plan.sum(2) - self.p).abs() / self.p).amax(1)
+        columns = ((plan.sum(1) - self.q).abs() / self.q).amax(1)
+        return torch.maximum(rows, columns)
+
+    def state(self, z: Tensor, f: Tensor, plan: Tensor, log_plan: Tensor) -> _State:
+        """Evaluate the plan that potential f and linear cost z lead to."""
+        structure = structure_product(plan, self.r)
+        objective = (plan * (self.cost + self.alpha * structure + self.epsilon * log_plan)).sum((1, 2))
+        # What a remaining row error e costs to first order: e is paid for at the price epsilon f.
+        objective = objective + self.epsilon * (f * (self.p - plan.sum(2))).sum(1)
+        residual = self.cost + 2 * self.alpha * structure + self.epsilon * log_plan
+        # Where z is near the gradient, eps f is near the row constants.
+        residual = tangent_part(residual, plan, guess=self.epsilon * f)
+        stationarity = (plan * residual.abs()).sum((1, 2)) / self.epsilon
+        return _State(z, f, plan, objective, residual, stationarity)
+
+    def project(self, z: Tensor, f: Tensor | None, tolerance: float) -> _State:
+        """Entropic optimum of the linear cost z, from the potential f."""
+        result = sinkhorn(z, self.p, self.q, self.epsilon, f=f, tolerance=tolerance)
+        return self.state(z, result.f, result.plan, result.log_plan)
+
+
+def choose(condition: Tensor, these: AnyState, others: AnyState) -> AnyState:
+    """Per problem: its tensors of one state where the condition (B,) holds, of the other elsewhere."""
+    pairs = zip(these, others, strict=True)
+    return type(these)(*(torch.where(condition.view(-1, *[1] * (one.ndim - 1)), one, other) for one, other in pairs))
+
+
+def _descend(problem: _Problem, max_iterations: int, tolerance: float) -> tuple[_State, Tensor]:
+    """Find a stationary point of every problem; iterations (B,) beside it.
+
+    A full step is the fixed-point iteration of Peyre et al., which may oscillate between plans when the structural part
+    is strong; for short steps F falls because the entropy bounds the curvature of the quadratic part. The linear cost z
+    therefore moves towards the gradient by a step in (0, 1], halved whenever F would rise. Problems that have converged
+    leave the batch.
+    """
+    alpha, epsilon = problem.alpha, problem.epsilon
+    start = problem.cost + 2 * alpha * structure_product(problem.product_plan(), problem.r)
+    iterations = torch.ones(len(start), dtype=torch.int64, device=start.device)
+    if problem.is_linear:
+        return problem.project(start, None, tolerance), iterations
+
+    limit = tolerance**0.5
+    # Until the end, marginals need not be tighter than the plan is stationary: F is corrected for them.
+    inner_tolerance = max(0.1 * limit / (1 + 4 * alpha / epsilon), _FLOOR)
+    # Rise of F that the marginal error explains.
+    slack = max(epsilon * inner_tolerance**2, _ROUNDING)
+    # With this step F falls whatever the plan: <C^x D C^y, D> <= |D|_1^2 / r <= 2 KL / r, so that the entropy
+    # outweighs the structural part.
+    safe_step = epsilon / (epsilon + 2 * alpha / problem.r)
+
+    state = problem.project(start, None, inner_tolerance)
+    index = torch.arange(len(start), device=start.device)
+    final, part, step = state.take(index), problem, torch.ones_like(state.objective)
+    for _ in range(1, max_iterations):
+        running = state.stationarity > 0.9 * limit
+        if not bool(running.all()):
+            final.put(index, state)
+            index, step = index[running], step[running]
+            part, state = part.take(running), state.take(running)
+        if len(index) == 0:
+            break
+        trial = part.project(state.z + step[:, None, None] * state.residual, state.f, inner_tolerance)
+        # As far as a step of this length should make F fall, to first order.
+        predicted = step * (state.plan * state.residual**2).sum((1, 2)) / epsilon
+        falls = trial.objective <= state.objective - 0.1 * predicted + slack
+        state = choose(falls, trial, state)
+        step = torch.where(falls, 1.3 * step, 0.5 * step).clamp(safe_step, 1)
+        iterations[index] += 1
+    final.put(index, state)
+    return problem.project(final.z, final.f, tolerance), iterations
+
+
+def _parity(problem: _Problem, outer: int, inner: int) -> tuple[_State, Tensor]:
     """Run the loop of the public code; dividing the kernel by its maximum cancels in the log domain."""
     log_p, log_q = problem.p.log(), problem.q.log()
     plan = problem.product_plan()
@@ -177,15 +281,3 @@ def _parity(problem: Problem, outer: int, inner: int) -> tuple[State, Tensor]:
         plan = log_plan.exp()
     state = problem.state(gradient, torch.zeros_like(f), plan, log_plan)
     return state, torch.full((len(plan),), outer, dtype=torch.int64, device=plan.device)
-
-
-def _marginal(name: str, values: Tensor | None, cost: Tensor, dim: int) -> Tensor:
-    batch, size = cost.shape[0], cost.shape[dim]
-    if values is None:
-        return torch.full((batch, size), 1 / size, dtype=torch.float64, device=cost.device)
-    if values.shape not in {(size,), (batch, size)}:
-        raise ValueError(f"{name}: found shape {tuple(values.shape)}, expected ({size},) or ({batch}, {size})")
-    values = values.to(device=cost.device, dtype=torch.float64)
-    if not bool((values > 0).all() & ((values.sum(-1) - 1).abs() < 1e-5).all()):
-        raise ValueError(f"{name}: found {values.tolist()}, expected positive values of sum 1")
-    return (values / values.sum(-1, keepdim=True)).expand(batch, size)

@@ -19,15 +19,12 @@ CVPR 2022 (VAVA); S. Chowdhury et al., "OPEL: Optimal transport guided procedure
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from rgwot.transport.costs import squared_distance
-from rgwot.transport.sinkhorn import sinkhorn
-from rgwot.transport.virtual import add_virtual_frame
+from rgwot.transport.costs import add_virtual_frame, squared_distance
 
 Density = Literal["gaussian", "laplace"]
 Solver = Literal["pot", "batched"]
@@ -38,11 +35,13 @@ PHI_DECAY = 0.999
 KERNEL_RANGE = (1e-15, 1e20)
 # Offset of the virtual frame from everything: 1.5 times a virtual distance of 5 frames, relative to the mean length.
 VIRTUAL_OFFSET = 1.5 * 2 * 5
-SINKHORN_ITERATIONS = 20
+SINKHORN_PASSES = 20
+MOST_PASSES = 100_000
+# Width of the prior in both methods, in units of mu.
+PRIOR_SCALE = 2.0
 
 
-@dataclass(frozen=True)
-class Matching:
+class Matching(NamedTuple):
     r"""Soft matches of B pairs of videos; no gradient flows into them.
 
     Attributes
@@ -57,29 +56,18 @@ class Matching:
     score: Tensor
 
 
-def temporal_share(iterations: Tensor, rate: float = 1.0) -> Tensor:
+def temporal_share(iterations: Tensor, rate: float) -> Tensor:
     r"""Share phi of the temporal prior, which falls during training (methods 4.5).
 
     .. math:: \varphi = 0.999^{\lfloor\sqrt{\mathrm{rate} \cdot \mathrm{iteration} + 1}\rfloor},
         \text{ within } [0.001, 0.999]
 
-    Parameters
-    ----------
-    iterations : Tensor, shape (B,)
-        Iterations done, from 0.
-    rate : float
-        1 for VAVA, 100 for OPEL.
-
-    Returns
-    -------
-    Tensor, float64, shape (B,)
+    Float64, (B,), for the iterations done, (B,), from 0; the rate is 1 for VAVA, 100 for OPEL.
     """
     return (PHI_DECAY ** (rate * iterations.double() + 1).sqrt().floor()).clamp(*PHI_RANGE)
 
 
-def match_prior(
-    nearest: Tensor, m: int, phi: Tensor, *, density: Density = "gaussian", scale: float = 2.0
-) -> tuple[Tensor, Tensor]:
+def match_prior(nearest: Tensor, m: int, phi: Tensor, *, density: Density) -> tuple[Tensor, Tensor]:
     r"""Prior P and inverse difference moment S / lambda_1 of the matches (methods 4.5).
 
     With rows i = 1..N' and columns j = 1..M', :math:`\mu = \sqrt{1/N'^2 + 1/M'^2}`, n(i) the nearest frame of
@@ -102,9 +90,7 @@ def match_prior(
     phi : Tensor, shape (B,)
         Share of the temporal prior, in [0, 1].
     density : {"gaussian", "laplace"}
-        g: normal density with standard deviation ``scale`` (VAVA), or exp(-u / scale) / (2 scale) (OPEL).
-    scale : float
-        > 0; 2 in both methods.
+        g: normal density with standard deviation 2 (VAVA), or exp(-u / 2) / 4 (OPEL).
 
     Returns
     -------
@@ -125,7 +111,7 @@ def match_prior(
     def mixed(temporal: Tensor, optimal: Tensor) -> Tensor:
         return share * temporal + (1 - share) * optimal
 
-    prior = mixed(_density(temporal / mu, density, scale), _density(optimal / mu, density, scale))
+    prior = mixed(_density(temporal / mu, density), _density(optimal / mu, density))
     return prior, mixed(1 / (temporal**2 + 1), 1 / (optimal**2 + 1))
 
 
@@ -134,12 +120,11 @@ def kantorovich_match(
     y: Tensor,
     phi: Tensor,
     *,
-    density: Density = "gaussian",
-    zeta: float = 0.5,
-    lambda1: float = 1.0,
-    lambda2: float = 0.1,
-    solver: Solver = "pot",
-    iterations: int = SINKHORN_ITERATIONS,
+    density: Density,
+    zeta: float,
+    lambda1: float,
+    lambda2: float,
+    solver: Solver,
 ) -> Matching:
     r"""Match the frames of pairs of videos by Kantorovich transport with priors (module docstring).
 
@@ -147,10 +132,8 @@ def kantorovich_match(
 
     Parameters
     ----------
-    x : Tensor, shape (B, N, D)
-        Embeddings of the first video of each pair, in order of time.
-    y : Tensor, shape (B, M, D)
-        Embeddings of the second video of each pair, in order of time.
+    x, y : Tensor, shape (B, N, D) and (B, M, D)
+        Embeddings of the two videos of each pair, in order of time.
     phi : Tensor, shape (B,)
         Share of the temporal prior; see `temporal_share`.
     density : {"gaussian", "laplace"}
@@ -161,12 +144,8 @@ def kantorovich_match(
         Weight of the inverse difference moment, in units of N + M.
     lambda2 : float
         Weight of the divergence from the prior, > 0, in units of N M / 4.
-    solver, iterations
+    solver : {"pot", "batched"}
         See `kantorovich_plan`.
-
-    Returns
-    -------
-    Matching
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
         real = squared_distance(x.double(), y.double())
@@ -175,53 +154,41 @@ def kantorovich_match(
         prior, moment = match_prior(real.argmin(2), m, phi.to(x.device), density=density)
         log_kernel = prior.log() + (lambda1 * (n + m) * moment - cost) / (lambda2 * n * m / 4)
         log_kernel = log_kernel.clamp(*(math.log(bound) for bound in KERNEL_RANGE))
-        plan = kantorovich_plan(log_kernel, solver=solver, iterations=iterations)
+        plan = kantorovich_plan(log_kernel, solver)
         return Matching(plan, (log_kernel.exp() * cost)[:, 1:, 1:])
 
 
-def kantorovich_plan(
-    log_kernel: Tensor,
-    *,
-    solver: Solver = "pot",
-    iterations: int = SINKHORN_ITERATIONS,
-    tolerance: float = 1e-6,
-) -> Tensor:
-    """Scale a kernel to uniform marginals.
+def kantorovich_plan(log_kernel: Tensor, solver: Solver) -> Tensor:
+    """Scale a kernel to uniform marginals by POT's ``ot.sinkhorn`` in the log domain, pair after pair.
 
     Parameters
     ----------
     log_kernel : Tensor, float64, shape (B, N, M)
         Logarithm of the kernel, finite.
     solver : {"pot", "batched"}
-        ``pot``: that many passes of POT's ``ot.sinkhorn`` in the log domain, pair after pair; row sums are exact,
-        column sums as far as the passes go. ``batched``: all pairs at once until both are exact to
-        ``tolerance``, by `rgwot.transport.sinkhorn.sinkhorn`.
-    iterations : int
-        Passes of ``pot``.
-    tolerance : float
-        Marginal error of ``batched``, relative.
+        ``pot``: the 20 passes of the methods; row sums are exact, column sums as far as the passes go. ``batched``
+        (named after a solver of earlier versions): as many as make column sums exact to 1e-6, relative.
 
     Returns
     -------
     Tensor, shape (B, N, M)
         Total mass 1.
     """
-    batch, rows, columns = log_kernel.shape
-    p, q = log_kernel.new_full((rows,), 1 / rows), log_kernel.new_full((columns,), 1 / columns)
-    if solver == "batched":
-        return sinkhorn(-log_kernel, p.expand(batch, -1), q.expand(batch, -1), 1.0, tolerance=tolerance).plan
-    if solver != "pot":
-        raise ValueError(f"solver: found {solver!r}, expected 'pot' or 'batched'")
     import ot
 
-    # stopThr = 0: the number of passes is part of the method. The kernel is exp(-M / reg).
-    options = {"method": "sinkhorn_log", "numItermax": iterations, "stopThr": 0.0, "warn": False}
+    if solver not in {"pot", "batched"}:
+        raise ValueError(f"solver: found {solver!r}, expected 'pot' or 'batched'")
+    _, rows, columns = log_kernel.shape
+    p, q = log_kernel.new_full((rows,), 1 / rows), log_kernel.new_full((columns,), 1 / columns)
+    passes, error = (SINKHORN_PASSES, 0.0) if solver == "pot" else (MOST_PASSES, 1e-6 / columns)
+    # The kernel is exp(-M / reg).
+    options = {"method": "sinkhorn_log", "numItermax": passes, "stopThr": error, "warn": False}
     return torch.stack([ot.sinkhorn(p, q, -one, 1.0, **options) for one in log_kernel])
 
 
-def _density(u: Tensor, density: Density, scale: float) -> Tensor:
+def _density(u: Tensor, density: Density) -> Tensor:
     if density == "gaussian":
-        return torch.exp(-(u**2) / (2 * scale**2)) / (scale * math.sqrt(2 * math.pi))
+        return torch.exp(-(u**2) / (2 * PRIOR_SCALE**2)) / (PRIOR_SCALE * math.sqrt(2 * math.pi))
     if density == "laplace":
-        return torch.exp(-u / scale) / (2 * scale)
+        return torch.exp(-u / PRIOR_SCALE) / (2 * PRIOR_SCALE)
     raise ValueError(f"density: found {density!r}, expected 'gaussian' or 'laplace'")

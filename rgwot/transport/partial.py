@@ -19,12 +19,13 @@ virtual frame or altogether.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from rgwot.transport.sinkhorn import check_interval
+from rgwot.transport.fused_gromov_wasserstein import choose
 
 # Sinkhorn passes per step: the steps are linearisations, so that few are enough.
 _PASSES = 5
@@ -34,8 +35,7 @@ _FIRST_WEIGHT = 1.0
 _ROUNDING = 1e-14
 
 
-@dataclass(frozen=True)
-class PartialResult:
+class PartialResult(NamedTuple):
     """A batch of plans and how well each problem was solved.
 
     Attributes
@@ -93,8 +93,8 @@ def solve_partial(
     lambda_s: float,
     b: float,
     virtual: bool,
-    max_iterations: int = 100,
-    tolerance: float = 1e-6,
+    max_iterations: int,
+    tolerance: float,
 ) -> PartialResult:
     r"""Find a stationary point of F (module docstring) for uniform p and q, from T = p q^T.
 
@@ -125,16 +125,20 @@ def solve_partial(
         Tolerance of F relative to epsilon: a problem has converged when its stationarity, of which F depends in
         second order, is at most the square root of this.
 
-    Returns
-    -------
-    PartialResult
-
     Raises
     ------
     ValueError
         If the cost is not a finite (B, N, M) tensor or a parameter is out of range.
     """
-    _check(cost, alpha, epsilon, tau_m, lambda_s, b)
+    if cost.ndim != 3 or not bool(cost.isfinite().all()):
+        raise ValueError(f"cost: found shape {tuple(cost.shape)}, expected a finite (B, N, M)")
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha: found {alpha}, expected a value in [0, 1]")
+    if not lambda_s >= 0:
+        raise ValueError(f"lambda_s: found {lambda_s}, expected a value of at least 0")
+    for name, value in {"epsilon": epsilon, "tau_m": tau_m, "b": b}.items():
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name}: found {value}, expected a finite value above 0")
     with torch.no_grad(), torch.autocast(device_type=cost.device.type, enabled=False):
         n, m = (size - virtual for size in cost.shape[1:])
         problem = _Problem(
@@ -150,8 +154,7 @@ def solve_partial(
         return _descend(problem, max_iterations, tolerance**0.5)
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(NamedTuple):
     """A plan by its logarithm, F there, the gradient G of all but the divergences, and the marginals' log ratios."""
 
     log_plan: Tensor
@@ -159,18 +162,6 @@ class _State:
     linear: Tensor
     log_columns: Tensor
     stationarity: Tensor
-
-    def where(self, condition: Tensor, other: _State) -> _State:
-        """Per problem: this state where the condition (B,) holds, the other elsewhere."""
-        return _State(
-            *(
-                torch.where(condition.view(-1, *[1] * (mine.ndim - 1)), mine, theirs)
-                for mine, theirs in zip(self._values(), other._values(), strict=True)
-            )
-        )
-
-    def _values(self) -> list[Tensor]:
-        return [getattr(self, field.name) for field in fields(self)]
 
 
 @dataclass(frozen=True)
@@ -240,29 +231,16 @@ def _descend(problem: _Problem, max_iterations: int, limit: float) -> PartialRes
     state = problem.state(start)
     weight = torch.full_like(state.objective, _FIRST_WEIGHT * problem.epsilon)
     iterations = torch.zeros(len(start), dtype=torch.int64, device=start.device)
-    every = check_interval(start.device)
-    for done in range(max_iterations):
+    for _ in range(max_iterations):
         running = state.stationarity > limit
-        if done % every == 0 and not bool(running.any()):
+        if not bool(running.any()):
             break
         trial = problem.step(state, weight)
         change, slack = trial.objective - state.objective, _ROUNDING * (1 + state.objective.abs())
         # Where F no longer resolves a step, the gradient still does.
         falls = (change < -slack) | ((change <= slack) & (trial.stationarity < state.stationarity))
-        state = trial.where(falls & running, state)
+        state = choose(falls & running, trial, state)
         weight = torch.where(falls, weight / 2, 4 * weight)
         iterations += running
     converged = state.stationarity <= limit
     return PartialResult(state.log_plan.exp(), state.objective, iterations, state.stationarity, converged)
-
-
-def _check(cost: Tensor, alpha: float, epsilon: float, tau_m: float, lambda_s: float, b: float) -> None:
-    if cost.ndim != 3 or not bool(cost.isfinite().all()):
-        raise ValueError(f"cost: found shape {tuple(cost.shape)}, expected a finite (B, N, M)")
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha: found {alpha}, expected a value in [0, 1]")
-    if not lambda_s >= 0:
-        raise ValueError(f"lambda_s: found {lambda_s}, expected a value of at least 0")
-    for name, value in {"epsilon": epsilon, "tau_m": tau_m, "b": b}.items():
-        if not 0 < value < math.inf:
-            raise ValueError(f"{name}: found {value}, expected a finite value above 0")

@@ -17,22 +17,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-# Up to this many rows a factorisation takes less time than conjugate gradients. A GPU factors larger ones as fast as
-# it launches the many small kernels of an iterative method.
-DIRECT_MAX_ROWS = {"cpu": 320, "cuda": 1024}
-
-# On a CPU a general solve, with twice the operations, overtakes Cholesky in torch between 33 and 128 rows.
-_CHOLESKY_MAX_ROWS = 64
-
+# Up to this many rows a factorisation takes less time than conjugate gradients.
+DIRECT_MAX_ROWS = 320
 # Steps of conjugate gradients at most: one per row would do without rounding, far fewer do in practice.
 _MAX_STEPS = 300
-# On a GPU the number of steps is fixed, since stopping would need the host.
-_GPU_STEPS = 60
-
-
-def is_direct(plan: Tensor) -> bool:
-    """Whether systems of this plan (B, N, M) are factored."""
-    return plan.shape[1] <= DIRECT_MAX_ROWS.get(plan.device.type, 1024)
+# Relative residual of the constants of a tangent part where they are found iteratively.
+_TOLERANCE = 1e-5
 
 
 def solve_semidual(
@@ -63,12 +53,18 @@ def solve_semidual(
     Tensor, shape (B, N)
         u, fixed up to a constant; not finite where a factorisation failed.
     """
-    if is_direct(plan):
-        return _solve_directly(_matrix(plan, rows, columns), right[:, :, None])[:, :, 0]
-    return _conjugate_gradients(plan, rows, columns, right, tolerance, guess)
+    if plan.shape[1] > DIRECT_MAX_ROWS:
+        return _conjugate_gradients(plan, rows, columns, right, tolerance, guess)
+    # A constant added to the potential changes nothing: the outer product fills this null space.
+    constant = rows[:, :, None] * rows[:, None, :]
+    hessian = torch.baddbmm(constant, plan / columns[:, None, :], plan.transpose(1, 2), alpha=-1)
+    hessian.diagonal(dim1=1, dim2=2).add_(rows * (1 + 1e-13))
+    factor, failed = torch.linalg.cholesky_ex(hessian)
+    solution = torch.cholesky_solve(right[:, :, None], factor)[:, :, 0]
+    return torch.where((failed == 0)[:, None], solution, torch.nan)
 
 
-def tangent_part(values: Tensor, plan: Tensor, guess: Tensor | None = None, tolerance: float = 1e-5) -> Tensor:
+def tangent_part(values: Tensor, plan: Tensor, guess: Tensor) -> Tensor:
     r"""Subtract row and column constants so that T * values has row and column sums zero.
 
     The constants u_i, v_j minimise :math:`\sum_{ij} T_{ij} (A_{ij} - u_i - v_j)^2`; what is left of a
@@ -76,59 +72,25 @@ def tangent_part(values: Tensor, plan: Tensor, guess: Tensor | None = None, tole
 
     Parameters
     ----------
-    values : Tensor, shape (B, N, M), float64
-    plan : Tensor, shape (B, N, M), float64
-        Positive row and column sums.
-    guess : Tensor, shape (B, N), optional
+    values, plan : Tensor, shape (B, N, M), float64
+        A and T, which has positive row and column sums.
+    guess : Tensor, shape (B, N)
         An approximation of u, up to a constant.
-    tolerance : float
-        See `solve_semidual`.
-
-    Returns
-    -------
-    Tensor, shape (B, N, M)
     """
     rows, columns = plan.sum(2), plan.sum(1)
     weighted = plan * values
     share = weighted.sum(1) / columns
     right = weighted.sum(2) - (plan @ share[:, :, None])[:, :, 0]
-    u = solve_semidual(plan, rows, columns, right, tolerance, guess)
+    u = solve_semidual(plan, rows, columns, right, _TOLERANCE, guess)
     values = values - torch.where(u.isfinite().all(1, keepdim=True), u, 0.0)[:, :, None]
     values = values - (plan * values).sum(1, keepdim=True) / columns[:, None, :]
     return values - (plan * values).sum(2, keepdim=True) / rows[:, :, None]
-
-
-def _matrix(plan: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """Return the matrix (B, N, N), made definite."""
-    # A constant added to the potential changes nothing: the outer product fills this null space.
-    constant = rows[:, :, None] * rows[:, None, :]
-    hessian = torch.baddbmm(constant, plan / columns[:, None, :], plan.transpose(1, 2), alpha=-1)
-    hessian.diagonal(dim1=1, dim2=2).add_(rows * (1 + 1e-13))
-    return hessian
-
-
-def _solve_directly(hessian: Tensor, right: Tensor) -> Tensor:
-    """Solve for columns (B, N, 1); not a number where a factorisation fails."""
-    on_host = hessian.device.type == "cpu"
-    solution: Tensor
-    if on_host and hessian.shape[1] > _CHOLESKY_MAX_ROWS:
-        solution, failed = torch.linalg.solve_ex(hessian, right)
-    else:
-        factor, failed = torch.linalg.cholesky_ex(hessian)
-        if on_host:
-            solution = torch.cholesky_solve(right, factor)
-        else:
-            # Triangular solves stay in cuBLAS, which a graph can capture whatever library does the factorisation.
-            half = torch.linalg.solve_triangular(factor, right, upper=False)
-            solution = torch.linalg.solve_triangular(factor.mT, half, upper=True)
-    return torch.where((failed == 0)[:, None, None], solution, torch.nan)
 
 
 def _conjugate_gradients(
     plan: Tensor, rows: Tensor, columns: Tensor, right: Tensor, tolerance: Tensor | float, guess: Tensor | None
 ) -> Tensor:
     """Solve by conjugate gradients from the guess; a problem that has converged is left as it is."""
-    on_host = plan.device.type == "cpu"
     transposed = plan.transpose(1, 2)
 
     def matrix(u: Tensor) -> Tensor:
@@ -142,9 +104,9 @@ def _conjugate_gradients(
     direction = preconditioned
     energy = (residual * preconditioned).sum(1, keepdim=True)
     limit = energy * (tolerance[:, None] if isinstance(tolerance, Tensor) else tolerance) ** 2
-    for _ in range(_MAX_STEPS if on_host else _GPU_STEPS):
+    for _ in range(_MAX_STEPS):
         running = energy > limit
-        if on_host and not bool(running.any()):
+        if not bool(running.any()):
             break
         image = matrix(direction)
         curvature = (direction * image).sum(1, keepdim=True)

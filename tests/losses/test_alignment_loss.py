@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 from torch import Tensor
+from with_defaults import align_frames
 
 from rgwot.losses import alignment_loss
-from rgwot.transport import align_frames
 
 
 def pair(seed: int = 0, batch: int = 3, n: int = 6, m: int = 4) -> tuple[Tensor, Tensor, Tensor]:

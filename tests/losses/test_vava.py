@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor
+from with_defaults import align_frames_partially, kantorovich_match
 
 from rgwot.config.methods import FAMILIES
 from rgwot.config.settings import build
@@ -16,8 +17,7 @@ from rgwot.losses.interface import PairBatch
 from rgwot.losses.kantorovich import inter_video_loss, intra_video_loss, vava_loss
 from rgwot.losses.partial import remap_loss
 from rgwot.losses.registry import ALIGNMENTS
-from rgwot.transport import align_frames_partially
-from rgwot.transport.kantorovich import kantorovich_match, temporal_share
+from rgwot.transport.kantorovich import temporal_share
 
 
 def pair(seed: int = 0, batch: int = 3, n: int = 6, m: int = 4, d: int = 5) -> tuple[Tensor, Tensor]:

@@ -106,8 +106,7 @@ def embedded_video(length: int, seed: int) -> tuple[np.ndarray, np.ndarray, floa
 @pytest.mark.parametrize("virtual", ["cost", "threshold", "none"])
 def test_plans_are_those_of_the_loss_to_a_255th(virtual: str) -> None:
     import torch
-
-    from rgwot.transport import align_frames
+    from with_defaults import align_frames
 
     videos = {f"v{n}": embedded_video(20 + 9 * n, n) for n in range(3)}
     ot = TransportSettings(virtual=virtual, r=0.1)

@@ -12,9 +12,9 @@ from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.finding import find, layout_module, read_options
 from rgwot.datasets.registry import facts
 from rgwot.study import Catalogue
-from rgwot.synthetic.layouts import VideoPlan
+from rgwot.synthetic.layouts import VideoPlan, written_layout
 from rgwot.synthetic.layouts.egoprocel import UNLISTED_CAMERA
-from rgwot.synthetic.plan import plan, side_files
+from rgwot.synthetic.plan import plan
 
 TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
 SHORT = {"layout": "egoprocel", "min_s": 4.0, "max_s": 6.0, "seed": 5}
@@ -26,7 +26,7 @@ def lay_out(root: Path, settings: SynthSettings) -> list[VideoPlan]:
     for path in [video.place.video for video in videos]:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).touch()
-    for path, content in side_files(settings, videos).items():
+    for path, content in written_layout(settings.layout).files(videos).items():
         assert isinstance(content, str)
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(content)

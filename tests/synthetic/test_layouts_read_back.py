@@ -26,7 +26,7 @@ from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
 from rgwot.synthetic.layouts import VideoPlan, written_layout
 from rgwot.synthetic.layouts.crosstask import annotated_rows
 from rgwot.synthetic.layouts.procel import LISTED_ONLY
-from rgwot.synthetic.plan import plan, side_files
+from rgwot.synthetic.plan import plan
 from rgwot.timing import RULES, rasterise
 
 SHORT: dict[str, Any] = {"n_videos": 6, "min_s": 4.0, "max_s": 6.0, "seed": 5}
@@ -45,7 +45,7 @@ def lay_out(root: Path, settings: SynthSettings) -> list[VideoPlan]:
     """Write all but the pictures: videos are empty files, which is all that finding them needs."""
     videos = plan(settings)
     files: dict[str, str | bytes] = dict.fromkeys((video.place.video for video in videos), b"")
-    for path, content in {**files, **side_files(settings, videos)}.items():
+    for path, content in {**files, **written_layout(settings.layout).files(videos)}.items():
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -123,7 +123,7 @@ def test_reading_gives_the_planned_ground_truth(
 def test_the_same_seed_gives_the_same_bytes_at_any_time(monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
     def files(seed: int) -> dict[str, str | bytes]:
         settings = SynthSettings(layout=layout, **{**SHORT, "seed": seed})
-        return side_files(settings, plan(settings))
+        return written_layout(settings.layout).files(plan(settings))
 
     first = files(5)
     monkeypatch.setattr(time, "asctime", lambda *_: "Thu Jan  1 00:00:00 1970")

@@ -37,7 +37,7 @@ def test_steps_of_a_task_differ_in_hue_and_videos_differ_little():
         shown = varied(step, rng)
         assert abs(shown.hue - step.hue) <= HUE_JITTER
         assert shown != step
-        assert replace(shown, shape=0) == replace(shown, shape=0)
+        assert replace(shown, shape="disc") == replace(shown, shape="disc")
         assert (shown.shape, shown.texture, shown.motion) == (step.shape, step.texture, step.motion)
 
 
@@ -83,7 +83,7 @@ def test_motions_are_periodic_and_move(name):
 def test_objects_fill_their_sprite_without_leaving_it():
     first, second = colour(0.1, 1, 1), colour(0.6, 1, 0.3)
     drawn = set()
-    for shape in range(len(SHAPES)):
+    for shape in SHAPES:
         for texture in range(len(TEXTURES)):
             sprite = draw_object(shape, texture, first, second, 1.8, 0.3)
             alpha = sprite[..., 3]

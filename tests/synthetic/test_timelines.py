@@ -7,11 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measured import statistics
 
+from rgwot.config.synthetic import SynthSettings
+from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic import human
-from rgwot.synthetic.composition import Levels
-from rgwot.synthetic.ground_truth import FPS, Segment, Timeline, kendall_distance, statistics
-from rgwot.synthetic.timelines import from_human, parametric
+from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
+from rgwot.synthetic.timelines import from_human, kendall_distance, parametric
+
+
+def clips_of(n_videos: int, min_s: float, max_s: float, **changes: object) -> SynthSettings:
+    return SynthSettings(n_videos=n_videos, min_s=min_s, max_s=max_s, **changes)
 
 
 def measured(timelines: list[Timeline], K: int) -> tuple[float, float, float, float]:
@@ -73,15 +79,16 @@ def test_kendall_distance_needs_two_shared_steps():
 @pytest.mark.parametrize(
     ("K", "levels"),
     [
-        (7, Levels()),
-        (4, Levels()),
-        (12, Levels()),
-        (7, Levels(foreground=0.6, missing=0.25, repeated=0.2, order_distance=0.3)),
-        (7, Levels(foreground=0.25, missing=0.0, repeated=0.0, order_distance=0.0)),
+        (7, {}),
+        (4, {}),
+        (12, {}),
+        (7, {"foreground": 0.6, "missing": 0.25, "repeated": 0.2, "order_distance": 0.3}),
+        (7, {"foreground": 0.25, "missing": 0.0, "repeated": 0.0, "order_distance": 0.0}),
     ],
 )
 def test_parametric_meets_the_requested_levels(K, levels, seed):
-    timelines = parametric(K, 20, 40.0, 90.0, levels, np.random.default_rng(seed))
+    levels = clips_of(20, 40.0, 90.0, **levels)
+    timelines = parametric(K, levels, np.random.default_rng(seed))
     assert_sound(timelines, K)
     expected = (levels.foreground, levels.missing, levels.repeated, levels.order_distance)
     assert measured(timelines, K) == pytest.approx(expected, abs=0.03)
@@ -93,15 +100,15 @@ def test_parametric_meets_the_requested_levels(K, levels, seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_demo_setting_keeps_the_floor_and_no_step_holds_a_quarter(seed):
-    timelines = parametric(7, 10, 40.0, 70.0, Levels(), np.random.default_rng(seed))
+    timelines = parametric(7, clips_of(10, 40.0, 70.0), np.random.default_rng(seed))
     share = step_seconds(timelines, 7)
     assert (share / share.sum()).max() < 0.25
     assert min(s.end_s - s.start_s for t in timelines for s in t.segments) >= 0.799
 
 
 def test_full_foreground_in_canonical_order():
-    levels = Levels(foreground=1.0, missing=0.0, repeated=0.0, order_distance=0.0)
-    for timeline in parametric(7, 5, 40.0, 50.0, levels, np.random.default_rng(0)):
+    levels = clips_of(5, 40.0, 50.0, foreground=1.0, missing=0.0, repeated=0.0, order_distance=0.0)
+    for timeline in parametric(7, levels, np.random.default_rng(0)):
         assert [s.key_step for s in timeline.segments] == list(range(1, 8))
         assert timeline.segments[0].start_s == 0.0
         assert timeline.duration_s - timeline.segments[-1].end_s < 0.002
@@ -111,7 +118,7 @@ def test_full_foreground_in_canonical_order():
 @given(K=st.integers(4, 17), n_videos=st.integers(1, 3), length=st.floats(4.0, 8.0), seed=st.integers(0, 10_000))
 @settings(max_examples=60, deadline=None)
 def test_clips_of_a_few_seconds_are_sound(K, n_videos, length, seed):
-    timelines = parametric(K, n_videos, length, length + 1.0, Levels(), np.random.default_rng(seed))
+    timelines = parametric(K, clips_of(n_videos, length, length + 1.0), np.random.default_rng(seed))
     assert_sound(timelines, K)
     seen = [sum(any(s.key_step == k for s in t.segments) for t in timelines) for k in range(1, K + 1)]
     if n_videos >= 2:
@@ -121,21 +128,22 @@ def test_clips_of_a_few_seconds_are_sound(K, n_videos, length, seed):
 
 
 def test_timelines_depend_on_the_generator_only():
-    first, again, other = (parametric(7, 4, 40.0, 60.0, Levels(), np.random.default_rng(seed)) for seed in (3, 3, 4))
+    first, again, other = (parametric(7, clips_of(4, 40.0, 60.0), np.random.default_rng(seed)) for seed in (3, 3, 4))
     assert first == again
     assert first != other
 
 
 def test_parametric_refuses_a_single_step():
     with pytest.raises(ValueError, match="K = 1"):
-        parametric(1, 2, 40.0, 60.0, Levels(), np.random.default_rng(0))
+        parametric(1, clips_of(2, 40.0, 60.0), np.random.default_rng(0))
 
 
 def test_human_clips_have_the_published_statistics():
     found = []
     for recipe in human.recipes():
         clips = human.read_recipe(recipe)
-        found.append(measured(from_human(clips, 7, len(clips), 40.0, 90.0, None, np.random.default_rng(0)), 7))
+        settings = clips_of(len(clips), 40.0, 90.0, levels="plain")
+        found.append(measured(from_human(clips, 7, settings, np.random.default_rng(0)), 7))
     assert len(found) == 24
     assert np.mean(found, axis=0) == pytest.approx([0.50, 0.03, 0.03, 0.13], abs=0.006)
 
@@ -144,7 +152,7 @@ def test_human_clips_at_egoprocel_levels():
     found = []
     for recipe in human.recipes():
         clips = human.read_recipe(recipe)
-        timelines = from_human(clips, 7, len(clips), 40.0, 90.0, Levels(), np.random.default_rng(recipe))
+        timelines = from_human(clips, 7, clips_of(len(clips), 40.0, 90.0), np.random.default_rng(recipe))
         assert_sound(timelines, 7)
         found.append(measured(timelines, 7))
         share = step_seconds(timelines, 7)
@@ -154,8 +162,9 @@ def test_human_clips_at_egoprocel_levels():
 
 def test_human_order_is_kept_and_lengths_are_mapped():
     clips = human.read_recipe(17)
-    plain = from_human(clips, 7, len(clips), 20.0, 45.0, None, np.random.default_rng(0))
-    levelled = from_human(clips, 7, len(clips), 20.0, 45.0, Levels(missing=0.0), np.random.default_rng(0))
+    settings = clips_of(len(clips), 20.0, 45.0, missing=0.0)
+    plain = from_human(clips, 7, settings.model_copy(update={"levels": "plain"}), np.random.default_rng(0))
+    levelled = from_human(clips, 7, settings, np.random.default_rng(0))
     for clip, short, changed in zip(clips, plain, levelled, strict=True):
         order = list(dict.fromkeys(s.key_step for s in clip.segments))
         assert list(dict.fromkeys(s.key_step for s in short.segments)) == order
@@ -164,9 +173,6 @@ def test_human_order_is_kept_and_lengths_are_mapped():
         assert short.segments[0].start_s == pytest.approx(clip.segments[0].start_s / 2, abs=0.02)
 
 
-def test_too_few_recordings_and_an_unknown_recipe():
-    clips = human.read_recipe(8)
-    with pytest.raises(ValueError, match="at least n_videos = 99"):
-        from_human(clips, 7, 99, 40.0, 90.0, None, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="recipe 6: .* known: 1, 2, 3"):
+def test_an_unknown_recipe():
+    with pytest.raises(RgwotError, match="synth.recipe: recipe 6: .* known: 1, 2, 3"):
         human.read_recipe(6)

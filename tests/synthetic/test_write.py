@@ -13,20 +13,26 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
+from measured import statistics
 from pydantic import ValidationError
 
 from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import facts
 from rgwot.runtime.errors import RgwotError
-from rgwot.synthetic.ground_truth import Segment, Timeline, statistics
+from rgwot.synthetic.ground_truth import Segment, Timeline
+from rgwot.synthetic.layouts import task_places
 from rgwot.synthetic.layouts.spelling import three_columns
 from rgwot.synthetic.looks import task_look
-from rgwot.synthetic.plan import names, plan
+from rgwot.synthetic.plan import plan
 from rgwot.synthetic.scenes import Scene
 from rgwot.synthetic.write import write_dataset, write_video
 from rgwot.video import probe
 
 SMALL = SynthSettings(n_videos=2, min_s=2.0, max_s=3.0, K=4, seed=3)
+
+
+def names(settings: SynthSettings) -> list[str]:
+    return [place.stem for task in task_places(settings) for place in task.places]
 
 
 def read(text: str) -> list[Segment]:

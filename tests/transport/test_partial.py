@@ -10,8 +10,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from with_defaults import align_frames_partially
 
-from rgwot.transport import align_frames_partially
 from rgwot.transport.partial import PartialResult, chain_laplacian, laplace_kernel, solve_partial
 
 Array = NDArray[np.float64]
@@ -205,7 +205,8 @@ def test_cost_virtual_frame_and_scale_of_the_weights() -> None:
     x, y = (value.double() for value in frames(2, 7))
     s, u = torch.linspace(0, 0.9, 7).double() ** 2, torch.linspace(0.1, 1, 7).double()
     cost = 1 - torch.cosine_similarity(x[:, :, None], y[:, None], dim=3) + 0.6 * (s[:, None] - u).abs()
-    options = {"alpha": 0.5, "epsilon": 0.1, "tau_m": 0.4, "lambda_s": 2.0, "b": 0.2}
+    options = {**SETTINGS, "alpha": 0.5, "tau_m": 0.4, "lambda_s": 2.0, "max_iterations": 100, "tolerance": 1e-6}
+    del options["virtual"]
     weights = align_frames_partially(x, y, rho=0.6, zeta=0.7, x_positions=s, y_positions=u, **options)
     padded = torch.full((3, 8, 8), 0.7, dtype=torch.float64)
     padded[:, 1:, 1:] = cost

@@ -5,13 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rgwot.transport import (
-    smallest_active_radius,
-    structure_matrix_x,
-    structure_matrix_y,
-    structure_product,
-    structure_radius,
-)
+from rgwot.config.radius import smallest_active_radius, structure_radius
+from rgwot.transport import structure_matrix_x, structure_matrix_y, structure_product
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-"""What every layout takes and gives: where the files of a synthetic dataset go, and what is in them."""
+"""What every layout works with: where the files of a synthetic dataset go, and what is in them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -69,22 +69,14 @@ class TaskPlaces:
 
 @dataclass(frozen=True)
 class VideoPlan:
-    """Everything one video is made of.
+    """Everything one video is made of; ``task``, ``step_ids`` and ``label`` as in `TaskPlaces`.
 
     Attributes
     ----------
-    task
-        As in `TaskPlaces`.
-    place
-        Where its files go.
-    timeline
-        Its ground truth.
-    K
-        Key steps of the task.
-    step_ids, label
-        How the annotation spells key steps 1 to K.
-    names
-        What key steps 1 to K are called.
+    place, timeline
+        Where its files go, and its ground truth.
+    K, names
+        Number of key steps of the task, and what they are called.
     look_seed, seed
         Seeds of the task's look and of this video's pictures.
     """
@@ -98,22 +90,6 @@ class VideoPlan:
     names: tuple[str, ...]
     look_seed: int
     seed: int
-
-
-@dataclass(frozen=True)
-class Layout:
-    """One way to lay a dataset out on disk.
-
-    Attributes
-    ----------
-    tasks
-        From settings to the tasks and the places of their videos.
-    files
-        From the videos to every other file: path below the root and content.
-    """
-
-    tasks: Callable[[SynthSettings], list[TaskPlaces]]
-    files: Callable[[Sequence[VideoPlan]], dict[str, Content]]
 
 
 def by_task(videos: Iterable[VideoPlan]) -> dict[str, list[VideoPlan]]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import tasks_of
 from rgwot.synthetic.ground_truth import Segment
-from rgwot.synthetic.layouts.base import Content, Layout, Place, TaskPlaces, VideoPlan, by_task, chosen
+from rgwot.synthetic.layouts.base import Content, Place, TaskPlaces, VideoPlan, by_task, chosen
 from rgwot.synthetic.layouts.spelling import step_first
 
 _RELEASE = "crosstask_release"
@@ -26,7 +26,8 @@ _OVERLAP_S = 0.2
 _EVERY, _ODD_ONE = 4, 1
 
 
-def _tasks(settings: SynthSettings) -> list[TaskPlaces]:
+def tasks(settings: SynthSettings) -> list[TaskPlaces]:
+    """Return the tasks that the settings ask for, with the place of every video."""
     facts = {row.task: row for row in tasks_of("crosstask")}
     known = {task: facts[task] for task in _ORDER.split()}
     listed = []
@@ -56,23 +57,24 @@ def _video_id(task: str, take: int) -> str:
     return {0: f"-{video[1:]}", 1: f"{video[:4]}_{video[5:]}"}.get(take, video)
 
 
-def _files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+def files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+    """Return annotations and lists by their path below the root."""
     titles = {row.task: row.name for row in tasks_of("crosstask")}
-    tasks = by_task(videos)
+    own_videos = by_task(videos)
     # Two videos of each related task are listed between those of the primary ones; nothing else is known of them.
     related = [_listed(task, _video_id(task, take)) for task in _RELATED for take in range(2)]
     listed = [_listed(video.task, video.place.stem) for video in videos]
-    held_out = [_listed(task, video.place.stem) for task, own in tasks.items() for video in own[::5]]
-    files: dict[str, Content] = {
+    held_out = [_listed(task, video.place.stem) for task, own in own_videos.items() for video in own[::5]]
+    made: dict[str, Content] = {
         f"{_RELEASE}/readme.txt": _README,
         f"{_RELEASE}/tasks_primary.txt": "".join(
-            _block(task, titles[task], ",".join(own[0].names)) for task, own in tasks.items()
+            _block(task, titles[task], ",".join(own[0].names)) for task, own in own_videos.items()
         ),
         f"{_RELEASE}/tasks_related.txt": "".join(_block(task, *facts) for task, facts in _RELATED.items()),
         f"{_RELEASE}/videos.csv": "".join(related[:2] + listed + related[2:]),
         f"{_RELEASE}/videos_val.csv": "".join(held_out),
     }
-    return files | {video.place.annotation: step_first(video, annotated_rows(video)) for video in videos}
+    return made | {video.place.annotation: step_first(video, annotated_rows(video)) for video in videos}
 
 
 def _block(task: str, title: str, steps: str) -> str:
@@ -105,6 +107,3 @@ def annotated_rows(video: VideoPlan) -> list[Segment]:
     # A row inside the longest segment, but of another step; the later rows win, and would not if rows were sorted.
     hidden = [] if other is None else [Segment(middle - overlap / 2, middle + overlap, other)]
     return [*segments[:place], *hidden, *halves, *segments[place + 1 :]]
-
-
-LAYOUT = Layout(_tasks, _files)

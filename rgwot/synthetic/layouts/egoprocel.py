@@ -9,7 +9,7 @@ from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import datasets, tasks_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.ground_truth import FPS
-from rgwot.synthetic.layouts.base import Content, Layout, Place, TaskPlaces, VideoPlan, chosen
+from rgwot.synthetic.layouts.base import Content, Place, TaskPlaces, VideoPlan, chosen
 from rgwot.synthetic.layouts.spelling import three_column_files, three_columns
 
 # Cameras of a take start at different times: each this many frames before the one listed before it.
@@ -21,7 +21,8 @@ _EGTEA_RATE, _MECCANO_RATE, _TENT_RATE = Fraction(24), Fraction(12), Fraction(60
 UNLISTED_CAMERA = "9999999"
 
 
-def _tasks(settings: SynthSettings) -> list[TaskPlaces]:
+def tasks(settings: SynthSettings) -> list[TaskPlaces]:
+    """Return the tasks that the settings ask for, with the place of every video."""
     known = {f"{dataset}/{facts.task}": facts for dataset in datasets("egoprocel") for facts in tasks_of(dataset)}
     listed = []
     for task, facts in chosen(settings, known, "EgoProceL").items():
@@ -36,18 +37,19 @@ def _tasks(settings: SynthSettings) -> list[TaskPlaces]:
     return listed
 
 
-def _files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
-    files = three_column_files(videos)
+def files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+    """Return annotations and lists by their path below the root."""
+    made = three_column_files(videos)
     for video in videos:
         place = video.place
         if place.camera is None:
             continue
         folder = place.video.rpartition("/")[0]
-        files[f"{folder}/STime{place.camera}-time-synch.txt"] = "0.0\n33.3\n66.7\n"
+        made[f"{folder}/STime{place.camera}-time-synch.txt"] = "0.0\n33.3\n66.7\n"
         if place.lead_frames and place.take % 2 == 0:
             unlisted = place.annotation.replace(place.camera, UNLISTED_CAMERA)
-            files[f"{unlisted.rpartition('-')[0]}-7.csv"] = three_columns(video)
-    return files
+            made[f"{unlisted.rpartition('-')[0]}-7.csv"] = three_columns(video)
+    return made
 
 
 def _cmu(task: str, cameras: Sequence[str]) -> list[Place]:
@@ -159,5 +161,3 @@ _LABELS = {
     "egtea_gaze/Pizza": "{id}. {name}/do it again",
     "meccano/meccano": "{id} {name}, then check it, put it aside",
 }
-
-LAYOUT = Layout(_tasks, _files)

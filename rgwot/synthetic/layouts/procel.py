@@ -13,7 +13,7 @@ import numpy as np
 from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import TaskFacts, tasks_of
 from rgwot.synthetic.ground_truth import FPS
-from rgwot.synthetic.layouts.base import Content, Layout, Place, TaskPlaces, VideoPlan, by_task, chosen
+from rgwot.synthetic.layouts.base import Content, Place, TaskPlaces, VideoPlan, by_task, chosen
 
 # The release lists a video that its data file does not hold; the rows behind it slip by one.
 LISTED_ONLY = {"perform_cpr": 41}
@@ -59,13 +59,14 @@ def _paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
     return f"videos/{folder}{name}{('.mp4', '.webm')[rank % 2]}", f"ProceL_dataset/{facts.task}/data.mat"
 
 
-def _files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+def files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+    """Return annotations and lists by their path below the root."""
     facts = {row.task: row for row in tasks_of("procel")}
-    files: dict[str, Content] = {}
+    made: dict[str, Content] = {}
     for task, own in by_task(videos).items():
-        files[f"ProceL_dataset/{task}/readme.txt"] = _readme(facts[task], own)
-        files[f"ProceL_dataset/{task}/data.mat"] = _data(own)
-    return files
+        made[f"ProceL_dataset/{task}/readme.txt"] = _readme(facts[task], own)
+        made[f"ProceL_dataset/{task}/data.mat"] = _data(own)
+    return made
 
 
 def _readme(facts: TaskFacts, videos: Sequence[VideoPlan]) -> str:
@@ -135,4 +136,4 @@ def _frames(times: Any) -> Any:
     return np.maximum(covered, covered[:, :1])
 
 
-LAYOUT = Layout(tasks_with(_paths), _files)
+tasks = tasks_with(_paths)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rgwot.datasets.registry import TaskFacts
-from rgwot.synthetic.layouts.base import Layout
 from rgwot.synthetic.layouts.procel import tasks_with
 from rgwot.synthetic.layouts.spelling import three_column_files
 
@@ -12,4 +11,5 @@ def _paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
     return f"videos/{facts.task}/{name}.mp4", f"annotations/{facts.task}/{name}.csv"
 
 
-LAYOUT = Layout(tasks_with(_paths), three_column_files)
+tasks = tasks_with(_paths)
+files = three_column_files

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rgwot.datasets.registry import TaskFacts
-from rgwot.synthetic.layouts.base import Content, Layout, VideoPlan, by_task
+from rgwot.synthetic.layouts.base import Content, VideoPlan, by_task
 from rgwot.synthetic.layouts.procel import tasks_with
 from rgwot.synthetic.layouts.spelling import step_first
 
@@ -14,13 +14,14 @@ def _paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
     return f"{facts.task}/videos/{name}.mp4", f"{facts.task}/annotations/{name}.csv"
 
 
-def _files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
-    files: dict[str, Content] = {}
+def files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+    """Return annotations and lists by their path below the root."""
+    made: dict[str, Content] = {}
     for task, own in by_task(videos).items():
         steps = zip(own[0].step_ids, own[0].names, strict=True)
-        files[f"{task}/mapping.txt"] = "".join(f"{number} {name.replace(' ', '_')}\n" for number, name in steps)
-        files |= {video.place.annotation: step_first(video) for video in own}
-    return files
+        made[f"{task}/mapping.txt"] = "".join(f"{number} {name.replace(' ', '_')}\n" for number, name in steps)
+        made |= {video.place.annotation: step_first(video) for video in own}
+    return made
 
 
-LAYOUT = Layout(tasks_with(_paths), _files)
+tasks = tasks_with(_paths)
