@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -31,7 +30,7 @@ class TaskFacts:
         Second name of the task in file or folder names (CMU-MMAC number, EGTEA session code, ProceL prefix).
     pattern
         Regular expression of a whole video stem; a group ``camera`` where a take was filmed by several, a group
-        ``subject`` where the name tells who is seen.
+        ``subject`` where the name says who is seen.
     views
         Camera numbers by name, the default one first.
     n_videos
@@ -53,13 +52,6 @@ class TaskFacts:
     views: Mapping[str, str]
     n_videos: int | None
     source: str
-
-    def __post_init__(self) -> None:
-        """Refuse a row that contradicts itself."""
-        if len(self.step_ids) != self.K or min(self.step_ids) < 1:
-            raise ValueError(f"{self.dataset}/{self.task}: K = {self.K} but step ids {self.step_ids}")
-        if bool(self.views) != ("camera" in re.compile(self.pattern).groupindex):
-            raise ValueError(f"{self.dataset}/{self.task}: views and the group 'camera' of the pattern go together")
 
 
 def _step_ids(text: str) -> tuple[int, ...]:

@@ -17,6 +17,9 @@ def test_every_row_is_consistent() -> None:
         assert row.layout in LAYOUTS
         assert re.fullmatch(r"[A-Za-z0-9_]+", row.task)
         assert list(row.step_ids) == sorted(set(row.step_ids))
+        assert len(row.step_ids) == row.K
+        assert row.step_ids[0] >= 1
+        assert bool(row.views) == ("camera" in re.compile(row.pattern).groupindex)
         assert row.n_videos is None or row.n_videos > 1
         assert row.source
 
