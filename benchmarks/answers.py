@@ -22,17 +22,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from bootstrap import DRAWS, compare, task_mean, wins
-from numpy.typing import NDArray
+from similarity import background_yardsticks
 
 from rgwot.config.configuration import Config, load_config, read_files
-from rgwot.embedding.pooled import spatial_means, unit
-from rgwot.evaluation.background import Detection, detection
-from rgwot.features.store import open_store
-from rgwot.records import read_annotations, read_manifest, read_scores
+from rgwot.evaluation.background import Detection
+from rgwot.records import read_scores
 from rgwot.runtime.files import write_json, write_text
-from rgwot.timing import parse_rate, truth_labels
 
 HOUSE = Path(__file__).resolve().parents[1]
 RECORD = HOUSE / "benchmarks" / "results" / "answers.json"
@@ -240,67 +236,6 @@ def _told_mean(values: Sequence[Sequence[float]]) -> float:
 def rounded(value: float) -> float | None:
     """Four decimals; None for what is no number, which JSON does not have."""
     return round(value, 4) if math.isfinite(value) else None
-
-
-def best_threshold(similarity: NDArray[Any], background: NDArray[np.bool_]) -> Detection:
-    """Return the detection with the best F1 among all that call background what is below a threshold.
-
-    Parameters
-    ----------
-    similarity
-        (T,); frames of equal similarity are on the same side of every threshold.
-    background
-        (T,) what is background in truth: the threshold is chosen with it, so this bounds what any threshold can do.
-    """
-    order = np.argsort(similarity, kind="stable")
-    ascending, found = similarity[order], np.cumsum(background[order])
-    last_of_equals = np.r_[ascending[1:] > ascending[:-1], True]
-    f1 = 2 * found / (np.arange(1, len(order) + 1) + background.sum())
-    chosen = int(np.argmax(np.where(last_of_equals, f1, -1.0)))
-    return detection(background, similarity <= ascending[chosen])
-
-
-def cross_similarity(videos: Sequence[NDArray[Any]]) -> list[NDArray[np.float32]]:
-    """Return how like other videos every frame is: the mean over them of its largest cosine with a frame there.
-
-    Parameters
-    ----------
-    videos
-        One array (T_v, D) of rows of length 1 per video, at least two.
-
-    Returns
-    -------
-    One array (T_v,) per video, in [-1, 1].
-    """
-    found = []
-    for own in videos:
-        nearest = [(own @ other.T).max(axis=1) for other in videos if other is not own]
-        found.append(np.mean(nearest, axis=0))
-    return found
-
-
-def background_yardsticks(task: Task, root: Path = HOUSE) -> dict[str, Detection]:
-    """Score what background is measured by: calling every frame background, and the best threshold on raw similarity.
-
-    Both are taken at the samples of the features, with the labels of the exact rule.
-    """
-    manifest = read_manifest(root / f"results/manifest/{task.dataset}/{task.name}.csv")
-    segments = read_annotations(root / f"results/annotations/{task.dataset}/{task.name}.csv")
-    videos, labels = [], []
-    for video in manifest.video[manifest.status == "ok"]:
-        store = open_store(root / f"results/features/{task.dataset}/{task.name}/{video}.zarr")
-        if not len(store):
-            continue
-        own = segments[segments.video == video]
-        rate, frames = parse_rate(store.attributes["fps"]), np.arange(len(store), dtype=np.int64)
-        videos.append(unit(spatial_means(store)))
-        first_s = store.time_s[0]
-        labels.append(truth_labels(own.start_s - first_s, own.end_s - first_s, own.key_step, frames, rate, "exact"))
-    background = np.concatenate(labels) == 0
-    return {
-        "always": detection(background, np.ones_like(background)),
-        "threshold": best_threshold(np.concatenate(cross_similarity(videos)), background),
-    }
 
 
 def percent(value: float | None) -> str:

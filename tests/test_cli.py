@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 
-import click
 import pytest
 from click.testing import CliRunner
 
@@ -36,15 +35,6 @@ def test_the_nearest_of_a_misspelt_verb_is_suggested(monkeypatch, capsys):
         main()
     assert ended.value.code == 2
     assert "Did you mean 'train'?" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("verb", sorted(cli.commands))
-def test_every_verb_explains_itself(verb):
-    result = CliRunner().invoke(cli, [verb, "--help"])
-    assert result.exit_code == 0
-    for option in cli.commands[verb].params:
-        if isinstance(option, click.Option):
-            assert option.help, f"{verb}: {option.name} has no help"
 
 
 @pytest.mark.parametrize(

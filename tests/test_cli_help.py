@@ -38,6 +38,7 @@ def test_help_comes_at_once() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_option_says_what_it_is_and_its_default(verb: str) -> None:
+    assert helped(verb)
     for option in commands()[verb].params:
         if not isinstance(option, click.Option):
             continue

@@ -40,13 +40,6 @@ def required() -> dict[str, str]:
     )
 
 
-def test_rules_name_environments_that_are_there():
-    text = "".join(path.read_text("utf-8") for path in (ENVS.parent / "workflow/rules").glob("*.smk"))
-    assert sorted(set(re.findall(r'"\.\./\.\./envs/(\w+)\.yaml"', text))) == NAMES
-    # Every rule that runs a command has one.
-    assert text.count("    conda:\n") == text.count("    shell:\n")
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_an_environment_pins_python_and_installs_the_package(name, tmp_path):
     assert pins(name)["python"] == "=3.11"

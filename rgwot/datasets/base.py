@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.registry import TaskFacts
-from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.timing import parse_rate
+from rgwot.runtime.errors import RgwotError
 
 
 @dataclass(frozen=True)
 class VideoEntry:
-    """One video of a task.
+    """One video of a task: its id (`rgwot.datasets.names.video_id`), the stem of its file, and where its files are.
 
-    Attributes
-    ----------
-    video
-        Id, see `rgwot.datasets.names.video_id`.
-    name
-        Stem of the file.
-    path
-        Relative to the dataset's root, with ``/``.
-    annotation
-        Relative to the root; None when there is none.
-    part
-        Position within the annotation file from 0, where one file annotates a whole task.
+    Paths are relative to the dataset's root, with ``/``; ``annotation`` is None when there is none. Where one file
+    annotates a whole task, ``part`` is the position of the video in it, from 0.
     """
 
     video: str
@@ -55,20 +44,10 @@ class FoundTask:
 
 @dataclass(frozen=True)
 class Found:
-    """What lies on disk for one dataset.
+    """What lies on disk for one dataset, ``where`` says where: tasks by id, as far as something of them was found.
 
-    A fault of one task is kept with it and raised when that task is asked for, so that it stops no other.
-
-    Attributes
-    ----------
-    dataset
-        Id of the dataset.
-    where
-        What was searched, for messages.
-    tasks
-        By task id; only tasks of which something was found.
-    unassigned
-        Videos that belong to no known task, relative to the root.
+    A fault of one task is kept with it and raised when that task is asked for, so that it stops no other. Videos that
+    belong to no known task are ``unassigned``.
     """
 
     dataset: str
@@ -79,17 +58,10 @@ class Found:
     def of(self, task: str, at_least: int = 1) -> tuple[VideoEntry, ...]:
         """Return the videos of a task, sorted by id.
 
-        Parameters
-        ----------
-        task
-            Id of the task.
-        at_least
-            Videos needed; procedure learning compares two videos, so training needs two.
-
         Raises
         ------
         RgwotError
-            If the task was not found, cannot be used or has too few videos.
+            If the task was not found, cannot be used or has fewer videos than ``at_least``.
         """
         if task not in self.tasks:
             found = f"found {', '.join(sorted(self.tasks))}" if self.tasks else "found no video of any task"
@@ -107,7 +79,7 @@ class Found:
 
 
 def too_few_videos(dataset: str, task: str, n_videos: int, at_least: int, where: str) -> str:
-    """Return the line that tells a user that a task has too few usable videos."""
+    """Return the message that a task has too few usable videos."""
     return (
         f"{dataset}/{task}: {n_videos} usable {'video' if n_videos == 1 else 'videos'} in {where}; "
         f"expected at least {at_least}; add videos or leave the task out"
@@ -118,20 +90,7 @@ def too_few_videos(dataset: str, task: str, n_videos: int, at_least: int, where:
 class Options:
     """What the configuration may say about a dataset besides its layout and root; a layout uses some of them.
 
-    Attributes
-    ----------
-    view
-        Camera number, or a name of the registry such as ``ego``.
-    subset
-        Registered dataset whose files these are, when the dataset has an id of its own.
-    strict
-        Whether videos and annotations without a partner are an error instead of a warning.
-    unannotated
-        What becomes of videos without annotation: left out, as published work does, or kept for training.
-    drop_rows
-        Video names whose rows in ``readme.txt`` are deleted before pairing (ProceL).
-    frames_fps
-        The videos are frames stored in HDF5 files: how many per second, or ``file``, where each file says so itself.
+    `rgwot.config.configuration.DatasetSettings` says what each of them means.
     """
 
     view: str | None = None
@@ -145,38 +104,6 @@ class Options:
     def told_fps(self) -> Fraction | None:
         """Frames per second of stored frames whose file states none."""
         return None if self.frames_fps == "file" else self.frames_fps
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any], allowed: Collection[str], where: str) -> Options:
-        """Build options from configuration values; None means not given.
-
-        Raises
-        ------
-        RgwotError
-            If an option is not one the layout knows, or its value is of the wrong kind.
-        """
-        given = {key: value for key, value in values.items() if value is not None}
-        for key in given:
-            if key not in allowed:
-                raise RgwotError(f"{where}: option {key!r}; this layout has no such option; {nearest(key, allowed)}")
-        if given.get("unannotated", "keep") not in ("keep", "leave_out"):
-            raise RgwotError(f"{where}: unannotated is {given['unannotated']!r}; expected leave_out or keep")
-        if not isinstance(given.get("strict", True), bool):
-            raise RgwotError(f"{where}: strict is {given['strict']!r}; expected true or false")
-        if isinstance(given.get("drop_rows"), str):
-            raise RgwotError(f"{where}: drop_rows is {given['drop_rows']!r}; expected a list of video names")
-        if "view" in given:
-            given["view"] = str(given["view"])
-        if "drop_rows" in given:
-            given["drop_rows"] = tuple(map(str, given["drop_rows"]))
-        if given.get("frames_fps", "file") != "file":
-            try:
-                given["frames_fps"] = parse_rate(given["frames_fps"])
-            except ValueError:
-                raise RgwotError(
-                    f"{where}: frames_fps is {given['frames_fps']!r}; expected file, or a rate like 30 or 30000/1001"
-                ) from None
-        return cls(**given)
 
 
 class Layout(Protocol):
@@ -194,15 +121,16 @@ class Layout(Protocol):
     EXPECTED: str
 
     def find(self, root: Path, dataset: str, options: Options) -> Found:
-        """Find the videos of every task by one directory walk, opening no video."""
+        """Find the videos of every task by one directory walk, opening no video.
+
+        Raises
+        ------
+        RgwotError
+            If the tree is not as expected, or an option does not fit it.
+        """
 
     def read_annotation(
-        self,
-        root: Path,
-        entry: VideoEntry,
-        facts: TaskFacts | None,
-        clock: VideoClock | None,
-        options: Options,
+        self, root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
     ) -> Annotation:
         """Read the annotation of a video that has one."""
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
+from itertools import groupby
 from pathlib import Path
 
 from rgwot.datasets.annotations import Annotation, VideoClock
-from rgwot.datasets.base import Found, FoundTask, Options, VideoEntry
+from rgwot.datasets.base import Found, Options, VideoEntry
+from rgwot.datasets.csv_files import read_step_first
 from rgwot.datasets.faults import remark
-from rgwot.datasets.pairing import pair, parents, stem, walk, walk_videos
+from rgwot.datasets.pairing import ending, pair, parents, stem, walk, walk_videos, without
 from rgwot.datasets.registry import TaskFacts
-from rgwot.datasets.release_lists import read_tasks, read_videos
-from rgwot.datasets.step_first import read_step_first
+from rgwot.datasets.text import excerpt, read_lines, rows
 from rgwot.runtime.errors import RgwotError
 
 ABOUT = {"description": "the CrossTask release, 18 tasks", "place": 6}
@@ -23,50 +24,22 @@ _TASKS = "tasks_primary.txt"
 _VIDEOS, _HELD_OUT = "videos.csv", "videos_val.csv"
 
 
-def _release(root: Path, dataset: str) -> Path:
-    for folder in (root / "crosstask_release", root):
-        if (folder / _TASKS).is_file():
-            return folder
-    raise RgwotError(
-        f"dataset {dataset!r}: no {root / 'crosstask_release' / _TASKS}; expected {EXPECTED}; "
-        "unpack crosstask_release.zip there or set `roots`"
-    )
-
-
-def annotated_pair(path: str) -> tuple[str, str]:
-    """Return task and video of an annotation; ids of videos may hold ``_``, so the first one separates.
-
-    >>> annotated_pair("annotations/990001_-aB_cD3eF-g.csv")
-    ('990001', '-aB_cD3eF-g')
-    """
-    task, _, video = stem(path).partition("_")
-    return task, video
-
-
 def find(root: Path, dataset: str, options: Options) -> Found:
-    """Find the videos of the primary tasks; the related ones have no annotation and are left alone.
-
-    Raises
-    ------
-    RgwotError
-        If the release is not there or its list of tasks is damaged.
-    """
+    """Find the videos of the primary tasks; the related ones have no annotation and are left alone."""
     release = _release(root, dataset)
     primary = read_tasks(release / _TASKS)
     files = walk_videos(root, root, options, {".csv"})
     annotated = (release / "annotations").relative_to(root).as_posix() + "/"
     annotations: dict[str, list[str]] = defaultdict(list)
     tasks_of_video: dict[str, list[str]] = defaultdict(list)
-    for path in files:
-        if path.startswith(annotated) and path.lower().endswith(".csv"):
-            task, video = annotated_pair(path)
+    for path in ending(files, ".csv"):
+        if path.startswith(annotated):
+            task, video = _annotated_pair(path)
             annotations[task].append(path)
             tasks_of_video[video].append(task)
     videos: dict[str, list[str]] = defaultdict(list)
     unassigned: list[str] = []
-    for path in files:
-        if path.lower().endswith(".csv"):
-            continue
+    for path in without(files, ".csv"):
         # A folder of digits is a task, maybe a related one; only a video outside one is looked up.
         folders = [part for part in parents(path) if part.isdecimal()]
         placed = folders[-1:] or tasks_of_video.get(stem(path), [])
@@ -75,8 +48,8 @@ def find(root: Path, dataset: str, options: Options) -> Found:
         for task in placed:
             if task in primary:
                 videos[task].append(path)
-    tasks: dict[str, FoundTask] = {
-        task: pair(paths, annotations[task], options, annotation_key=lambda path: annotated_pair(path)[1])
+    tasks = {
+        task: pair(paths, annotations[task], options, annotation_key=lambda path: _annotated_pair(path)[1])
         for task, paths in videos.items()
     }
     return Found(dataset, f"{root} ({EXPECTED})", tasks, tuple(unassigned))
@@ -87,11 +60,11 @@ def read_annotation(
 ) -> Annotation:
     """Read the annotation of a video that has one, with the step names of the release."""
     path = root / str(entry.annotation)
-    task, _ = annotated_pair(str(entry.annotation))
+    task, _ = _annotated_pair(str(entry.annotation))
     released = read_tasks(path.parent.with_name(_TASKS))
     if task not in released:
         raise RgwotError(f"{path}: task {task!r} is not in {_TASKS}; expected a primary task; delete the file")
-    names = dict(enumerate(released[task].steps, start=1))
+    names = dict(enumerate(released[task], start=1))
     return read_step_first(path, names.keys(), clock, names)
 
 
@@ -105,9 +78,9 @@ def check_lists(root: Path, dataset: str) -> None:
     """
     release = _release(root, dataset)
     primary = read_tasks(release / _TASKS)
-    annotated = {annotated_pair(path) for path in walk(release, release / "annotations", {".csv"})}
+    annotated = {_annotated_pair(path) for path in walk(release, release / "annotations", {".csv"})}
     listed, held_out = (
-        {pair for pair in read_videos(path).pairs if pair[0] in primary} if path.is_file() else None
+        {pair for pair in read_videos(path) if pair[0] in primary} if path.is_file() else None
         for path in (release / _VIDEOS, release / _HELD_OUT)
     )
     if listed is not None:
@@ -115,6 +88,80 @@ def check_lists(root: Path, dataset: str) -> None:
         _compare(release / _VIDEOS, "videos of primary tasks without annotation", listed - annotated)
     if listed is not None and held_out is not None:
         _compare(release / _HELD_OUT, f"videos that {_VIDEOS} does not list", held_out - listed)
+
+
+def read_tasks(path: Path) -> dict[str, tuple[str, ...]]:
+    """Return the steps of every task in ``tasks_primary.txt`` or ``tasks_related.txt``, in order.
+
+    A task is a block of five lines, and a blank line stands between blocks.
+
+    Raises
+    ------
+    RgwotError
+        If a block has not five lines, its number of steps is wrong, or a task occurs twice.
+    """
+    tasks: dict[str, tuple[str, ...]] = {}
+    for filled, block in groupby(read_lines(path), key=lambda line: bool(line.text.strip())):
+        if not filled:
+            continue
+        lines = list(block)
+        first = lines[0].number
+        if len(lines) != 5:
+            raise RgwotError(
+                f"{path}: line {first}: {len(lines)} lines together from {excerpt(lines[0].text.strip())}; "
+                "expected id, name, URL, number of steps, comma-separated step names, then a blank line; "
+                "restore the blank line or what is missing"
+            )
+        task, _, _, count, listed = (line.text.strip() for line in lines)
+        steps = tuple(step.strip() for step in listed.split(","))
+        if count != str(len(steps)):
+            raise RgwotError(
+                f"{path}: line {lines[3].number}: {excerpt(count)} steps declared and {len(steps)} listed for task "
+                f"{task}; expected equal numbers; use the file of the release"
+            )
+        if task in tasks:
+            raise RgwotError(f"{path}: line {first}: task {task!r} occurs twice; expected every task once; delete one")
+        tasks[task] = steps
+    return tasks
+
+
+def read_videos(path: Path) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of task and video in ``videos.csv`` or ``videos_val.csv``, each once.
+
+    Raises
+    ------
+    RgwotError
+        If a row has fewer than three fields or no task or video.
+    """
+    pairs: dict[tuple[str, str], None] = {}
+    for row in rows(path, "task,video,url without a header"):
+        task, video = row.fields[:2]
+        if not task or not video:
+            raise RgwotError(f"{path}: {row.where}: {excerpt(row.line.text)}; expected task,video,url; fill the row in")
+        if (task, video) in pairs:
+            remark("duplicate", path, row.where, "repeats an earlier row; dropped")
+        pairs[task, video] = None
+    return tuple(pairs)
+
+
+def _annotated_pair(path: str) -> tuple[str, str]:
+    """Return task and video of an annotation; ids of videos may hold ``_``, so the first one separates.
+
+    >>> _annotated_pair("annotations/990001_-aB_cD3eF-g.csv")
+    ('990001', '-aB_cD3eF-g')
+    """
+    task, _, video = stem(path).partition("_")
+    return task, video
+
+
+def _release(root: Path, dataset: str) -> Path:
+    for folder in (root / "crosstask_release", root):
+        if (folder / _TASKS).is_file():
+            return folder
+    raise RgwotError(
+        f"dataset {dataset!r}: no {root / 'crosstask_release' / _TASKS}; expected {EXPECTED}; "
+        "unpack crosstask_release.zip there or set `roots`"
+    )
 
 
 def _compare(path: Path, what: str, odd: Collection[tuple[str, str]]) -> None:

@@ -6,15 +6,15 @@ Which files belong to which dataset and task follows from folders and name patte
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
-from rgwot.datasets.annotations import Annotation, VideoClock
-from rgwot.datasets.base import Found, FoundTask, Options, VideoEntry
+from rgwot.datasets import csv_files
+from rgwot.datasets.base import Found, Options
 from rgwot.datasets.names import folded
-from rgwot.datasets.pairing import pair, parents, stem, subfolder, walk, walk_videos
+from rgwot.datasets.pairing import pair, parents, required_subfolder, stem, subfolder, walk, walk_videos
 from rgwot.datasets.registry import TaskFacts, camera, datasets, tasks_of
-from rgwot.datasets.three_columns import read_three_columns
 from rgwot.runtime.errors import RgwotError
 
 ABOUT = {"description": "the whole EgoProceL tree, 16 tasks", "place": 2}
@@ -23,71 +23,47 @@ EXPECTED = "the folders annotations/ and videos/ of EgoProceL"
 
 _SUFFIX = ".egoprocel.ann"
 
-
-def annotation_stem(path: str) -> str:
-    """Return the stem of the video an annotation belongs to; EPIC-Tents adds ``.egoprocel.ann``."""
-    name = stem(path)
-    return name[: -len(_SUFFIX)] if name.lower().endswith(_SUFFIX) else name
+read_annotation = csv_files.read_annotation
 
 
 def find(root: Path, dataset: str, options: Options) -> Found:
-    """Find the videos of one of the six datasets.
-
-    Raises
-    ------
-    RgwotError
-        If the dataset is none of the six, the view is unknown, or the tree lacks its two folders.
-    """
+    """Find the videos of one of the six datasets."""
     known = datasets("egoprocel")
     wanted = options.subset or dataset
-    if folded(wanted) not in {folded(name) for name in known}:
+    if folded(wanted) not in map(folded, known):
         raise RgwotError(
             f"dataset {wanted!r}: layout egoprocel holds {', '.join(known)} only; for your own videos use "
             "`layout: folder` (root/<task>/*.mp4), or name one of these as `subset`"
         )
     rows = tasks_of(wanted)
     view = camera(wanted, options.view)
-    videos = _sorted_out(root, "videos", lambda top: walk_videos(root, top, options), rows, view, dataset)
-    annotations = _sorted_out(root, "annotations", lambda top: walk(root, top, {".csv"}), rows, view, dataset)
-    unassigned = tuple(videos.pop("", ()))
-    annotations.pop("", None)
-    tasks: dict[str, FoundTask] = {
-        row.task: pair(videos.get(row.task, ()), annotations.get(row.task, ()), options, annotation_key=annotation_stem)
+
+    def sorted_out(kind: str, listed: Callable[[Path], list[str]]) -> dict[str, list[str]]:
+        """Return the files of the dataset by task, those of no task under the empty text."""
+        top = required_subfolder(root, kind, dataset, EXPECTED)
+        own = subfolder(top, rows[0].folder)
+        by_task: dict[str, list[str]] = defaultdict(list)
+        for path in listed(own) if own else _only_own(listed(top), rows):
+            task, filmed_by = _task_and_camera(path, rows)
+            if filmed_by == view or not task:
+                by_task[task].append(path)
+        return by_task
+
+    videos = sorted_out("videos", lambda top: walk_videos(root, top, options))
+    annotations = sorted_out("annotations", lambda top: walk(root, top, {".csv"}))
+    tasks = {
+        row.task: pair(videos[row.task], annotations.get(row.task, ()), options, annotation_key=_annotated_stem)
         for row in rows
         if row.task in videos
     }
-    return Found(dataset, f"{root / 'videos'}{f' (view {view})' if view else ''}", tasks, unassigned)
+    where = f"{root / 'videos'}{f' (view {view})' if view else ''}"
+    return Found(dataset, where, tasks, tuple(videos.get("", ())))
 
 
-def read_annotation(
-    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
-) -> Annotation:
-    """Read the annotation of a video that has one."""
-    return read_three_columns(root / str(entry.annotation), None if facts is None else facts.step_ids, clock)
-
-
-def _sorted_out(
-    root: Path,
-    kind: str,
-    listed: Callable[[Path], list[str]],
-    rows: tuple[TaskFacts, ...],
-    view: str | None,
-    dataset: str,
-) -> dict[str, list[str]]:
-    """Return the files of the dataset by task, those of no task under the empty text."""
-    top = subfolder(root, kind)
-    if top is None:
-        raise RgwotError(f"dataset {dataset!r}: no folder {root / kind}; expected {EXPECTED}; add it or set `roots`")
-    own = subfolder(top, rows[0].folder)
-    paths = listed(own or top)
-    if own is None:
-        paths = _only_own(paths, rows)
-    by_task: dict[str, list[str]] = {}
-    for path in paths:
-        task, camera = _task_and_camera(path, rows)
-        if camera == view or not task:
-            by_task.setdefault(task, []).append(path)
-    return by_task
+def _annotated_stem(path: str) -> str:
+    """Return the stem of the video an annotation belongs to; EPIC-Tents adds ``.egoprocel.ann``."""
+    name = stem(path)
+    return name[: -len(_SUFFIX)] if name.lower().endswith(_SUFFIX) else name
 
 
 def _only_own(paths: list[str], rows: tuple[TaskFacts, ...]) -> list[str]:
@@ -97,15 +73,13 @@ def _only_own(paths: list[str], rows: tuple[TaskFacts, ...]) -> list[str]:
     if inside:
         return inside
     others = {folded(row.folder) for name in datasets("egoprocel") for row in tasks_of(name)} - {mine}
-    return [
-        path for path in paths if _by_name(path, rows) is not None and others.isdisjoint(map(folded, parents(path)))
-    ]
+    return [path for path in paths if _by_name(path, rows) and others.isdisjoint(map(folded, parents(path)))]
 
 
 def _by_name(path: str, rows: tuple[TaskFacts, ...]) -> tuple[str, str | None] | None:
     """Recognise a file by its whole name, or by CnC's folder ``<task number>_<camera>``."""
     for row in rows:
-        named = re.fullmatch(row.pattern, annotation_stem(path), re.IGNORECASE)
+        named = re.fullmatch(row.pattern, _annotated_stem(path), re.IGNORECASE)
         if named:
             return row.task, named.groupdict().get("camera")
     for row in rows:
@@ -123,7 +97,5 @@ def _task_and_camera(path: str, rows: tuple[TaskFacts, ...]) -> tuple[str, str |
         return recognised
     if len(rows) == 1:
         return rows[0].task, None
-    if not rows[0].views:
-        folders = set(map(folded, parents(path)))
-        return next((row.task for row in rows if folded(row.task) in folders), ""), None
-    return "", None
+    folders = set() if rows[0].views else set(map(folded, parents(path)))
+    return next((row.task for row in rows if folded(row.task) in folders), ""), None

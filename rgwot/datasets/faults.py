@@ -22,10 +22,8 @@ class Complaint:
         ``error``: the stages refuse the file; ``warning``: they use it and say so.
     rule
         A key of `rgwot.study.doctor.findings.RULES`.
-    path
-        The file.
-    where
-        Place in it, such as ``line 3``; empty for the file as a whole.
+    path, where
+        The file, and the place in it, such as ``line 3``; empty for the file as a whole.
     message
         What was found, expected and to be done, without file and place.
     """
@@ -72,12 +70,6 @@ def judged() -> Iterator[None]:
         if found is None:
             raise
         found.append(fault.complaint)
-
-
-def refuse(fault: DataFault) -> None:
-    """Raise a fault, or collect it."""
-    with judged():
-        raise fault
 
 
 def remark(rule: str, path: Path, where: str, message: str) -> None:

@@ -10,7 +10,8 @@ from typing import Any, cast
 from rgwot.config.layouts import LAYOUTS
 from rgwot.datasets.base import Found, Layout, Options
 from rgwot.datasets.registry import TaskFacts, facts, match, tasks_of
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.timing import parse_rate
 
 
 def layout_module(layout: str) -> Layout:
@@ -26,9 +27,39 @@ def layout_module(layout: str) -> Layout:
 
 
 def read_options(dataset: str, layout: str, options: Mapping[str, Any]) -> Options:
-    """Check the options of a dataset's entry; None stands for an option that is not given."""
+    """Check the options of a dataset's entry; None stands for an option that is not given.
+
+    Raises
+    ------
+    RgwotError
+        If an option is not one the layout knows, or its value is of the wrong kind.
+    """
     known = layout_module(layout).OPTIONS
-    return Options.of(options, known, f"dataset {dataset!r} (layout {layout})")
+    where = f"dataset {dataset!r} (layout {layout})"
+    given = {key: value for key, value in options.items() if value is not None}
+    for key in given:
+        if key not in known:
+            raise RgwotError(f"{where}: option {key!r}; this layout has no such option; {nearest(key, known)}")
+    for key, is_right, expected in (
+        ("unannotated", lambda value: value in ("keep", "leave_out"), "leave_out or keep"),
+        ("strict", lambda value: isinstance(value, bool), "true or false"),
+        ("drop_rows", lambda value: not isinstance(value, str), "a list of video names"),
+    ):
+        if key in given and not is_right(given[key]):
+            raise RgwotError(f"{where}: {key} is {given[key]!r}; expected {expected}")
+    if "view" in given:
+        given["view"] = str(given["view"])
+    if "drop_rows" in given:
+        given["drop_rows"] = tuple(map(str, given["drop_rows"]))
+    rate = given.get("frames_fps", "file")
+    if rate != "file":
+        try:
+            given["frames_fps"] = parse_rate(rate)
+        except ValueError:
+            raise RgwotError(
+                f"{where}: frames_fps is {rate!r}; expected file, or a rate like 30 or 30000/1001"
+            ) from None
+    return Options(**given)
 
 
 def registered_facts(dataset: str, task: str, options: Options) -> TaskFacts | None:
@@ -39,25 +70,13 @@ def registered_facts(dataset: str, task: str, options: Options) -> TaskFacts | N
     RgwotError
         If ``subset`` is not a registered dataset, or a registered one has no such task.
     """
-    known = options.subset or dataset
     if options.subset and not tasks_of(options.subset):
         raise RgwotError(f"dataset {dataset!r}: subset {options.subset!r}; expected a registered dataset; correct it")
-    return facts(known, task)
+    return facts(options.subset or dataset, task)
 
 
 def find(dataset: str, layout: str, root: Path, options: Mapping[str, Any] | None = None) -> Found:
-    """Find the videos of a dataset without opening one.
-
-    Parameters
-    ----------
-    dataset
-        Id in the configuration.
-    layout
-        A key of `rgwot.config.layouts.LAYOUTS`.
-    root
-        Folder that holds the files.
-    options
-        What else the dataset's entry says, see `rgwot.datasets.base.Options`.
+    """Find the videos of a dataset below its root without opening one; ``options`` is what else its entry says.
 
     Raises
     ------

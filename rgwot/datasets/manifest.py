@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
-from rgwot.datasets.annotations import Annotation, VideoClock, remapped_ids, step_names
+from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import FoundTask, VideoEntry
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, read_manifest
@@ -36,8 +38,6 @@ def write_manifest(
 
     Parameters
     ----------
-    dataset, task
-        Ids.
     root, layout, options
         The dataset's entry in the configuration.
     output_csv
@@ -113,16 +113,13 @@ def _probed(
 
 def _content(root: Path, entry: VideoEntry) -> dict[str, Any]:
     """Return what a manifest says of the files of a video; nothing of one that cannot be read."""
-    told: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     for prefix, path in (("", entry.path), ("annotation_", entry.annotation)):
-        if path is None:
-            continue
-        try:
-            facts = source(root / path)
-        except OSError:
-            continue
-        told |= {f"{prefix}{name}": facts[name] for name in ("bytes", "parts_sha256")}
-    return told
+        if path is not None:
+            with suppress(OSError):
+                facts = source(root / path)
+                content |= {f"{prefix}{name}": facts[name] for name in ("bytes", "parts_sha256")}
+    return content
 
 
 def files_of(manifest_csv: Path, root: str) -> list[str]:
@@ -135,11 +132,10 @@ def _warn_leftovers(task: str, found: FoundTask) -> None:
     if found.videos and not any(entry.annotation for entry in found.videos):
         _LOG.warning("%s: none of %d videos is annotated; everything but scoring works", task, len(found.videos))
         return
-    leftovers: Sequence[tuple[str, Sequence[str]]] = (
+    for what, paths in (
         ("videos without annotation", found.without_annotation),
         ("annotations without a video", found.without_video),
-    )
-    for what, paths in leftovers:
+    ):
         if paths:
             _LOG.warning("%s: %d %s: %s", task, len(paths), what, ", ".join(paths))
 
@@ -147,21 +143,21 @@ def _warn_leftovers(task: str, found: FoundTask) -> None:
 def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
     """Put the segments of all videos into one table, sorted by video, in file order within a video.
 
-    Step ids become key steps 1 to K' (ids that occur, ascending); a step goes by its commonest name.
+    Ids of a release can have holes, and some steps never occur, so the ids that occur are numbered, ascending: key
+    steps 1 to K'. A step goes by its commonest spelling, the first among equals.
 
     Returns
     -------
     DataFrame
         Columns ``video,start_s,end_s,key_step,name``.
     """
-    numbers, names = remapped_ids(annotations.values()), step_names(annotations.values())
-    tables = [
-        annotations[video].segments.assign(
-            video=video,
-            key_step=lambda segments: segments["step_id"].map(numbers),
-            name=lambda segments: segments["step_id"].map(names),
-        )
-        for video in sorted(annotations)
-    ]
     columns = list(ANNOTATION_COLUMNS)
-    return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
+    if not annotations:
+        return pd.DataFrame(columns=columns)
+    tables = [annotations[video].segments.assign(video=video) for video in sorted(annotations)]
+    table = pd.concat(tables, ignore_index=True)
+    named = table[table["name"] != ""]
+    names = {step: Counter(spelt).most_common(1)[0][0] for step, spelt in named.groupby("step_id")["name"]}
+    key_step = table["step_id"].rank(method="dense").astype(int)
+    name = [names.get(step, "") for step in table["step_id"]]
+    return table.assign(key_step=key_step, name=name)[columns]

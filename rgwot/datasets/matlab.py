@@ -1,8 +1,7 @@
 """MATLAB files of nested cells as plain lists, for version 5 (SciPy) and version 7.3 (HDF5).
 
-SciPy ends the whole process on some damaged files, and a damaged size can ask for any amount of memory. A
-file is therefore read in a child process with limits on time and memory:
-this module, run by itself.
+SciPy ends the whole process on some damaged files, and a damaged size can ask for any amount of memory. A file
+is therefore read in a child process with limits on time and memory: this module, run by itself.
 """
 
 from __future__ import annotations
@@ -59,19 +58,17 @@ def read_cells(path: Path, wanted: Collection[str]) -> dict[str, Cell]:
         lines = child.stderr.decode(errors="replace").strip().splitlines()
         reason = lines[-1] if lines and child.returncode > 0 else f"its reader crashed, code {child.returncode}"
         raise RgwotError(f"{path}: cannot be read ({reason}); {_EXPECTED}")
-    return {name: _decoded(value) for name, value in json.loads(child.stdout).items()}
+    cells: dict[str, Cell] = json.loads(child.stdout, object_hook=_array)
+    return cells
 
 
-def _encoded(value: Cell) -> Any:
-    if isinstance(value, np.ndarray):
-        return {"shape": value.shape, "values": value.astype(np.float64).ravel().tolist()}
-    return value if isinstance(value, str) else [_encoded(item) for item in value]
+def _listed(array: np.ndarray[Any, Any]) -> dict[str, Any]:
+    return {"shape": array.shape, "values": array.ravel().tolist()}
 
 
-def _decoded(value: Any) -> Cell:
-    if isinstance(value, dict):
-        return np.array(value["values"], dtype=np.float64).reshape(value["shape"])
-    return value if isinstance(value, str) else [_decoded(item) for item in value]
+def _array(value: dict[str, Any]) -> Any:
+    """Undo `_listed`; the only other object is the one around the variables."""
+    return np.array(value["values"], dtype=np.float64).reshape(value["shape"]) if "values" in value else value
 
 
 def _read_version_5(path: Path, wanted: Collection[str]) -> dict[str, Cell]:
@@ -89,9 +86,7 @@ def _from_scipy(value: Any, depth: int) -> Cell:
         return [_from_scipy(item, depth + 1) for item in array.ravel(order="F")]
     if array.dtype.kind in "US":
         return "".join(map(str, array.ravel()))
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"holds values of type {array.dtype}")
-    return np.atleast_2d(array)
+    return _numbers(array)
 
 
 def _read_version_73(path: Path, wanted: Collection[str]) -> dict[str, Cell]:
@@ -114,9 +109,13 @@ def _from_hdf5(file: Any, dataset: Any, depth: int) -> Cell:
         return [_from_hdf5(file, file[reference], depth + 1) for reference in array.ravel()]
     if kind == b"char":
         return "".join(map(chr, array.ravel()))
+    return _numbers(array).T
+
+
+def _numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if array.dtype.kind not in "biuf":
         raise ValueError(f"holds values of type {array.dtype}")
-    return np.atleast_2d(array).T
+    return np.atleast_2d(array).astype(np.float64)
 
 
 def _limit_memory() -> None:
@@ -137,7 +136,7 @@ def _child(path: Path, wanted: Collection[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the readers raise anything on damaged files
         sys.stderr.write(f"{type(error).__name__}: {' '.join(str(error).split())}\n")
         return 1
-    json.dump({name: _encoded(value) for name, value in content.items()}, sys.stdout)
+    json.dump(content, sys.stdout, default=_listed)
     return 0
 
 

@@ -17,12 +17,8 @@ _UNSAFE = re.compile(rb"[^A-Za-z0-9._-]|^[.-]")
 def video_id(stem: str) -> str:
     """Percent-encode a file stem: every byte outside ``[A-Za-z0-9._-]`` and a leading ``.`` or ``-``.
 
-    Different stems have different ids, because ``%`` itself is encoded.
-
-    Parameters
-    ----------
-    stem
-        The file name without its last extension; undecodable bytes as the operating system escapes them.
+    Different stems have different ids, because ``%`` itself is encoded. Undecodable bytes come as the operating system
+    escapes them.
 
     Raises
     ------

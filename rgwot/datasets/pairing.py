@@ -24,6 +24,14 @@ def subfolder(folder: Path, name: str) -> Path | None:
     return next((folder / entry for entry in exact or found if folded(entry) == folded(name)), None)
 
 
+def required_subfolder(root: Path, name: str, dataset: str, expected: str) -> Path:
+    """Return what `subfolder` does; a missing one is an error that says what the layout expects."""
+    found = subfolder(root, name)
+    if found is None:
+        raise RgwotError(f"dataset {dataset!r}: no folder {root / name}; expected {expected}; add it or set `roots`")
+    return found
+
+
 def walk(root: Path, folder: Path, suffixes: Collection[str]) -> list[str]:
     """Return the files below ``folder`` with one of the suffixes, relative to ``root`` with ``/``, sorted.
 
@@ -71,6 +79,16 @@ def walk_videos(root: Path, folder: Path, options: Options, also: Collection[str
     ]
 
 
+def ending(paths: Iterable[str], suffix: str) -> list[str]:
+    """Return the paths with a suffix, in whatever case it is written."""
+    return [path for path in paths if path.lower().endswith(suffix)]
+
+
+def without(paths: Iterable[str], suffix: str) -> list[str]:
+    """Return the paths that `ending` leaves out."""
+    return [path for path in paths if not path.lower().endswith(suffix)]
+
+
 def stem(path: str) -> str:
     """Return the file name without its last extension; names may hold more dots."""
     return PurePosixPath(path).stem
@@ -81,20 +99,53 @@ def parents(path: str) -> tuple[str, ...]:
     return PurePosixPath(path).parts[:-1]
 
 
+def pair(
+    videos: Sequence[str], annotations: Sequence[str], options: Options, annotation_key: Callable[[str], str] = stem
+) -> FoundTask:
+    """Join the videos and annotations of one task by whole stem; the extension and the folder play no part.
+
+    ``annotation_key`` gives the stem of the video that an annotation's path stands for.
+    """
+    badly_named = {path: reason for path in videos if (reason := _unusable(path))}
+    by_video, twice = _unique((path for path in videos if path not in badly_named), stem, "videos")
+    by_annotation, twice_annotated = _unique(annotations, annotation_key, "annotations")
+    unusable = (*badly_named.items(), *twice, *twice_annotated)
+    pairs = by_video.keys() & by_annotation.keys()
+    lonely = tuple(sorted(path for key, path in by_video.items() if key not in pairs))
+    unused = tuple(sorted(path for key, path in by_annotation.items() if key not in pairs))
+    found = f"{_counted(lonely, 'videos without annotation')}, {_counted(unused, 'annotations without a video')}"
+    problem = None
+    if unusable:
+        problem = unusable[0][1]
+    elif not pairs and (unused or options.unannotated == "leave_out"):
+        problem = f"no video has an annotation ({found}); expected files of the same stem; compare the names"
+    elif options.strict and (lonely or unused):
+        problem = f"{found}; expected none, since `strict` is set; complete the files"
+    entries = (
+        VideoEntry(video_id(stem(by_video[key])), stem(by_video[key]), by_video[key], by_annotation.get(key))
+        for key in (by_video if options.unannotated == "keep" else pairs)
+    )
+    return FoundTask(tuple(sorted(entries, key=lambda entry: entry.video)), lonely, unused, problem, unusable)
+
+
+def _counted(paths: Sequence[str], what: str) -> str:
+    return f"{len(paths)} {what}{f' (like {paths[0]})' if paths else ''}"
+
+
 def _unique(paths: Iterable[str], key: Callable[[str], str], what: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Return the paths by key, and every further path of a key with the reason why it is in the way."""
     by_key: dict[str, str] = {}
     repeated: list[tuple[str, str]] = []
     for path in paths:
         earlier = by_key.setdefault(pairing_key(key(path)), path)
         if earlier != path:
-            reason = (
-                f"two {what} named {stem(path)!r}: {earlier} and {path}; expected one; remove or rename one of them"
-            )
-            repeated.append((path, reason))
+            found = f"two {what} named {stem(path)!r}: {earlier} and {path}"
+            repeated.append((path, f"{found}; expected one; remove or rename one of them"))
     return by_key, repeated
 
 
 def _unusable(path: str) -> str | None:
+    """Return why a video of this name cannot be used; None where it can."""
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:
@@ -107,7 +158,7 @@ def _unusable(path: str) -> str | None:
 
 
 def _undecoded(path: str) -> str:
-    """Say why the system handed over a name in bytes: the name is no text, or Python was told not to read UTF-8."""
+    """Say why a name holds undecoded bytes: it is no text, or Python does not read names as UTF-8."""
     try:
         name = os.fsencode(path).decode("utf-8")
     except UnicodeDecodeError:
@@ -117,60 +168,3 @@ def _undecoded(path: str) -> str:
         f"{os.environ.get('LC_ALL', '')}, PYTHONUTF8={os.environ.get('PYTHONUTF8', '')}); expected UTF-8; set "
         "LC_ALL=C.UTF-8, or PYTHONUTF8=1"
     )
-
-
-def pair(
-    videos: Sequence[str],
-    annotations: Sequence[str],
-    options: Options,
-    *,
-    annotation_key: Callable[[str], str] = stem,
-) -> FoundTask:
-    """Join the videos and annotations of one task by whole stem; the extension and the folder play no part.
-
-    Parameters
-    ----------
-    videos, annotations
-        Paths relative to the root.
-    options
-        ``strict`` and ``unannotated`` are used.
-    annotation_key
-        The stem of the video that an annotation's path stands for.
-    """
-    badly_named = [(path, reason) for path in videos if (reason := _unusable(path))]
-    bad = {path for path, _ in badly_named}
-    by_video, twice = _unique([path for path in videos if path not in bad], stem, "videos")
-    by_annotation, twice_annotated = _unique(annotations, annotation_key, "annotations")
-    unusable = (*badly_named, *twice, *twice_annotated)
-    kept = by_video if options.unannotated == "keep" else by_video.keys() & by_annotation.keys()
-    entries = (
-        VideoEntry(video_id(stem(by_video[key])), stem(by_video[key]), by_video[key], by_annotation.get(key))
-        for key in kept
-    )
-    lonely = tuple(sorted(path for key, path in by_video.items() if key not in by_annotation))
-    unused = tuple(sorted(path for key, path in by_annotation.items() if key not in by_video))
-    return FoundTask(
-        videos=tuple(sorted(entries, key=lambda entry: entry.video)),
-        without_annotation=lonely,
-        without_video=unused,
-        problem=unusable[0][1]
-        if unusable
-        else _join_problem(lonely, unused, n_pairs=len(by_video.keys() & by_annotation.keys()), options=options),
-        unusable=unusable,
-    )
-
-
-def _join_problem(lonely: Sequence[str], unused: Sequence[str], n_pairs: int, options: Options) -> str | None:
-    found = (
-        f"{len(lonely)} videos without annotation{_like(lonely)}, "
-        f"{len(unused)} annotations without a video{_like(unused)}"
-    )
-    if not n_pairs and (unused or options.unannotated == "leave_out"):
-        return f"no video has an annotation ({found}); expected files of the same stem; compare the names"
-    if options.strict and (lonely or unused):
-        return f"{found}; expected none, since `strict` is set; complete the files"
-    return None
-
-
-def _like(paths: Sequence[str]) -> str:
-    return f" (like {paths[0]})" if paths else ""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from pathlib import Path, PurePosixPath
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import Found, Options, VideoEntry
-from rgwot.datasets.pairing import pair, parents, walk_videos
+from rgwot.datasets.csv_files import read_step_first
+from rgwot.datasets.pairing import ending, pair, parents, walk_videos, without
 from rgwot.datasets.procel import canonical
 from rgwot.datasets.registry import TaskFacts
-from rgwot.datasets.release_lists import read_mapping
-from rgwot.datasets.step_first import read_step_first
+from rgwot.datasets.text import excerpt, filled_lines
+from rgwot.runtime.errors import RgwotError
 
 ABOUT = {"description": "ProceL converted to CrossTask's columns", "place": 5}
 OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
@@ -22,19 +24,17 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     """Find the tasks by their folders; the folder above ``annotations`` or ``videos`` is the task."""
     files: dict[str, list[str]] = defaultdict(list)
     for path in walk_videos(root, root, options, {".csv"}):
-        above = [upper for upper, kind in zip(parents(path), parents(path)[1:], strict=False) if _kind(kind)]
+        folders = parents(path)
+        kinds = ("annotations", "videos")
+        above = [upper for upper, kind in zip(folders, folders[1:], strict=False) if kind.casefold() in kinds]
         files[canonical(above[0], options.subset or dataset) if above else ""].append(path)
-    unassigned = tuple(path for path in files.pop("", ()) if not path.lower().endswith(".csv"))
+    unassigned = tuple(without(files.pop("", ()), ".csv"))
     tasks = {
-        task: pair(videos, [path for path in paths if path.lower().endswith(".csv")], options)
+        task: pair(videos, ending(paths, ".csv"), options)
         for task, paths in files.items()
-        if (videos := [path for path in paths if not path.lower().endswith(".csv")])
+        if (videos := without(paths, ".csv"))
     }
     return Found(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
-
-
-def _kind(folder: str) -> bool:
-    return folder.casefold() in ("annotations", "videos")
 
 
 def read_annotation(
@@ -46,3 +46,23 @@ def read_annotation(
     names = read_mapping(root / task / "mapping.txt")
     step_ids = names.keys() if facts is None else facts.step_ids
     return read_step_first(root / path, step_ids, clock, names)
+
+
+def read_mapping(path: Path) -> dict[int, str]:
+    """Read ``mapping.txt``, the names of the steps: ``<int> <name_with_underscores>`` per line.
+
+    Raises
+    ------
+    RgwotError
+        If a line has another form or a number occurs twice.
+    """
+    names: dict[int, str] = {}
+    for line in filled_lines(path):
+        match = re.fullmatch(r"([1-9][0-9]{0,8})\s+(\S.*)", line.text.strip())
+        if match is None or int(match[1]) in names:
+            raise RgwotError(
+                f"{path}: line {line.number}: {excerpt(line.text)}; expected a new whole number from 1, a blank and a "
+                "name, like '3 pour_water'"
+            )
+        names[int(match[1])] = match[2].replace("_", " ").strip()
+    return names

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,27 +14,23 @@ from rgwot.runtime.errors import RgwotError, nearest
 
 @dataclass(frozen=True)
 class TaskFacts:
-    """What is known about one task before its files are opened.
+    """What is known about one task before its files are opened: a row of ``registry.csv``.
 
     Attributes
     ----------
-    dataset, task
-        Ids, as in every path of the results.
     name, paper_label
         The task's name in the dataset, and in the tables of the papers.
     K
         Number of key steps as reported; the number that occurs in the annotations can be smaller.
     step_ids
         The ids annotations may use, ascending; they can have holes (CMU-MMAC Eggs has 1 to 7 and 9).
-    layout
-        How the files lie on disk, a key of `rgwot.config.layouts.LAYOUTS`.
     folder
         Folder of the annotations, where the layout has one per dataset.
     code
         Second name of the task in file or folder names (CMU-MMAC number, EGTEA session code, ProceL prefix).
     pattern
         Regular expression of a whole video stem; a group ``camera`` where a take was filmed by several, a group
-        ``subject`` where the name tells who is seen.
+        ``subject`` where the name says who is seen.
     views
         Camera numbers by name, the default one first.
     n_videos
@@ -58,13 +53,6 @@ class TaskFacts:
     n_videos: int | None
     source: str
 
-    def __post_init__(self) -> None:
-        """Refuse a row that contradicts itself."""
-        if len(self.step_ids) != self.K or min(self.step_ids) < 1:
-            raise ValueError(f"{self.dataset}/{self.task}: K = {self.K} but step ids {self.step_ids}")
-        if bool(self.views) != ("camera" in re.compile(self.pattern).groupindex):
-            raise ValueError(f"{self.dataset}/{self.task}: views and the group 'camera' of the pattern go together")
-
 
 def _step_ids(text: str) -> tuple[int, ...]:
     """Read ``1-7 9`` as 1 to 7 and 9."""
@@ -80,19 +68,11 @@ def _table() -> tuple[TaskFacts, ...]:
     table = files("rgwot.datasets").joinpath("registry.csv").read_text(encoding="utf-8")
     return tuple(
         TaskFacts(
-            dataset=row["dataset"],
-            task=row["task"],
-            name=row["name"],
-            paper_label=row["paper_label"],
-            K=int(row["K"]),
-            step_ids=_step_ids(row["step_ids"]),
-            layout=row["layout"],
-            folder=row["folder"],
-            code=row["code"],
-            pattern=row["pattern"],
-            views=dict(pair.split("=", 1) for pair in row["views"].split()),
-            n_videos=int(row["n_videos"]) if row["n_videos"] else None,
-            source=row["source"],
+            K=int(row.pop("K")),
+            step_ids=_step_ids(row.pop("step_ids")),
+            views=dict(pair.split("=", 1) for pair in row.pop("views").split()),
+            n_videos=int(number) if (number := row.pop("n_videos")) else None,
+            **row,
         )
         for row in csv.DictReader(table.splitlines())
     )
@@ -106,19 +86,11 @@ def datasets(layout: str | None = None) -> tuple[str, ...]:
 def match(word: str, known: Iterable[str], what: str) -> str:
     """Return the known name that equals ``word`` without case and punctuation.
 
-    Parameters
-    ----------
-    word
-        What the user wrote.
-    known
-        The names to choose from.
-    what
-        What the word stands for, such as ``dataset``; it starts the error message.
-
     Raises
     ------
     RgwotError
-        If no name or more than one matches; the message names the nearest one and lists the known ones.
+        If no name or more than one matches; the message starts with ``what`` the word stands for, names the nearest
+        one and lists the known ones.
     """
     names = list(known)
     if word in names:
@@ -131,17 +103,9 @@ def match(word: str, known: Iterable[str], what: str) -> str:
     raise RgwotError(f"{what} {word!r}: not known; {hint}{listed}")
 
 
-def is_registered(dataset: str) -> bool:
-    """Tell whether the dataset is one of the published ones (compared without case and punctuation)."""
-    return folded(dataset) in {folded(name) for name in datasets()}
-
-
 @cache
 def tasks_of(dataset: str) -> tuple[TaskFacts, ...]:
-    """Return the tasks of a published dataset in the order of the table; empty for a user's own.
-
-    The dataset is matched without case and punctuation.
-    """
+    """Return the tasks of a published dataset, named in any case and punctuation; none for a user's own."""
     return tuple(row for row in _table() if folded(row.dataset) == folded(dataset))
 
 
@@ -166,10 +130,7 @@ def key_steps(dataset: str, task: str) -> int | None:
 def camera(dataset: str, view: str | None) -> str | None:
     """Return the number of the camera behind a view: a name of the registry, a number, or None for the default.
 
-    Returns
-    -------
-    str or None
-        None where takes have one camera.
+    Where takes have one camera, it is None.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which videos of a task are kept from training and clustering, so that scores tell how a method does on new ones.
+"""Which videos of a task are kept from training and clustering, so that scores say how a method does on new ones.
 
 ``data.split = all`` is what prior work does: every video trains and is scored. ``holdout`` draws videos that only the
 scoring sees. The draw has a seed of its own, so that every training seed and every method is scored on the same
@@ -31,15 +31,10 @@ class Split(NamedTuple):
 
 
 def subjects_of(videos: Iterable[str], pattern: str | None = None) -> dict[str, str]:
-    r"""Return who is seen in each video, as far as its name tells.
+    r"""Return who is seen in each video, as far as its name says.
 
-    Parameters
-    ----------
-    videos
-        Video ids.
-    pattern
-        Regular expression of a whole file stem (`rgwot.datasets.registry.TaskFacts.pattern`). Its group ``subject``
-        names the person; without such a group, and for a name that does not match, the video stands for itself.
+    The group ``subject`` of a pattern (`rgwot.datasets.registry.TaskFacts.pattern`) names the person; without such a
+    group, and for a name that does not match, the video stands for itself.
 
     Examples
     --------
@@ -68,15 +63,10 @@ def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> Spl
     seed
         At least 0; not the seed of training.
 
-    Returns
-    -------
-    Split
-        At least two training videos and one held-out video.
-
     Raises
     ------
     RgwotError
-        When the videos cannot be divided so.
+        When two videos to train on and one to hold out cannot be found.
     """
     if not 0 < fraction < 1:
         raise ValueError(f"fraction: found {fraction}, expected a value between 0 and 1")
@@ -101,13 +91,7 @@ def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> Spl
 
 
 def check_held_out(held_out: Collection[str], known: Collection[str], where: str) -> None:
-    """Refuse to hold out a video that is not there: a misspelt one would be trained on.
-
-    Raises
-    ------
-    RgwotError
-        Naming the video, ``where`` it was looked for and the nearest name.
-    """
+    """Refuse to hold out a video that is not there: a misspelt one would be trained on."""
     for video in held_out:
         if video not in known:
             raise RgwotError(f"held-out video {video!r}: not in {where}; {nearest(video, sorted(known))}")

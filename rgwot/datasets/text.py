@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rgwot.datasets.faults import DataFault, refuse
+from rgwot.datasets.faults import DataFault, judged
 
 LARGEST = 64 * 2**20
 """Bytes; an annotation is a few kilobytes, so anything larger is another file under its name."""
@@ -16,22 +16,30 @@ _BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 @dataclass(frozen=True)
-class Text:
-    """Lines of a text file.
+class Line:
+    """A line of a text file, numbered from 1; bytes that are not UTF-8 are replaced by U+FFFD."""
 
-    Attributes
-    ----------
-    path
-        The file, for messages.
-    lines
-        Lines without their ends; line 1 is ``lines[0]``.
-    undecodable
-        Numbers of the lines that hold bytes that are not UTF-8 (replaced by U+FFFD).
-    """
+    number: int
+    text: str
+    is_utf8: bool = True
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a comma-separated file: its first line, and its fields without blanks around them."""
 
     path: Path
-    lines: tuple[str, ...]
-    undecodable: tuple[int, ...] = ()
+    line: Line
+    fields: tuple[str, ...]
+
+    @property
+    def where(self) -> str:
+        """Place of the row in the file."""
+        return f"line {self.line.number}"
+
+    def fault(self, rule: str, found: str, expected: str) -> DataFault:
+        """Return the fault that something was found in the row and something else expected."""
+        return DataFault(rule, self.path, self.where, f"{found} in {excerpt(self.line.text)}; expected {expected}")
 
 
 def excerpt(text: str) -> str:
@@ -39,7 +47,7 @@ def excerpt(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:77] + "...")
 
 
-def read_text(path: Path) -> Text:
+def read_lines(path: Path) -> list[Line]:
     """Read UTF-8 text with or without a byte order mark and with LF, CRLF or CR line ends.
 
     Raises
@@ -61,31 +69,26 @@ def read_text(path: Path) -> Text:
         found = f"{encoding} text" if encoding else "NUL bytes (UTF-16 without a mark, or a binary file)"
         raise DataFault("encoding", path, "", f"{found}; expected UTF-8 text; save the file as UTF-8")
     data = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    lines, undecodable = [], []
+    lines = []
     for number, line in enumerate(data.split(b"\n"), start=1):
         try:
-            lines.append(line.decode("utf-8"))
+            lines.append(Line(number, line.decode("utf-8")))
         except UnicodeDecodeError:
-            lines.append(line.decode("utf-8", errors="replace"))
-            undecodable.append(number)
-    return Text(path, tuple(lines), tuple(undecodable))
+            lines.append(Line(number, line.decode("utf-8", errors="replace"), is_utf8=False))
+    return lines
 
 
-@dataclass(frozen=True)
-class Fields:
-    """A row of a comma-separated file: number of its first line, fields stripped, and the line itself."""
-
-    line: int
-    fields: tuple[str, ...]
-    text: str
+def filled_lines(path: Path) -> list[Line]:
+    """Return what `read_lines` does, without blank lines."""
+    return [line for line in read_lines(path) if line.text.strip()]
 
 
-def rows(text: Text, columns: str) -> Iterator[Fields]:
-    """Yield the rows of comma-separated text, blank lines left out.
+def rows(path: Path, columns: str) -> Iterator[Row]:
+    """Yield the rows of a comma-separated file, blank lines left out.
 
     Parameters
     ----------
-    text
+    path
         The file.
     columns
         What a row should look like, for messages; three columns are required at least.
@@ -95,28 +98,22 @@ def rows(text: Text, columns: str) -> Iterator[Fields]:
     DataFault
         If quotes are not closed or a row has fewer than three fields.
     """
-    reader = csv.reader((line + "\n" for line in text.lines), strict=True, skipinitialspace=True)
-    while True:
-        first = reader.line_num + 1
+    lines = read_lines(path)
+    reader = csv.reader((line.text + "\n" for line in lines), strict=True, skipinitialspace=True)
+    while reader.line_num < len(lines):
+        line = lines[reader.line_num]
         try:
-            fields = next(reader, None)
+            row = Row(path, line, tuple(field.strip() for field in next(reader)))
         except csv.Error as error:
-            raise DataFault(
-                "columns",
-                text.path,
-                f"line {first}",
-                f"{excerpt(text.lines[first - 1])} is not comma-separated text ({error}); expected {columns}; "
-                "check the quotes",
-            ) from error
-        if fields is None:
-            return
-        line = text.lines[first - 1]
-        if not line.strip() and len(fields) <= 1:
+            found = f"{excerpt(line.text)} is not comma-separated text ({error}); expected {columns}; check the quotes"
+            raise DataFault("columns", path, f"line {line.number}", found) from error
+        if not line.text.strip() and len(row.fields) <= 1:
             continue
-        if len(fields) < 3:
-            wrong = next((name for sign, name in ((";", "semicolons"), ("\t", "tabs")) if line.count(sign) >= 2), "")
+        if len(row.fields) < 3:
+            signs = ((";", "semicolons"), ("\t", "tabs"))
+            wrong = next((name for sign, name in signs if line.text.count(sign) >= 2), "")
             remedy = f"the delimiter seems to be {wrong}; use commas" if wrong else "add what is missing"
-            found = f"{len(fields)} fields in {excerpt(line)}; expected {columns}; {remedy}"
-            refuse(DataFault("columns", text.path, f"line {first}", found))
-            continue
-        yield Fields(first, tuple(field.strip() for field in fields), line)
+            with judged():
+                raise row.fault("columns", f"{len(row.fields)} fields", f"{columns}; {remedy}")
+        else:
+            yield row

@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from answers import METRICS, RECIPES, TOLD, Recipe, Task
+from similarity import best_threshold, cross_similarity
 
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import Experiments, split_id
 from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.evaluation.background import Detection, detection
 from rgwot.records import SCORE_COLUMNS
 
 ROOT = Path(__file__).parents[2]
@@ -117,7 +119,7 @@ def test_ratios_for_f1_differences_for_order(summary):
 
 
 def test_record_and_page_hold_every_recipe_and_no_path(scores, monkeypatch):
-    always = answers.Detection(0.6, 1.0, 0.75)
+    always = Detection(0.6, 1.0, 0.75)
     monkeypatch.setattr(answers, "background_yardsticks", lambda task, root: {"always": always, "threshold": always})
     record = answers.make_record(FEW, {"choose": TASKS[:2], "once": TASKS[2:], "all": TASKS}, scores)
     text = json.dumps(record, allow_nan=False)
@@ -146,15 +148,15 @@ def test_best_threshold_is_the_best_of_all_thresholds():
     rng = np.random.default_rng(2)
     background = rng.random(300) < 0.6
     similarity = np.round(rng.normal(np.where(background, 0.4, 0.6), 0.2), 2)  # with ties
-    found = answers.best_threshold(similarity, background)
-    every = [answers.detection(background, similarity <= t).f1 for t in np.unique(similarity)]
+    found = best_threshold(similarity, background)
+    every = [detection(background, similarity <= t).f1 for t in np.unique(similarity)]
     assert found.f1 == max(every)
-    assert found.f1 >= answers.detection(background, np.ones(300, bool)).f1
+    assert found.f1 >= detection(background, np.ones(300, bool)).f1
 
 
 def test_a_frame_without_a_counterpart_is_less_similar():
     x, y, z = np.eye(3)
     first, second, third = np.stack([x, z]), np.stack([x, x, y]), np.stack([x, y])
-    found = answers.cross_similarity([first, second, third])
+    found = cross_similarity([first, second, third])
     assert found[0].tolist() == [1.0, 0.0]
     assert found[1].tolist() == [1.0, 1.0, 0.5]  # y is in the third video alone

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,10 +12,13 @@ import numpy as np
 import pytest
 
 from rgwot.datasets.annotations import Annotation, VideoClock
-from rgwot.datasets.procel import read_procel, read_video_names
-from rgwot.datasets.release_lists import read_mapping, read_tasks, read_videos
-from rgwot.datasets.step_first import read_step_first
-from rgwot.datasets.three_columns import read_three_columns
+from rgwot.datasets.base import Options, VideoEntry
+from rgwot.datasets.crosstask import read_tasks, read_videos
+from rgwot.datasets.csv_files import read_step_first, read_three_columns
+from rgwot.datasets.faults import collecting
+from rgwot.datasets.procel import read_annotation, read_video_names
+from rgwot.datasets.procel_stepfirst import read_mapping
+from rgwot.datasets.registry import tasks_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES, rasterise
 
@@ -48,8 +52,11 @@ def read_case(case: dict[str, str]) -> list[Annotation]:
         return [read_three_columns(path, ids, clock)]
     if case["kind"] == "ct":
         return [read_step_first(path, ids, clock)]
-    names = read_video_names(path / "data.mat")
-    return [read_procel(path / "data.mat", part, len(names), ids, clock, name) for part, name in enumerate(names)]
+    facts = replace(tasks_of("procel")[0], K=len(ids), step_ids=ids)
+    return [
+        read_annotation(path, VideoEntry(name, name, f"{name}.mp4", "data.mat", part), facts, clock, Options())
+        for part, name in enumerate(read_video_names(path / "data.mat"))
+    ]
 
 
 def outcome_of(case: dict[str, str]) -> tuple[str, list[str]]:
@@ -62,7 +69,9 @@ def outcome_of(case: dict[str, str]) -> tuple[str, list[str]]:
         read_mapping(path)
         return "ok", []
     if case["kind"] == "videos":
-        warnings = list(read_videos(path).warnings)
+        with collecting() as complaints:
+            read_videos(path)
+        warnings = [f"{complaint.path}: {complaint.message}" for complaint in complaints]
         return ("ok_warn" if warnings else "ok"), warnings
     annotations = read_case(case)
     warnings = [warning for annotation in annotations for warning in annotation.warnings]

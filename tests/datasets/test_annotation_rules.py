@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rgwot.datasets.annotations import Annotation, VideoClock, id_ranges, remapped_ids, step_names
-from rgwot.datasets.step_first import read_step_first
-from rgwot.datasets.three_columns import read_three_columns
+from rgwot.datasets.annotations import Annotation, VideoClock, id_ranges
+from rgwot.datasets.csv_files import read_step_first, read_three_columns
+from rgwot.datasets.manifest import segment_table
 from rgwot.runtime.errors import RgwotError
 
 CLOCK = VideoClock(10.0, Fraction(30))
@@ -24,7 +24,7 @@ def write(folder: Path, content: str | bytes) -> Path:
     return path
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.one_of(st.binary(max_size=60), st.text("0123456789.,;:\"'\t\r\n abe-", max_size=60).map(str.encode)))
 def test_any_bytes_load_or_end_in_one_line(tmp_path: Path, content: bytes) -> None:
     path = write(tmp_path, content)
@@ -118,16 +118,15 @@ def annotation(*rows: tuple[int, str]) -> Annotation:
 
 
 def test_holes_close_over_the_videos_together() -> None:
-    assert remapped_ids([annotation((9, "a"), (1, "b")), annotation((7, "c")), annotation()]) == {
-        1: 1,
-        7: 2,
-        9: 3,
-    }
+    table = segment_table({"b": annotation((7, "c")), "a": annotation((9, "a"), (1, "b")), "c": annotation()})
+    assert table[["video", "key_step", "name"]].values.tolist() == [["a", 3, "a"], ["a", 1, "b"], ["b", 2, "c"]]
 
 
-def test_the_commonest_spelling_wins() -> None:
-    names = step_names([annotation((1, "Pour"), (1, "pour"), (2, "")), annotation((1, "pour"), (2, "stir"), (3, ""))])
-    assert names == {1: "pour", 2: "stir", 3: ""}
+def test_the_commonest_spelling_wins_and_the_first_among_equals() -> None:
+    first = annotation((1, "Pour"), (1, "pour"), (2, ""), (3, "Cut"))
+    second = annotation((1, "pour"), (2, "stir"), (3, "cut"), (4, ""))
+    table = segment_table({"a": first, "b": second})
+    assert dict(zip(table["key_step"], table["name"], strict=True)) == {1: "pour", 2: "stir", 3: "Cut", 4: ""}
 
 
 def test_id_ranges() -> None:

@@ -12,11 +12,12 @@ from rgwot.datasets.finding import find, layout_module
 from rgwot.runtime.errors import RgwotError
 
 
-def test_missing_root_is_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_missing_root_is_one_line_that_says_what_is_expected(tmp_path: Path, layout: str) -> None:
     with pytest.raises(RgwotError) as caught:
-        find("meccano", "egoprocel", tmp_path / "none")
+        find("meccano", layout, tmp_path / "none")
     message = str(caught.value)
-    for clue in ("'meccano'", str(tmp_path / "none"), "annotations/ and videos/", "`roots`", "config.yaml"):
+    for clue in ("'meccano'", str(tmp_path / "none"), layout_module(layout).EXPECTED, "`roots`", "config.yaml"):
         assert clue in message
     assert "\n" not in message
 
@@ -45,12 +46,3 @@ def test_unknown_layout_and_option(tmp_path: Path) -> None:
         find("mine", "folder", tmp_path, {"strickt": True})
     with pytest.raises(RgwotError, match="view 'ego'; expected none"):
         find("meccano", "egoprocel", tmp_path, {"view": "ego"})
-
-
-def test_every_layout_keeps_the_protocol() -> None:
-    for name in LAYOUTS:
-        module = layout_module(name)
-        assert callable(module.find)
-        assert callable(module.read_annotation)
-        assert module.EXPECTED
-        assert "subset" in module.OPTIONS

@@ -13,9 +13,11 @@ import pandas as pd
 import pytest
 import scipy.io
 
-from rgwot.datasets.annotations import VideoClock
+from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.base import Options, VideoEntry
 from rgwot.datasets.matlab import read_cells
-from rgwot.datasets.procel import read_procel, read_video_names
+from rgwot.datasets.procel import read_annotation, read_video_names
+from rgwot.datasets.registry import facts
 from rgwot.runtime.errors import RgwotError
 
 FOLDER = Path(__file__).parents[1] / "fixtures/annotations/good/procel/ProceL_dataset/fold_boat"
@@ -30,11 +32,20 @@ TIMES = [
 SUPERFRAMES = [np.array([[0.0, 5.0], [5.0, 10.0]])] * 2
 
 
+def read(path: Path, part: int, clock: VideoClock | None = CLOCK, task: str | None = None) -> Annotation:
+    entry = VideoEntry(f"boat_{part}", f"boat_{part}", f"boat_{part}.mp4", path.name, part)
+    return read_annotation(path.parent, entry, None if task is None else facts("procel", task), clock, Options())
+
+
 def cell(items: list[Any]) -> np.ndarray:
     column = np.empty((len(items), 1), dtype=object)
     for row, item in enumerate(items):
         column[row, 0] = item
     return column
+
+
+def write_list(path: Path) -> None:
+    path.with_name("readme.txt").write_text("u\tboat_0\nu\tboat_1\n")
 
 
 def write_version_5(path: Path) -> None:
@@ -82,8 +93,9 @@ def write_version_73(path: Path) -> None:
 @pytest.mark.parametrize("write", [write_version_5, write_version_73])
 def test_both_versions_give_the_same_segments(tmp_path: Path, write: Any) -> None:
     path = tmp_path / "data.mat"
+    write_list(path)
     write(path)
-    first, second = (read_procel(path, part, 2, (1, 2), CLOCK).segments for part in (0, 1))
+    first, second = (read(path, part).segments for part in (0, 1))
     assert first.to_dict("records") == [{"start_s": 1.5, "end_s": 3.25, "step_id": 1, "name": "fold half"}]
     expected = pd.DataFrame(
         [(4.0, 5.0, 1, "fold half"), (6.0, 7.0, 1, "fold half"), (0.5, 2.0, 2, "press crease")],
@@ -95,6 +107,7 @@ def test_both_versions_give_the_same_segments(tmp_path: Path, write: Any) -> Non
 @pytest.mark.parametrize("write", [write_version_5, write_version_73])
 def test_a_damaged_file_ends_in_one_line(tmp_path: Path, write: Any) -> None:
     path = tmp_path / "data.mat"
+    write_list(path)
     write(path)
     whole = path.read_bytes()
     generator = np.random.default_rng(0)
@@ -106,7 +119,7 @@ def test_a_damaged_file_ends_in_one_line(tmp_path: Path, write: Any) -> None:
         path.write_bytes(data)
         os.utime(path, ns=(attempt, attempt))
         try:
-            read_procel(path, 0, 2, (1, 2), CLOCK)
+            read(path, 0)
         except RgwotError as error:
             messages.append(str(error))
     assert len(messages) >= 4
@@ -114,14 +127,14 @@ def test_a_damaged_file_ends_in_one_line(tmp_path: Path, write: Any) -> None:
 
 
 def test_an_untrimmed_video_is_refused() -> None:
-    assert not read_procel(DATA, 0, 2, None, VideoClock(14.9, Fraction(30))).empty
+    assert not read(DATA, 0, VideoClock(14.9, Fraction(30))).empty
     with pytest.raises(RgwotError, match=r"lasts 15\.5 s, its last superframe ends at 10 s; expected the trimmed"):
-        read_procel(DATA, 0, 2, None, VideoClock(15.5, Fraction(30)))
+        read(DATA, 0, VideoClock(15.5, Fraction(30)))
 
 
 def test_registered_number_of_steps_must_fit() -> None:
-    with pytest.raises(RgwotError, match="names 4 steps; expected 9"):
-        read_procel(DATA, 0, 2, range(1, 10))
+    with pytest.raises(RgwotError, match="names 4 steps; expected 16"):
+        read(DATA, 0, None, "assemble_clarinet")
 
 
 def test_only_the_wanted_variables_are_read() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -118,16 +117,6 @@ def test_subjects_follow_from_the_registered_names(dataset: str, task: str, vide
     facts = registry.facts(dataset, task)
     assert facts is not None
     assert subjects_of([video], facts.pattern) == {video: subject}
-
-
-def test_only_patterns_of_datasets_with_subjects_name_them() -> None:
-    told = {
-        name
-        for name in registry.datasets()
-        for row in registry.tasks_of(name)
-        if "subject" in re.compile(row.pattern).groupindex
-    }
-    assert told == {"cmu_mmac", "egtea_gaze"}
 
 
 @pytest.fixture

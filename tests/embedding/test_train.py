@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 import torch
 
-from rgwot.config.settings import LossSettings, Settings
+from rgwot.config.settings import Settings
 from rgwot.embedding import loop
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder
@@ -25,7 +25,6 @@ from rgwot.embedding.prior import inactive_prior
 from rgwot.embedding.resume import Checkpoint
 from rgwot.embedding.train import build_encoder, train
 from rgwot.features.index import open_stores
-from rgwot.losses.registry import ALIGNMENTS
 from rgwot.runtime.errors import RgwotError
 
 Make = Callable[..., Settings]
@@ -240,10 +239,6 @@ def test_a_loss_that_is_no_number_names_the_terms(
 def test_a_missing_gpu_is_told(task: Path, settings: Make, tmp_path: Path) -> None:
     with pytest.raises(RgwotError, match="no usable GPU"):
         train(task, task.parent, tmp_path / "out", settings(), 0, device="cuda")
-
-
-def test_every_alignment_of_the_configuration_exists() -> None:
-    assert set(ALIGNMENTS) == set(typing.get_args(LossSettings.model_fields["alignment"].annotation))
 
 
 def test_without_alignment_only_the_contrast_is_left(task: Path, settings: Make, tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ from rgwot.config.layouts import LAYOUTS
 from rgwot.config.synthetic import SynthSettings, synth_settings
 from rgwot.datasets import finding
 from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.crosstask import read_tasks, read_videos
+from rgwot.datasets.faults import collecting
 from rgwot.datasets.registry import datasets, facts
-from rgwot.datasets.release_lists import read_tasks, read_videos
 from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
 from rgwot.synthetic.layouts import VideoPlan, written_layout
@@ -212,16 +213,15 @@ def test_crosstask_lists(tmp_path: Path) -> None:
     release = tmp_path / "crosstask_release"
     tasks = read_tasks(release / "tasks_primary.txt")
     assert list(tasks)[:3] == ["23521", "59684", "71781"]
-    assert {task: len(entry.steps) for task, entry in tasks.items()} == {
-        task: facts("crosstask", task).K for task in tasks
-    }
-    listed = read_videos(release / "videos.csv")
-    assert listed.warnings == ()
+    assert {task: len(steps) for task, steps in tasks.items()} == {task: facts("crosstask", task).K for task in tasks}
+    with collecting() as complaints:
+        listed = read_videos(release / "videos.csv")
+    assert complaints == []
     primary = {(video.task, video.place.stem) for video in videos}
-    related = set(listed.pairs) - primary
-    assert primary <= set(listed.pairs)
+    related = set(listed) - primary
+    assert primary <= set(listed)
     assert {task for task, _ in related} == set(read_tasks(release / "tasks_related.txt"))
-    held_out = read_videos(release / "videos_val.csv").pairs
+    held_out = read_videos(release / "videos_val.csv")
     assert set(held_out) < primary
     assert {task for task, _ in held_out} == set(tasks)
     ids = [video.place.stem for video in videos]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,25 +13,54 @@ from checkouts import REPOSITORY, SMALL, Checkout, run
 
 from rgwot.study.needs import NEEDS, features_mb, map_cells, megabytes, memory_mb, runtime, train_minutes
 
+ENVS = REPOSITORY / "envs"
 TARGETS = {"all", "demo", "first", "paper"}
 GPU_RULES = {"extract", "train", "embed"}
 
+RULES = """
+import inspect, json
+from pathlib import Path
+from snakemake.api import SnakemakeApi
+from snakemake.settings.types import ConfigSettings, OutputSettings, ResourceSettings
 
-def rules() -> dict[str, str]:
-    """The text of every rule by its name."""
-    text = "\n\n".join(path.read_text("utf-8") for path in sorted((REPOSITORY / "workflow/rules").glob("*.smk")))
-    return {match[1]: match[0] for match in re.finditer(r"^rule (\w+):\n(?:(?: .*)?\n)*", text, re.MULTILINE)}
+def needed_by(asked):
+    # The rule whose needs a resource is worked out from; Snakemake wraps a function of megabytes in one of its own.
+    asked = getattr(asked, "_evaluator", asked)
+    if not inspect.isfunction(asked):
+        return None
+    inner = inspect.getclosurevars(asked).nonlocals
+    return inner.get("rule") or next(filter(None, map(needed_by, inner.values())), None)
+
+with SnakemakeApi(OutputSettings()) as api:
+    opened = api.workflow(ResourceSettings(), ConfigSettings(config={"device": "cuda"}), snakefile=Path("Snakefile"))
+    workflow = opened._get_workflow(check_envvars=False)
+    workflow.include(opened.snakefile, overwrite_default_target=True)
+print(json.dumps({
+    rule.name: {
+        "runs": rule.shellcmd is not None,
+        "memory": needed_by(rule.resources.get("mem_mb")),
+        "time": needed_by(rule.resources.get("runtime")),
+        "gpu": rule.resources["gpu"].value if "gpu" in rule.resources else 0,
+        "environment": rule.conda_env and Path(str(rule.conda_env)).name,
+    }
+    for rule in workflow.rules
+}))
+"""
 
 
-def test_every_rule_that_runs_a_command_says_what_it_needs() -> None:
-    commands = {name: text for name, text in rules().items() if "shell:" in text}
-    assert set(rules()) - set(commands) <= TARGETS
+def test_every_rule_that_runs_a_command_says_what_it_needs_and_has_an_environment() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", RULES], cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    rules = json.loads(done.stdout.splitlines()[-1])
+    commands = {name: rule for name, rule in rules.items() if rule["runs"]}
+    assert set(rules) - set(commands) <= TARGETS
     assert set(commands) == set(NEEDS)
-    for name, text in commands.items():
-        assert re.search(r"^    threads: ", text, re.MULTILINE), name
-        assert f'mem_mb=memory_for("{name}")' in text, name
-        assert f'runtime=time_for("{name}")' in text, name
-        assert ("gpu=GPUS" in text) == (name in GPU_RULES), name
+    for name, rule in commands.items():
+        assert (rule["memory"], rule["time"]) == (name, name)
+        assert rule["gpu"] == (name in GPU_RULES), name
+    assert {rule["environment"] for rule in commands.values()} == {path.name for path in ENVS.glob("*.yaml")}
 
 
 def test_memory_leaves_room_above_what_was_seen() -> None:

@@ -1,0 +1,145 @@
+"""Annotation files of three columns without a header: EgoProceL's, and CrossTask's."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked, id_ranges
+from rgwot.datasets.base import Options, VideoEntry
+from rgwot.datasets.faults import DataFault, judged
+from rgwot.datasets.registry import TaskFacts
+from rgwot.datasets.text import Row, excerpt, rows
+
+THREE_COLUMNS = "start,end,<number> <name> in seconds, without a header"
+STEP_FIRST = "step,start,end in seconds, without a header"
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+# EGTEA writes a dot after the number; spreadsheets turn a number into 1.0.
+_LABEL = re.compile(r"(?P<step>[+-]?[0-9]{1,18})(?:\.(?P<zeros>0*))?\s+(?P<name>\S.*)", re.DOTALL)
+_BARE = re.compile(r"[+-]?[0-9]{1,18}")
+_STEP = re.compile(r"(?P<step>[+-]?[0-9]{1,18})(?P<zeros>\.0*)?")
+
+
+def read_annotation(
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+) -> Annotation:
+    """Read the annotation of a video from a file in EgoProceL's form, for the layouts that have such files."""
+    return read_three_columns(root / str(entry.annotation), None if facts is None else facts.step_ids, clock)
+
+
+def read_three_columns(path: Path, step_ids: Collection[int] | None, clock: VideoClock | None = None) -> Annotation:
+    """Read one annotation file in EgoProceL's form: ``start,end,<int> <name>``.
+
+    Without the ids of the task, every id from 1 is accepted; without a clock, the checks that need it are left out.
+
+    Raises
+    ------
+    DataFault
+        Names the file, the line, the offending text and what was expected.
+    """
+
+    def segment(row: Row, notes: Notes) -> Segment:
+        start, end = (_seconds(row, field) for field in row.fields[:2])
+        step, name = _label(row, step_ids, notes)
+        if not row.line.is_utf8:
+            notes.add("encoding", row.where, "the name holds bytes that are not UTF-8; shown as U+FFFD")
+        return Segment(row.where, start, end, step, name)
+
+    return _read(path, THREE_COLUMNS, segment, clock, overlap_is_normal=False)
+
+
+def read_step_first(
+    path: Path,
+    step_ids: Collection[int] | None,
+    clock: VideoClock | None = None,
+    names: Mapping[int, str] | None = None,
+) -> Annotation:
+    """Read one annotation file in CrossTask's form, ``step,start,end``, which a conversion of ProceL uses as well.
+
+    Overlaps and rows out of time order are normal there: counted, not warned about. The files do not hold the names of
+    the steps, so they come as an argument; all else is as in `read_three_columns`.
+    """
+
+    def segment(row: Row, notes: Notes) -> Segment:
+        match = _STEP.fullmatch(row.fields[0])
+        if len(row.fields) != 3 or match is None:
+            found = f"{len(row.fields)} fields" if match else f"step {excerpt(row.fields[0])}"
+            raise row.fault("columns", found, f"{STEP_FIRST}; a file with start,end,label has another layout")
+        if match["zeros"]:
+            notes.add("columns", row.where, "a step number with decimals; read as a whole number")
+        start, end = (_seconds(row, field) for field in row.fields[1:])
+        step = _step_id(row, match["step"], step_ids)
+        return Segment(row.where, start, end, step, (names or {}).get(step, ""))
+
+    return _read(path, STEP_FIRST, segment, clock, overlap_is_normal=True)
+
+
+def _read(
+    path: Path,
+    columns: str,
+    segment: Callable[[Row, Notes], Segment],
+    clock: VideoClock | None,
+    *,
+    overlap_is_normal: bool,
+) -> Annotation:
+    notes = Notes(path)
+    segments: list[Segment] = []
+    for row in rows(path, columns):
+        with judged():
+            if not segments and all(re.fullmatch(r"[A-Za-z_ ]+", field) for field in row.fields):
+                found = f"header {excerpt(row.line.text)}; expected {columns}; delete that line"
+                raise DataFault("columns", path, row.where, found)
+            segments.append(segment(row, notes))
+    return checked(path, segments, notes, clock, overlap_is_normal=overlap_is_normal)
+
+
+def _label(row: Row, step_ids: Collection[int] | None, notes: Notes) -> tuple[int, str]:
+    text = ", ".join(row.fields[2:])
+    if len(row.fields) > 3:
+        notes.add("columns", row.where, "more than three fields; those from the third on are taken as the name")
+    if _BARE.fullmatch(text):
+        notes.add("columns", row.where, "a step number without a name")
+        return _step_id(row, text, step_ids), ""
+    match = _LABEL.fullmatch(text)
+    if match is None:
+        expected = (
+            "a whole number, a blank and a name, like '3 pour water' "
+            "(columns start,end,label; a file with step,start,end has another layout)"
+        )
+        raise row.fault("columns", f"label {excerpt(text)}", expected)
+    if match["zeros"]:
+        notes.add("columns", row.where, "a step number with decimals; read as a whole number")
+    return _step_id(row, match["step"], step_ids), " ".join(match["name"].split())
+
+
+def _seconds(row: Row, text: str) -> float:
+    """Read a time: finite seconds from 0 with a decimal point."""
+    value = float(text) if _NUMBER.fullmatch(text) else math.nan
+    if math.isfinite(value) and value >= 0:
+        return value + 0.0
+    if not text:
+        found = "a missing time"
+    elif value < 0:
+        found = f"the negative time {excerpt(text)}"
+    elif ":" in text:
+        found = f"the clock time {excerpt(text)}"
+    elif "," in text:
+        found = f"the decimal comma {excerpt(text)}"
+    else:
+        found = f"{excerpt(text)} as a time"
+    raise row.fault("time", found, "finite seconds from 0 with a decimal point, like 12.5; correct it")
+
+
+def _step_id(row: Row, digits: str, step_ids: Collection[int] | None) -> int:
+    """Read a step id and check it against those of the task; 0 means background and is never stored."""
+    step = int(digits)
+    if step < 1:
+        remedy = "background is what no row covers, so delete such rows (are these the labels of another release?)"
+        raise row.fault("step", f"step id {step}", f"ids from 1; {remedy}")
+    if step_ids is not None and step not in step_ids:
+        remedy = "check that the file belongs to this task"
+        raise row.fault("step", f"step id {step}", f"one of {id_ranges(step_ids)}; {remedy}")
+    return step
