@@ -302,7 +302,7 @@ def align_pairs(
             if settings.virtual == "cost":
                 virtual = mass[1:, 0] / mass[1:].sum(axis=1), mass[0, 1:] / mass[:, 1:].sum(axis=0)
             else:
-                virtual = tuple((~part[at].numpy()).astype(np.float64) for part in (found.x_matched, found.y_matched))
+                virtual = 1.0 - found.x_matched[at].numpy(), 1.0 - found.y_matched[at].numpy()
             # Every value to 1/255 of the largest.
             weights = found.weights[at].numpy()
             unit = float(weights.max()) / 255

@@ -14,13 +14,13 @@ _GREEK = {
     "α": "alpha", "β": "beta", "ε": "epsilon", "ζ": "zeta", "λ": "lambda", "ρ": "rho", "σ": "sigma", "τ": "tau",
     "ξ": "xi",
 }  # fmt: skip
-_SPECIAL = {
+_SPECIAL = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "±": r"$\pm$", "–": "--", "−": "$-$", "↓": r"$\downarrow$", "≤": r"$\leq$", "×": r"$\times$", "→": r"$\rightarrow$",
     "<": "$<$", ">": "$>$",
     **{letter: rf"$\{name}$" for letter, name in _GREEK.items()},
-}  # fmt: skip
+})  # fmt: skip
 
 Lines = Sequence[Sequence[str]]
 """Lines of cells."""
@@ -38,7 +38,7 @@ def escape(text: str) -> str:
     >>> escape("50 % of pc_assembly")
     '50 \\% of pc\\_assembly'
     """
-    return text.translate(str.maketrans(_SPECIAL))
+    return text.translate(_SPECIAL)
 
 
 def tabular(heads: Lines, groups: Iterable[Lines], rules: str = "") -> list[str]:

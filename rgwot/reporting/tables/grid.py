@@ -124,7 +124,7 @@ def make_grid(table: Table, frame: pd.DataFrame, blocks: Sequence[Block], max_co
 
     columns: list[tuple[Column, list[Cell]]] = []
     for block, part in zip(blocks, shown, strict=True):
-        values = {
+        values: dict[str, dict[str, list[Value]]] = {
             name: {metric: _values(part, rows, name, metric, metric in printed) for metric in table.metrics}
             for name in table.datasets
         }

@@ -89,7 +89,7 @@ def _total(runs: pd.DataFrame, metric: str) -> int:
     return int(runs[metric].groupby(["dataset", "task"]).max().sum())
 
 
-def _notes(table: Table, name: str, runs: pd.DataFrame, valueless: Mapping[str, int]) -> list[str]:
+def _notes(table: Table, name: str, runs: pd.DataFrame, valueless: Mapping[Any, int]) -> list[str]:
     """Return what is missing at a place: tasks, videos, values."""
     place, n_tasks = table.datasets[name], runs.index.unique("task").size
     if not n_tasks:
@@ -104,8 +104,8 @@ def _notes(table: Table, name: str, runs: pd.DataFrame, valueless: Mapping[str, 
     if unscored:
         notes.append(f"{name}: {unscored} of {listed} videos without annotation")
     for metric in table.metrics:
-        if metric in valueless:
-            notes.append(f"{name}: {metric} of {valueless[metric]} of {n_tasks} tasks has no value and is left out")
+        if empty := valueless.get((name, metric)):
+            notes.append(f"{name}: {metric} of {empty} of {n_tasks} tasks has no value and is left out")
     return notes
 
 
@@ -144,11 +144,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
         # A task that stands under several columns counts once.
         once = runs.droplevel("place")
         once = once[~once.index.duplicated()]
-        notes = [
-            note
-            for name, part in at.items()
-            for note in _notes(table, name, part, {m: n for (place, m), n in valueless.items() if place == name})
-        ]
+        notes = [note for name, part in at.items() for note in _notes(table, name, part, valueless.to_dict())]
         line: dict[str, Any] = {
             "method": row.id,
             "kind": "measured",

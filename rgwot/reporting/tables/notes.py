@@ -113,26 +113,24 @@ def _gain_lines(table: Table, frame: pd.DataFrame, gain: Gain) -> Iterator[str]:
     where = names if len(datasets) < len(table.datasets) else f"all {len(datasets)} datasets"
     between = f"gain of {gain.of} over {gain.over}, mean over {where}"
 
-    def gains(rows: Mapping[Any, Mapping[Any, Any]], *pair: tuple[str, str | None]) -> str:
-        if any(row not in rows for row in pair):
-            return ""
-        values = {
-            METRIC_LABELS[metric]: average_gain(*(rows[row] for row in pair), [f"{name}_{metric}" for name in datasets])
-            for metric in table.metrics
-        }
-        return ", ".join(f"{value:+.1f} {label}" for label, value in values.items() if value is not None)
+    def gains(rows: Mapping[Any, Mapping[Any, Any]], kind: str, of_row: str | None, over_row: str | None) -> str | None:
+        if (kind, of_row) not in rows or (kind, over_row) not in rows:
+            return None
+        pair = rows[kind, of_row], rows[kind, over_row]
+        values = {m: average_gain(*pair, [f"{name}_{m}" for name in datasets]) for m in table.metrics}
+        return ", ".join(f"{value:+.1f} {METRIC_LABELS[m]}" for m, value in values.items() if value is not None)
 
     every = {(row["kind"], row["method"]): row for row in frame.to_dict("records")}
-    pair = ("reported", of.id), ("reported", over.id)
-    if set(pair) <= set(every):
+    found = gains(every, "reported", of.id, over.id)
+    if found is not None:
         printed = ", ".join(f"{value:+.1f} {METRIC_LABELS[metric]}" for metric, value in gain.printed.items())
         of_paper = f"; the paper prints {printed}" if printed else ""
         caveat = "" if of.protocol == over.protocol else f" ({of.protocol} against {over.protocol}: not comparable)"
-        yield f"Reported {between}: {gains(every, *pair)}{of_paper}{caveat}."
+        yield f"Reported {between}: {found}{of_paper}{caveat}."
     measured = [
         f"{block_title(block)}: {values}"
         for block in table.blocks
-        if (values := gains(rows_under(frame, block), ("measured", of.row), ("measured", over.row)))
+        if (values := gains(rows_under(frame, block), "measured", of.row, over.row))
     ]
     if measured:
         yield f"Measured {between}: {'; '.join(measured)}."

@@ -74,8 +74,10 @@ def reported_rows(table: Table, row_id: str | None = None) -> list[dict[str, Any
     RgwotError
         When the file has no number of a method that the table names, or two of one.
     """
+    if table.reported is None:
+        return []
     rows = []
-    for entry in table.reported.methods if table.reported else ():
+    for entry in table.reported.methods:
         if row_id is not None and entry.row != row_id:
             continue
         comparable = f"made with {entry.protocol}: not comparable with rows of another protocol"

@@ -164,8 +164,10 @@ def _run(seed: int, paths: Mapping[str, Path]) -> dict[str, Any]:
 
 
 def _reported(table: RuntimeTable, row_id: str) -> list[dict[str, Any]]:
+    if table.reported is None:
+        return []
     rows = []
-    for entry in table.reported.methods if table.reported else ():
+    for entry in table.reported.methods:
         if entry.row == row_id:
             own = reported_values(table, entry)
             own = own[own["metric"] == METRIC]
