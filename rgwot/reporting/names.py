@@ -7,7 +7,7 @@ The file lies at ``names/{dataset}/{task}.yaml`` and looks like this::
       names:
         1: "pour water"
 
-Clusters are numbered anew by every training, so names hold for one result: ``result`` says which.
+Every training numbers its clusters afresh, so names hold for one result: ``result`` says which.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def read_curves(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 
 def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str]:
-    """Say in sentences what ``diagnostics.json`` of a run tells, the verdict first.
+    """Put ``diagnostics.json`` of a run into sentences, the verdict first.
 
     What a decoder does not know is left out; a ``trivial`` answer is one that is made without features.
     """

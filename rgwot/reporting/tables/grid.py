@@ -157,7 +157,7 @@ def _shows(cell: Cell) -> bool:
 def _rows(table: Table) -> list[_Row]:
     """Return all rows of a table, the reported ones first."""
     labels = {row.id: row.label for row in table.rows}
-    # With a condition, several reported rows are of one method, and the condition is what tells them apart.
+    # With a condition, several reported rows are of one method, and only the condition distinguishes them.
     return [
         *(
             _Row(entry.id, f"{labels.get(entry.id, entry.method)} (reported)", "reported", False)
