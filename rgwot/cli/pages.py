@@ -108,6 +108,6 @@ def report(
 )
 def report_index(output: Path, results: Path) -> None:
     """Write the list of all pages into OUTPUT (HTML), with links to them."""
-    from rgwot.reporting.page.index import write_index
+    from rgwot.reporting.page.render import write_index
 
     write_index(results, output)

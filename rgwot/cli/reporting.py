@@ -35,7 +35,7 @@ def table(
     kind = kind_of(spec)
     if row:
         kind.make_row(
-            spec, row, inputs, {"method": method, "decoder": decoder, **read_object(facts, "--facts")}, output
+            spec, row, inputs, output, {"method": method, "decoder": decoder, **read_object(facts, "--facts")}
         )
     else:
         kind.join_rows(spec, inputs, output)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rgwot.keysteps.choices import GAIN, KEY_STEP_SHARE
 from rgwot.runtime.errors import RgwotError
@@ -15,31 +14,17 @@ from rgwot.runtime.errors import RgwotError
 _J = "agreement of views J"
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(NamedTuple):
     """One choice, and the agreement of views it was read from.
 
-    Attributes
-    ----------
-    setting
-        ``decode.K``, ``decode.surplus`` or ``decode.time``.
-    tried, agreement
-        What was tried, in ascending order, and how far views agreed on it; equally many.
-    chosen
-        One of ``tried``.
-    tried_label, agreement_label
-        What the two are, in words.
-    title
-        What was chosen, in a few words.
-    words
-        What was chosen and why, in a sentence.
-    least
-        Agreement that had to be reached for another choice than 0, or None where the largest was taken.
+    ``found`` is what was tried, in ascending order, and how far views agreed on each; ``tried_label`` and
+    ``agreement_label`` say in words what the two are. ``title`` and ``words`` say what was chosen, and why, in a few
+    words and in a sentence. ``least`` is the agreement that had to be reached for another choice than 0, or None where
+    the largest was taken.
     """
 
     setting: str
-    tried: tuple[float, ...]
-    agreement: tuple[float, ...]
+    found: Mapping[float, float]
     chosen: float
     tried_label: str
     agreement_label: str
@@ -47,59 +32,57 @@ class Curve:
     words: str
     least: float | None = None
 
-    def labelled(self, apart: float) -> tuple[float, ...]:
-        """Return which of ``tried`` get a number on the axis: the chosen one, and others that far from each other.
+    @property
+    def tried(self) -> tuple[float, ...]:
+        """What was tried, in ascending order."""
+        return tuple(self.found)
 
-        Parameters
-        ----------
-        apart
-            Share of the axis that two numbers need between their middles.
+    @property
+    def agreement(self) -> tuple[float, ...]:
+        """How far views agreed on each of `tried`."""
+        return tuple(self.found.values())
+
+    def labelled(self, apart: float) -> tuple[float, ...]:
+        """Return which of `tried` get a number on the axis: the chosen one, and others at a distance from each other.
+
+        ``apart`` is the share of the axis that two numbers need between their middles.
         """
         room = apart * (self.tried[-1] - self.tried[0])
-        told = [self.chosen]
+        shown = [self.chosen]
         for value in self.tried:
-            if all(abs(value - other) >= room for other in told) and value not in told:
-                told.append(value)
-        return tuple(sorted(told))
+            if all(abs(value - other) >= room for other in shown) and value not in shown:
+                shown.append(value)
+        return tuple(sorted(shown))
 
 
-@dataclass(frozen=True)
-class ShownChoices:
-    """The choices of one result.
-
-    Attributes
-    ----------
-    curves
-        One per choice that was made.
-    why
-        Why none could be made, as a sentence; empty where none was asked for, and where all were made.
-    """
+class ShownChoices(NamedTuple):
+    """The choices of one result: a curve per choice that was made, or ``why`` none could be made, as a sentence."""
 
     curves: tuple[Curve, ...] = ()
     why: str = ""
 
     def __bool__(self) -> bool:
-        """Whether there is anything to tell."""
+        """Whether there is anything to say."""
         return bool(self.curves or self.why)
 
 
 def shown_choices(diagnostics: Mapping[str, Any], path: str | Path) -> ShownChoices:
-    """Read the choices of a result.
-
-    Parameters
-    ----------
-    diagnostics
-        Content of ``diagnostics.json``. A result of a decoder that chooses nothing has no ``choices``.
-    path
-        Where it was read from, for errors.
+    """Read the choices of a result from its ``diagnostics.json``; a decoder that chooses nothing has none.
 
     Raises
     ------
     RgwotError
-        If the choices are not as `rgwot.keysteps.choices` writes them.
+        If the choices are not as `rgwot.keysteps.choices` writes them; ``path`` is named in it.
     """
     try:
-        return _read(diagnostics)
+        facts = diagnostics.get("choices") or {}
+        if "why" in facts:
+            why = f"K, time or background were left to the data, which could not choose: {facts['why']}."
+            return ShownChoices(why=f"{why} Time and background that were left to it are 0.")
+        makers = {"K": _key_steps, "surplus": _background, "time": _time}
+        return ShownChoices(
+            tuple(make(diagnostics, *_curve(facts[name])) for name, make in makers.items() if name in facts)
+        )
     except (AttributeError, KeyError, TypeError, ValueError):
         found = str(diagnostics.get("choices"))
         raise RgwotError(
@@ -108,27 +91,12 @@ def shown_choices(diagnostics: Mapping[str, Any], path: str | Path) -> ShownChoi
         ) from None
 
 
-def _read(diagnostics: Mapping[str, Any]) -> ShownChoices:
-    facts = diagnostics.get("choices") or {}
-    if "why" in facts:
-        why = f"K, time or background were left to the data, which could not choose: {facts['why']}."
-        return ShownChoices(why=f"{why} Time and background that were left to it are 0.")
-    curves = []
-    if "K" in facts:
-        curves.append(_key_steps(diagnostics, *_curve(facts["K"])))
-    if "surplus" in facts:
-        curves.append(_background(*_curve(facts["surplus"])))
-    if "time" in facts:
-        curves.append(_time(*_curve(facts["time"])))
-    return ShownChoices(tuple(curves))
-
-
 def _curve(fact: Mapping[str, Any]) -> tuple[dict[float, float], float]:
-    found = sorted((float(value), float(agreement)) for value, agreement in fact["agreement"].items())
+    found = dict(sorted((float(value), float(agreement)) for value, agreement in fact["agreement"].items()))
     chosen = float(fact["chosen"])
-    if chosen not in dict(found) or not all(math.isfinite(number) for pair in found for number in pair):
+    if chosen not in found or not all(math.isfinite(number) for pair in found.items() for number in pair):
         raise ValueError
-    return dict(found), chosen
+    return found, chosen
 
 
 def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
@@ -145,19 +113,12 @@ def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen
         words += f"; where there is background, {share} of the activities are key steps."
     else:
         words += f"; {surplus} of them are the background that decode.surplus asks for."
-    return Curve(
-        "decode.K",
-        tuple(found),
-        tuple(found.values()),
-        chosen,
-        "recurring activities tried",
-        "adjusted Rand index of two views",
-        f"{chosen:g} recurring, {_count(K, 'key step')}",
-        words,
-    )
+    title = f"{chosen:g} recurring, {_count(K, 'key step')}"
+    labels = "recurring activities tried", "adjusted Rand index of two views"
+    return Curve("decode.K", found, chosen, *labels, title, words)
 
 
-def _background(found: dict[float, float], chosen: float) -> Curve:
+def _background(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
     none = found[0.0]
     if chosen:
         words = (
@@ -169,20 +130,12 @@ def _background(found: dict[float, float], chosen: float) -> Curve:
             f"Nothing is called background: with no number of clusters beyond K does one view foretell the other "
             f"{GAIN:g} times as well as without{', dotted' if none > 0 else ''} (J {none:.3g})."
         )
-    return Curve(
-        "decode.surplus",
-        tuple(found),
-        tuple(found.values()),
-        chosen,
-        "clusters beyond K",
-        _J,
-        f"{_count(chosen, 'cluster')} of background" if chosen else "no background",
-        words,
-        GAIN * none if none > 0 else None,
-    )
+    title = f"{_count(chosen, 'cluster')} of background" if chosen else "no background"
+    least = GAIN * none if none > 0 else None
+    return Curve("decode.surplus", found, chosen, "clusters beyond K", _J, title, words, least)
 
 
-def _time(found: dict[float, float], chosen: float) -> Curve:
+def _time(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
     if chosen:
         words = (
             f"Time is given {chosen:.0%} of the squared length of an embedding: with that share one view foretells the "
@@ -190,16 +143,8 @@ def _time(found: dict[float, float], chosen: float) -> Curve:
         )
     else:
         words = f"Time is given no share: without it one view foretells the other best (J {found[chosen]:.3g})."
-    return Curve(
-        "decode.time",
-        tuple(found),
-        tuple(found.values()),
-        chosen,
-        "share of time",
-        _J,
-        f"{chosen:.0%} time" if chosen else "no time",
-        words,
-    )
+    title = f"{chosen:.0%} time" if chosen else "no time"
+    return Curve("decode.time", found, chosen, "share of time", _J, title, words)
 
 
 def _count(number: float, one: str) -> str:

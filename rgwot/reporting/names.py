@@ -7,7 +7,7 @@ The file lies at ``names/{dataset}/{task}.yaml`` and looks like this::
       names:
         1: "pour water"
 
-Clusters are numbered anew by every training, so names hold for one result: ``result`` says which.
+Every training numbers its clusters afresh, so names hold for one result: ``result`` says which.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ import hashlib
 import os
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -31,8 +30,7 @@ from rgwot.runtime.yaml_text import read_yaml
 LONGEST = 80
 
 
-@dataclass(frozen=True)
-class RunNames:
+class RunNames(NamedTuple):
     """Names of the key steps of one run, and the result that they were typed for."""
 
     result: str
@@ -42,17 +40,11 @@ class RunNames:
 def result_id(segments: pd.DataFrame) -> str:
     """Return 12 hexadecimal digits that stand for the key steps of a run.
 
-    Parameters
-    ----------
-    segments
-        Found segments ``video, scope, start_s, end_s, key_step``; only scope ``task`` counts, and times count
-        to the millisecond.
+    Of the found segments only scope ``task`` counts, and times count to the millisecond.
     """
-    digest = hashlib.sha256()
-    own = segments[segments["scope"] == "task"]
-    for row in own.to_dict("records"):
-        digest.update(f"{row['video']},{row['start_s']:.3f},{row['end_s']:.3f},{row['key_step']}\n".encode())
-    return digest.hexdigest()[:12]
+    own = segments[segments["scope"] == "task"].to_dict("records")
+    lines = [f"{row['video']},{row['start_s']:.3f},{row['end_s']:.3f},{row['key_step']}\n" for row in own]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
 
 
 def read_names(path: str | os.PathLike[str] | None) -> dict[str, RunNames]:
@@ -105,9 +97,8 @@ def names_of(names: Mapping[str, RunNames], run: str, segments: pd.DataFrame) ->
 def names_in(folder: Path, names: Mapping[str, RunNames]) -> dict[int, str]:
     """Return the names of the key steps in a folder of results, ``METHOD/DECODER/DATASET/TASK/seedN``."""
     run = Run.of_folder(folder.absolute())
-    if run is None or str(run) not in names:
-        return {}
-    return names_of(names, str(run), read_segments(folder / "segments.csv"))
+    known = run is not None and str(run) in names
+    return names_of(names, str(run), read_segments(folder / "segments.csv")) if known else {}
 
 
 def named_order(order: str, names: Mapping[int, str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: Okabe and Ito's colours, told apart by readers with any colour vision; further steps repeat them, patterned.
+#: Okabe and Ito's colours, distinct to readers with any colour vision; further steps repeat them, patterned.
 STEP_COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#000000")
 BACKGROUND = "#D9D9D9"
 UNMATCHED = "#FFFFFF"

@@ -36,8 +36,7 @@ def rows_with(folder: Path, bad: int) -> pd.DataFrame:
     scores = folder / "seed0.csv"
     evaluate(manifest, segments, decoded, diagnostics, scores, IDENTITY, 2)
     table = find_table(load_tables(REPOSITORY / "workflow/tables.yaml"), "demo")
-    told = {"method": "none", "decoder": "one_label"}
-    kind_of(table).make_row(table, "one_label", [scores], told, output)
+    kind_of(table).make_row(table, "one_label", [scores], output, {"method": "none", "decoder": "one_label"})
     return pd.read_csv(output)
 
 

@@ -9,6 +9,7 @@ import yaml
 
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.records import SCORE_COLUMNS
+from rgwot.reporting.tables.make import join_rows, make_row
 from rgwot.reporting.tables.spec import load_tables
 
 REPOSITORY = Path(__file__).parents[2]
@@ -104,3 +105,11 @@ def all_scores(folder):
         paths += [write_scores(folder, (*PLAIN, "one", task, seed), 0.2) for task in "ab"]
         paths.append(write_scores(folder, (*PLAIN, "two", "a", seed), 0.6))
     return paths
+
+
+def make_table(table, scores, output):
+    """A whole table from scores: its rows one by one, put together."""
+    rows = [output.parent / f"{output.stem}-rows" / f"{row.id}.csv" for row in table.rows]
+    for row, path in zip(table.rows, rows, strict=True):
+        make_row(table, row.id, scores, path)
+    return join_rows(table, rows, output)

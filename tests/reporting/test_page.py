@@ -19,8 +19,7 @@ from rgwot.cli import main
 from rgwot.paths import Run
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page import render
-from rgwot.reporting.page.index import write_index
-from rgwot.reporting.page.render import write_page
+from rgwot.reporting.page.render import write_index, write_page
 from rgwot.runtime.errors import RgwotError
 
 FIRST = Run("rgwot", "graphcut", 0)

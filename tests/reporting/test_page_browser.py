@@ -1,7 +1,6 @@
 """The page in a headless Chromium: what a person sees, points at, types and plays.
 
-Every file, step and task has a name that would do harm if it were taken for markup. With RGWOT_PAGE in the environment
-the tests of looks and layout run on that page, too (`make test-page` gives them the page of the demo).
+Every file, step and task has a name that would do harm if it were taken for markup.
 """
 
 from __future__ import annotations
@@ -9,104 +8,27 @@ from __future__ import annotations
 import base64
 import io
 import json
-import logging
-import os
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import WHERE, WITHOUT, Browser, Window, chromium
-from page_tree import SECONDS, Task, make_task
+from chromium import WHERE, WITHOUT, Browser, Window
+from page_tree import SECONDS, Task
+from page_window import STEPS, TABS, VIDEOS, see, segment, tab
 from PIL import Image
 from videos import number
 
-from rgwot.paths import Run, Tree
+from rgwot.paths import Run
 from rgwot.reporting.names import read_names
 from rgwot.reporting.page.render import write_page
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(WHERE is None, reason=WITHOUT)]
 
-VIDEOS = (
-    '"><img src=x onerror=window.hacked=1>',
-    "<script>window.hacked=2<svg onload=window.hacked=3>",
-    "it's `${window.hacked=4}` %22 &lt; \u202emoc.😀 名前 <!--<script",
-)
-STEPS = (
-    "</script><script>window.hacked=5</script>",
-    "javascript:window.hacked=6",
-    "</style><img src=x onerror=window.hacked=7>",
-)
 TYPED = "\"><script>window.hacked=9</script> '# %@`: {x} – 搅拌 😀"
-TABS = ("videos", "steps", "order", "alignment", "embedding", "training", "scores")
-LOG = logging.getLogger(__name__)
 FIRST = Run("rgwot", "graphcut", 0)
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    return make_task(tmp_path_factory.mktemp("page"), VIDEOS, steps=STEPS)
-
-
-@pytest.fixture(scope="module")
-def page(made: Task) -> Path:
-    return made.page()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture
-def window(browser: Browser, page: Path) -> Window:
-    opened = browser.window()
-    opened.open(page)
-    return opened
-
-
-def page_and_tree(made: Task, page: Path) -> list[tuple[Path, Tree]]:
-    """The page of this test, and the one that the environment names."""
-    pages = [(page, made.tree)]
-    if named := os.environ.get("RGWOT_PAGE"):
-        path = Path(named).resolve()
-        pages.append((path, Tree(path.parents[2], path.parent.name, path.stem)))
-    return pages
-
-
-def tab(window: Window, name: str) -> None:
-    window.run(f"document.getElementById('tab-{name}').click()")
-    window.frames()
-
-
-def segment(video: int, index: int, run: int = 0) -> str:
-    return f'.card[data-video="{video}"] .bar[data-run="{run}"] .seg[data-index="{index}"]'
-
-
-def see(window: Window, video: int, run: int = 0) -> None:
-    """Scroll a card into the window and wait until it has its bars."""
-    window.run(f"document.querySelector('.card[data-video=\"{video}\"]').scrollIntoView()")
-    window.wait_for(f"document.querySelector('{segment(video, 0, run)}') !== null")
-    window.frames()
-
-
-def test_opens_from_a_file_without_a_request_or_an_error(made: Task, page: Path, browser: Browser) -> None:
-    for path, _ in page_and_tree(made, page):
-        window = browser.window()
-        window.open(path)
-        for run in range(int(window.get("DATA.runs.length"))):
-            window.run(f"byId('run').value = '{run}'; byId('run').dispatchEvent(new Event('change'))")
-            for name in TABS:
-                tab(window, name)
-        time.sleep(0.3)
-        assert window.errors == []
-        left = [url for url in window.requests if not url.startswith(("data:", "blob:"))]
-        assert left == [path.resolve().as_uri()]
-        assert path.stat().st_size < 20e6
 
 
 def test_the_policy_stops_what_the_page_does_not_bring(window: Window) -> None:
@@ -118,47 +40,6 @@ def test_the_policy_stops_what_the_page_does_not_bring(window: Window) -> None:
     time.sleep(0.2)
     assert window.get("window.hacked") is None
     assert len(window.errors) >= 3
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_bars_line_up_with_the_segments_within_a_pixel(made: Task, page: Path, browser: Browser, width: int) -> None:
-    for path, tree in page_and_tree(made, page):
-        window = browser.window(width)
-        window.open(path)
-        window.run("byId('bars').value = 'methods'; byId('bars').dispatchEvent(new Event('change'))")
-        truth = pd.read_csv(tree.annotations, dtype={"video": str}, keep_default_na=False)
-        manifest = pd.read_csv(tree.manifest, dtype={"video": str}, keep_default_na=False)
-        runs = [Run.of_text(run["id"]) for run in window.get("DATA.runs")]
-        found = {
-            at: pd.read_csv(tree.keysteps(run) / "segments.csv", dtype={"video": str}).query("scope == 'task'")
-            for at, run in enumerate(runs)
-        }
-        worst, compared = 0.0, 0
-        for at, row in enumerate(manifest.itertuples()):
-            see(window, at)
-            boxes = window.run(
-                f"const card = document.querySelector('.card[data-video=\"{at}\"]');"
-                "const side = (e) => { const b = e.getBoundingClientRect(); return [b.left, b.right]; };"
-                "const part = (bar) => ({ run: Number(bar.dataset.run), bar: side(bar),"
-                "  all: [...bar.querySelectorAll('.seg')].map(side) });"
-                "return { axis: side(card.querySelector('.strip')),"
-                "  bars: [...card.querySelectorAll('.bar')].map(part) };"
-            )
-            left, right = boxes["axis"]
-            assert right - left > 0.85 * width
-            for bar in boxes["bars"]:
-                assert bar["bar"] == [left, right]
-                table = truth if bar["run"] < 0 else found[bar["run"]]
-                own = table[table["video"] == row.video]
-                if bar["all"] == [] and len(own) > 150:
-                    continue
-                expected = left + own[["start_s", "end_s"]].to_numpy() / row.duration_s * (right - left)
-                assert np.shape(bar["all"]) == expected.shape
-                worst = max(worst, float(np.abs(np.array(bar["all"]) - expected).max()))
-                compared += len(expected)
-        assert compared > 30
-        assert worst < 1, (path, worst)
-        LOG.info("%s, %d px wide: %d segments, %.3f px off at most", path.name, width, compared, worst)
 
 
 def test_the_strip_shows_the_frames_of_its_times(window: Window) -> None:
@@ -292,61 +173,6 @@ def test_everything_works_from_the_keyboard(window: Window) -> None:
     assert window.errors == []
 
 
-CONTRAST = """
-  const parse = (text) => { const v = text.match(/[\\d.]+/g).map(Number); return v.length < 4 ? [...v, 1] : v; };
-  const light = (c) => { const f = (x) => { x /= 255; return x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; };
-    return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]); };
-  const low = []; let seen = 0, smallest = 99;
-  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walk.nextNode()) {
-    const e = walk.currentNode.parentElement;
-    if (!walk.currentNode.textContent.trim() || e.closest('script, style, noscript, .skip')) continue;
-    if (!e.checkVisibility() || !e.getClientRects().length) continue;
-    let under = e; let ground = [255, 255, 255, 1];
-    for (; under; under = under.parentElement) {
-      const c = parse(getComputedStyle(under).backgroundColor);
-      if (c[3] === 1) { ground = c; break; }
-      if (c[3] > 0) low.push(['half transparent', e.className]);
-    }
-    const s = getComputedStyle(e);
-    const [a, b] = [light(parse(s.color)), light(ground)].sort((x, y) => y - x);
-    const size = parseFloat(s.fontSize);
-    const large = size >= 24 || (size >= 18.66 && Number(s.fontWeight) >= 700);
-    const ratio = (a + 0.05) / (b + 0.05);
-    seen += 1; smallest = Math.min(smallest, size);
-    const what = [ratio.toFixed(2), s.color, ground.join(), e.className, e.textContent.slice(0, 30)];
-    if (ratio < (large ? 3 : 4.5)) low.push(what);
-  }
-  return { low: low.slice(0, 5), seen, smallest };
-"""
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_readable_and_in_contrast_at_any_width(made: Task, page: Path, browser: Browser, width: int) -> None:
-    for path, _ in page_and_tree(made, page):
-        window = browser.window(width, 844 if width < 600 else 900)
-        if width < 600:
-            window.resize(width, 844, mobile=True)
-        window.open(path)
-        for name in TABS:
-            tab(window, name)
-            time.sleep(0.1)
-            # Nothing makes the page itself scroll sideways.
-            wide = window.get("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-            assert wide[0] <= wide[1] <= width, (path, name)
-            found = window.run(CONTRAST)
-            assert found["low"] == [], (path, name, found["low"])
-            assert found["seen"] > 10
-            assert found["smallest"] >= 11
-            small = window.run(
-                "return [...document.querySelectorAll('button, select, input')]"
-                ".filter((e) => e.checkVisibility() && !e.matches('.seg, [type=checkbox]'))"
-                ".filter((e) => e.getBoundingClientRect().height < 24).map((e) => e.outerHTML.slice(0, 80))"
-            )
-            assert small == []
-        assert window.errors == []
-
-
 def test_names_go_round_from_the_page_to_a_file_and_back(
     made: Task, page: Path, browser: Browser, tmp_path: Path
 ) -> None:
@@ -455,60 +281,3 @@ def test_the_heat_map_shows_the_plan_of_the_chosen_pair(made: Task, window: Wind
     assert f"{100 * pair['virtual_mass']:.0f} %" in window.get("byId('plan-words').textContent")
     window.run("byId('first').value = '0'; byId('first').dispatchEvent(new Event('change'))")
     assert window.get("byId('plan-words').textContent") == "Choose two different videos."
-
-
-def keep(window: Window, folder: Path, name: str) -> None:
-    """Keep a picture of the window, in all its colours: key steps are told apart by them."""
-    time.sleep(0.3)
-    window.frames(4)
-    window.picture(folder / "whole.png")
-    with Image.open(folder / "whole.png") as whole:
-        whole.convert("RGB").save(folder / name, optimize=True)
-    (folder / "whole.png").unlink()
-
-
-def test_pictures_for_the_guide(made: Task, page: Path, browser: Browser, tmp_path: Path) -> None:
-    """With RGWOT_PICTURES in the environment the pictures are kept there (`make pictures`)."""
-    folder = Path(os.environ.get("RGWOT_PICTURES", tmp_path))
-    path, _ = page_and_tree(made, page)[-1]
-    window = browser.window(1280, 860)
-    window.open(path)
-    see(window, 0)
-    window.run("window.scrollTo(0, 0)")
-    window.frames()
-    box = window.run(f"return document.querySelector('{segment(0, 2)}').getBoundingClientRect().toJSON()")
-    window.point(box["x"] + box["width"] / 2, box["y"] + 8)
-    keep(window, folder, "page_videos.png")
-    window.point(2, 2)
-    tab(window, "steps")
-    steps = window.get("DATA.runs[0].steps")
-    for step, name in zip(steps, ("spin the blue disc", "drag the dotted square"), strict=False):
-        window.run(f"document.querySelector('.keystep input[data-step=\"{step}\"]').focus()")
-        window.write(name)
-        window.press("Tab")
-    window.run("document.activeElement.blur(); window.scrollTo(0, 0)")
-    keep(window, folder, "page_steps.png")
-    tab(window, "order")
-    keep(window, folder, "page_order.png")
-    for name, selector in (("alignment", "#plan canvas"), ("embedding", "#clouds canvas")):
-        window.run("window.scrollTo(0, 0)")
-        tab(window, name)
-        window.run(f"document.querySelector('{selector}').focus(); window.scrollTo(0, 170)")
-        window.press("ArrowRight")
-        keep(window, folder, f"page_{name}.png")
-    for name in ("training", "scores"):
-        window.run("document.activeElement.blur(); window.scrollTo(0, 0)")
-        tab(window, name)
-        keep(window, folder, f"page_{name}.png")
-    narrow = browser.window(390, 844)
-    narrow.resize(390, 844, mobile=True)
-    narrow.open(path)
-    see(narrow, 0)
-    keep(narrow, folder, "page_narrow.png")
-    window.run("localStorage.clear()")
-    pictures = sorted(folder.glob("page_*.png"))
-    assert len(pictures) == 8
-    for picture in pictures:
-        assert picture.stat().st_size < 500_000, picture
-        with Image.open(picture) as shown:
-            assert np.asarray(shown.convert("L")).std() > 5, picture

@@ -23,12 +23,19 @@ from rgwot.config.settings import TransportSettings
 from rgwot.paths import Run, Tree
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import named_order, names_in, names_of, read_names, result_id
-from rgwot.reporting.page.pairs import MAX_VIDEOS, align_pairs, nearest_samples
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, shown_aspect, strip_times, write_strips
-from rgwot.reporting.page.projection import spread, tsne
 from rgwot.reporting.page.render import embedded, policy, style_sheet
-from rgwot.reporting.page.typical import APART_S, Samples, typical_frames
-from rgwot.reporting.page.words import soundness
+from rgwot.reporting.page.runs import soundness
+from rgwot.reporting.page.view import (
+    APART_S,
+    MAX_VIDEOS,
+    Samples,
+    align_pairs,
+    nearest_samples,
+    spread,
+    tsne,
+    typical_frames,
+)
 from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, contrast, ink_on
 from rgwot.runtime.errors import RgwotError
 

@@ -5,14 +5,14 @@ import itertools
 import re
 
 import pytest
-from table_helpers import FLAT, OURS, PLAIN, SPEC, all_scores, small_table, write_scores
+from table_helpers import FLAT, OURS, PLAIN, SPEC, all_scores, make_table, small_table, write_scores
 
-from rgwot.reporting.tables.grid import leading_blocks, make_grid, other_blocks
-from rgwot.reporting.tables.latex import escape
-from rgwot.reporting.tables.make import make_table
+from rgwot.reporting.tables.forms import escape
+from rgwot.reporting.tables.grid import make_grid
+from rgwot.reporting.tables.models import Block
 from rgwot.reporting.tables.notes import notes
-from rgwot.reporting.tables.render import _pipe, latex, markdown, render_table, terminal_table
-from rgwot.reporting.tables.spec import Block, load_tables
+from rgwot.reporting.tables.render import latex, leading_blocks, markdown, markdown_grid, render_table, terminal_table
+from rgwot.reporting.tables.spec import load_tables
 
 
 @pytest.fixture
@@ -64,13 +64,13 @@ def test_reported_rows_stand_under_their_own_protocol_only(table, frame):
 
 def test_markdown_has_every_protocol_with_and_without_background(table, frame):
     text = markdown(table, frame)
-    found = [tuple(head.split("<br>")[:2]) for rows in rows_of(text)[:-1] for head in rows[0][1:]]
-    assert set(found) == {
+    every = [{tuple(head.split("<br>")[:2]) for head in rows[0][1:]} for rows in rows_of(text)[:-1]]
+    assert set().union(*every) == {
         (protocol, f"{background} background")
         for protocol in ("micro_video", "macro_video", "macro_task", "strict_task")
         for background in ("with", "without")
     }
-    assert sum(len(blocks) for blocks in other_blocks(table)) == 6
+    assert [len(blocks) for blocks in every] == [2, 1, 2, 1, 2]
 
 
 def test_notes_say_what_must_not_be_compared(table, frame):
@@ -142,7 +142,7 @@ def test_many_columns_share_a_cell(table, frame):
     assert [column.metrics for column in joined.columns] == [("f1", "iou")] * 2
     ours = next(line for line in joined.lines if line.label == "Ours & theirs")
     assert [round(value.mean, 1) for value in ours.cells[0]] == [35.0, 17.5]
-    assert "**35.0 ± 18.0 (1/6 X)** / **17.5 ± 9.0 (1/6 X)**" in _pipe(joined)
+    assert "**35.0 ± 18.0 (1/6 X)** / **17.5 ± 9.0 (1/6 X)**" in markdown_grid(joined)
 
 
 def test_printed_values_are_those_of_the_exact_rule(tmp_path):

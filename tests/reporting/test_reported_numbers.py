@@ -15,10 +15,10 @@ import pytest
 from table_helpers import REPOSITORY
 
 from rgwot.records import SCORE_COLUMNS
-from rgwot.reporting.tables.gains import average_gain
 from rgwot.reporting.tables.kinds import kind_of
 from rgwot.reporting.tables.make import make_row
 from rgwot.reporting.tables.models import SettingsTable, Table
+from rgwot.reporting.tables.notes import average_gain
 from rgwot.reporting.tables.spec import load_tables
 
 REPORTED = REPOSITORY / "workflow/reported"
@@ -152,7 +152,7 @@ def test_hyperparameters_one_by_one(tmp_path: Path) -> None:
     rows = []
     for row in table.rows:
         rows.append(tmp_path / "rows" / f"{row.id}.csv")
-        kind_of(table).make_row(table, row.id, [], facts, rows[-1])
+        kind_of(table).make_row(table, row.id, [], rows[-1], facts)
     kind_of(table).join_rows(table, rows, tmp_path / "hyperparameters.csv")
     frame = pd.read_csv(tmp_path / "hyperparameters.csv", dtype=str, keep_default_na=False)
     printed = pd.read_csv(REPORTED / "hyperparameters.csv", dtype=str, keep_default_na=False)
@@ -181,7 +181,7 @@ def test_run_times_one_by_one(tmp_path: Path) -> None:
         (run / "history.csv").write_text("step,loss,seconds\n10,1,590\n", encoding="utf-8")
         (run / "machine.json").write_text(json.dumps({"gpu": "G", "processor": "P", "threads": 2}), encoding="utf-8")
         inputs = [run.with_suffix(".tsv"), run / "history.csv", run / "machine.json"]
-        kind_of(table).make_row(table, row.id, inputs, {}, tmp_path / f"{row.id}.csv")
+        kind_of(table).make_row(table, row.id, inputs, tmp_path / f"{row.id}.csv", {})
     kind_of(table).join_rows(table, [tmp_path / f"{row.id}.csv" for row in table.rows], tmp_path / "runtime.csv")
     frame = pd.read_csv(tmp_path / "runtime.csv")
     reported = frame[frame["kind"] == "reported"].set_index("method")["minutes"]

@@ -12,7 +12,8 @@ from rgwot.config.experiments import Experiments
 from rgwot.config.methods import FAMILIES
 from rgwot.datasets.registry import datasets, tasks_of
 from rgwot.evaluation.protocols import PROTOCOLS
-from rgwot.reporting.tables.spec import LEADING, Table, find_table, load_tables
+from rgwot.reporting.tables.models import LEADING, Table
+from rgwot.reporting.tables.spec import find_table, load_tables
 from rgwot.runtime.errors import RgwotError
 
 

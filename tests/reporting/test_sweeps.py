@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rgwot.reporting.tables.sweeps import expand
+from rgwot.reporting.tables.spec import expand
 from rgwot.runtime.errors import RgwotError
 
 

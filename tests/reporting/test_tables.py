@@ -4,9 +4,9 @@ import statistics
 
 import pandas as pd
 import pytest
-from table_helpers import FLAT, OURS, PLAIN, REPOSITORY, SPEC, all_scores, small_table, write_scores
+from table_helpers import FLAT, OURS, PLAIN, REPOSITORY, SPEC, all_scores, make_table, small_table, write_scores
 
-from rgwot.reporting.tables.make import join_rows, make_row, make_table, read_table, table_columns
+from rgwot.reporting.tables.make import join_rows, make_row, read_table, table_columns
 from rgwot.reporting.tables.reported import read_reported, reported_rows
 from rgwot.reporting.tables.spec import load_tables
 from rgwot.runtime.errors import RgwotError

@@ -3,42 +3,38 @@
 from __future__ import annotations
 
 import base64
+import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
 
 from rgwot import __version__
+from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.ordering import rank_procedures, video_order
 from rgwot.paths import Run, Tree
-from rgwot.records import read_annotations, read_manifest
-from rgwot.reporting.names import RunNames
+from rgwot.records import read_annotations, read_manifest, read_scores
+from rgwot.reporting.names import read_names
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, shown_aspect
-from rgwot.reporting.page.runs import ShownRun, listed, read_curves, read_run
-from rgwot.reporting.page.scores import read_task_scores
+from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
+from rgwot.reporting.tables.make import summarise
 from rgwot.runtime.errors import RgwotError
+from rgwot.timing import RULES
 
+METRICS = ("f1", "iou", "precision", "recall", "order_tau")
 #: Stored frames are no film that a browser could play.
 _NOT_PLAYABLE = {".h5", ".hdf5"}
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(NamedTuple):
     """What one page shows.
 
-    Attributes
-    ----------
-    data
-        What every view needs: videos, annotations, facts of the runs, scores, curves.
-    runs
-        The runs, the one shown first at the front.
-    strips
-        JPEG of every video in base64, in the order of the manifest; empty where there is none.
+    ``data`` is what every view needs: videos, annotations, facts of the runs, scores, curves. The run shown first leads
+    the ``runs``. ``strips`` are JPEG of every video in base64, in the order of the manifest; empty where there is none.
     """
 
     data: Mapping[str, Any]
@@ -47,40 +43,17 @@ class Content:
 
 
 def gather(
-    tree: Tree,
-    root: Path,
-    runs: Sequence[Run],
-    names: Mapping[str, RunNames],
-    page_folder: Path,
-    names_path: str | None = None,
+    tree: Tree, root: Path, runs: Sequence[Run], page_folder: Path, names_yaml: str | os.PathLike[str] | None
 ) -> Content:
-    """Read the results of a task.
-
-    Parameters
-    ----------
-    tree
-        Where they lie.
-    root
-        Folder of the videos, so that the page can play them.
-    runs
-        Which runs, the one shown first at the front.
-    names
-        Typed names by run.
-    page_folder
-        Where the page will lie; its links to the videos start there.
-    names_path
-        Where the file of names belongs, for the page to say so.
-
-    Raises
-    ------
-    RgwotError
-        When there is no run, or a file is missing or cannot be read.
-    """
+    """Read the results of a task for a page that will lie in ``page_folder``."""
     if not runs:
         raise RgwotError(f"{tree.dataset}/{tree.task}: no run to show; name at least one, such as rgwot/graphcut/seed0")
+    names = read_names(names_yaml)
+    names_path = f"names/{tree.dataset}/{tree.task}.yaml" if names_yaml is None else Path(names_yaml).as_posix()
     manifest, annotations = read_manifest(tree.manifest), read_annotations(tree.annotations)
     shown = [read_run(tree, run, manifest, annotations, names) for run in runs]
-    strips = [_strip(tree, str(video)) for video in manifest["video"]]
+    files = [tree.strips / f"{video}.jpg" for video in manifest["video"]]
+    strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
     orders = _true_orders(manifest, annotations)
     data = {
         "dataset": tree.dataset,
@@ -97,7 +70,7 @@ def gather(
         "true_procedures": listed(rank_procedures(orders)) if orders else [],
         "runs": [run.facts for run in shown],
         "views": [tree.view(run).as_posix() for run in runs],
-        "names_path": names_path or f"names/{tree.dataset}/{tree.task}.yaml",
+        "names_path": names_path,
         "typed": {run: {"result": own.result, "names": own.names} for run, own in names.items()},
         "curves": read_curves(tree, runs),
         "scores": read_task_scores(tree, runs),
@@ -105,14 +78,10 @@ def gather(
     return Content(data, shown, strips)
 
 
-def _strip(tree: Tree, video: str) -> str:
-    path = tree.strips / f"{video}.jpg"
-    return base64.b64encode(path.read_bytes()).decode() if path.exists() else ""
-
-
 def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -> dict[str, Any]:
     usable = row["status"] != "skipped"
     path = root / str(row["path"])
+    width, height = (float("nan") if pd.isna(row[side]) else float(row[side]) for side in ("width", "height"))
     return {
         "id": str(row["video"]),
         "name": str(row["name"]),
@@ -120,21 +89,16 @@ def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -
         "reason": str(row["reason"]),
         "duration": float(row["duration_s"]) if usable else 0.0,
         "fps": float(row["fps"]) if usable else 0.0,
-        "aspect": round(shown_aspect(_number(row["width"]), _number(row["height"])), 4),
+        "aspect": round(shown_aspect(width, height), 4),
         "strip": strip,
         "path": str(row["path"]),
-        "file": None if path.suffix.lower() in _NOT_PLAYABLE else _link(path, page_folder),
+        "file": None if path.suffix.lower() in _NOT_PLAYABLE else link(path.expanduser(), page_folder),
     }
 
 
-def _number(value: Any) -> float:
-    return float("nan") if pd.isna(value) else float(value)
-
-
-def _link(path: Path, page_folder: Path) -> str:
-    """Return the address of a file relative to the page, whatever letters its name has."""
-    relative = Path(os.path.relpath(path.expanduser().absolute(), page_folder.absolute()))
-    return quote(relative.as_posix())
+def link(path: Path, page_folder: Path) -> str:
+    """Return the address of a file relative to a page, whatever letters its name has."""
+    return quote(Path(os.path.relpath(path.absolute(), page_folder.absolute())).as_posix())
 
 
 def _truth(manifest: pd.DataFrame, annotations: pd.DataFrame) -> list[list[list[float]]]:
@@ -163,3 +127,50 @@ def _true_orders(manifest: pd.DataFrame, annotations: pd.DataFrame) -> dict[str,
         for video, own in annotations.groupby("video", sort=True)
         if video in durations and (own["end_s"] > own["start_s"]).all()
     }
+
+
+def read_task_scores(tree: Tree, runs: Sequence[Run]) -> dict[str, Any] | None:
+    """Return the scores of the runs that have any, None where none has.
+
+    Returns
+    -------
+    dict
+        ``protocols``, ``backgrounds``, ``rules``, ``metrics``: the axes; ``rows``: one per method and decoder with
+        ``mean`` and ``sd`` over seeds and one per seed with its value, each a dictionary from
+        ``protocol background rule metric`` to a share in [0, 1], rounded to 5 digits.
+    """
+    scored = [run for run in runs if tree.scores(run).exists()]
+    if not scored:
+        return None
+    table = read_scores([tree.scores(run) for run in scored])
+    table = table[table["metric"].isin(METRICS)]
+    key = table["protocol"] + " " + table["background"] + " " + table["label_rule"] + " " + table["metric"]
+    table = table.assign(key=key)
+    rows = []
+    for method, decoder in dict.fromkeys((run.method, run.decoder) for run in scored):
+        seeds = [run for run in scored if (run.method, run.decoder) == (method, decoder)]
+        own = table[(table["method"] == method) & (table["decoder"] == decoder)]
+        over_seeds = {name: summarise(values) for name, values in own.groupby("key", sort=False)["value"]}
+        by_seed = {seed: part.set_index("key")["value"] for seed, part in own.groupby("seed")}
+        rows.append(
+            {
+                "method": method,
+                "decoder": decoder,
+                "kind": kind_of(seeds[0]),
+                "n": len(seeds),
+                "mean": _finite({name: mean for name, (mean, _) in over_seeds.items()}),
+                "sd": _finite({name: spread for name, (_, spread) in over_seeds.items()}),
+                "seeds": [{"seed": run.seed, "value": _finite(by_seed.get(run.seed, {}))} for run in seeds],
+            }
+        )
+    return {
+        "protocols": list(PROTOCOLS),
+        "backgrounds": list(BACKGROUNDS),
+        "rules": list(RULES),
+        "metrics": list(METRICS),
+        "rows": rows,
+    }
+
+
+def _finite(values: Mapping[Any, float] | pd.Series) -> dict[Any, float]:
+    return {key: round(value, 5) for key, value in values.items() if math.isfinite(value)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from fractions import Fraction
 from pathlib import Path
@@ -48,25 +48,9 @@ def shown_aspect(width: float, height: float) -> float:
 def read_pictures(
     video: str | os.PathLike[str], times: Sequence[float], aspect: float, height: int, fps: Fraction | None
 ) -> list[Image]:
-    """Return the frames shown at increasing times, as far as the video decodes, in its own aspect.
+    """Return the frames shown at increasing times in seconds, as far as the video decodes, in its own aspect.
 
-    Parameters
-    ----------
-    video
-        The file.
-    times
-        Seconds, increasing.
-    aspect
-        Width over height.
-    height
-        Pixels.
-    fps
-        Frame rate of stored frames whose file states none.
-
-    Raises
-    ------
-    VideoError
-        When no frame decodes.
+    ``fps`` is the rate of stored frames whose file states none. Raises `VideoError` when no frame decodes.
     """
     from PIL import Image as pillow
 
@@ -86,17 +70,6 @@ def as_jpeg(picture: Image, quality: int) -> bytes:
     return written.getvalue()
 
 
-def make_strip(pictures: Iterable[Image], size: tuple[int, int]) -> Image:
-    """Put the pictures of a strip side by side; what did not decode stays grey."""
-    from PIL import Image as pillow
-
-    width, height = size
-    strip = pillow.new("RGB", (FRAMES * width, height), (128, 128, 128))
-    for place, picture in enumerate(pictures):
-        strip.paste(picture, (place * width, 0))
-    return strip
-
-
 def write_strips(
     manifest_csv: str | os.PathLike[str],
     root: str | os.PathLike[str],
@@ -105,18 +78,7 @@ def write_strips(
 ) -> None:
     """Write one strip of pictures per video of a task, ``{video}.jpg``: the stage behind ``rgwot strips``.
 
-    A video that no longer decodes has none, with a warning: the page can do without.
-
-    Parameters
-    ----------
-    manifest_csv
-        The videos of the task; those skipped there have no strip.
-    root
-        Folder that the manifest's paths start from.
-    output_dir
-        Folder to write, replaced as a whole.
-    jobs
-        Videos decoded at the same time.
+    A video that no longer decodes has none, with a warning: the page can do without. The folder is replaced as a whole.
     """
     manifest = read_manifest(Path(manifest_csv))
     videos = manifest[manifest["status"] != "skipped"]
@@ -143,10 +105,16 @@ def write_strips(
 
 
 def _write_strip(output: Path, video: Path, duration_s: float, aspect: float, fps: Fraction | None) -> None:
+    from PIL import Image as pillow
+
     try:
         pictures = read_pictures(video, strip_times(duration_s).tolist(), aspect, STRIP_HEIGHT, fps)
     except RgwotError as error:
         log.warning("%s; shown without pictures", error)
         return
-    strip = make_strip(pictures, (max(1, round(aspect * STRIP_HEIGHT)), STRIP_HEIGHT))
+    width = max(1, round(aspect * STRIP_HEIGHT))
+    # What did not decode stays grey.
+    strip = pillow.new("RGB", (FRAMES * width, STRIP_HEIGHT), (128, 128, 128))
+    for place, picture in enumerate(pictures):
+        strip.paste(picture, (place * width, 0))
     output.write_bytes(as_jpeg(strip, STRIP_QUALITY))

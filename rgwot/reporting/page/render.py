@@ -12,7 +12,6 @@ import base64
 import hashlib
 import json
 import os
-from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,10 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rgwot.paths import Run, Tree
-from rgwot.reporting.names import named_order, read_names
-from rgwot.reporting.page.charts import chart
-from rgwot.reporting.page.content import Content, gather
-from rgwot.reporting.page.curves import curve_pictures
+from rgwot.records import read_manifest, read_scores
+from rgwot.reporting.names import named_order
+from rgwot.reporting.page.charts import chart, curve_pictures
+from rgwot.reporting.page.content import Content, gather, link
 from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, ink_on
 from rgwot.runtime.files import write_csv, write_text
 
@@ -41,7 +40,9 @@ SCRIPTS = (
     "scores.js",
     "start.js",
 )
-_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+#: Score that the list of pages shows of the method shown first, mean over its seeds: what tables lead with.
+LEADING = "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
 
 
 def write_page(
@@ -53,18 +54,9 @@ def write_page(
 ) -> None:
     """Write the page of a task, and its ranked procedures as a table beside it: the stage behind ``rgwot report``.
 
-    Parameters
-    ----------
-    tree
-        Where the results of the task lie; the page may be written elsewhere, links to videos start from its own place.
-    root
-        Folder of the videos.
-    runs
-        Which runs, the one shown first at the front.
-    output_html
-        The page. Beside it ``.csv``: ``method,decoder,seed,rank,order,names,n_videos,share``.
-    names_yaml
-        Typed names of key steps, see `rgwot.reporting.names`; the file need not exist.
+    The first run is shown first. The page may lie anywhere, its links to the videos below ``root`` start from there.
+    The file of names, see `rgwot.reporting.names`, need not exist. The table beside the page, ``.csv``, has the columns
+    ``method,decoder,seed,rank,order,names,n_videos,share``.
 
     Raises
     ------
@@ -72,39 +64,8 @@ def write_page(
         When there is no run, or a file is missing or cannot be read.
     """
     output = Path(output_html)
-    told = None if names_yaml is None else Path(names_yaml).as_posix()
-    content = gather(tree, Path(root), runs, read_names(names_yaml), output.parent, told)
-    write_text(page_text(content), output)
-    write_csv(procedure_table(content), output.with_suffix(".csv"))
-
-
-def page_text(content: Content) -> str:
-    """Return the page as HTML."""
-    style, script = style_sheet(), "".join(part(name) for name in SCRIPTS)
-    return (
-        templates()
-        .get_template("page.html.j2")
-        .render(
-            title=f"{content.data['dataset']}/{content.data['task']}",
-            policy=policy(style, script),
-            style=style,
-            script=script,
-            choices=[
-                (place, run.run, run.choices.why, [(curve.words, chart(curve)) for curve in run.choices.curves])
-                for place, run in enumerate(content.runs)
-                if run.choices
-            ],
-            curves=curve_pictures(content.data["curves"]),
-            data=embedded(content.data),
-            runs=[(embedded(run.body), embedded_text(run.view)) for run in content.runs],
-            strips=content.strips,
-        )
-    )
-
-
-def procedure_table(content: Content) -> pd.DataFrame:
-    """Return the ranked procedures of every run, key steps by number and by name."""
-    parts = [
+    content = gather(tree, Path(root), runs, output.parent, names_yaml)
+    procedures = [
         run.procedures.assign(
             method=run.run.method,
             decoder=run.run.decoder,
@@ -114,19 +75,62 @@ def procedure_table(content: Content) -> pd.DataFrame:
         for run in content.runs
     ]
     columns = ["method", "decoder", "seed", "rank", "order", "names", "n_videos", "share"]
-    return pd.concat(parts, ignore_index=True)[columns]
+    write_text(page_text(content), output)
+    write_csv(pd.concat(procedures, ignore_index=True)[columns], output.with_suffix(".csv"))
+
+
+def page_text(content: Content) -> str:
+    """Return the page as HTML."""
+    return _filled(
+        "page.html.j2",
+        script="".join(part(name) for name in SCRIPTS),
+        title=f"{content.data['dataset']}/{content.data['task']}",
+        choices=[
+            (place, run.run, run.choices.why, [(curve.words, chart(curve)) for curve in run.choices.curves])
+            for place, run in enumerate(content.runs)
+            if run.choices
+        ],
+        curves=curve_pictures(content.data["curves"]),
+        data=embedded(content.data),
+        runs=[(embedded(run.body), _escaped(run.view)) for run in content.runs],
+        strips=content.strips,
+    )
+
+
+def write_index(results: str | os.PathLike[str], output_html: str | os.PathLike[str]) -> None:
+    """Write the list of all pages below ``results/report``, with links to them: the stage behind ``report-index``."""
+    output = Path(output_html)
+    pages = sorted((Path(results) / "report").glob("*/*.html"))
+    write_text(_filled("index.html.j2", rows=[_row(Path(results), page, output.parent) for page in pages]), output)
+
+
+def _row(results: Path, page: Path, folder: Path) -> dict[str, Any]:
+    tree = Tree(results, page.parent.name, page.stem)
+    row: dict[str, Any] = {"dataset": tree.dataset, "task": tree.task, "link": link(page, folder)}
+    row |= {"videos": "", "skipped": 0, "results": 0, "first": "", "score": ""}
+    if tree.manifest.exists():
+        skipped = read_manifest(tree.manifest)["status"] == "skipped"
+        row |= {"videos": int((~skipped).sum()), "skipped": int(skipped.sum())}
+    table = page.with_suffix(".csv")
+    runs = pd.read_csv(table)[["method", "decoder", "seed"]].drop_duplicates() if table.exists() else pd.DataFrame()
+    if len(runs):
+        method, decoder, _ = runs.iloc[0]
+        row |= {"results": len(runs), "first": f"{method} / {decoder}"}
+        seeds = runs[(runs["method"] == method) & (runs["decoder"] == decoder)]["seed"]
+        paths = [path for seed in seeds if (path := tree.scores(Run(method, decoder, int(seed)))).exists()]
+        if paths and len(values := read_scores(paths).query(LEADING)["value"]):
+            row["score"] = f"{100 * values.mean():.1f}"
+    return row
 
 
 def embedded(content: Any) -> str:
     """Return JSON that may stand inside a script element whatever its texts hold."""
-    return embedded_text(json.dumps(content, allow_nan=False, separators=(",", ":")))
+    return _escaped(json.dumps(content, allow_nan=False, separators=(",", ":")))
 
 
-def embedded_text(text: str) -> str:
-    """Escape JSON for a script element: outside of texts JSON has none of these letters."""
-    for letter, escape in _ESCAPES.items():
-        text = text.replace(letter, escape)
-    return text
+def _escaped(json_text: str) -> str:
+    # Outside of texts JSON has none of these letters.
+    return json_text.translate(_ESCAPES)
 
 
 def policy(style: str, script: str = "") -> str:
@@ -162,13 +166,16 @@ def style_sheet() -> str:
     return part("page.css") + "\n".join(rules) + "\n"
 
 
-@lru_cache(maxsize=1)
-def templates() -> Environment:
-    """Return the templates, which escape every text."""
-    return Environment(
+def _filled(template: str, script: str = "", **content: Any) -> str:
+    """Fill a template, which escapes every text, in; style and script are named by its policy."""
+    environment = Environment(
         loader=PackageLoader("rgwot.reporting.page", "parts"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+    )
+    style = style_sheet()
+    return environment.get_template(template).render(
+        style=style, script=script, policy=policy(style, script), **content
     )

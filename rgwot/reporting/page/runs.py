@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,35 +17,29 @@ from rgwot.records import read_diagnostics, read_history, read_orders, read_proc
 from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
-from rgwot.reporting.page.words import soundness
 from rgwot.runtime.errors import RgwotError
 
-#: Points of a training curve; more are not told apart.
+#: Points of a training curve; nobody could distinguish more.
 CURVE_POINTS = 200
 #: Segments of one video in one result; more, as of random labels, would fill pages with what nobody can see.
 MOST_SEGMENTS = 1000
+_COLLAPSED = {
+    "embedding": (
+        "Collapsed: the embedding. Frames of every kind were mapped to nearly the same point, so what the decoder made "
+        "of it is noise. Try a larger cidm.beta, which keeps frames of one video apart, or look at the features."
+    ),
+    "decoder": (
+        "Collapsed: the decoder. Embeddings differ, but nearly all frames got one key step. Try a smaller decode.m or "
+        "graphcut.pairwise, or another decode.K."
+    ),
+}
 
 
-@dataclass(frozen=True)
-class ShownRun:
+class ShownRun(NamedTuple):
     """A run that the page shows.
 
-    Attributes
-    ----------
-    run
-        Which.
-    facts
-        What is said of it beside every picture; small.
-    body
-        What is read when it is chosen: ``segments``, ``orders``, ``procedures``.
-    view
-        Content of its view as text, empty where it has none.
-    procedures
-        Its ranked procedures.
-    names
-        Names of its key steps.
-    choices
-        What it left to the data.
+    ``facts`` is what is said of it beside every picture; small. ``body`` is read when it is chosen: ``segments``,
+    ``orders``, ``procedures``. ``view`` is the content of its view as text, empty where it has none.
     """
 
     run: Run
@@ -60,44 +53,21 @@ class ShownRun:
 
 def kind_of(run: Run) -> str:
     """Say what kind of answer a run is: ``trivial``, ``untrained`` or ``trained``."""
-    decoder = DECODERS.get(split_id(run.decoder)[0])
+    decoder, family = DECODERS.get(split_id(run.decoder)[0]), FAMILIES.get(split_id(run.method)[0])
     if decoder is not None and decoder.trivial:
         return "trivial"
-    return "trained" if _trained(run) else "untrained"
-
-
-def _trained(run: Run) -> bool:
-    family = FAMILIES.get(split_id(run.method)[0])
-    return family is not None and family.trained
+    return "trained" if family is not None and family.trained else "untrained"
 
 
 def read_run(
     tree: Tree, run: Run, videos: pd.DataFrame, annotations: pd.DataFrame, names: Mapping[str, RunNames]
 ) -> ShownRun:
-    """Read everything the page shows of one run.
-
-    Parameters
-    ----------
-    tree, run
-        Where, and which.
-    videos
-        Manifest of the task.
-    annotations
-        Annotated segments of the task.
-    names
-        Typed names by run.
-
-    Raises
-    ------
-    RgwotError
-        When a file of the run is missing or cannot be read.
-    """
+    """Read everything the page shows of one run, from it and from manifest, annotations and typed names of the task."""
     folder = tree.keysteps(run)
     segments = read_segments(folder / "segments.csv")
     diagnostics = read_diagnostics(folder / "diagnostics.json")
     orders, procedures = read_orders(folder / "order.csv"), read_procedures(folder / "procedures.csv")
     own = segments[segments["scope"] == "task"]
-    annotated = videos[videos["status"] == "ok"]
     result = result_id(segments)
     typed = names.get(str(run))
     known = names_of(names, str(run), segments)
@@ -114,7 +84,9 @@ def read_run(
         "names": {str(step): name for step, name in known.items()},
         # Names of an earlier result are not used; the person who typed them should know.
         "stale": sorted(typed.names.values()) if typed is not None and not known else [],
-        "match": {str(step): to for step, to in match_to_steps(annotated, annotations, own).items()},
+        "match": {
+            str(step): to for step, to in match_to_steps(videos[videos["status"] == "ok"], annotations, own).items()
+        },
         "degenerate": bool(diagnostics.get("degenerate", False)),
         "words": soundness(diagnostics, kind_of(run) == "trivial"),
         "view": bool(view),
@@ -138,22 +110,19 @@ def _body(
     segments: pd.DataFrame, orders: pd.DataFrame, procedures: pd.DataFrame, videos: pd.DataFrame
 ) -> dict[str, Any]:
     """Return segments per video (place in the manifest) as borders in milliseconds and key steps, or their number."""
-    place = {str(video): at for at, video in enumerate(videos["video"])}
+    place = {video: str(at) for at, video in enumerate(videos["video"])}
     found: dict[str, Any] = {}
-    for video, own in segments.groupby("video", sort=False):
-        if str(video) not in place:
-            continue
+    for video, own in segments[segments["video"].isin(place)].groupby("video", sort=False):
         if len(own) > MOST_SEGMENTS:
-            found[str(place[str(video)])] = {"many": len(own)}
+            found[place[video]] = {"many": len(own)}
             continue
         own = own.sort_values("start_s", kind="stable")
         ends = np.rint(own["end_s"].to_numpy(np.float64) * 1000).astype(np.int64)
-        found[str(place[str(video)])] = {"ends": ends.tolist(), "steps": own["key_step"].tolist()}
+        found[place[video]] = {"ends": ends.tolist(), "steps": own["key_step"].tolist()}
+    shown = orders[orders["video"].isin(place)]
     return {
         "segments": found,
-        "orders": {
-            str(place[row["video"]]): _steps(row["order"]) for row in orders.to_dict("records") if row["video"] in place
-        },
+        "orders": {place[video]: _steps(order) for video, order in zip(shown["video"], shown["order"], strict=True)},
         "procedures": listed(procedures),
     }
 
@@ -169,18 +138,64 @@ def _steps(order: str) -> list[int]:
 
 def read_curves(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Return the losses of every training behind the runs, averaged over `CURVE_POINTS` equal parts of it."""
-    histories = {
-        run: tree.history(run) for run in dict.fromkeys(Run(run.method, "", run.seed) for run in runs) if _trained(run)
-    }
-    histories = {run: path for run, path in histories.items() if path.exists()}
+    trainings = {(run.method, run.seed): tree.history(run) for run in runs if kind_of(run) == "trained"}
+    histories = {training: path for training, path in trainings.items() if path.exists()}
     if not histories:
         return []
     from rgwot.records import TERMS
     from rgwot.reporting.figures.losses import smoothed
 
     curves = []
-    for run, path in histories.items():
+    for (method, seed), path in histories.items():
         history = read_history(path)
         columns = {name: smoothed(history[name].to_numpy(float), CURVE_POINTS).tolist() for name in ("step", *TERMS)}
-        curves.append({"method": run.method, "seed": run.seed, **columns})
+        curves.append({"method": method, "seed": seed, **columns})
     return curves
+
+
+def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str]:
+    """Put ``diagnostics.json`` of a run into sentences, the verdict first.
+
+    What a decoder does not know is left out; a ``trivial`` answer is one that is made without features.
+    """
+    task = diagnostics.get("task", {})
+    task = task if isinstance(task, Mapping) else {}
+    K = diagnostics.get("K")
+    if trivial:
+        said = ["A trivial answer: made without looking at the videos, it has nothing that could collapse."]
+    elif diagnostics.get("degenerate"):
+        cause = str(diagnostics.get("degenerate_cause"))
+        said = [_COLLAPSED.get(cause, "Collapsed: one key step is all there is.")]
+    else:
+        said = ["No collapse: embeddings differ, and no key step takes everything."]
+    labels = task.get("distinct_labels")
+    if labels is not None and K is not None:
+        share = task.get("dominant_label_share")
+        most = f"; the largest holds {share:.0%} of the frames" if share is not None else ""
+        said.append(f"{labels} of {K} key steps occur{most}.")
+    elif K is not None:
+        said.append(f"{K} key steps were asked for.")
+    variance = task.get("relative_variance")
+    if variance is not None:
+        amount = "almost nothing" if variance < 0.01 else "little" if variance < 0.1 else "much"
+        said.append(
+            f"Embeddings differ by {amount}: {variance:.2g} of their power is variance (0: all the same, "
+            "1: no common part)."
+        )
+    entropy = task.get("membership_entropy")
+    if entropy is not None:
+        amount = "clear-cut" if entropy < 0.35 else "soft" if entropy < 0.8 else "nearly undecided"
+        said.append(f"Memberships are {amount}: entropy {entropy:.2f} (0: every frame has one key step, 1: undecided).")
+    alone = diagnostics.get("video")
+    if isinstance(alone, Mapping) and alone.get("degenerate_videos"):
+        number = len(alone["degenerate_videos"])
+        said.append(f"Clustered by itself, {number} of {diagnostics.get('n_videos', '?')} videos collapse.")
+    empty = diagnostics.get("videos_without_frames")
+    if empty:
+        said.append(f"{len(empty)} videos have no frames and are left out.")
+    split = diagnostics.get("split")
+    if isinstance(split, Mapping):
+        said.append(
+            f"Trained and clustered on {len(split['train'])} videos; {len(split['test'])} were held out and are scored."
+        )
+    return said

@@ -1,6 +1,6 @@
 """The stage ``view``: what the page shows of a run's embeddings, worked out once and kept as JSON.
 
-A page is made anew whenever a key step gets a name; nothing here has to be.
+A page is rebuilt whenever a key step gets a name; nothing here has to be.
 """
 
 from __future__ import annotations
@@ -9,27 +9,62 @@ import base64
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.names import result_id
-from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, read_pictures, shown_aspect
-from rgwot.reporting.page.projection import spread, tsne
-from rgwot.reporting.page.typical import Samples, TypicalFrame, typical_frames
+from rgwot.reporting.page.pictures import (
+    FRAME_HEIGHT,
+    FRAME_QUALITY,
+    as_jpeg,
+    read_pictures,
+    shown_aspect,
+    strip_times,
+)
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 from rgwot.runtime.progress import Progress
 from rgwot.timing import predicted_labels
 
 if TYPE_CHECKING:
-    from rgwot.config.settings import Settings
+    from rgwot.config.settings import Settings, TransportSettings
+
+#: Frames shown of every key step.
+TYPICAL = 6
+#: Seconds between two typical frames of one video; nearer ones look the same.
+APART_S = 2.0
+#: Points of the plane; more make it no clearer and t-SNE slow.
+MAX_POINTS = 1000
+PERPLEXITY = 30.0
+FEWEST = 10
+#: Videos of a task whose pairs are aligned: 276 plans, about 400 kB.
+MAX_VIDEOS = 24
+_AT_ONCE = 64
 
 log = logging.getLogger(__name__)
+
+
+class Samples(NamedTuple):
+    """Embeddings (T, D), times (T,) in seconds and key steps (T,) of one video."""
+
+    embedding: NDArray[Any]
+    time_s: NDArray[Any]
+    key_step: NDArray[Any]
+
+
+class TypicalFrame(NamedTuple):
+    """A sample of a video, and its Euclidean distance to the mean of its key step."""
+
+    video: str
+    time_s: float
+    distance: float
 
 
 def write_view(
@@ -40,28 +75,11 @@ def write_view(
     output_json: str | os.PathLike[str],
     settings: Settings,
     seed: int,
-) -> dict[str, Any]:
-    """Write typical frames, embeddings in the plane and transport plans of one run.
+) -> None:
+    """Write typical frames, embeddings in the plane and transport plans of one run: the stage behind ``rgwot view``.
 
-    Parameters
-    ----------
-    embeddings_zarr
-        Embeddings of the task.
-    segments_csv
-        Key steps found from them; scope ``task`` counts.
-    manifest_csv, root
-        The videos of the task, and the folder that their paths start from.
-    output_json
-        ``result`` (which key steps it belongs to), ``typical``, ``points`` and ``alignments``.
-    settings
-        The block ``ot`` is read.
-    seed
-        Of the layout in the plane.
-
-    Returns
-    -------
-    dict
-        The content of the file.
+    The file has ``result`` (which key steps it belongs to), ``typical``, ``points`` and ``alignments``. Of the segments
+    those of scope ``task`` count, of the settings the block ``ot`` is read; ``seed`` sets the layout in the plane.
 
     Raises
     ------
@@ -69,7 +87,6 @@ def write_view(
         When the segments do not belong to the embeddings.
     """
     from rgwot.keysteps.decode import read_embeddings
-    from rgwot.reporting.page.pairs import align_pairs
 
     embedded = read_embeddings(embeddings_zarr).videos
     segments = read_segments(segments_csv)
@@ -86,45 +103,54 @@ def write_view(
         videos[name] = Samples(video.embedding, video.time_s, labels)
 
     pairs = {name: (video.embedding, video.time_s, video.duration_s) for name, video in embedded.items()}
-    alignments = align_pairs(pairs, settings.ot) if len(pairs) > 1 else None
-    points = _points(videos, seed)
-    typical = _with_pictures(typical_frames(videos), read_manifest(Path(manifest_csv)), Path(root))
-    content = {"result": result_id(segments), "typical": typical, "points": points, "alignments": alignments}
-    write_text(json.dumps(content, allow_nan=False), output_json)
-    return content
-
-
-def _points(videos: Mapping[str, Samples], seed: int) -> dict[str, Any]:
-    chosen = spread([len(samples.time_s) for samples in videos.values()])
-    parts = list(zip(videos.items(), chosen, strict=True))
-    x = np.concatenate([samples.embedding[places] for (_, samples), places in parts])
-    laid = tsne(x, seed)
-    if isinstance(laid, str):
-        return {"why": laid}
-    return {
-        "videos": list(videos),
-        "video": [at for at, (_, places) in enumerate(parts) for _ in places],
-        "time_s": [round(float(samples.time_s[place]), 3) for (_, samples), places in parts for place in places],
-        "key_step": [int(samples.key_step[place]) for (_, samples), places in parts for place in places],
-        "x": np.round(laid[:, 0], 4).tolist(),
-        "y": np.round(laid[:, 1], 4).tolist(),
+    content = {
+        "result": result_id(segments),
+        "typical": _with_pictures(typical_frames(videos), read_manifest(Path(manifest_csv)), Path(root)),
+        "points": _points(videos, seed),
+        "alignments": align_pairs(pairs, settings.ot) if len(pairs) > 1 else None,
     }
+    write_text(json.dumps(content, allow_nan=False), output_json)
+
+
+def typical_frames(videos: Mapping[str, Samples]) -> dict[int, list[TypicalFrame]]:
+    """Return the `TYPICAL` frames of every key step nearest to the mean of its samples, different videos first.
+
+    The nearest sample of every video comes first, videos in the order of their distances; where they are fewer than
+    wanted, the second one of every video follows, at least `APART_S` from the first, and so on. Key step 0, which a
+    method calls background, has none.
+    """
+    steps = sorted({int(step) for samples in videos.values() for step in np.unique(samples.key_step)} - {0})
+    return {step: _typical(videos, step) for step in steps}
+
+
+def _typical(videos: Mapping[str, Samples], step: int) -> list[TypicalFrame]:
+    own = {name: Samples(*(part[samples.key_step == step] for part in samples)) for name, samples in videos.items()}
+    mean = np.concatenate([samples.embedding for samples in own.values()]).mean(axis=0)
+    found: list[tuple[int, float, str, float]] = []
+    for name, samples in own.items():
+        distances = np.linalg.norm(samples.embedding - mean, axis=1)
+        chosen: list[float] = []
+        # A stable sort: of equal distances the earlier frame is taken.
+        for place in np.argsort(distances, kind="stable"):
+            time_s = float(samples.time_s[place])
+            if len(chosen) < TYPICAL and all(abs(time_s - other) >= APART_S for other in chosen):
+                found.append((len(chosen), float(distances[place]), name, time_s))
+                chosen.append(time_s)
+    return [TypicalFrame(name, time_s, distance) for _, distance, name, time_s in sorted(found)[:TYPICAL]]
 
 
 def _with_pictures(
-    typical: Mapping[int, list[TypicalFrame]], manifest: pd.DataFrame, root: Path
+    typical: Mapping[int, Sequence[TypicalFrame]], manifest: pd.DataFrame, root: Path
 ) -> list[dict[str, Any]]:
     """Add the picture of every typical frame; each video is opened once."""
     rows = {str(row["video"]): row for row in manifest.to_dict("records")}
     times: dict[str, set[float]] = {}
-    for frames in typical.values():
-        for frame in frames:
-            times.setdefault(frame.video, set()).add(frame.time_s)
-    pictures: dict[tuple[str, float], str] = {}
+    for frame in (frame for frames in typical.values() for frame in frames):
+        times.setdefault(frame.video, set()).add(frame.time_s)
+    pictures: dict[str, dict[float, str]] = {}
     with Progress(log, "view: typical frames", len(times), unit="video") as progress:
         for video, wanted in times.items():
-            for time_s, picture in _pictures(rows.get(video), root, sorted(wanted)).items():
-                pictures[video, time_s] = picture
+            pictures[video] = _pictures(rows.get(video), root, sorted(wanted))
             progress.advance(1)
     return [
         {
@@ -134,7 +160,7 @@ def _with_pictures(
                     "video": frame.video,
                     "time_s": round(frame.time_s, 3),
                     "distance": round(frame.distance, 5),
-                    "picture": pictures.get((frame.video, frame.time_s)),
+                    "picture": pictures[frame.video].get(frame.time_s),
                 }
                 for frame in frames
             ],
@@ -157,3 +183,139 @@ def _pictures(row: Mapping[Any, Any] | None, root: Path, times: list[float]) -> 
         time_s: base64.b64encode(as_jpeg(picture, FRAME_QUALITY)).decode()
         for time_s, picture in zip(times, read, strict=False)
     }
+
+
+def _points(videos: Mapping[str, Samples], seed: int) -> dict[str, Any]:
+    chosen = spread([len(samples.time_s) for samples in videos.values()])
+    parts = [Samples(*(part[places] for part in own)) for own, places in zip(videos.values(), chosen, strict=True)]
+    laid = tsne(np.concatenate([part.embedding for part in parts]), seed)
+    if isinstance(laid, str):
+        return {"why": laid}
+    return {
+        "videos": list(videos),
+        "video": [at for at, part in enumerate(parts) for _ in part.time_s],
+        "time_s": [round(float(time_s), 3) for part in parts for time_s in part.time_s],
+        "key_step": [int(step) for part in parts for step in part.key_step],
+        "x": np.round(laid[:, 0], 4).tolist(),
+        "y": np.round(laid[:, 1], 4).tolist(),
+    }
+
+
+def spread(lengths: Sequence[int], most: int = MAX_POINTS) -> list[NDArray[np.int64]]:
+    """Choose samples of videos evenly over time, in total at most about ``most``, of every video in proportion.
+
+    Every video, of which ``lengths`` are the numbers of samples, keeps at least one.
+    """
+    share = min(1.0, most / max(1, sum(lengths)))
+    counts = [max(1, round(share * length)) if length else 0 for length in lengths]
+    return [
+        (2 * np.arange(count) + 1) * length // (2 * max(1, count))
+        for count, length in zip(counts, lengths, strict=True)
+    ]
+
+
+def tsne(x: NDArray[Any], seed: int) -> NDArray[np.float64] | str:
+    """Return points (n, 2) of embeddings x (n, D) by t-SNE, scaled to [0, 1], or why there are none.
+
+    On the first 50 principal components, perplexity 30 or a third of the points, started from the principal plane. The
+    same seed gives the same picture on the same machine.
+    """
+    if len(x) < FEWEST:
+        return f"only {len(x)} frames; t-SNE needs {FEWEST} or more"
+    values = np.asarray(x, dtype=np.float64)
+    offsets = values - values.mean(axis=0)
+    if np.square(offsets).sum(axis=1).mean() <= 1e-12 * np.square(values).sum(axis=1).mean():
+        return "all embeddings are the same; there is nothing to lay out"
+    from sklearn.decomposition import PCA
+    from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        reduced = PCA(min(50, *values.shape), svd_solver="full").fit_transform(values)
+        perplexity = min(PERPLEXITY, (len(x) - 1) / 3)
+        points = TSNE(perplexity=perplexity, init="pca", random_state=seed, n_jobs=1).fit_transform(reduced)
+    low, high = points.min(axis=0), points.max(axis=0)
+    scaled: NDArray[np.float64] = ((points - low) / max(float((high - low).max()), 1e-12)).astype(np.float64)
+    return scaled
+
+
+def nearest_samples(time_s: NDArray[Any], duration_s: float) -> NDArray[np.int64]:
+    """Return which sample (32,) is nearest to each of the strip's 32 times; times (T,) in seconds, T >= 1."""
+    wanted = strip_times(duration_s)
+    nearest: NDArray[np.int64] = np.abs(np.asarray(time_s)[None, :] - wanted[:, None]).argmin(axis=1)
+    return nearest
+
+
+def align_pairs(
+    videos: Mapping[str, tuple[NDArray[Any], NDArray[Any], float]], settings: TransportSettings
+) -> dict[str, Any]:
+    """Align every pair among the first `MAX_VIDEOS` videos, 32 evenly spaced frames each.
+
+    Parameters
+    ----------
+    videos
+        Embeddings (T, D), times (T,) and duration in seconds by video.
+    settings
+        The block ``ot`` of the method.
+
+    Returns
+    -------
+    dict
+        ``videos``: ids; ``virtual``: how frames without partner are treated; ``pairs``: for every pair ``x``
+        before ``y`` (positions in ``videos``) the plan of matching probabilities T* (32, 32), ``plan``: uint8 in
+        base64, row by row, in units of ``unit``; ``x_virtual``, ``y_virtual`` (32,): the share of each frame's mass
+        that goes to the virtual frame; ``virtual_mass``: the mean of both.
+    """
+    import torch
+
+    from rgwot.transport import align_frames
+
+    names = list(videos)[:MAX_VIDEOS]
+    sampled, shares = [], []
+    for embedding, time_s, duration_s in (videos[name] for name in names):
+        chosen = nearest_samples(time_s, duration_s)
+        sampled.append(np.asarray(embedding)[chosen])
+        shares.append(np.asarray(time_s)[chosen] / duration_s)
+    x, positions = torch.from_numpy(np.stack(sampled)), torch.from_numpy(np.stack(shares))
+    in_time = settings.prior_time == "times"
+    pairs: list[dict[str, Any]] = []
+    every = list(combinations(range(len(names)), 2))
+    for start in range(0, len(every), _AT_ONCE):
+        first, second = (list(side) for side in zip(*every[start : start + _AT_ONCE], strict=True))
+        found = align_frames(
+            x[first],
+            x[second],
+            alpha=settings.alpha,
+            epsilon=settings.epsilon,
+            rho=settings.rho,
+            r=settings.r,
+            zeta=settings.zeta,
+            solver=settings.solver,
+            virtual=settings.virtual,
+            max_iterations=settings.max_iterations,
+            tolerance=settings.tolerance,
+            x_positions=positions[first] if in_time else None,
+            y_positions=positions[second] if in_time else None,
+        )
+        for at, (one, other) in enumerate(zip(first, second, strict=True)):
+            mass = found.transport.plan[at].numpy()
+            if settings.virtual == "cost":
+                virtual = mass[1:, 0] / mass[1:].sum(axis=1), mass[0, 1:] / mass[:, 1:].sum(axis=0)
+            else:
+                virtual = 1.0 - found.x_matched[at].numpy(), 1.0 - found.y_matched[at].numpy()
+            # Every value to 1/255 of the largest.
+            weights = found.weights[at].numpy()
+            unit = float(weights.max()) / 255
+            levels = np.rint(weights / unit if unit > 0 else weights).astype(np.uint8)
+            pairs.append(
+                {
+                    "x": one,
+                    "y": other,
+                    "unit": unit,
+                    "plan": base64.b64encode(levels.tobytes()).decode(),
+                    "x_virtual": np.round(virtual[0], 3).tolist(),
+                    "y_virtual": np.round(virtual[1], 3).tolist(),
+                    "virtual_mass": round(float(np.concatenate(virtual).mean()), 4),
+                }
+            )
+    return {"videos": names, "virtual": settings.virtual, "pairs": pairs}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,17 +13,15 @@ import pandas as pd
 from rgwot.records import CELL, read_scores
 from rgwot.reporting.tables.models import Row, Table
 from rgwot.reporting.tables.reported import reported_rows
+from rgwot.reporting.tables.rows import Paths, joined, read_texts
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import text_of, write_csv
+from rgwot.runtime.files import write_csv
 
 LEADING_COLUMNS = (
     "method", "kind", "protocol", "background", "label_rule", "n_runs", "n_videos", "degenerate", "note",
 )  # fmt: skip
 COUNTS = ("n_runs", "n_videos", "degenerate")
-Cell = tuple[str, str, str]
-"""Protocol, background and label rule."""
-Runs = dict[tuple[str, str, int], dict[str, float]]
-"""Metrics of runs by dataset, task and seed."""
+RUN = ("dataset", "task", "seed")
 
 
 def count_columns(table: Table) -> list[str]:
@@ -38,19 +35,12 @@ def table_columns(table: Table) -> list[str]:
     After the leading ones come value and deviation per dataset and metric; then, per dataset, how many runs
     of single tasks (tasks x seeds) stand behind its values, how many of them collapsed, and the mean over those alone.
     """
-    cells = [f"{place}_{metric}" for place in table.datasets for metric in table.metrics]
-    told = [
-        [f"{place}_task_runs", f"{place}_degenerate", *(f"{place}_{metric}_degenerate" for metric in table.metrics)]
-        for place in table.datasets
-    ]
-    return [
-        *LEADING_COLUMNS,
-        *(column for cell in cells for column in (cell, f"{cell}_sd")),
-        *(column for columns in told for column in columns),
-    ]
+    values = [f"{place}_{metric}{end}" for place in table.datasets for metric in table.metrics for end in ("", "_sd")]
+    behind = ["task_runs", "degenerate", *(f"{metric}_degenerate" for metric in table.metrics)]
+    return [*LEADING_COLUMNS, *values, *(f"{place}_{what}" for place in table.datasets for what in behind)]
 
 
-def summarise(per_seed: Sequence[float]) -> tuple[float, float]:
+def summarise(per_seed: Iterable[float]) -> tuple[float, float]:
     """Return mean and sample standard deviation over seeds.
 
     NaN values are left out; a single value has no deviation (NaN).
@@ -64,31 +54,28 @@ def summarise(per_seed: Sequence[float]) -> tuple[float, float]:
     return float(values.mean()), float(values.std(ddof=1)) if values.size > 1 else float("nan")
 
 
-def _own(table: Table, row: Row, scores: pd.DataFrame) -> dict[Cell, dict[str, Runs]]:
-    """Return the scores of a row by cell and place; every seed has to have the same tasks, to be one run of the row."""
+def _mean(values: Iterable[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return math.fsum(known) / len(known) if known else math.nan
+
+
+def _own(table: Table, row: Row, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of a row once per ``place`` they belong to; every seed has to have the same tasks."""
     mine = scores[(scores["method"] == row.method) & (scores["decoder"] == row.decoder)]
     where = f"table {table.id!r}, row {row.id!r}"
-    own: dict[Cell, dict[str, Runs]] = {}
-    columns = (mine[column].tolist() for column in ("dataset", "task", "seed", *CELL, "metric", "value"))
-    places: dict[tuple[str, str], list[str]] = {}
-    for dataset, task, seed, protocol, background, rule, metric, value in zip(*columns, strict=True):
-        if (dataset, task) not in places:
-            places[dataset, task] = [
-                name for name, at in table.datasets.items() if at.dataset == dataset and at.task in (None, task)
-            ]
-        for name in places[dataset, task]:
-            runs = own.setdefault((protocol, background, rule), {}).setdefault(name, {})
-            runs.setdefault((dataset, task, seed), {})[metric] = value
-    if not own:
+    parts = [
+        mine[(mine["dataset"] == at.dataset) & ((at.task is None) | (mine["task"] == at.task))].assign(place=name)
+        for name, at in table.datasets.items()
+    ]
+    own = pd.concat(parts).sort_index(kind="stable")
+    if own.empty:
         raise RgwotError(
             f"{where}: found no scores of {row.method}/{row.decoder} on {', '.join(table.datasets)}; "
             "run `rgwot evaluate` for them first"
         )
-    found: dict[int, set[str]] = {}
-    for dataset, task, seed in (run for at in own.values() for runs in at.values() for run in runs):
-        found.setdefault(seed, set()).add(f"{dataset}/{task}")
-    every = set().union(*found.values())
-    for seed, tasks in sorted(found.items()):
+    found = (own["dataset"] + "/" + own["task"]).groupby(own["seed"]).agg(set)
+    every = set().union(*found)
+    for seed, tasks in found.items():
         if tasks != every:
             raise RgwotError(
                 f"{where}: seed {seed}: found no scores of {', '.join(sorted(every - tasks))}, expected them as for "
@@ -97,26 +84,14 @@ def _own(table: Table, row: Row, scores: pd.DataFrame) -> dict[Cell, dict[str, R
     return own
 
 
-def _values(runs: Runs, metric: str) -> list[float]:
-    return [metrics.get(metric, math.nan) for metrics in runs.values()]
-
-
-def _mean(values: Iterable[float]) -> float:
-    told = [value for value in values if not math.isnan(value)]
-    return math.fsum(told) / len(told) if told else math.nan
-
-
-def _total(runs: Runs, metric: str) -> int:
+def _total(runs: pd.DataFrame, metric: str) -> int:
     """Add a count up over tasks; it is the same for every seed, the largest is taken should it not be."""
-    by_task: dict[tuple[str, str], float] = {}
-    for (dataset, task, _), metrics in runs.items():
-        by_task[dataset, task] = max(by_task.get((dataset, task), 0), metrics.get(metric, 0))
-    return int(sum(by_task.values()))
+    return int(runs[metric].groupby(["dataset", "task"]).max().sum())
 
 
-def _notes(table: Table, name: str, runs: Runs) -> list[str]:
+def _notes(table: Table, name: str, runs: pd.DataFrame, valueless: Mapping[Any, int]) -> list[str]:
     """Return what is missing at a place: tasks, videos, values."""
-    place, n_tasks = table.datasets[name], len({task for _, task, _ in runs})
+    place, n_tasks = table.datasets[name], runs.index.unique("task").size
     if not n_tasks:
         return [f"{name}: no scores"]
     notes = []
@@ -129,24 +104,21 @@ def _notes(table: Table, name: str, runs: Runs) -> list[str]:
     if unscored:
         notes.append(f"{name}: {unscored} of {listed} videos without annotation")
     for metric in table.metrics:
-        empty = {task for (_, task, _), m in runs.items() if metric in m and math.isnan(m[metric])}
-        if empty:
-            notes.append(f"{name}: {metric} of {len(empty)} of {n_tasks} tasks has no value and is left out")
+        if empty := valueless.get((name, metric)):
+            notes.append(f"{name}: {metric} of {empty} of {n_tasks} tasks has no value and is left out")
     return notes
 
 
-def _cells(name: str, metrics: Sequence[str], runs: Runs) -> dict[str, Any]:
+def _cells(name: str, metrics: Iterable[str], runs: pd.DataFrame) -> dict[str, Any]:
     """Return the values of one row at one place under one protocol."""
-    collapsed = {run: values for run, values in runs.items() if values.get("degenerate", 0) > 0}
-    seeds = dict.fromkeys(seed for _, _, seed in runs)
-    line: dict[str, Any] = {f"{name}_task_runs": len(runs), f"{name}_degenerate": len(collapsed)}
+    collapsed, seeds = runs["degenerate"].to_numpy() > 0, runs.index.get_level_values("seed")
+    line: dict[str, Any] = {f"{name}_task_runs": len(runs), f"{name}_degenerate": int(collapsed.sum())}
     for metric in metrics:
         # A task without a value (no order to score) is left out of the mean; the note says so.
-        per_seed = [
-            _mean(_values({run: values for run, values in runs.items() if run[2] == seed}, metric)) for seed in seeds
-        ]
+        values = runs[metric].to_numpy()
+        per_seed = [_mean(values[seeds == seed]) for seed in seeds.unique()]
         line[f"{name}_{metric}"], line[f"{name}_{metric}_sd"] = summarise(per_seed)
-        line[f"{name}_{metric}_degenerate"] = _mean(_values(collapsed, metric))
+        line[f"{name}_{metric}_degenerate"] = _mean(values[collapsed])
     return line
 
 
@@ -156,86 +128,61 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     A metric of a dataset is the unweighted mean over its tasks within a seed (methods 6.1), then mean and
     sample standard deviation over the ``n_runs`` seeds: one run of a row is all its tasks with one seed. A task's
     run that collapsed is part of the mean all the same; ``degenerate`` counts those among tasks x seeds, and
-    columns behind the values tell them per dataset.
+    columns behind the values count them per dataset.
     """
+    own = _own(table, row, scores)
+    counts = ["n_videos", "n_skipped", "n_unscored", "degenerate"]
     rows = []
-    for cell, here in _own(table, row, scores).items():
+    for cell, here in own.groupby(list(CELL), sort=False):
+        valueless = here[here["value"].isna()].groupby(["place", "metric"])["task"].nunique()
+        # One line per place and run in the order of the files, one column per metric.
+        keys = ["place", *RUN]
+        order = pd.MultiIndex.from_frame(here[keys]).unique()
+        runs = here.pivot(index=keys, columns="metric", values="value").reindex(order)
+        runs = runs.reindex(columns=[*counts, *table.metrics]).fillna(dict.fromkeys(counts, 0))
+        at = {name: runs[runs.index.get_level_values("place") == name].droplevel("place") for name in table.datasets}
         # A task that stands under several columns counts once.
-        runs: Runs = {run: metrics for at in here.values() for run, metrics in at.items()}
+        once = runs.droplevel("place")
+        once = once[~once.index.duplicated()]
+        notes = [note for name, part in at.items() for note in _notes(table, name, part, valueless.to_dict())]
         line: dict[str, Any] = {
             "method": row.id,
             "kind": "measured",
             **dict(zip(CELL, cell, strict=True)),
-            "n_runs": len({seed for _, _, seed in runs}),
-            "n_videos": _total(runs, "n_videos"),
-            "degenerate": sum(metrics.get("degenerate", 0) > 0 for metrics in runs.values()),
-            "note": "; ".join(note for name in table.datasets for note in _notes(table, name, here.get(name, {}))),
+            "n_runs": once.index.unique("seed").size,
+            "n_videos": _total(once, "n_videos"),
+            "degenerate": int((once["degenerate"] > 0).sum()),
+            "note": "; ".join(notes),
         }
-        for name, at in here.items():
-            line |= _cells(name, table.metrics, at)
+        for name, part in at.items():
+            if len(part):
+                line |= _cells(name, table.metrics, part)
         rows.append(line)
     return rows
 
 
-def _frame(table: Table, rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    frame = pd.DataFrame(rows, columns=table_columns(table))
-    # Whole numbers stay whole beside the empty cells of reported rows.
-    for column in count_columns(table):
-        frame[column] = frame[column].astype("Int64")
-    return frame
-
-
 def make_row(
-    table: Table, row_id: str, scores: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str]
+    table: Table, row_id: str, scores: Paths, output: str | os.PathLike[str], facts: Mapping[str, Any] | None = None
 ) -> pd.DataFrame:
     """Write one row of a table by itself: what is reported of it, and every protocol, background and label rule.
 
-    Raises
-    ------
-    RgwotError
-        When the table has no such row, or the scores lack a run of it.
+    ``facts`` may have ``method`` and ``decoder`` in the one spelling that scores use.
     """
-    row = table.row(row_id)
-    measured = _frame(table, measured_rows(table, row, read_scores(scores)))
-    return _write(table, measured, reported_rows(table, row_id), output)
+    spelling = {key: value for key, value in (facts or {}).items() if key in ("method", "decoder") and value}
+    row = table.row(row_id).model_copy(update=spelling)
+    measured = measured_rows(table, row, read_scores(scores))
+    return _write(table, [*reported_rows(table, row_id), *measured], output)
 
 
-def join_rows(table: Table, rows: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str]) -> pd.DataFrame:
-    """Write a table from its rows: the reported ones first, then the measured ones in the order of the table.
-
-    Raises
-    ------
-    RgwotError
-        When a row file cannot be read, belongs to another table, or a row is missing or given twice.
-    """
-    parts: dict[str, pd.DataFrame] = {}
-    for path in rows:
-        frame = read_table(table, path)
-        frame = frame[frame["kind"] == "measured"]
-        ids = list(frame["method"].unique())
-        if len(ids) != 1 or ids[0] not in [row.id for row in table.rows] or ids[0] in parts:
-            raise RgwotError(
-                f"{path}: found rows {', '.join(ids)}, expected one row of table {table.id!r}, each row once"
-            )
-        parts[ids[0]] = frame
-    missing = [row.id for row in table.rows if row.id not in parts]
-    if missing:
-        raise RgwotError(f"table {table.id!r}: found no row {', '.join(missing)}; make it first with `rgwot table`")
-    measured = pd.concat([parts[row.id] for row in table.rows], ignore_index=True)
-    return _write(table, measured, reported_rows(table), output)
+def join_rows(table: Table, rows: Paths, output: str | os.PathLike[str]) -> pd.DataFrame:
+    """Write a table from its rows: the reported ones first, then the measured ones in the order of the table."""
+    measured = joined(table, rows, lambda path: read_table(table, path).query("kind == 'measured'"))
+    return _write(table, [*reported_rows(table), *measured.to_dict("records")], output)
 
 
-def make_table(table: Table, scores: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str]) -> pd.DataFrame:
-    """Write a whole table straight from scores; the same as its rows put together by `join_rows`."""
-    read = read_scores(scores)
-    measured = _frame(table, [line for row in table.rows for line in measured_rows(table, row, read)])
-    return _write(table, measured, reported_rows(table), output)
-
-
-def _write(
-    table: Table, measured: pd.DataFrame, reported: Sequence[dict[str, Any]], output: str | os.PathLike[str]
-) -> pd.DataFrame:
-    frame = pd.concat([_frame(table, reported), measured], ignore_index=True) if reported else measured
+def _write(table: Table, rows: Sequence[Mapping[Any, Any]], output: str | os.PathLike[str]) -> pd.DataFrame:
+    # Whole numbers stay whole beside the empty cells of reported rows.
+    frame = pd.DataFrame(rows, columns=table_columns(table)).astype(dict.fromkeys(count_columns(table), "Int64"))
     write_csv(frame, output)
     return frame
 
@@ -248,21 +195,16 @@ def read_table(table: Table, path: str | os.PathLike[str]) -> pd.DataFrame:
     RgwotError
         When it cannot be read or has other columns than the table.
     """
-    text = ("method", "kind", *CELL, "note")
-    numbers = [column for column in table_columns(table) if column not in text]
-    try:
-        frame = pd.read_csv(
-            Path(path),
-            dtype=dict.fromkeys(text, str) | dict.fromkeys(count_columns(table), "Int64"),
-            keep_default_na=False,
-            na_values={column: [""] for column in numbers},
-        )
-    except (OSError, ValueError) as error:
-        raise RgwotError(f"{path}: cannot be read as a table: {' '.join(str(error).split())}") from None
-    if list(frame.columns) != table_columns(table):
-        other = sorted(set(frame.columns) ^ set(table_columns(table)))
+    columns = table_columns(table)
+    frame = read_texts(path)
+    if list(frame.columns) != columns:
+        other = sorted(set(frame.columns) ^ set(columns))
         raise RgwotError(
             f"{path}: found other columns than table {table.id!r} has ({', '.join(other[:4])}); make it again"
         )
-    frame[list(text)] = frame[list(text)].map(text_of)
-    return frame
+    numbers = [column for column in columns if column not in ("method", "kind", *CELL, "note")]
+    try:
+        frame[numbers] = frame[numbers].apply(pd.to_numeric)
+        return frame.astype(dict.fromkeys(count_columns(table), "Int64"))
+    except (TypeError, ValueError) as error:
+        raise RgwotError(f"{path}: cannot be read as a table: {' '.join(str(error).split())}") from None

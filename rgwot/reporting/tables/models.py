@@ -250,9 +250,9 @@ class RuntimeTable(AnyTable):
 
 
 def _once(what: str, names: Sequence[str]) -> None:
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ValueError(f"{what} {twice[0]!r} stands twice; expected every one once")
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{what} {name!r} stands twice; expected every one once")
 
 
 def _known(what: str, name: str | None, known: Any) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
 import pandas as pd
 
-from rgwot.reporting.tables.models import UNKNOWN, AnyTable, Place, ReportedMethod, Table
+from rgwot.reporting.tables.models import UNKNOWN, AnyTable, ReportedMethod, Table
+from rgwot.reporting.tables.rows import read_texts
 from rgwot.runtime.errors import RgwotError
 
 REPORTED_COLUMNS = ("method", "dataset", "task", "metric", "value", "mark", "source", "note")
@@ -25,20 +27,13 @@ def read_reported(path: str | os.PathLike[str]) -> pd.DataFrame:
     RgwotError
         When the file cannot be read, lacks a column, or holds a value that is not a percentage.
     """
-    try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise RgwotError(f"{path}: cannot be read as reported numbers: {' '.join(str(error).split())}") from None
-    missing = [column for column in REPORTED_COLUMNS if column not in frame.columns]
-    if missing:
-        raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")
+    frame = read_texts(path, "reported numbers", REPORTED_COLUMNS)
     values = pd.to_numeric(frame["value"], errors="coerce")
     scores = frame["metric"].isin(METRIC_NAMES.values())
     bad = frame[scores & (frame["value"] != "") & ~values.between(0, 100)]
     if len(bad):
         raise RgwotError(f"{path}: row {int(bad.index[0]) + 2}: found {bad['value'].iloc[0]!r}, expected a percentage")
-    frame["value"] = values
-    return frame
+    return frame.assign(value=values)
 
 
 def reported_values(table: AnyTable, entry: ReportedMethod) -> pd.DataFrame:
@@ -51,12 +46,10 @@ def reported_values(table: AnyTable, entry: ReportedMethod) -> pd.DataFrame:
     """
     assert table.reported is not None
     path, source = table.reported.file, table.reported.source
-    frame = read_reported(path)
-    own = frame[frame["method"] == entry.method]
-    if source is not None:
-        own = own[own["source"] == source]
+    own = read_reported(path)
+    own = own[(own["method"] == entry.method) & ((source is None) | (own["source"] == source))]
     for column, value in entry.where.items():
-        if column not in frame.columns:
+        if column not in own.columns:
             raise RgwotError(f"{path}: found no column {column!r}, expected it for table {table.id!r}")
         own = own[[_same(found, value) for found in own[column]]]
     if own.empty:
@@ -74,14 +67,7 @@ def _same(found: str, wanted: str) -> bool:
 
 
 def reported_rows(table: Table, row_id: str | None = None) -> list[dict[str, Any]]:
-    """Return one row per reported method of a table, values in [0, 1].
-
-    Parameters
-    ----------
-    table
-        The table.
-    row_id
-        Only what is reported of this measured row.
+    """Return one row per reported method of a table, values in [0, 1]; with ``row_id`` those beside a measured row.
 
     Raises
     ------
@@ -94,42 +80,39 @@ def reported_rows(table: Table, row_id: str | None = None) -> list[dict[str, Any
     for entry in table.reported.methods:
         if row_id is not None and entry.row != row_id:
             continue
-        own = reported_values(table, entry)
-        row: dict[str, Any] = {
+        comparable = f"made with {entry.protocol}: not comparable with rows of another protocol"
+        if entry.protocol == UNKNOWN:
+            comparable = (
+                f"protocol {UNKNOWN}: comparable with no measured row, nor with reported rows of a known protocol"
+            )
+        row = {
             "method": entry.id,
             "kind": "reported",
             "protocol": entry.protocol,
             "background": entry.background,
             "label_rule": entry.label_rule,
-            "note": "; ".join(note for note in (table.reported.note, comparability(entry)) if note),
+            "note": "; ".join(filter(None, (table.reported.note, comparable))),
         }
-        for name, place in table.datasets.items():
-            row |= _cells(table, entry, own, name, place)
-        rows.append(row)
+        rows.append(row | _cells(table, entry))
     return rows
 
 
-def comparability(entry: ReportedMethod) -> str:
-    """Say with which rows a reported one may be compared."""
-    if entry.protocol == UNKNOWN:
-        return f"protocol {UNKNOWN}: comparable with no measured row, nor with reported rows of a known protocol"
-    return f"made with {entry.protocol}: not comparable with rows of another protocol"
-
-
-def _cells(table: Table, entry: ReportedMethod, own: pd.DataFrame, name: str, place: Place) -> dict[str, float | int]:
+def _cells(table: Table, entry: ReportedMethod) -> dict[str, float]:
     assert table.reported is not None
-    here = own[(own["dataset"] == place.reported) & own["task"].isin(place.reported_tasks)]
-    cells: dict[str, float | int] = {}
-    for metric in table.metrics:
-        cell = here[here["metric"] == METRIC_NAMES.get(metric)]
-        if len(cell) > 1:
-            raise RgwotError(
-                f"{table.reported.file}: found {len(cell)} values of {entry.method!r} for "
-                f"{place.reported} {METRIC_NAMES[metric]}, expected one"
-            )
-        # Divided as a decimal would be: 54.4 becomes 0.544, not 0.5439999999999999.
-        cells[f"{name}_{metric}"] = round(float(cell["value"].iloc[0]) / 100, 6) if len(cell) else float("nan")
-        if len(cell) and str(cell["note"].iloc[0]).startswith(COLLAPSED):
-            # Printed as an X: there is a mark and no number.
-            cells[f"{name}_degenerate"] = 1
+    own = reported_values(table, entry)
+    cells: dict[str, float] = {}
+    for name, place in table.datasets.items():
+        here = own[(own["dataset"] == place.reported) & own["task"].isin(place.reported_tasks)]
+        for metric in table.metrics:
+            found = here[here["metric"] == METRIC_NAMES.get(metric)]
+            if len(found) > 1:
+                raise RgwotError(
+                    f"{table.reported.file}: found {len(found)} values of {entry.method!r} for "
+                    f"{place.reported} {METRIC_NAMES[metric]}, expected one"
+                )
+            # Divided as a decimal would be: 54.4 becomes 0.544, not 0.5439999999999999.
+            cells[f"{name}_{metric}"] = round(float(found["value"].iloc[0]) / 100, 6) if len(found) else math.nan
+            if found["note"].str.startswith(COLLAPSED).any():
+                # Printed as an X: there is a mark and no number.
+                cells[f"{name}_degenerate"] = 1
     return cells

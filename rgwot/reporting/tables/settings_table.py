@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from rgwot.config.experiments import value_text
-from rgwot.reporting.tables import flat
+from rgwot.reporting.tables.forms import write_flat
 from rgwot.reporting.tables.models import Setting, SettingsTable
+from rgwot.reporting.tables.rows import Paths, joined, read_flat, read_texts
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import text_of, write_csv, write_text
+from rgwot.runtime.files import write_csv
 
 SEEDS = "seeds"
 REPORTED_COLUMNS = ("name", "value", "source", "note")
@@ -29,89 +28,59 @@ def columns(table: SettingsTable) -> list[str]:
 
 
 def make_row(
-    table: SettingsTable,
-    row_id: str,
-    inputs: Sequence[str | os.PathLike[str]],
-    told: Mapping[str, Any],
-    output: str | os.PathLike[str],
+    table: SettingsTable, row_id: str, inputs: Paths, output: str | os.PathLike[str], facts: Mapping[str, Any]
 ) -> None:
-    """Write one hyper-parameter.
+    """Write one hyper-parameter; of the inputs nothing is read.
 
-    Parameters
-    ----------
-    table, row_id
-        The table and its row.
-    inputs
-        Not read: what the row holds comes with ``told`` and from the reported file.
-    told
-        ``seeds``, and ``settings``: for every method its resolved settings by dotted key.
-
-    Raises
-    ------
-    RgwotError
-        When the reported file has no such name, or the source no such number.
+    ``facts`` has ``seeds``, and ``settings``: for every method its resolved settings by dotted key.
     """
     row: Setting = table.row(row_id)
-    line: dict[str, str] = {"parameter": row.id, "label": row.label, "symbol": row.symbol, "key": row.key or ""}
-    for method in table.methods:
-        line[method] = _ours(row, method, told)
-    notes = [row.note] if row.note else []
+    line = {"parameter": row.id, "label": row.label, "symbol": row.symbol, "key": row.key or ""}
+    line |= {method: _ours(row, method, facts) for method in table.methods}
+    notes = [row.note]
     if row.reported is not None:
         found = _reported(table, row.reported)
         line |= {"reported": found["value"], "source": found["source"]}
-        notes += [f"reported: {found['note']}"] if found["note"] else []
-    line["note"] = "; ".join(notes)
-    write_csv(pd.DataFrame([{column: line.get(column, "") for column in columns(table)}]), output)
+        notes.append(found["note"] and f"reported: {found['note']}")
+    line["note"] = "; ".join(filter(None, notes))
+    write_csv(pd.DataFrame([line], columns=columns(table)).fillna(""), output)
 
 
-def join_rows(table: SettingsTable, rows: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str]) -> None:
+def join_rows(table: SettingsTable, rows: Paths, output: str | os.PathLike[str]) -> None:
     """Write the table from its rows."""
-    write_csv(flat.joined(table, rows, columns(table), "parameter"), output)
+    write_csv(joined(table, rows, lambda path: read_flat(path, columns(table))), output)
 
 
 def render_table(table: SettingsTable, csv: str | os.PathLike[str]) -> None:
-    """Write the Markdown and the LaTeX form beside the CSV; notes become footnotes below the table."""
-    frame = flat.read_flat(csv, columns(table))
-    heads = ["", "symbol", *table.methods, "reported"]
-    lines = [
-        [row["label"], row["symbol"], *(row[method] or "–" for method in table.methods), row["reported"] or "–"]
-        for row in frame.to_dict("records")
-    ]
+    """Write the printed forms beside the CSV; notes become footnotes below the table."""
+    frame = read_flat(csv, columns(table))
+    rows = frame.to_dict("records")
+    shown = frame[[*table.methods, "reported"]].replace("", "–")
+    # Reported values that do not stand in the paper's table.
+    by_source = frame[frame["source"] != ""].groupby("source", sort=False)["label"].agg(", ".join)
     notes = [
         "Resolved from the configuration of this run; the key of every value is in the CSV.",
-        *_sources(frame),
-        *(f"{row['label']}: {row['note']}." for row in frame.to_dict("records") if row["note"]),
+        *(f"Reported in {source}: {labels}." for source, labels in list(by_source.items())[1:]),
+        *(f"{row['label']}: {row['note']}." for row in rows if row["note"]),
         *table.notes,
     ]
-    write_text(flat.markdown(table.title, heads, lines, notes), Path(csv).with_suffix(".md"))
-    write_text(flat.latex(table.id, table.title, heads, lines, notes), Path(csv).with_suffix(".tex"))
+    lines = pd.concat([frame[["label", "symbol"]], shown], axis="columns").to_numpy().tolist()
+    write_flat(table, csv, ["", "symbol", *table.methods, "reported"], lines, notes)
 
 
-def _ours(row: Setting, method: str, told: Mapping[str, Any]) -> str:
+def _ours(row: Setting, method: str, facts: Mapping[str, Any]) -> str:
     if method in row.constants:
         return value_text(constant(row.constants[method]))
     if row.key is None:
         return ""
-    value = told["seeds"] if row.key == SEEDS else told["settings"][method][row.key]
+    value = facts["seeds"] if row.key == SEEDS else facts["settings"][method][row.key]
     return ", ".join(map(value_text, value)) if isinstance(value, list) else value_text(value)
-
-
-def _sources(frame: pd.DataFrame) -> list[str]:
-    """Say which reported values do not stand in the paper's table."""
-    by_source = frame[frame["source"] != ""].groupby("source", sort=False)["label"].agg(list)
-    return [f"Reported in {source}: {', '.join(labels)}." for source, labels in list(by_source.items())[1:]]
 
 
 def _reported(table: SettingsTable, name: str) -> Mapping[Any, str]:
     assert table.reported is not None
     path = table.reported.file
-    try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
-    except (OSError, ValueError) as error:
-        raise RgwotError(f"{path}: cannot be read as reported numbers: {' '.join(str(error).split())}") from None
-    missing = [column for column in REPORTED_COLUMNS if column not in frame.columns]
-    if missing:
-        raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")
+    frame = read_texts(path, "reported numbers", REPORTED_COLUMNS)
     rows = frame[frame["name"] == name].to_dict("records")
     if len(rows) != 1:
         raise RgwotError(f"{path}: found {len(rows)} rows {name!r}, expected one for table {table.id!r}")
@@ -122,19 +91,10 @@ def _reported(table: SettingsTable, name: str) -> Mapping[Any, str]:
 def constant(place: str) -> Any:
     """Return a number that is fixed in the source, without importing the module.
 
-    Parameters
-    ----------
-    place
-        ``file:NAME`` below the package: the value given to NAME there, or the default of a parameter of this name.
+    ``place`` is ``file:NAME`` below the package: the value given to NAME there, or the default of a parameter of this
+    name, which has to be a literal.
 
-    Raises
-    ------
-    RgwotError
-        When the file or the name is not there, or its value is no literal.
-
-    Examples
-    --------
-    >>> constant("reporting/settings_table.py:SEEDS")
+    >>> constant("reporting/tables/settings_table.py:SEEDS")
     'seeds'
     """
     path, _, name = place.partition(":")
@@ -142,31 +102,23 @@ def constant(place: str) -> Any:
     if not source.is_file():
         raise RgwotError(f"constant {place!r}: no file {path} in the package; correct it in tables.yaml")
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
-        for found, value in _named(node):
-            if found == name and isinstance(value, ast.expr):
-                try:
-                    return ast.literal_eval(value)
-                except ValueError:
-                    continue
+        value = _value_of(name, node)
+        if value is not None:
+            try:
+                return ast.literal_eval(value)
+            except ValueError:
+                continue
     raise RgwotError(f"constant {place!r}: no number of this name in {path}; correct it in tables.yaml")
 
 
-def _named(node: ast.AST) -> Iterable[tuple[str, ast.expr | None]]:
-    if isinstance(node, ast.Assign):
-        return [(target.id, node.value) for target in node.targets if isinstance(target, ast.Name)]
-    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-        return [(node.target.id, node.value)]
-    if isinstance(node, ast.FunctionDef):
-        positional = [*node.args.posonlyargs, *node.args.args]
-        given = positional[len(positional) - len(node.args.defaults) :]
-        pairs = [*zip(given, node.args.defaults, strict=True)]
-        keyword = [*zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)]
-        return [(argument.arg, value) for argument, value in [*pairs, *keyword]]
-    return []
-
-
-def content(told: Mapping[str, Any], row: Setting) -> str:
-    """Return what a row is made from, as JSON: only what it shows, so that no other setting makes it outdated."""
-    seeds = told["seeds"] if row.key == SEEDS else None
-    own = {method: values.get(row.key) for method, values in told["settings"].items()} if row.key else {}
-    return json.dumps({"row": row.model_dump(mode="json"), "seeds": seeds, "settings": own}, sort_keys=True)
+def _value_of(name: str, node: ast.AST) -> ast.expr | None:
+    """Return the value that a statement gives to a name, as a variable or as the default of a parameter."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=found)]) | ast.AnnAssign(target=ast.Name(id=found)) if found == name:
+            return node.value
+        case ast.FunctionDef(args=own):
+            # Defaults belong to the last of the positional arguments.
+            positional = zip([*own.posonlyargs, *own.args][::-1], own.defaults[::-1], strict=False)
+            keywords = zip(own.kwonlyargs, own.kw_defaults, strict=True)
+            return next((value for one, value in [*positional, *keywords] if one.arg == name), None)
+    return None

@@ -1,0 +1,112 @@
+"""Tables in Markdown, and in LaTeX with the packages booktabs and graphicx."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rgwot.reporting.tables.models import AnyTable
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import write_text
+
+_GREEK = {
+    "α": "alpha", "β": "beta", "ε": "epsilon", "ζ": "zeta", "λ": "lambda", "ρ": "rho", "σ": "sigma", "τ": "tau",
+    "ξ": "xi",
+}  # fmt: skip
+_SPECIAL = str.maketrans({
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "±": r"$\pm$", "–": "--", "−": "$-$", "↓": r"$\downarrow$", "≤": r"$\leq$", "×": r"$\times$", "→": r"$\rightarrow$",
+    "<": "$<$", ">": "$>$",
+    **{letter: rf"$\{name}$" for letter, name in _GREEK.items()},
+})  # fmt: skip
+
+Lines = Sequence[Sequence[str]]
+"""Lines of cells."""
+
+
+def pipe(heads: Sequence[str], lines: Lines) -> str:
+    """Return a Markdown table; the first column stands left, the others right."""
+    rows = [heads, [":--", *("--:" for _ in heads[1:])], *lines]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def escape(text: str) -> str:
+    r"""Escape text for LaTeX.
+
+    >>> escape("50 % of pc_assembly")
+    '50 \\% of pc\\_assembly'
+    """
+    return text.translate(_SPECIAL)
+
+
+def tabular(heads: Lines, groups: Iterable[Lines], rules: str = "") -> list[str]:
+    """Return the lines of one tabular as wide as the text, from cells that are already escaped.
+
+    A rule separates ``groups`` of lines. ``rules`` are ``cmidrule`` commands below the first line of heads.
+    """
+    body: list[str] = []
+    for group in groups:
+        body += [*([r"\midrule"] if body else []), *map(_line, group)]
+    first, *others = map(_line, heads)
+    return [
+        r"\resizebox{\textwidth}{!}{%",
+        rf"\begin{{tabular}}{{l{'r' * (len(heads[-1]) - 1)}}}",
+        r"\toprule",
+        first,
+        *([rules] if rules else []),
+        *others,
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}}",
+    ]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def floating(name: str, caption: Iterable[str], parts: Sequence[str]) -> str:
+    """Put the lines of tabulars into a ``table*``; the sentences of its caption are escaped here."""
+    return "\n".join(
+        [
+            "% needs the packages booktabs and graphicx",
+            r"\begin{table*}",
+            r"\centering",
+            rf"\caption{{{' '.join(map(escape, caption))}}}",
+            rf"\label{{tab:{name}}}",
+            *parts,
+            r"\end{table*}",
+            "",
+        ]
+    )
+
+
+def write_forms(csv: str | os.PathLike[str], markdown: str, latex: str) -> tuple[Path, Path]:
+    """Write the printed forms of a table beside its CSV, and return their paths."""
+    paths = Path(csv).with_suffix(".md"), Path(csv).with_suffix(".tex")
+    write_text(markdown, paths[0])
+    write_text(latex, paths[1])
+    return paths
+
+
+def write_flat(
+    table: AnyTable, csv: str | os.PathLike[str], heads: Sequence[str], lines: Lines, notes: Sequence[str]
+) -> None:
+    """Write both forms of a table of texts beside its CSV, notes below the table or in the caption."""
+    head, *body = [[cell.replace("|", r"\|") for cell in line] for line in (heads, *lines)]
+    parts = [f"# {table.title}", pipe(head, body), "\n".join(f"- {note}" for note in notes)]
+    markdown = "\n\n".join(part for part in parts if part) + "\n"
+    head, *body = [[escape(cell) for cell in line] for line in (heads, *lines)]
+    write_forms(csv, markdown, floating(table.id, (f"{table.title}.", *notes), tabular([head], [body])))
+
+
+def read_markdown(table: AnyTable, csv: str | os.PathLike[str]) -> str:
+    """Return the Markdown form that lies beside a CSV."""
+    path = Path(csv).with_suffix(".md")
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise RgwotError(f"{path}: cannot be read ({error.strerror}); make table {table.id!r} again") from None

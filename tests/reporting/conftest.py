@@ -1,0 +1,41 @@
+"""The page of a task whose names would do harm as markup, and a browser, for the tests that look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from chromium import Browser, Window
+    from page_tree import Task
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    from page_tree import make_task
+    from page_window import STEPS, VIDEOS
+
+    return make_task(tmp_path_factory.mktemp("page"), VIDEOS, steps=STEPS)
+
+
+@pytest.fixture(scope="session")
+def page(made: Task) -> Path:
+    return made.page()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    from chromium import chromium
+
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def window(browser: Browser, page: Path) -> Window:
+    opened = browser.window()
+    opened.open(page)
+    return opened
