@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
@@ -18,7 +17,7 @@ from rgwot.datasets.base import too_few_videos
 from rgwot.reporting.tables.models import AnyTable, RuntimeTable, SettingsTable, Table
 from rgwot.reporting.tables.spec import find_table, load_tables
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.integrity import recorded_sources
+from rgwot.runtime.integrity import changed_sources
 from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.jobs import JobCatalogue
 
@@ -176,6 +175,7 @@ class TableCatalogue(JobCatalogue):
             if n_videos < MIN_VIDEOS:
                 line = too_few_videos(dataset, task, n_videos, MIN_VIDEOS, str(root))
                 manifest = paths.at(paths.MANIFEST, dataset=dataset, task=task)
-                gone = [path for path in recorded_sources(manifest) if not os.path.exists(path)]
+                changed = changed_sources(manifest, self.files(dataset, task))
+                gone = [path for path, how in changed.items() if how == "gone"]
                 raise RgwotError(f"{line}; gone since {manifest} was made: {', '.join(gone)}" if gone else line)
         self.held_out(dataset, task, method)
