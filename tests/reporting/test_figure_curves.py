@@ -11,11 +11,11 @@ from figure_tree import REPOSITORY
 
 from rgwot.reporting.figures.curves import cell, curve, lines_of, read_rows, reported_points, seed_values
 from rgwot.reporting.figures.growth import spread
+from rgwot.reporting.figures.interface import PlannedRun
 from rgwot.reporting.figures.losses import smoothed
-from rgwot.reporting.figures.plan import PlannedRow, PlannedRun, PlannedSweep
 from rgwot.reporting.figures.protocols import bar_colours
-from rgwot.reporting.figures.spec import ReportedCurve, Sweep, SweepPanel
-from rgwot.reporting.figures.sweep import above, spaced
+from rgwot.reporting.figures.sweep import Sweep, above, spaced
+from rgwot.reporting.figures.sweeps import PlannedRow, PlannedSweep, ReportedCurve, SweepPanel
 from rgwot.runtime.errors import RgwotError
 
 REPORTED = REPOSITORY / "workflow" / "reported"

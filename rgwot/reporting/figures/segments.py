@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rgwot.reporting.figures.style import plain, sheet, step_legend, step_style, styled
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.palette import BACKGROUND
 from rgwot.runtime.errors import RgwotError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def segment_bars(
@@ -76,11 +79,11 @@ def segment_bars(
             axis.set_yticks(range(len(rows)), rows)
             axis.invert_yaxis()
             axis.set_xlim(0, video.duration_s)
-            axis.set_title(str(video["name"]), loc="left", parse_math=False)
+            axis.set_title(str(video["name"]), loc="left")
             axis.tick_params(length=2)
             plain(axis)
         axes[-1, 0].set_xlabel("seconds")
-        figure.suptitle(title, x=0.01, ha="left", parse_math=False)
+        figure.suptitle(title, x=0.01, ha="left")
         labelled = [annotations] if annotated else rows.values()
         drawn = sorted({int(step) for table in labelled for step in table.key_step})
         step_legend(figure, drawn, unmatched=annotated, columns=5, names=called)
