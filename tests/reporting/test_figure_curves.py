@@ -84,10 +84,10 @@ def test_scores_of_other_runs_do_not_enter_a_band() -> None:
 
 def test_a_cell_that_a_table_does_not_have_is_no_number() -> None:
     table = pd.DataFrame({"method": [], "kind": [], "protocol": [], "background": [], "label_rule": [], "d_f1": []})
-    value, degenerate = cell(table, "r=1", "d_f1", "micro_video", "with", "exact")
+    value, degenerate = cell(table, "r=1", "d_f1", FIGURE.how)
     assert np.isnan(value)
     assert not degenerate
-    assert np.isnan(cell(table, "r=1", "d_iou", "micro_video", "with", "exact")[0])
+    assert np.isnan(cell(table, "r=1", "d_iou", FIGURE.how)[0])
 
 
 def test_lines_take_one_row_per_value_and_keep_untrained_answers_apart() -> None:

@@ -59,19 +59,20 @@ def read_rows(files: Iterable[Path]) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True)
 
 
-def cell(
-    table: pd.DataFrame, row: str, column: str, protocol: str, background: str, label_rule: str
-) -> tuple[float, bool]:
-    """Return one measured value of a table, NaN where it has none, and whether a run behind it is degenerate."""
+def _having(frame: pd.DataFrame, **wanted: str) -> pd.DataFrame:
+    for column, value in wanted.items():
+        frame = frame[frame[column] == value]
+    return frame
+
+
+def cell(table: pd.DataFrame, row: str, column: str, how: Mapping[str, str]) -> tuple[float, bool]:
+    """Return a measured value of a table, NaN where it has none, and whether a run behind it is degenerate.
+
+    ``how`` has its ``protocol``, ``background`` and ``label_rule``.
+    """
     import pandas as pd
 
-    own = table[
-        (table["method"] == row)
-        & (table["kind"] == "measured")
-        & (table["protocol"] == protocol)
-        & (table["background"] == background)
-        & (table["label_rule"] == label_rule)
-    ]
+    own = _having(table, method=row, kind="measured", **how)
     if own.empty or column not in table.columns:
         return float("nan"), False
     value = pd.to_numeric(own[column], errors="coerce").iloc[0]
@@ -81,17 +82,10 @@ def cell(
 
 def seed_values(scores: pd.DataFrame, runs: Sequence[PlannedRun], metric: str, figure: Scored) -> Array:
     """Return a metric of every seed (S,): within a seed the mean over tasks, as in the tables (methods 6.1)."""
-    import pandas as pd
-
-    identity = ["method", "decoder", "dataset", "task", "seed"]
-    wanted = pd.MultiIndex.from_tuples([tuple(getattr(run, key) for key in identity) for run in runs], names=identity)
-    own = scores[
-        (scores["metric"] == metric)
-        & (scores["protocol"] == figure.protocol)
-        & (scores["background"] == figure.background)
-        & (scores["label_rule"] == figure.label_rule)
-        & pd.MultiIndex.from_frame(scores[identity]).isin(wanted)
-    ]
+    wanted = {(run.method, run.decoder, run.dataset, run.task, run.seed) for run in runs}
+    own = _having(scores, metric=metric, **figure.how)
+    found = own[["method", "decoder", "dataset", "task", "seed"]].itertuples(index=False, name=None)
+    own = own[[run in wanted for run in found]]
     return np.asarray(own.groupby("seed")["value"].mean().to_numpy(), dtype=np.float64)
 
 
@@ -102,9 +96,7 @@ def curve(
     """Put one line together: means as the table has them, the band from the scores of the single seeds."""
     means, lows, highs, flags = [], [], [], []
     for row in rows:
-        mean, collapsed = cell(
-            table, row.id, f"{sweep.place}_{metric}", figure.protocol, figure.background, figure.label_rule
-        )
+        mean, collapsed = cell(table, row.id, f"{sweep.place}_{metric}", figure.how)
         seeds = seed_values(scores, row.runs, metric, figure)
         seeds = seeds[~np.isnan(seeds)]
         # A table may leave a metric out that the scores have.
@@ -153,9 +145,7 @@ def reported_points(
     for column in (*curve.where, *([curve.x] if isinstance(curve.x, str) else [])):
         if column not in frame.columns:
             raise RgwotError(f"{curve.file}: found no column {column!r}, expected it for a figure")
-    own = frame[(frame["dataset"] == sweep.reported) & frame["task"].isin(sweep.reported_tasks)]
-    for column, wanted in curve.where.items():
-        own = own[own[column] == wanted]
+    own = _having(frame[(frame["dataset"] == sweep.reported) & frame["task"].isin(sweep.reported_tasks)], **curve.where)
     found: dict[str, dict[float, float]] = {}
     for metric, printed in METRIC_NAMES.items():
         rows = own[(own["metric"] == printed) & own["value"].notna()]

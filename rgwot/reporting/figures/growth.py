@@ -7,16 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rgwot import paths
-from rgwot.reporting.figures.curves import (
-    FEATURES,
-    PRINTED,
-    curve,
-    lines_of,
-    read_rows,
-    reported_points,
-    seed_values,
-    sweep_scores,
-)
+from rgwot.reporting.figures import curves
 from rgwot.reporting.figures.interface import Plan, PlannedRun, Run, Study
 from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, sheet, tell
 from rgwot.reporting.figures.sweep import STAR, draw_curve
@@ -84,24 +75,24 @@ class Growth(Scored):
     def draw(self, plan: GrowthPlan) -> Drawn:
         """Draw lines of measured scores, levels of answers without training, and what papers report at their size."""
         sweep, panel = plan.sweeps[0], self.panel
-        table, scores = read_rows(sweep.row_files), sweep_scores(sweep)
+        table, scores = curves.read_rows(sweep.row_files), curves.sweep_scores(sweep)
         drawn, axes = sheet(height=3.6)
         axis = axes[0, 0]
-        for number, (line, rows) in enumerate(lines_of(sweep).items()):
-            found = curve(sweep, rows, table, scores, self.metric, self)
+        for number, (line, rows) in enumerate(curves.lines_of(sweep).items()):
+            found = curves.curve(sweep, rows, table, scores, self.metric, self)
             draw_curve(axis, found, number, self.names.get(line, line))
         _beside(axis, [*self._levels(axis, plan), *self._reported(axis, sweep)])
         printed = {float(panel.reported.x)} if panel.reported and not isinstance(panel.reported.x, str) else set()
         sizes = sorted({row.value for row in sweep.rows if row.trained} | printed)
         axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
         axis.set_xlabel(panel.label)
-        axis.set_ylabel(f"{PRINTED[self.metric]}, %")
+        axis.set_ylabel(f"{curves.PRINTED[self.metric]}, %")
         axis.set_ylim(bottom=0)
         axis.spines[["top", "right"]].set_visible(False)
         drawn.legend(loc="outside lower center", ncols=6)
         band = "; line: mean over seeds (each draws its own videos), band: least to largest"
         about = f"{plan.about}{band if len(plan.seeds) > 1 else ''}; scored on all videos of the task"
-        tell(drawn, self.title, f"{about}{FEATURES if panel.reported else ''}")
+        tell(drawn, self.title, f"{about}{curves.FEATURES if panel.reported else ''}")
         return drawn
 
     def _levels(self, axis: Axes, plan: GrowthPlan) -> Iterator[End]:
@@ -111,7 +102,7 @@ class Growth(Scored):
         for number, level in enumerate(self.levels):
             runs = [run for run in plan.levels if (run.method, run.decoder) == (level.method, level.decoder)]
             scores = read_scores([run.at(paths.SCORES) for run in runs])
-            value = 100 * float(seed_values(scores, runs, self.metric, self).mean())
+            value = 100 * float(curves.seed_values(scores, runs, self.metric, self).mean())
             axis.axhline(value, color=GREY, linewidth=0.9, linestyle=DASHES[1 + number % (len(DASHES) - 1)])
             yield value, level.label, GREY
 
@@ -122,7 +113,7 @@ class Growth(Scored):
             return
         for method in self.reported_methods:
             one = reported.model_copy(update={"where": {**reported.where, "method": method}})
-            for points in reported_points(one, sweep, [self.metric]).values():
+            for points in curves.reported_points(one, sweep, [self.metric]).values():
                 for x, value in points:
                     axis.plot([x], [100 * value], color="#FFFFFF", zorder=5, **STAR)
                     yield 100 * value, f"{method}, {reported.mark}", "#000000"

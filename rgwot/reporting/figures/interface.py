@@ -162,16 +162,9 @@ class Figure(Part):
     ) -> Plan:
         """Put a plan together.
 
-        Parameters
-        ----------
-        study, datasets, seeds
-            The study, what the datasets shown are called in print, and the seeds.
-        said
-            What is to be said of data, protocol and seeds.
-        runs, varied
-            The runs shown: the caption gives the settings of the first trained one, but for the keys that vary.
-        parts
-            What the plan of this kind has besides.
+        ``datasets`` gives what the datasets shown are called in print, ``said`` what to say of data, protocol and
+        seeds. The caption gives the settings of the first trained one of ``runs``, but for the keys ``varied`` between
+        them. ``parts`` are what the plan of this kind has besides.
         """
         about = [part for part in said if part]
         if any(study.experiments.settings("none", None, one).features.weights == "random" for one in datasets):

@@ -70,16 +70,9 @@ def shares(plan: Array) -> Array:
 
 
 def transport(x: Side, y: Side, settings: Mapping[str, Any], **changes: Any) -> PairPlan:
-    """Solve the transport between two videos with the settings of a method, as a training step does.
+    """Solve the transport between two videos with a method's dotted settings of ``ot``, as a training step does.
 
-    Parameters
-    ----------
-    x, y
-        The two videos.
-    settings
-        Dotted keys; those of ``ot`` are read. The virtual frame is always one of constant cost here.
-    **changes
-        Keys of ``ot`` that differ, such as ``solver="parity", r=0.1``.
+    ``changes`` are keys that differ, such as ``solver="parity", r=0.1``; the virtual frame always has a constant cost.
     """
     import torch
 

@@ -77,13 +77,12 @@ class Protocols(Figure):
         colours = bar_colours(list(plan.rows), plan.trivial)
         for line, (place, label) in zip(axes, plan.places.items(), strict=True):
             for axis, background in zip(line, BACKGROUNDS, strict=True):
+                how = {"background": background, "label_rule": self.label_rule}
                 for number, (row, name) in enumerate(plan.rows.items()):
                     at = np.arange(len(PROTOCOLS)) + (number - (len(plan.rows) - 1) / 2) * width
+                    hows = [dict(how, protocol=protocol) for protocol in PROTOCOLS]
                     values, deviations = (
-                        [
-                            100 * cell(table, row, column, protocol, background, self.label_rule)[0]
-                            for protocol in PROTOCOLS
-                        ]
+                        [100 * cell(table, row, column, one)[0] for one in hows]
                         for column in (f"{place}_{self.metric}", f"{place}_{self.metric}_sd")
                     )
                     axis.bar(

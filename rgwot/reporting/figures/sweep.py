@@ -11,18 +11,7 @@ from pydantic import Field
 
 from rgwot import paths
 from rgwot.config.radius import smallest_active_radius, structure_radius
-from rgwot.reporting.figures.curves import (
-    FEATURES,
-    IMPLIED,
-    PRINTED,
-    Array,
-    Curve,
-    curve,
-    lines_of,
-    read_rows,
-    reported_points,
-    sweep_scores,
-)
+from rgwot.reporting.figures import curves
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, line_style, sheet, tell
 from rgwot.reporting.figures.sweeps import PlannedSweep, Scored, SweepPanel, SweepsPlan
 from rgwot.reporting.tables.models import Metric
@@ -93,31 +82,31 @@ class Sweep(Scored):
             f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}" if left_out else ""
         )
         band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
-        features = FEATURES if "reported" in seen else ""
-        tell(drawn, self.title, f"{plan.about}{band}{features}{seen.get(IMPLIED, '')}{without}")
+        features = curves.FEATURES if "reported" in seen else ""
+        tell(drawn, self.title, f"{plan.about}{band}{features}{seen.get(curves.IMPLIED, '')}{without}")
         return drawn
 
     def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, str]:
         """Draw the metrics of one sweep; return what else stands in it, for the legend."""
-        table, scores = read_rows(sweep.row_files), sweep_scores(sweep)
-        rows = next(iter(lines_of(sweep).values()))
+        table, scores = curves.read_rows(sweep.row_files), curves.sweep_scores(sweep)
+        rows = next(iter(curves.lines_of(sweep).values()))
         seen: dict[str, str] = {}
         for number, metric in enumerate(self.metrics):
-            found = curve(sweep, rows, table, scores, metric, self)
+            found = curves.curve(sweep, rows, table, scores, metric, self)
             draw_curve(axis, found, number)
             if found.degenerate.any():
                 seen["degenerate"] = "open: a run behind it is degenerate"
-        for line, answers in lines_of(sweep, trained=False).items():
-            found = curve(sweep, answers, table, scores, "f1", self)
+        for line, answers in curves.lines_of(sweep, trained=False).items():
+            found = curves.curve(sweep, answers, table, scores, "f1", self)
             axis.plot(found.x, 100 * found.mean, color=GREY, linewidth=0.9, linestyle=DOTTED, zorder=1)
             seen[f"untrained {line}"] = f"{line} answer without training, F1"
         if panel.reported is not None:
-            for name, points in reported_points(panel.reported, sweep, self.metrics).items():
-                colour = line_style(list[str](self.metrics).index(name.removeprefix(IMPLIED)))["color"]
+            for name, points in curves.reported_points(panel.reported, sweep, self.metrics).items():
+                colour = line_style(list[str](self.metrics).index(name.removeprefix(curves.IMPLIED)))["color"]
                 axis.plot([x for x, _ in points], [100 * y for _, y in points], **STAR, color=colour, zorder=5)
                 seen["reported"] = panel.reported.mark
-                if name.startswith(IMPLIED):
-                    seen[IMPLIED] = ", their precision implied by F1 and recall"
+                if name.startswith(curves.IMPLIED):
+                    seen[curves.IMPLIED] = ", their precision implied by F1 and recall"
         # Then every class and every cluster has a partner, and both ratios are of all frames (methods 6.1, A).
         balanced = self.protocol == "micro_video" and self.background == "with"
         _axis(axis, panel, sweep, np.array([row.value for row in rows]), balanced=balanced)
@@ -128,7 +117,9 @@ class Sweep(Scored):
     def _legend(self, drawn: Drawn, seen: Mapping[str, str]) -> None:
         from matplotlib.lines import Line2D
 
-        handles = [Line2D([], [], label=PRINTED[metric], **line_style(n)) for n, metric in enumerate(self.metrics)]
+        handles = [
+            Line2D([], [], label=curves.PRINTED[metric], **line_style(n)) for n, metric in enumerate(self.metrics)
+        ]
         if self.collapse:
             signs = enumerate(COLLAPSE.values(), start=4)
             handles += [Line2D([], [], label=name, **line_style(n)) for n, name in signs]
@@ -144,7 +135,7 @@ class Sweep(Scored):
         drawn.legend(handles=handles, loc="outside lower center", ncols=max(1, min(len(handles), 105 // (longest + 6))))
 
 
-def above(panel: SweepPanel, sweep: PlannedSweep, x: Array) -> list[str]:
+def above(panel: SweepPanel, sweep: PlannedSweep, x: curves.Array) -> list[str]:
     """Return what the axis is annotated with at every value of the parameter.
 
     The active radius, or the temperature epsilon / (1 - alpha) that alpha comes to where the structural prior is off
@@ -155,7 +146,7 @@ def above(panel: SweepPanel, sweep: PlannedSweep, x: Array) -> list[str]:
     return [f"{sweep.epsilon / (1 - float(value)):.2g}".removeprefix("0") for value in x]
 
 
-def spaced(places: Array, apart: float = APART) -> list[int]:
+def spaced(places: curves.Array, apart: float = APART) -> list[int]:
     """Return which of the places (n,), increasing in [0, 1], can carry a label without touching the one before.
 
     >>> spaced(np.array([0.0, 0.05, 0.5, 1.0]))
@@ -168,27 +159,7 @@ def spaced(places: Array, apart: float = APART) -> list[int]:
     return kept
 
 
-def collapse_curves(sweep: PlannedSweep) -> dict[str, tuple[Array, Array]]:
-    """Return for each sign of collapse its value (x, mean), averaged over videos, then over runs; NaN where none."""
-    from rgwot.records import read_diagnostics
-
-    values: dict[str, list[float]] = {key: [] for key in COLLAPSE}
-    rows = next(iter(lines_of(sweep).values()))
-    for row in rows:
-        read = [read_diagnostics(run.at(paths.DIAGNOSTICS)) for run in row.runs]
-        for key, line in values.items():
-            scale = [float(one["K"]) if key == "distinct_labels" else 1.0 for one in read]
-            runs = [
-                # A value that is not there becomes NaN.
-                np.mean(np.array([video.get(key) for video in one["video"]["videos"].values()], dtype=float)) / K
-                for one, K in zip(read, scale, strict=True)
-            ]
-            line.append(float(np.mean(runs)))
-    x = np.array([row.value for row in rows])
-    return {key: (x, np.array(line)) for key, line in values.items()}
-
-
-def draw_curve(axis: Axes, found: Curve, number: int, label: str | None = None) -> None:
+def draw_curve(axis: Axes, found: curves.Curve, number: int, label: str | None = None) -> None:
     """Draw a line in percent with its band; open markers where a run behind a point is degenerate."""
     style = line_style(number)
     axis.plot(found.x, 100 * found.mean, label=label, **style)
@@ -197,7 +168,7 @@ def draw_curve(axis: Axes, found: Curve, number: int, label: str | None = None) 
     axis.plot(found.x[bad], 100 * found.mean[bad], style["marker"], color=style["color"], markerfacecolor="#FFFFFF")
 
 
-def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balanced: bool = False) -> None:
+def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: curves.Array, *, balanced: bool = False) -> None:
     """Scale and annotate the axis of the parameter; ``balanced``: with as many clusters as classes P equals R."""
     if panel.scale == "log":
         positive = x[x > 0]
@@ -236,9 +207,22 @@ def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balan
         )  # fmt: skip
 
 
+def _sign(diagnostics: Mapping[str, Any], key: str) -> float:
+    """Return a sign of collapse, averaged over videos; NaN where one has none."""
+    values = [video.get(key) for video in diagnostics["video"]["videos"].values()]
+    mean = float(np.mean(np.array(values, dtype=float)))
+    return mean / diagnostics["K"] if key == "distinct_labels" else mean
+
+
 def _collapse(axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> None:
-    for number, (x, values) in enumerate(collapse_curves(sweep).values(), start=4):
-        axis.plot(x, values, **line_style(number))
+    """Draw the signs of collapse, averaged over runs."""
+    from rgwot.records import read_diagnostics
+
+    rows = next(iter(curves.lines_of(sweep).values()))
+    x = np.array([row.value for row in rows])
+    read = [[read_diagnostics(run.at(paths.DIAGNOSTICS)) for run in row.runs] for row in rows]
+    for number, key in enumerate(COLLAPSE, start=4):
+        axis.plot(x, [np.mean([_sign(one, key) for one in runs]) for runs in read], **line_style(number))
     _axis(axis, panel.model_copy(update={"above": None, "classes": False}), sweep, x)
     axis.set_ylim(-0.03, 1.03)
     axis.set_title("signs of collapse, mean over videos and runs")

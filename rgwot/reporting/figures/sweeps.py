@@ -115,6 +115,11 @@ class Scored(Figure):
         """The swept tables."""
         raise NotImplementedError
 
+    @property
+    def how(self) -> dict[str, str]:
+        """How the scores are made."""
+        return {"protocol": self.protocol, "background": self.background, "label_rule": self.label_rule}
+
     def plan(self, study: Study) -> Plan:
         """Return the rows of the swept tables and the runs behind them."""
         sweeps = tuple(_sweep(panel, study, several=self.SEVERAL) for panel in self.swept)

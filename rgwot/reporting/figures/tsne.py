@@ -55,11 +55,6 @@ class PlannedVideo(Part):
     task: str
     video: str
 
-    @property
-    def features(self) -> Path:
-        """Where its feature store lies."""
-        return paths.at(paths.FEATURES, dataset=self.dataset, task=self.task, video=self.video)
-
 
 class TsnePlan(Plan):
     """The plan of such a figure: also the videos."""
@@ -101,7 +96,8 @@ class Tsne(Figure):
 
     def files(self, plan: TsnePlan) -> Iterable[Path]:
         """Return the feature stores."""
-        return [video.features for video in plan.videos]
+        place = paths.FEATURES
+        return [paths.at(place, dataset=one.dataset, task=one.task, video=one.video) for one in plan.videos]
 
     def draw(self, plan: TsnePlan) -> Drawn:
         """Draw every planned video in a panel of its own."""
@@ -115,8 +111,8 @@ class Tsne(Figure):
         rows = -(-len(plan.videos) // columns)
         drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.65)
         used = []
-        for axis, video in zip(axes.flat, plan.videos, strict=False):
-            used.append(self._panel(axis, open_store(video.features), colours))
+        for axis, video, features in zip(axes.flat, plan.videos, self.files(plan), strict=False):
+            used.append(self._panel(axis, open_store(features), colours))
             task = "" if video.task == video.dataset else f"\n{short(video.task, NAME)}"
             axis.set_title(f"{video.label}{task}\n{short(video.video, NAME)}", fontsize=7)
         for axis in axes.flat[len(plan.videos) :]:
