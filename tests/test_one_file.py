@@ -1,4 +1,4 @@
-"""A loss, a decoder, an embedding, an extractor and a layout are one file each: with the file they are there."""
+"""A loss, decoder, embedding, extractor, layout and kind of figure are one file each, and are called as it is."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from rgwot.config.layouts import LAYOUTS
 from rgwot.config.methods import ALIGNMENTS, DECODERS, EMBEDDINGS, Decoder
 from rgwot.config.settings import BLOCKS, defaults
 from rgwot.datasets.finding import layout_module
+from rgwot.reporting.figures.interface import KINDS, kind_of
 from rgwot.runtime.lazy import load
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -100,12 +101,49 @@ def find(root, dataset, options):
 def read_annotation(root, entry, facts, clock, options) -> Annotation:
     raise NotImplementedError
 '''
+FIGURE = '''"""How many videos a training reads."""
+
+from typing import ClassVar
+
+from rgwot import paths
+from rgwot.reporting.figures.interface import Figure, Plan, seeding
+from rgwot.reporting.figures.style import sheet, tell
+
+ABOUT = {"description": "Videos of a task, counted."}
+
+
+class VideoCountsPlan(Plan):
+    videos: dict[str, int]
+
+
+class VideoCounts(Figure):
+    PLAN: ClassVar = VideoCountsPlan
+
+    kind: str
+    dataset: str
+    colour: str = "#000000"
+
+    def plan(self, study):
+        videos = {task: len(study.videos(self.dataset, task)) for task in study.tasks(self.dataset)}
+        label, seeds = study.in_print(self.dataset), study.config.seeds
+        return self.planned(study, {self.dataset: label}, [label, seeding(seeds)], seeds, videos=videos)
+
+    def files(self, plan):
+        return [paths.at(paths.MANIFEST, dataset=self.dataset, task=task) for task in plan.videos]
+
+    def draw(self, plan):
+        drawn, axes = sheet(height=2)
+        axes[0, 0].bar(list(plan.videos), list(plan.videos.values()), color=self.colour)
+        tell(drawn, self.title, plan.about)
+        return drawn
+'''
 ADDED = {
     "keysteps/pieces.py": DECODER,
     "losses/position.py": LOSS,
     "embedding/clock.py": EMBEDDING,
     "features/extractors/colours.py": EXTRACTOR,
     "datasets/flat.py": LAYOUT,
+    "reporting/figures/video_counts.py": FIGURE,
 }
 
 CATALOGUE = """
@@ -124,7 +162,7 @@ catalogue = Catalogue(config, repository / "workflow/tables.yaml")
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the library, five files and a registered task more in it, and videos in the new layout."""
+    """Return a folder with the library, six files and a registered task more in it, and videos in the new layout."""
     folder = tmp_path_factory.mktemp("library")
     shutil.copytree(Path(rgwot.__file__).parent, folder / "rgwot")
     for name, text in ADDED.items():
@@ -285,6 +323,46 @@ print(json.dumps({
     assert found["unknown"] == "test: features.backbone: unknown network 'colors'; did you mean 'colours'?"
 
 
+def test_a_kind_of_figure_is_read_planned_and_drawn(library: Path) -> None:
+    entry = "{kind: video_counts, title: Videos, dataset: mine}"
+    for name, text in (("tables", entry), ("wrong", entry.replace("dataset", "color: red, dataset"))):
+        (library / f"{name}.yaml").write_text(f"datasets: {{}}\ntables: {{}}\nfigures: {{counts: {text}}}\n")
+    found = run(
+        library,
+        CATALOGUE
+        + """
+from rgwot.runtime.errors import RgwotError
+catalogue = Catalogue(config, here / "tables.yaml")
+text = catalogue.figure_json("counts")
+from rgwot.reporting.figures.interface import KINDS, kind_of
+kinds = [kind_of(name).__name__ for name in KINDS]
+heavy = [name for name in ("torch", "scipy", "pandas", "matplotlib") if name in sys.modules]
+try:
+    Catalogue(config, here / "wrong.yaml").figures
+except RgwotError as error:
+    refused = str(error)
+from click.testing import CliRunner
+from rgwot.cli import cli
+done = CliRunner().invoke(cli, ["figure", "--plan", text, "counts.pdf"], catch_exceptions=False)
+print(json.dumps({
+    "files": catalogue.figure_files("counts"),
+    "caption": catalogue.figure_caption("counts"),
+    "imported": heavy,
+    "kinds": kinds,
+    "refused": refused,
+    "drawn": done.exit_code == 0 and (here / "counts.png").stat().st_size > 0,
+}))
+""",
+    )
+    assert found["files"] == ["results/manifest/mine/soup.csv", "results/manifest/mine/tea.csv"]
+    assert found["caption"] == ["Videos. Videos of a task, counted.", "mine; seeds 0, 1, 2"]
+    # Nor with all the others.
+    assert {"Teaser", "Tsne", "VideoCounts"} <= set(found["kinds"])
+    assert found["imported"] == []
+    assert "figure 'counts': unknown key 'color'; did you mean 'colour'?" in found["refused"]
+    assert found["drawn"]
+
+
 def test_they_stand_in_schema_and_help_and_a_layout_without_a_writer_is_not_written(library: Path) -> None:
     found = run(
         library,
@@ -338,3 +416,5 @@ def test_what_a_file_says_is_true() -> None:
             assert callable(load(f"{extractor.module}:{verb}_{name}"))
     for name, about in LAYOUTS.items():
         assert layout_module(name).__name__ == about.module
+    for name, about in KINDS.items():
+        assert kind_of(name).__module__ == about.module

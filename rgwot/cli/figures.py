@@ -23,13 +23,12 @@ def figure(output: Path, plan: str) -> None:
     The workflow makes the plan: `snakemake results/figures/teaser.pdf`. To draw a figure again by hand, copy the line
     from what `snakemake --printshellcmds` prints.
     """
-    from rgwot.reporting.figures.draw import draw
-    from rgwot.reporting.figures.plan import read_plan
+    from rgwot.reporting.figures.interface import read_plan
     from rgwot.reporting.figures.style import save
     from rgwot.runtime.integrity import check_file
 
-    drawn = read_plan(plan)
-    for path in map(Path, drawn.files()):
+    planned = read_plan(plan)
+    for path in map(Path, planned.files()):
         if path.is_file():
             check_file(path)
-    save(draw(drawn), output)
+    save(planned.draw(), output)

@@ -1,7 +1,7 @@
 """What can be added to the library says in its own file what it is, and is called as that file is.
 
-A loss, a decoder, an embedding, an extractor or a layout is one module of its room with a constant ``ABOUT``, of
-literals alone::
+A loss, a decoder, an embedding, an extractor, a layout or a kind of figure is one module of its room with a constant
+``ABOUT``, of literals alone::
 
     ABOUT = {"description": "k-means, no smoothing", "reads": ("decode.restarts",)}
 
@@ -77,13 +77,8 @@ def described(room: str, kind: type[Kind]) -> dict[str, Kind]:
         told = LITERAL.search(path.read_text(encoding="utf-8"))
         if told:
             try:
-                found.append(
-                    kind(
-                        name=path.stem,
-                        module=f"rgwot.{room.replace('/', '.')}.{path.stem}",
-                        **ast.literal_eval(told[1]),
-                    )
-                )
+                module = f"rgwot.{room.replace('/', '.')}.{path.stem}"
+                found.append(kind(name=path.stem, module=module, **ast.literal_eval(told[1])))
             except (SyntaxError, TypeError, ValueError) as error:
                 raise ValueError(f"{path}: ABOUT: {error}") from None
     return {about.name: about for about in sorted(found, key=lambda about: about.place)}

@@ -6,9 +6,8 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from rgwot import paths
-from rgwot.reporting.figures.plan import Plan, plan_text
+from rgwot.reporting.figures.interface import Plan
 from rgwot.reporting.figures.spec import Figures, load_figures
-from rgwot.study.figure_plans import plan_figure
 from rgwot.study.tables import TableCatalogue
 
 
@@ -34,13 +33,18 @@ class FigureCatalogue(TableCatalogue):
 
         return load_figures(self._tables_path, canonical)
 
+    def in_print(self, dataset: str) -> str:
+        """Return what a dataset is called in print."""
+        names = self.figures.names
+        return names[dataset].label if dataset in names else dataset
+
     def figure_files(self, figure: str) -> list[str]:
         """Return the files that a figure is drawn from."""
         return self.figure_plan(figure).files()
 
     def figure_json(self, figure: str) -> str:
-        """Return what a figure is drawn from (`plan_text`): a change of it makes the figure outdated."""
-        return plan_text(self.figure_plan(figure))
+        """Return what a figure is drawn from (`Plan.text`): a change of it makes the figure outdated."""
+        return self.figure_plan(figure).text()
 
     def figure_caption(self, figure: str) -> list[str]:
         """Return what a report says of a figure: its title, what it shows, of which data, with which settings."""
@@ -62,4 +66,4 @@ class FigureCatalogue(TableCatalogue):
         RgwotError
             When there is no such figure, or the configuration lacks what it needs.
         """
-        return plan_figure(self.figures.figure(figure), self)
+        return self.figures.figure(figure).plan(self)

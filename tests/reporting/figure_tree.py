@@ -16,7 +16,7 @@ from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.features.store import StoreWriter
 from rgwot.keysteps.decode import decode
 from rgwot.records import SCORE_COLUMNS
-from rgwot.reporting.figures.plan import Plan
+from rgwot.reporting.figures.interface import Plan
 from rgwot.reporting.tables.make import make_row
 from rgwot.study import Catalogue
 

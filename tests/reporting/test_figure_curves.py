@@ -11,11 +11,11 @@ from figure_tree import REPOSITORY
 
 from rgwot.reporting.figures.curves import cell, curve, lines_of, read_rows, reported_points, seed_values
 from rgwot.reporting.figures.growth import spread
+from rgwot.reporting.figures.interface import PlannedRun
 from rgwot.reporting.figures.losses import smoothed
-from rgwot.reporting.figures.plan import PlannedRow, PlannedRun, PlannedSweep
 from rgwot.reporting.figures.protocols import bar_colours
-from rgwot.reporting.figures.spec import ReportedCurve, Sweep, SweepPanel
-from rgwot.reporting.figures.sweep import above, spaced
+from rgwot.reporting.figures.sweep import Sweep, above, spaced
+from rgwot.reporting.figures.sweeps import PlannedRow, PlannedSweep, ReportedCurve, SweepPanel
 from rgwot.runtime.errors import RgwotError
 
 REPORTED = REPOSITORY / "workflow" / "reported"
@@ -84,10 +84,10 @@ def test_scores_of_other_runs_do_not_enter_a_band() -> None:
 
 def test_a_cell_that_a_table_does_not_have_is_no_number() -> None:
     table = pd.DataFrame({"method": [], "kind": [], "protocol": [], "background": [], "label_rule": [], "d_f1": []})
-    value, degenerate = cell(table, "r=1", "d_f1", "micro_video", "with", "exact")
+    value, degenerate = cell(table, "r=1", "d_f1", FIGURE.how)
     assert np.isnan(value)
     assert not degenerate
-    assert np.isnan(cell(table, "r=1", "d_iou", "micro_video", "with", "exact")[0])
+    assert np.isnan(cell(table, "r=1", "d_iou", FIGURE.how)[0])
 
 
 def test_lines_take_one_row_per_value_and_keep_untrained_answers_apart() -> None:

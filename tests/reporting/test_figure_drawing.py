@@ -18,9 +18,9 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from rgwot import paths
 from rgwot.cli import cli
-from rgwot.reporting.figures.draw import draw
-from rgwot.reporting.figures.plan import Plan, plan_text, read_plan
+from rgwot.reporting.figures.interface import Plan, read_plan
 from rgwot.reporting.figures.style import PAGE, SMALLEST, save
 from rgwot.runtime import arguments
 
@@ -90,7 +90,7 @@ def test_every_figure_is_looked_at_here() -> None:
 @pytest.mark.parametrize("name", READ)
 def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, name: str) -> None:
     plan = planned(tree, name)
-    figure = draw(plan)
+    figure = plan.draw()
     size = figure.get_size_inches()
     figure.canvas.draw()
     texts = shown(figure)
@@ -122,7 +122,7 @@ def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, n
 def test_the_same_plan_gives_the_same_bytes(tree: Tree, folder: Path) -> None:
     plan = planned(tree, "tsne_procel")
     for name in ("one", "two"):
-        save(draw(plan), folder / f"{name}.pdf")
+        save(plan.draw(), folder / f"{name}.pdf")
     for suffix in (".pdf", ".png"):
         assert (folder / f"one{suffix}").read_bytes() == (folder / f"two{suffix}").read_bytes()
 
@@ -134,10 +134,10 @@ def test_the_line_of_a_log_draws_the_figure_again(
     plan = planned(tree, "losses")
     text = plan.model_dump_json(exclude_defaults=True)
     # A command that is short enough says the plan as it always did: another text would outdate the figure.
-    assert plan_text(plan) == text
+    assert plan.text() == text
     if long:
         monkeypatch.setattr(arguments, "LONGEST", len(text) - 1)
-        text = plan_text(plan)
+        text = plan.text()
         assert text.startswith("zlib:")
         assert read_plan(text) == plan
     done = CliRunner().invoke(cli, ["figure", "--plan", text, "again/losses.pdf"], catch_exceptions=False)
@@ -147,7 +147,7 @@ def test_the_line_of_a_log_draws_the_figure_again(
 
 
 def test_bands_and_means_are_those_of_the_scores(tree: Tree, folder: Path) -> None:
-    figure = draw(planned(tree, "sensitivity"))
+    figure = planned(tree, "sensitivity").draw()
     axis = figure.axes[0]
     by_colour = {line.get_color(): line for line in axis.get_lines() if len(line.get_xdata()) == 8}
     # The made-up scores are 0.50, 0.60, 0.55 and 0.35 plus 0.02 per seed, of seeds 0, 1 and 2.
@@ -161,7 +161,7 @@ def test_bands_and_means_are_those_of_the_scores(tree: Tree, folder: Path) -> No
 
 
 def test_reported_peaks_lie_at_their_parameter(tree: Tree, folder: Path) -> None:
-    figure = draw(planned(tree, "sensitivity"))
+    figure = planned(tree, "sensitivity").draw()
     stars = {}
     for axis in figure.axes[:4]:
         points = [line for line in axis.get_lines() if line.get_marker() == "*"]
@@ -181,7 +181,7 @@ def test_a_degenerate_run_is_drawn_open(tree: Tree, folder: Path) -> None:
         table = pd.read_csv(path)
         table.loc[table["kind"] == "measured", "degenerate"] = 1
         table.to_csv(path, index=False)
-        figure = draw(plan)
+        figure = plan.draw()
     finally:
         path.write_text(text)
     assert "open: a run behind it is degenerate" in "\n".join(text.get_text() for text in shown(figure))
@@ -190,7 +190,7 @@ def test_a_degenerate_run_is_drawn_open(tree: Tree, folder: Path) -> None:
 
 
 def test_levels_are_the_scores_of_answers_without_training(tree: Tree, folder: Path) -> None:
-    figure = draw(planned(tree, "training_videos"))
+    figure = planned(tree, "training_videos").draw()
     levels = [line for line in figure.axes[0].get_lines() if list(line.get_xdata()) == [0, 1]]
     assert [float(line.get_ydata()[0]) for line in levels] == pytest.approx([57.0] * 4)
 
@@ -199,13 +199,13 @@ def test_levels_are_the_scores_of_answers_without_training(tree: Tree, folder: P
 def test_odd_names_are_written_as_they_are_and_stay_inside(tree: Tree, folder: Path, name: str) -> None:
     plan = planned(tree, name)
     task = plan.tasks[0]
-    manifest = folder / task.path("manifest")
+    manifest = folder / task.at(paths.MANIFEST)
     text = manifest.read_text()
     try:
         table = pd.read_csv(manifest)
         table["name"] = "from $5 to $6 " + "a_very_long_name_" * 8 + "{end}\\n"
         table.to_csv(manifest, index=False)
-        figure = draw(plan)
+        figure = plan.draw()
         figure.canvas.draw()
     finally:
         manifest.write_text(text)
@@ -221,12 +221,12 @@ def test_a_video_without_key_steps_is_left_out(tree: Tree, folder: Path) -> None
     plan = planned(tree, "qualitative")
     task = plan.tasks[0]
     first, second = list(FACTS.videos(task.dataset, task.task))[:2]
-    segments = folder / task.runs[-1].path("segments")
+    segments = folder / task.runs[-1].at(paths.SEGMENTS)
     text = segments.read_text()
     try:
         table = pd.read_csv(segments)
         table[table["video"] != first].to_csv(segments, index=False)
-        titles = [axis.get_title(loc="left") for axis in draw(plan).axes]
+        titles = [axis.get_title(loc="left") for axis in plan.draw().axes]
     finally:
         segments.write_text(text)
     assert titles[0].startswith(f"{task.task}, {second}")
@@ -240,7 +240,7 @@ def test_a_skipped_video_is_told_and_the_others_are_drawn(tree: Tree, folder: Pa
     writer = StoreWriter(features, np.empty(0), 2)
     writer.finish(0, {"status": "skipped", "reason": "no video stream"})
     missing = plan.videos[0].model_copy(update={"dataset": ".", "task": ".", "video": "none"})
-    figure = draw(plan.model_copy(update={"videos": (missing, *plan.videos[1:])}))
+    figure = plan.model_copy(update={"videos": (missing, *plan.videos[1:])}).draw()
     said = [text.get_text() for text in shown(figure)]
     assert "no video stream" in said
     assert sum(bool(re.match(r"d = ", text)) for text in said) == 3

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from rgwot.features.store import StoreWriter, open_store
-from rgwot.reporting.figures.spec import Footage, Tsne
+from rgwot.keysteps.collapse import mean_pairwise_cosine
 from rgwot.reporting.figures.teaser import named_order, two_dimensions
-from rgwot.reporting.figures.tsne import concentration, effective_rank, embed_2d, pooled_features
+from rgwot.reporting.figures.tsne import Footage, Tsne, effective_rank, embed_2d, pooled_features
 
 FIGURE = Tsne(id="t", title="t", kind="tsne", panels=(Footage(dataset="d"),))
 
@@ -33,9 +33,9 @@ def test_effective_rank_of_a_spectrum_of_three_to_one() -> None:
 
 
 def test_cosine_distance_over_pairs_of_different_frames() -> None:
-    assert concentration(np.eye(4)).cosine_distance == pytest.approx(1.0)
+    assert 1 - mean_pairwise_cosine(np.eye(4)) == pytest.approx(1.0)
     # Pairs: (a, a) 0, (a, -a) 2, (a, -a) 2.
-    assert concentration(np.array([[1.0, 0], [2.0, 0], [-3.0, 0]])).cosine_distance == pytest.approx(4 / 3)
+    assert 1 - mean_pairwise_cosine(np.array([[1.0, 0], [2.0, 0], [-3.0, 0]])) == pytest.approx(4 / 3)
 
 
 def test_features_are_averaged_over_space_and_thinned_evenly(tmp_path: Path) -> None:

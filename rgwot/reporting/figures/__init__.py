@@ -1,4 +1,4 @@
-"""Figures: what they show (`spec`), what they are drawn from (`planning`, `plan`), and one module per kind that draws.
+"""Figures: what a kind of figure is (`interface`), how figures are read (`spec`), and one module per kind.
 
-The first three are read whenever the workflow is parsed, so this package imports nothing; `draw` loads matplotlib.
+All of them are imported whenever the workflow is parsed; pandas, matplotlib and PyTorch only where something is drawn.
 """

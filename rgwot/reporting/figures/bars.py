@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
+from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.reporting.figures.labels import TaskLabels, matched_steps, stretches, video_f1
-from rgwot.reporting.figures.plan import Plan, PlannedTask
-from rgwot.reporting.figures.spec import Bars
-from rgwot.reporting.figures.style import number_step, plain, sheet, step_legend, step_style, styled, tell
+from rgwot.reporting.figures.style import Axes, Drawn, number_step, plain, sheet, step_legend, step_style, tell
+from rgwot.reporting.figures.tasks import OfRuns, PlannedTask, TasksPlan
 
+ABOUT = {
+    "description": (
+        "Key steps over the share of each video: ground truth on top, then one bar per method; a cluster has the "
+        "colour of the step it is matched to."
+    ),
+    "place": 3,
+}
 #: Columns of text beside the bars: their heads, and how far right of the bars each ends, in points.
-HEADS = {
+HEADS: Mapping[str, Mapping[str, float]] = {
     "collapse": {"cosine": 30, "λ₁": 54, "entropy": 88, "labels": 116, "": 178},
     "scores": {"A": 24, "B": 52, "segments": 94},
 }
@@ -24,8 +27,7 @@ HEADS = {
 NUMBERED = 0.035
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """One bar: what it is called, the step of every scored frame (T,), and what stands beside it."""
 
     label: str
@@ -34,12 +36,61 @@ class Bar:
     degenerate: bool = False
 
 
-@dataclass(frozen=True)
-class Group:
-    """The bars of one video."""
+class Bars(OfRuns):
+    """Key steps over time: ground truth, and one bar per run; beside them collapse diagnostics or scores."""
 
-    title: str
-    bars: tuple[Bar, ...]
+    OF_RUN: ClassVar = (paths.SEGMENTS, paths.DIAGNOSTICS)
+    SCORING: ClassVar = (
+        "one clustering per video, clusters matched to steps per video, background a class, exact labels"
+    )
+
+    beside: Literal["collapse", "scores"]
+
+    @property
+    def protocols(self) -> str:
+        """Those of the scores, where they stand beside the bars."""
+        return "micro_video, macro_video" if self.beside == "scores" else super().protocols
+
+    def draw(self, plan: TasksPlan) -> Drawn:
+        """Draw ground truth and predictions of the planned videos over relative time, one group per video."""
+        groups = [group for task in plan.tasks for group in self._groups(task)]
+        sizes = [len(bars) for _, bars in groups]
+        drawn, axes = sheet(
+            len(groups), height=0.2 * sum(sizes) + 0.28 * len(groups) + 1.25, height_ratios=[n + 1 for n in sizes]
+        )
+        for number, (axis, (title, bars)) in enumerate(zip(axes[:, 0], groups, strict=True)):
+            axis.set_title(title, loc="left", pad=3)
+            _group(axis, bars, HEADS[self.beside], headed=number == 0)
+            axis.tick_params(axis="x", labelbottom=number == len(groups) - 1)
+        axes[-1, 0].set_xlabel("share of the video")
+        steps = sorted({int(step) for _, bars in groups for bar in bars for step in set(bar.steps.tolist())})
+        step_legend(drawn, steps, unmatched=-1 in steps)
+        said = "; beside the bars: F1 (%) of protocols A and B, and the number of segments"
+        if self.beside == "collapse":
+            said = f": {degenerate_text([bar for _, bars in groups for bar in bars[1:]])}"
+        tell(drawn, f"{self.title}{said}", plan.about)
+        return drawn
+
+    def _groups(self, task: PlannedTask) -> Iterator[tuple[str, list[Bar]]]:
+        """Yield the bars of each video of a task, after what is written above them."""
+        labels = TaskLabels.of(task)
+        read = [(run.label, *labels.labelled(run)) for run in task.runs]
+        decoded = set.intersection(*(set(videos) for _, videos, _ in read))
+        for video in labels.choose(task.videos, self.n_videos, decoded):
+            truth = read[0][1][video].truth["exact"]
+            count = str(len(stretches(truth)))
+            bars = [Bar("ground truth", truth, ("", "", count) if self.beside == "scores" else ())]
+            for label, videos, diagnostics in read:
+                prediction, K = videos[video].prediction["video"], int(diagnostics["K"])
+                beside, degenerate = collapse_facts(diagnostics, video)
+                if self.beside == "scores":
+                    scores = [
+                        video_f1(protocol, truth, prediction, labels.n_key_steps, K)
+                        for protocol in ("micro_video", "macro_video")
+                    ]
+                    beside = (*(f"{100 * value:.1f}" for value in scores), str(len(stretches(prediction))))
+                bars.append(Bar(label, matched_steps(truth, prediction, labels.n_key_steps, K), beside, degenerate))
+            yield f"{task.task}, {labels.name(video)}", bars
 
 
 def collapse_facts(diagnostics: dict[str, Any], video: str) -> tuple[tuple[str, ...], bool]:
@@ -55,76 +106,21 @@ def collapse_facts(diagnostics: dict[str, Any], video: str) -> tuple[tuple[str, 
     return (*numbers, str(facts["distinct_labels"]), "degenerate" if degenerate else "not degenerate"), degenerate
 
 
-def task_groups(plan: Plan, task: PlannedTask, figure: Bars) -> list[Group]:
-    """Compute the bars of the videos of one task."""
-    labels = TaskLabels.of(task)
-    read = [(run.label, *labels.labelled(run)) for run in task.runs]
-    groups = []
-    decoded = set.intersection(*(set(videos) for _, videos, _ in read))
-    for video in labels.choose(task.videos, figure.n_videos, decoded):
-        truth = read[0][1][video].truth["exact"]
-        count = str(len(stretches(truth)))
-        bars = [Bar("ground truth", truth, ("", "", count) if figure.beside == "scores" else ())]
-        for label, videos, diagnostics in read:
-            prediction, K = videos[video].prediction["video"], int(diagnostics["K"])
-            beside, degenerate = collapse_facts(diagnostics, video)
-            if figure.beside == "scores":
-                scores = [
-                    video_f1(protocol, truth, prediction, labels.n_key_steps, K)
-                    for protocol in ("micro_video", "macro_video")
-                ]
-                beside = (*(f"{100 * value:.1f}" for value in scores), str(len(stretches(prediction))))
-            bars.append(Bar(label, matched_steps(truth, prediction, labels.n_key_steps, K), beside, degenerate))
-        groups.append(Group(f"{task.task}, {labels.name(video)}", tuple(bars)))
-    return groups
-
-
-def draw_bars(plan: Plan) -> Figure:
-    """Draw ground truth and predictions of the planned videos over relative time."""
-    figure = plan.figure
-    assert isinstance(figure, Bars)
-    groups = [group for task in plan.tasks for group in task_groups(plan, task, figure)]
-    title = figure.title
-    if figure.beside == "collapse":
-        title += f": {degenerate_text([bar for group in groups for bar in group.bars[1:]])}"
-    else:
-        title += "; beside the bars: F1 (%) of protocols A and B, and the number of segments"
-    return bars_figure(groups, HEADS[figure.beside], title, plan.about)
-
-
 def degenerate_text(bars: Sequence[Bar]) -> str:
     """Say how many of the runs drawn collapsed; a figure of degenerate solutions may have none to show."""
     found = sum(bar.degenerate for bar in bars)
     return f"{found or 'none'} of the {len(bars)} clusterings drawn {'are' if found > 1 else 'is'} degenerate"
 
 
-def bars_figure(groups: Sequence[Group], heads: Mapping[str, float], title: str, about: str) -> Figure:
-    """Draw groups of bars, one above the other, with columns of text at their right."""
-    sizes = [len(group.bars) for group in groups]
-    with styled():
-        drawn, axes = sheet(
-            len(groups), height=0.2 * sum(sizes) + 0.28 * len(groups) + 1.25, height_ratios=[n + 1 for n in sizes]
-        )
-        for number, (axis, group) in enumerate(zip(axes[:, 0], groups, strict=True)):
-            _group(axis, group, heads, headed=number == 0)
-            axis.tick_params(axis="x", labelbottom=number == len(groups) - 1)
-        axes[-1, 0].set_xlabel("share of the video")
-        steps = sorted({int(step) for group in groups for bar in group.bars for step in set(bar.steps.tolist())})
-        step_legend(drawn, steps, unmatched=-1 in steps)
-        tell(drawn, title, about)
-    return drawn
-
-
-def _group(axis: Axes, group: Group, heads: Mapping[str, float], *, headed: bool) -> None:
-    for position, bar in enumerate(group.bars):
+def _group(axis: Axes, bars: Sequence[Bar], heads: Mapping[str, float], *, headed: bool) -> None:
+    for position, bar in enumerate(bars):
         draw_steps(axis, bar.steps, position)
-    axis.set_yticks(range(len(group.bars)), [bar.label for bar in group.bars])
-    axis.set_ylim(len(group.bars) - 0.5, -0.5)
+    axis.set_yticks(range(len(bars)), [bar.label for bar in bars])
+    axis.set_ylim(len(bars) - 0.5, -0.5)
     axis.set_xlim(0, 1)
-    axis.set_title(group.title, loc="left", pad=3)
     axis.tick_params(axis="y", length=0)
     plain(axis)
-    for position, row in enumerate([tuple(heads) if headed else (), *(bar.beside for bar in group.bars)], start=-1):
+    for position, row in enumerate([tuple(heads) if headed else (), *(bar.beside for bar in bars)], start=-1):
         for place, text in zip(heads.values(), row, strict=False):
             axis.annotate(
                 text, (1, position), (place, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
@@ -132,9 +128,9 @@ def _group(axis: Axes, group: Group, heads: Mapping[str, float], *, headed: bool
             )  # fmt: skip
 
 
-def draw_steps(axis: Axes, steps: IntArray, position: float, height: float = 0.8) -> None:
+def draw_steps(axis: Axes, steps: IntArray, position: float) -> None:
     """Draw the step of every frame (T,) as one bar over [0, 1]."""
     for start, end, step in stretches(steps):
-        axis.broken_barh([(start, end - start)], (position - height / 2, height), **step_style(step))
+        axis.broken_barh([(start, end - start)], (position - 0.4, 0.8), **step_style(step))
         if step > 0 and end - start >= NUMBERED:
             number_step(axis, (start + end) / 2, position, step)

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import Any
 
 from rgwot.records import read_diagnostics
 from rgwot.reporting.choices import Curve, shown_choices
-from rgwot.reporting.figures.style import COLUMN, GREY, LINE_COLOURS, PAGE, sheet, styled, tell
+from rgwot.reporting.figures.style import COLUMN, GREY, LINE_COLOURS, PAGE, Axes, Drawn, sheet, styled, tell
 from rgwot.runtime.errors import RgwotError
 
 
-def choice_curves(diagnostics_json: Path, about: str) -> Figure:
+def choice_curves(diagnostics_json: Path, about: str) -> Drawn:
     """Draw how far views of the features agree over everything that was tried, what was chosen marked.
-
-    Parameters
-    ----------
-    diagnostics_json
-        Of a decoding with ``decode.K``, ``decode.surplus`` or ``decode.time`` left to the data.
-    about
-        What the figure says of itself: dataset, task, method, decoder, seed.
 
     Raises
     ------
@@ -48,21 +39,13 @@ def _panel(axis: Axes, curve: Curve) -> None:
     if curve.least is not None:
         axis.axhline(curve.least, color=GREY, linewidth=0.8, linestyle=":", label="asked of background")
     at = curve.agreement[curve.tried.index(curve.chosen)]
-    axis.plot(
-        [curve.chosen],
-        [at],
-        color=LINE_COLOURS[1],
-        marker="D",
-        markersize=7,
-        linestyle="none",
-        label="chosen",
-        zorder=3,
-    )
+    chosen: dict[str, Any] = {"color": LINE_COLOURS[1], "marker": "D", "markersize": 7, "linestyle": "none"}
+    axis.plot([curve.chosen], [at], label="chosen", zorder=3, **chosen)
     axis.set_title(curve.title, loc="left")
     axis.set_xlabel(curve.tried_label)
     axis.set_ylabel(curve.agreement_label)
-    told = curve.labelled(0.12)
-    axis.set_xticks(told, [f"{value:g}" for value in told])
+    labelled = curve.labelled(0.12)
+    axis.set_xticks(labelled, [f"{value:g}" for value in labelled])
     axis.set_xticks(curve.tried, minor=True)
     axis.margins(y=0.15)
     axis.spines[["top", "right"]].set_visible(False)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from rgwot.records import read_scores
-from rgwot.reporting.figures.plan import PlannedRow, PlannedRun, PlannedSweep
-from rgwot.reporting.figures.spec import ReportedCurve, Scored
-from rgwot.reporting.tables.reported import METRIC_NAMES, read_reported
+from rgwot import paths
+from rgwot.reporting.figures.interface import PlannedRun
+from rgwot.reporting.figures.sweeps import PlannedRow, PlannedSweep, ReportedCurve, Scored
 from rgwot.runtime.errors import RgwotError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = NDArray[np.float64]
 #: What stands between measured and reported numbers, wherever both are drawn.
@@ -25,8 +26,7 @@ IMPLIED = "implied "
 PRINTED = {"precision": "precision", "recall": "recall", "f1": "F1", "iou": "IoU", "order_tau": "order τ"}
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(NamedTuple):
     """A line: parameter x (n,), mean over seeds, least and largest seed (n,) in [0, 1], and whether runs collapsed."""
 
     x: Array
@@ -36,7 +36,7 @@ class Curve:
     degenerate: NDArray[np.bool_]
 
 
-def read_rows(paths: Iterable[Path]) -> pd.DataFrame:
+def read_rows(files: Iterable[Path]) -> pd.DataFrame:
     """Read rows of a table of comparison as written by `rgwot.reporting.tables.make`, texts as they stand.
 
     Raises
@@ -44,35 +44,36 @@ def read_rows(paths: Iterable[Path]) -> pd.DataFrame:
     RgwotError
         When one cannot be read or is no row of scores.
     """
-    return pd.concat([_read_row(path) for path in paths], ignore_index=True)
+    import pandas as pd
 
-
-def _read_row(path: Path) -> pd.DataFrame:
     text = dict.fromkeys(("method", "kind", "protocol", "background", "label_rule", "note"), str)
-    try:
-        frame = pd.read_csv(path, dtype=text, keep_default_na=False, na_values={"": [""]})
-    except (OSError, ValueError) as error:
-        raise RgwotError(f"{path}: cannot be read as a row of a table: {' '.join(str(error).split())}") from None
-    missing = [column for column in text if column not in frame.columns]
-    if missing:
-        raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")
+    rows = []
+    for path in files:
+        try:
+            rows.append(pd.read_csv(path, dtype=text, keep_default_na=False, na_values={"": [""]}))
+        except (OSError, ValueError) as error:
+            raise RgwotError(f"{path}: cannot be read as a row of a table: {' '.join(str(error).split())}") from None
+        missing = [column for column in text if column not in rows[-1].columns]
+        if missing:
+            raise RgwotError(f"{path}: found columns {','.join(rows[-1].columns)}, expected also {','.join(missing)}")
+    return pd.concat(rows, ignore_index=True)
+
+
+def _having(frame: pd.DataFrame, **wanted: str) -> pd.DataFrame:
+    for column, value in wanted.items():
+        frame = frame[frame[column] == value]
     return frame
 
 
-def cell(
-    table: pd.DataFrame, row: str, column: str, protocol: str, background: str, label_rule: str
-) -> tuple[float, bool]:
-    """Return one measured value of a table, NaN where it has none, and whether a run behind it is degenerate."""
-    if column not in table.columns:
-        return float("nan"), False
-    own = table[
-        (table["method"] == row)
-        & (table["kind"] == "measured")
-        & (table["protocol"] == protocol)
-        & (table["background"] == background)
-        & (table["label_rule"] == label_rule)
-    ]
-    if own.empty:
+def cell(table: pd.DataFrame, row: str, column: str, how: Mapping[str, str]) -> tuple[float, bool]:
+    """Return a measured value of a table, NaN where it has none, and whether a run behind it is degenerate.
+
+    ``how`` has its ``protocol``, ``background`` and ``label_rule``.
+    """
+    import pandas as pd
+
+    own = _having(table, method=row, kind="measured", **how)
+    if own.empty or column not in table.columns:
         return float("nan"), False
     value = pd.to_numeric(own[column], errors="coerce").iloc[0]
     collapsed = pd.to_numeric(own["degenerate"], errors="coerce").iloc[0] if "degenerate" in own.columns else 0
@@ -81,17 +82,10 @@ def cell(
 
 def seed_values(scores: pd.DataFrame, runs: Sequence[PlannedRun], metric: str, figure: Scored) -> Array:
     """Return a metric of every seed (S,): within a seed the mean over tasks, as in the tables (methods 6.1)."""
-    wanted = pd.MultiIndex.from_tuples(
-        [(run.method, run.decoder, run.dataset, run.task, run.seed) for run in runs],
-        names=["method", "decoder", "dataset", "task", "seed"],
-    )
-    keyed = scores[
-        (scores["metric"] == metric)
-        & (scores["protocol"] == figure.protocol)
-        & (scores["background"] == figure.background)
-        & (scores["label_rule"] == figure.label_rule)
-    ].set_index(list(wanted.names))
-    own = keyed[keyed.index.isin(wanted)].reset_index()
+    wanted = {(run.method, run.decoder, run.dataset, run.task, run.seed) for run in runs}
+    own = _having(scores, metric=metric, **figure.how)
+    found = own[["method", "decoder", "dataset", "task", "seed"]].itertuples(index=False, name=None)
+    own = own[[run in wanted for run in found]]
     return np.asarray(own.groupby("seed")["value"].mean().to_numpy(), dtype=np.float64)
 
 
@@ -102,9 +96,7 @@ def curve(
     """Put one line together: means as the table has them, the band from the scores of the single seeds."""
     means, lows, highs, flags = [], [], [], []
     for row in rows:
-        mean, collapsed = cell(
-            table, row.id, f"{sweep.place}_{metric}", figure.protocol, figure.background, figure.label_rule
-        )
+        mean, collapsed = cell(table, row.id, f"{sweep.place}_{metric}", figure.how)
         seeds = seed_values(scores, row.runs, metric, figure)
         seeds = seeds[~np.isnan(seeds)]
         # A table may leave a metric out that the scores have.
@@ -118,7 +110,9 @@ def curve(
 
 def sweep_scores(sweep: PlannedSweep) -> pd.DataFrame:
     """Read the scores behind a sweep."""
-    return read_scores(dict.fromkeys(run.path("scores") for row in sweep.rows for run in row.runs))
+    from rgwot.records import read_scores
+
+    return read_scores(dict.fromkeys(run.at(paths.SCORES) for run in sweep.runs))
 
 
 def lines_of(sweep: PlannedSweep, *, trained: bool = True) -> dict[str, list[PlannedRow]]:
@@ -143,13 +137,15 @@ def reported_points(
     RgwotError
         When the file has no column of that name.
     """
+    import pandas as pd
+
+    from rgwot.reporting.tables.reported import METRIC_NAMES, read_reported
+
     frame = read_reported(curve.file)
     for column in (*curve.where, *([curve.x] if isinstance(curve.x, str) else [])):
         if column not in frame.columns:
             raise RgwotError(f"{curve.file}: found no column {column!r}, expected it for a figure")
-    own = frame[(frame["dataset"] == sweep.reported) & frame["task"].isin(sweep.reported_tasks)]
-    for column, wanted in curve.where.items():
-        own = own[own[column] == wanted]
+    own = _having(frame[(frame["dataset"] == sweep.reported) & frame["task"].isin(sweep.reported_tasks)], **curve.where)
     found: dict[str, dict[float, float]] = {}
     for metric, printed in METRIC_NAMES.items():
         rows = own[(own["metric"] == printed) & own["value"].notna()]

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from rgwot.evaluation.evaluate import LabelledVideo, label_videos
+from rgwot import paths
 from rgwot.evaluation.metrics import IntArray, contingency, match
 from rgwot.evaluation.protocols import PROTOCOLS, score, unit
-from rgwot.records import read_annotations, read_diagnostics, read_manifest, read_segments
-from rgwot.reporting.figures.plan import PlannedRun, PlannedTask
+from rgwot.reporting.figures.interface import PlannedRun
 from rgwot.reporting.figures.style import short
+from rgwot.reporting.figures.tasks import PlannedTask
 from rgwot.runtime.errors import RgwotError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rgwot.evaluation.evaluate import LabelledVideo
 
 #: Characters of the name of a video at most.
 NAME = 40
@@ -24,17 +28,7 @@ NAME = 40
 
 @dataclass(frozen=True)
 class TaskLabels:
-    """What is annotated in a task.
-
-    Attributes
-    ----------
-    where
-        The task, to be named in errors.
-    manifest, annotations
-        The tables of the task.
-    n_key_steps
-        K_gt: as registered, else the largest annotated one.
-    """
+    """What is annotated in a task, called ``where`` in errors; K_gt is as registered, else the largest annotated."""
 
     where: str
     manifest: pd.DataFrame
@@ -44,10 +38,12 @@ class TaskLabels:
     @classmethod
     def of(cls, task: PlannedTask) -> TaskLabels:
         """Read the tables of a planned task."""
-        annotations = read_annotations(task.path("annotations"))
+        from rgwot.records import read_annotations, read_manifest
+
+        annotations = read_annotations(task.at(paths.ANNOTATIONS))
         largest = int(annotations["key_step"].max()) if len(annotations) else 1
         where = f"{task.dataset}/{task.task}"
-        return cls(where, read_manifest(task.path("manifest")), annotations, max(task.key_steps or 1, largest))
+        return cls(where, read_manifest(task.at(paths.MANIFEST)), annotations, max(task.key_steps or 1, largest))
 
     def name(self, video: str) -> str:
         """Return what a video is called, cut where it is long, and how long the video is."""
@@ -74,9 +70,12 @@ class TaskLabels:
 
     def labelled(self, run: PlannedRun) -> tuple[dict[str, LabelledVideo], dict[str, Any]]:
         """Return the labels of every scored video at the scoring times, and the diagnostics of the run."""
+        from rgwot.evaluation.evaluate import label_videos
+        from rgwot.records import read_diagnostics, read_segments
+
         # The two scopes are read as evaluation reads them, so that a figure cannot show other labels than were scored.
-        videos, _, _ = label_videos(self.manifest, self.annotations, read_segments(run.path("segments")))
-        return {video.name: video for video in videos}, read_diagnostics(run.path("diagnostics"))
+        videos, _, _ = label_videos(self.manifest, self.annotations, read_segments(run.at(paths.SEGMENTS)))
+        return {video.name: video for video in videos}, read_diagnostics(run.at(paths.DIAGNOSTICS))
 
 
 def matched_steps(truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int) -> IntArray:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-import pandas as pd
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from rgwot.records import TERMS, read_history
-from rgwot.reporting.figures.plan import Plan
-from rgwot.reporting.figures.style import line_style, sheet, styled, tell
+from rgwot import paths
+from rgwot.reporting.figures.style import GREY, Drawn, line_style, sheet, tell
+from rgwot.reporting.figures.tasks import OfRuns, TasksPlan
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+ABOUT = {
+    "description": (
+        "The terms of the loss over the iterations; without a contrastive term C-IDM is measured and not trained."
+    ),
+    "place": 5,
+}
 #: Points of a line after smoothing.
 POINTS = 100
 
@@ -26,14 +34,24 @@ def smoothed(values: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
     return np.array([part.mean() for part in np.array_split(values, min(parts, len(values)))])
 
 
-def draw_losses(plan: Plan) -> Figure:
-    """Draw each term over the iterations: mean over seeds, and the band from the least to the largest."""
-    runs: dict[str, list[pd.DataFrame]] = {}
-    for task in plan.tasks:
-        for run in task.runs:
+class Losses(OfRuns):
+    """Loss terms over the training, one line per run: mean over seeds, and the band from the least to the largest."""
+
+    OF_TASK: ClassVar = ()
+    OF_RUN: ClassVar = (paths.HISTORY,)
+
+    EVERY_SEED: ClassVar = True
+
+    n_videos: Literal[1] = 1
+
+    def draw(self, plan: TasksPlan) -> Drawn:
+        """Draw each term in a panel."""
+        from rgwot.records import TERMS, read_history
+
+        runs: dict[str, list[pd.DataFrame]] = {}
+        for run in (run for task in plan.tasks for run in task.runs):
             label = run.label if len(plan.tasks) == 1 else f"{run.label}, {run.task}"
-            runs.setdefault(label, []).append(read_history(run.path("history")))
-    with styled():
+            runs.setdefault(label, []).append(read_history(run.at(paths.HISTORY)))
         drawn, axes = sheet(1, len(TERMS), height=2.3)
         for axis, (term, name) in zip(axes[0], TERMS.items(), strict=True):
             for number, (label, histories) in enumerate(runs.items()):
@@ -47,14 +65,14 @@ def draw_losses(plan: Plan) -> Figure:
             axis.set_xlabel("iteration")
             axis.spines[["top", "right"]].set_visible(False)
         N = plan.tasks[0].settings["train.N"]
-        axes[0, 1].axhline(math.log(N), color="#6E6E6E", linewidth=0.8, linestyle=(0, (1, 2)))
+        axes[0, 1].axhline(math.log(N), color=GREY, linewidth=0.8, linestyle=(0, (1, 2)))
         axes[0, 1].annotate(
             f"ln {N}: all frames alike", (1, math.log(N)), (0, 2), xycoords=("axes fraction", "data"),
-            textcoords="offset points", ha="right", fontsize=7, color="#6E6E6E",
+            textcoords="offset points", ha="right", fontsize=7, color=GREY,
         )  # fmt: skip
         axes[0, 0].legend()
         band = ", mean and range over seeds" if len(plan.seeds) > 1 else ""
         longest = max(len(history) for histories in runs.values() for history in histories)
         each = f"; each point averages 1/{POINTS} of the training" if longest > POINTS else ""
-        tell(drawn, f"{plan.figure.title}{band}{each}", plan.about)
-    return drawn
+        tell(drawn, f"{self.title}{band}{each}", plan.about)
+        return drawn

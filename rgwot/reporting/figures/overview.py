@@ -3,23 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
+from rgwot import paths
 from rgwot.config.radius import structure_radius
 from rgwot.reporting.figures.labels import TaskLabels, stretches
 from rgwot.reporting.figures.pairs import Array, Side, read_pair, transport
-from rgwot.reporting.figures.plan import Plan
-from rgwot.reporting.figures.spec import Overview
-from rgwot.reporting.figures.style import GREY, sheet, step_legend, step_style, styled, tell
+from rgwot.reporting.figures.style import GREY, Axes, Drawn, rectangle, sheet, step_legend, step_style, tell
+from rgwot.reporting.figures.tasks import OfRun, TasksPlan
 
+ABOUT = {
+    "description": (
+        "The method as boxes and arrows: solid for computation, dashed for gradients; the matrices are those of "
+        "one pair of videos."
+    ),
+    "place": 2,
+}
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 #: The drawing board: units across and up.
 WIDE, HIGH = 100.0, 50.0
+
+
+class Overview(OfRun):
+    """The method as boxes and arrows, with the matrices of one pair of videos in the boxes."""
+
+    OF_RUN: ClassVar = (paths.EMBEDDINGS,)
+
+    def draw(self, plan: TasksPlan) -> Drawn:
+        """Draw computation as solid arrows and gradients as dashed ones."""
+        task = plan.tasks[0]
+        pair = read_pair(task, TaskLabels.of(task), int(task.settings["train.N"]))
+        found = matrices(*pair, task.settings)
+        drawn, axes = sheet(height=4.35)
+        axis = axes[0, 0]
+        axis.set_xlim(0, WIDE)
+        axis.set_ylim(0, HIGH)
+        axis.set_aspect("equal")
+        axis.set_axis_off()
+        _inputs(axis, pair)
+        _transport(axis, found, task.settings)
+        _losses(axis, found, task.settings)
+        step_legend(drawn, sorted({int(step) for side in pair for step in side.steps}), unmatched=False)
+        tell(
+            drawn,
+            f"{self.title}: X = {pair[0].name}, Y = {pair[1].name}",
+            f"{plan.about}; matrices of {len(pair[0].x)} frames spread evenly over each video. Solid: computation, "
+            "dashed: gradient. Blue: temporal alignment; orange, green: contrastive terms of X and Y",
+        )
+        return drawn
 
 
 def matrices(x: Side, y: Side, settings: Mapping[str, Any]) -> dict[str, Array]:
@@ -44,39 +77,11 @@ def matrices(x: Side, y: Side, settings: Mapping[str, Any]) -> dict[str, Array]:
     }
 
 
-def draw_overview(plan: Plan) -> Figure:
-    """Draw computation as solid arrows and gradients as dashed ones."""
-    figure = plan.figure
-    assert isinstance(figure, Overview)
-    task = plan.tasks[0]
-    settings = task.settings
-    pair = read_pair(task, TaskLabels.of(task), int(settings["train.N"]))
-    found = matrices(*pair, settings)
-    with styled():
-        drawn, axes = sheet(1, 1, height=4.35)
-        axis = axes[0, 0]
-        axis.set_xlim(0, WIDE)
-        axis.set_ylim(0, HIGH)
-        axis.set_aspect("equal")
-        axis.set_axis_off()
-        _inputs(axis, pair)
-        _transport(axis, found, settings)
-        _losses(axis, found, settings)
-        step_legend(drawn, sorted({int(step) for side in pair for step in side.steps}), unmatched=False)
-        tell(
-            drawn,
-            f"{figure.title}: X = {pair[0].name}, Y = {pair[1].name}",
-            f"{plan.about}; matrices of {len(pair[0].x)} frames spread evenly over each video. Solid: computation, "
-            "dashed: gradient. Blue: temporal alignment; orange, green: contrastive terms of X and Y",
-        )
-    return drawn
-
-
 def _inputs(axis: Axes, pair: tuple[Side, Side]) -> None:
     """Draw both videos, the encoder that they share, and their embeddings."""
     for side, name, bottom in ((pair[0], "X", 32.0), (pair[1], "Y", 14.0)):
         for start, end, step in stretches(side.steps):
-            axis.add_patch(Rectangle((1 + 11 * start, bottom), 11 * (end - start), 3.5, **step_style(step)))
+            rectangle(axis, (1 + 11 * start, bottom), 11 * (end - start), 3.5, **step_style(step))
         axis.text(6.5, bottom + 4.3, f"frames {name}", ha="center", fontsize=7)
         _arrow(axis, [(12.4, bottom + 1.75), (15.6, bottom + 1.75)])
         _arrow(axis, [(28.4, bottom + 1.75), (31.6, bottom + 1.75)])
@@ -120,6 +125,8 @@ def _losses(axis: Axes, found: Mapping[str, Array], settings: Mapping[str, Any])
 
 
 def _box(axis: Axes, place: tuple[float, float, float, float], text: str, colour: str = "#444444") -> None:
+    from matplotlib.patches import FancyBboxPatch
+
     left, bottom, width, height = place
     axis.add_patch(
         FancyBboxPatch(
@@ -134,16 +141,10 @@ def _picture(axis: Axes, values: Array, place: tuple[float, float, float, float]
     """Draw a matrix as a small picture with a name above it."""
     left, bottom, width, height = place
     axis.imshow(
-        values,
-        vmin=min(0.0, float(values.min())),
-        vmax=max(1e-12, float(values.max())),
-        extent=(left, left + width, bottom, bottom + height),
-        cmap="Greys",
-        interpolation="nearest",
-        aspect="auto",
-        zorder=1,
-    )
-    axis.add_patch(Rectangle((left, bottom), width, height, fill=False, edgecolor=GREY, linewidth=0.5, zorder=2))
+        values, vmin=min(0.0, float(values.min())), vmax=max(1e-12, float(values.max())), cmap="Greys",
+        extent=(left, left + width, bottom, bottom + height), interpolation="nearest", aspect="auto", zorder=1,
+    )  # fmt: skip
+    rectangle(axis, (left, bottom), width, height, fill=False, edgecolor=GREY, linewidth=0.5, zorder=2)
     axis.text(left + width / 2, bottom + height + 0.7, name, ha="center", fontsize=7)
     # A picture would set the limits of the drawing board to its own.
     axis.set_xlim(0, WIDE)
@@ -154,6 +155,8 @@ def _arrow(
     axis: Axes, points: Sequence[tuple[float, float]], colour: str = "#444444", *, gradient: bool = False
 ) -> None:
     """Draw an arrow along corners; dashed for a gradient."""
+    from matplotlib.patches import FancyArrowPatch
+
     line: dict[str, Any] = {"color": colour, "linewidth": 1.0, "linestyle": (0, (4, 2)) if gradient else "-"}
     xs, ys = zip(*points, strict=True)
     axis.plot(xs[:-1], ys[:-1], solid_joinstyle="miter", **line)

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
-from rgwot.keysteps.decode import read_embeddings
 from rgwot.reporting.figures.labels import TaskLabels, evenly, labels_at
-from rgwot.reporting.figures.plan import PlannedTask
+from rgwot.reporting.figures.tasks import PlannedTask
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(NamedTuple):
     """One video of a pair: N frames spread evenly over it.
 
-    Attributes
-    ----------
-    video, name
-        Its id, and what it is called with its length.
-    x
-        (N, D) embeddings.
-    time_s, duration_s
-        (N,) times of the frames and length of the video, seconds.
-    steps
-        (N,) true steps, 0 background.
+    ``x`` are their embeddings (N, D), ``time_s`` their times (N,) of the ``duration_s`` seconds, ``steps`` their true
+    steps (N,), 0 background; ``name`` says what the video is called and how long it is.
     """
 
     video: str
@@ -41,26 +31,11 @@ class Side:
     steps: IntArray
 
 
-@dataclass(frozen=True)
-class PairPlan:
+class PairPlan(NamedTuple):
     """Cost and plan of a pair, (N + 1, M + 1) with the virtual frame first."""
 
     cost: Array
     plan: Array
-
-    def to_virtual(self) -> tuple[float, float]:
-        """Return the share of the mass of the real frames of X, and of Y, that goes to the virtual frame."""
-        return virtual_share(self.plan), virtual_share(self.plan.T)
-
-
-def virtual_share(plan: Array) -> float:
-    """Return the share of the mass of the real rows of a plan (N + 1, M + 1) that lies in its first column.
-
-    >>> virtual_share(np.array([[0.1, 0.1], [0.2, 0.6]]))
-    0.25
-    """
-    real = plan[1:]
-    return float(real[:, 0].sum() / real.sum())
 
 
 def read_pair(task: PlannedTask, labels: TaskLabels, n: int) -> tuple[Side, Side]:
@@ -71,31 +46,33 @@ def read_pair(task: PlannedTask, labels: TaskLabels, n: int) -> tuple[Side, Side
     RgwotError
         When fewer than two annotated videos have embeddings.
     """
-    run = task.runs[0]
-    embedded = read_embeddings(run.path("embeddings")).videos
-    chosen = labels.choose(task.videos, 2, embedded, least=2)
-    first, second = (_side(video, embedded[video], labels, n) for video in chosen)
-    return first, second
+    from rgwot.keysteps.decode import read_embeddings
+
+    embedded = read_embeddings(task.runs[0].at(paths.EMBEDDINGS)).videos
+    sides = []
+    for video in labels.choose(task.videos, 2, embedded, least=2):
+        whole = embedded[video]
+        frames = evenly(len(whole.time_s), n)
+        times = whole.time_s[frames]
+        steps = labels_at(labels.annotations, video, times)
+        sides.append(Side(video, labels.name(video), whole.embedding[frames], times, whole.duration_s, steps))
+    return sides[0], sides[1]
 
 
-def _side(video: str, embedded: Any, labels: TaskLabels, n: int) -> Side:
-    frames = evenly(len(embedded.time_s), n)
-    times = embedded.time_s[frames]
-    steps = labels_at(labels.annotations, video, times)
-    return Side(video, labels.name(video), embedded.embedding[frames], times, embedded.duration_s, steps)
+def shares(plan: Array) -> Array:
+    """Return the share of each real frame of X that goes to each frame of Y, (N, M + 1); the virtual one first.
+
+    >>> shares(np.array([[0.1, 0.1], [0.2, 0.6]])).tolist()
+    [[0.25, 0.7499999999999999]]
+    """
+    real = plan[1:]
+    return np.asarray(real / real.sum(axis=1, keepdims=True))
 
 
 def transport(x: Side, y: Side, settings: Mapping[str, Any], **changes: Any) -> PairPlan:
-    """Solve the transport between two videos with the settings of a method, as a training step does.
+    """Solve the transport between two videos with a method's dotted settings of ``ot``, as a training step does.
 
-    Parameters
-    ----------
-    x, y
-        The two videos.
-    settings
-        Dotted keys; those of ``ot`` are read. The virtual frame is always one of constant cost here.
-    **changes
-        Keys of ``ot`` that differ, such as ``solver="parity", r=0.1``.
+    ``changes`` are keys that differ, such as ``solver="parity", r=0.1``; the virtual frame always has a constant cost.
     """
     import torch
 
@@ -108,9 +85,7 @@ def transport(x: Side, y: Side, settings: Mapping[str, Any], **changes: Any) -> 
         else (relative_positions(len(x.x), dtype=torch.float64), relative_positions(len(y.x), dtype=torch.float64))
     )
     ot["virtual"] = "cost"
-    known = (
-        "alpha", "epsilon", "rho", "r", "zeta", "solver", "virtual", "max_iterations", "tolerance",
-    )  # fmt: skip
+    known = ("alpha", "epsilon", "rho", "r", "zeta", "solver", "virtual", "max_iterations", "tolerance")
     first, second = (torch.from_numpy(np.ascontiguousarray(side.x))[None] for side in (x, y))
     solved = align_frames(
         first, second, **{key: ot[key] for key in known}, x_positions=places[0], y_positions=places[1]

@@ -3,18 +3,106 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from matplotlib.figure import Figure
+from pydantic import Field
 
+from rgwot import paths
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.reporting.figures.curves import PRINTED, cell, read_rows
-from rgwot.reporting.figures.plan import Plan, row_path
-from rgwot.reporting.figures.spec import Protocols
-from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, sheet, styled, tell
+from rgwot.reporting.figures.interface import Figure, Plan, Study, seeding
+from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Drawn, sheet, tell
+from rgwot.reporting.figures.sweeps import table_with
+from rgwot.reporting.tables.models import Metric
 
+ABOUT = {
+    "description": (
+        "The same predictions scored under every protocol, with background as a class and without it; numbers of "
+        "different protocols cannot be compared."
+    ),
+    "place": 9,
+}
 GREYS = ("#C4C4C4", "#8F8F8F", "#5A5A5A")
+
+
+class ProtocolsPlan(Plan):
+    """The plan of such a figure: rows and places of the table by what they are called, and which rows are trivial."""
+
+    rows: dict[str, str] = {}
+    trivial: tuple[str, ...] = ()
+    places: dict[str, str] = {}
+
+
+class Protocols(Figure):
+    """The same predictions under every protocol: groups of bars."""
+
+    PLAN: ClassVar[type[Plan]] = ProtocolsPlan
+
+    kind: str
+    table: str
+    datasets: Annotated[tuple[str, ...], Field(min_length=1, max_length=4)]
+    rows: tuple[str, ...] = ()
+    metric: Metric = "f1"
+    label_rule: Literal["exact", "cnc"] = "exact"
+
+    def plan(self, study: Study) -> Plan:
+        """Return the rows and places that are drawn."""
+        table = table_with(self.table, self.datasets, study)
+        chosen = [table.row(row) for row in self.rows] or table.rows
+        places = {place: table.datasets[place].label for place in self.datasets}
+        datasets = {table.datasets[place].dataset: label for place, label in places.items()}
+        seeds = study.config.seeds
+        said = [", ".join(dict.fromkeys(datasets.values())), f"{self.label_rule} labels", seeding(seeds)]
+        rows = {row.id: row.label for row in chosen}
+        trivial = tuple(row.id for row in chosen if row.trivial)
+        return self.planned(study, datasets, said, seeds, rows=rows, trivial=trivial, places=places)
+
+    def files(self, plan: ProtocolsPlan) -> Iterable[Path]:
+        """Return the rows, so that a figure of some waits for no others."""
+        return [paths.at(paths.ROW, table=self.table, row=row) for row in plan.rows]
+
+    @property
+    def protocols(self) -> str:
+        """Every protocol."""
+        return "all"
+
+    def draw(self, plan: ProtocolsPlan) -> Drawn:
+        """Draw one panel per dataset and background: groups are protocols, bars are rows of the table."""
+        table = read_rows(self.files(plan))
+        drawn, axes = sheet(len(plan.places), len(BACKGROUNDS), height=1.75 * len(plan.places) + 1.2, sharey=True)
+        width = 0.84 / len(plan.rows)
+        colours = bar_colours(list(plan.rows), plan.trivial)
+        for line, (place, label) in zip(axes, plan.places.items(), strict=True):
+            for axis, background in zip(line, BACKGROUNDS, strict=True):
+                how = {"background": background, "label_rule": self.label_rule}
+                for number, (row, name) in enumerate(plan.rows.items()):
+                    at = np.arange(len(PROTOCOLS)) + (number - (len(plan.rows) - 1) / 2) * width
+                    hows = [dict(how, protocol=protocol) for protocol in PROTOCOLS]
+                    values, deviations = (
+                        [100 * cell(table, row, column, one)[0] for one in hows]
+                        for column in (f"{place}_{self.metric}", f"{place}_{self.metric}_sd")
+                    )
+                    axis.bar(
+                        at, values, 0.92 * width, label=name, color=colours[row], hatch=HATCHES[number % len(HATCHES)],
+                        edgecolor="#FFFFFF", linewidth=0.0,
+                    )  # fmt: skip
+                    axis.errorbar(at, values, deviations, fmt="none", ecolor="#000000", elinewidth=0.7)
+                axis.set_xticks(
+                    range(len(PROTOCOLS)), [f"{one.letter}\n{one.name}" for one in PROTOCOLS.values()], fontsize=7
+                )
+                axis.set_title(f"{label}, {'background a class' if background == 'with' else 'without background'}")
+                axis.spines[["top", "right"]].set_visible(False)
+                axis.grid(axis="y", linewidth=0.3, color="#CCCCCC")
+                axis.set_axisbelow(True)
+            line[0].set_ylabel(f"{PRINTED[self.metric]}, %")
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        drawn.legend(handles, labels, loc="outside lower center", ncols=5)
+        bars = "; bars: mean over seeds, lines: standard deviation" if len(plan.seeds) > 1 else ""
+        tell(drawn, self.title, f"{plan.about}{bars}")
+        return drawn
 
 
 def bar_colours(rows: Sequence[str], trivial: Collection[str]) -> dict[str, str]:
@@ -23,48 +111,3 @@ def bar_colours(rows: Sequence[str], trivial: Collection[str]) -> dict[str, str]
     for row in rows:
         found[row] = next(greys if row in trivial else others)
     return found
-
-
-def draw_protocols(plan: Plan) -> Figure:
-    """Draw one panel per dataset and background: groups are protocols, bars are rows of the table."""
-    figure = plan.figure
-    assert isinstance(figure, Protocols)
-    table = read_rows(row_path(figure.table, row) for row in plan.rows)
-    with styled():
-        drawn, axes = sheet(len(plan.places), len(BACKGROUNDS), height=1.75 * len(plan.places) + 1.2, sharey=True)
-        width = 0.84 / len(plan.rows)
-        colours = bar_colours(list(plan.rows), plan.trivial)
-        for line, (place, label) in zip(axes, plan.places.items(), strict=True):
-            for axis, background in zip(line, BACKGROUNDS, strict=True):
-                for number, (row, name) in enumerate(plan.rows.items()):
-                    cells = [
-                        cell(table, row, f"{place}_{figure.metric}", protocol, background, figure.label_rule)
-                        for protocol in PROTOCOLS
-                    ]
-                    at = np.arange(len(PROTOCOLS)) + (number - (len(plan.rows) - 1) / 2) * width
-                    deviations = [
-                        cell(table, row, f"{place}_{figure.metric}_sd", protocol, background, figure.label_rule)[0]
-                        for protocol in PROTOCOLS
-                    ]
-                    axis.bar(
-                        at, [100 * value for value, _ in cells], 0.92 * width, label=name,
-                        color=colours[row], hatch=HATCHES[number % len(HATCHES)],
-                        edgecolor="#FFFFFF", linewidth=0.0,
-                    )  # fmt: skip
-                    axis.errorbar(
-                        at, [100 * value for value, _ in cells], [100 * value for value in deviations], fmt="none",
-                        ecolor="#000000", elinewidth=0.7,
-                    )  # fmt: skip
-                axis.set_xticks(
-                    range(len(PROTOCOLS)), [f"{one.letter}\n{one.name}" for one in PROTOCOLS.values()], fontsize=7
-                )
-                axis.set_title(f"{label}, {'background a class' if background == 'with' else 'without background'}")
-                axis.spines[["top", "right"]].set_visible(False)
-                axis.grid(axis="y", linewidth=0.3, color="#CCCCCC")
-                axis.set_axisbelow(True)
-            line[0].set_ylabel(f"{PRINTED[figure.metric]}, %")
-        handles, labels = axes[0, 0].get_legend_handles_labels()
-        drawn.legend(handles, labels, loc="outside lower center", ncols=5)
-        bars = "; bars: mean over seeds, lines: standard deviation" if len(plan.seeds) > 1 else ""
-        tell(drawn, figure.title, f"{plan.about}{bars}")
-    return drawn

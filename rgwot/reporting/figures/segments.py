@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from rgwot.reporting.figures.style import plain, sheet, step_legend, step_style, styled
+from rgwot.reporting.figures.style import Drawn, plain, sheet, step_legend, step_style, styled
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.palette import BACKGROUND
 from rgwot.runtime.errors import RgwotError
@@ -21,28 +20,15 @@ def segment_bars(
     title: str,
     max_videos: int = 4,
     names: Mapping[str, Mapping[int, str]] | None = None,
-) -> Figure:
+) -> Drawn:
     """Draw ground truth and predictions of a task as bars over time, one group per video.
 
     Clusters carry the colour of the annotated step that they are matched to over all videos of the task (protocol
     ``macro_task``, background as a class), so one colour means one step in every bar. Where no video is annotated,
     predictions are drawn alone, and a colour means one cluster within its row.
 
-    Parameters
-    ----------
-    manifest
-        Videos of the task: ``video, name, duration_s, fps, status``; those with status ``ok`` are drawn; where there
-        is none, the ``unscored`` ones.
-    annotations
-        Annotated segments: ``video, start_s, end_s, key_step``.
-    predictions
-        Label of the row to the predicted segments of scope ``task``: ``video, scope, start_s, end_s, key_step``.
-    title
-        What the picture says of itself: dataset, task, seed, settings.
-    max_videos
-        The first so many videos are drawn; the matching always uses all.
-    names
-        Label of the row to the names of its key steps, for the legend; of two names for one step the first row's.
+    ``predictions`` and ``names`` give segments and names of key steps by the label of their row; of two names for one
+    step the legend has the first row's. The first ``max_videos`` are drawn; the matching always uses all.
 
     Raises
     ------
@@ -76,11 +62,11 @@ def segment_bars(
             axis.set_yticks(range(len(rows)), rows)
             axis.invert_yaxis()
             axis.set_xlim(0, video.duration_s)
-            axis.set_title(str(video["name"]), loc="left", parse_math=False)
+            axis.set_title(str(video["name"]), loc="left")
             axis.tick_params(length=2)
             plain(axis)
         axes[-1, 0].set_xlabel("seconds")
-        figure.suptitle(title, x=0.01, ha="left", parse_math=False)
+        figure.suptitle(title, x=0.01, ha="left")
         labelled = [annotations] if annotated else rows.values()
         drawn = sorted({int(step) for table in labelled for step in table.key_step})
         step_legend(figure, drawn, unmatched=annotated, columns=5, names=called)

@@ -7,20 +7,20 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, ink_on
 from rgwot.runtime.files import replacing
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    import matplotlib.figure
+
+    Axes: TypeAlias = matplotlib.axes.Axes
+    Drawn: TypeAlias = matplotlib.figure.Figure
+else:
+    # For annotations: planning reads every kind of figure, and does without matplotlib.
+    Axes = Drawn = Any
 
 GREY = "#6E6E6E"
 #: Colour, marker, dash and hatch of the k-th line or bar: any one of them tells it apart.
@@ -28,14 +28,11 @@ LINE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))
 HATCHES = ("", "///", "...", "\\\\\\", "xx", "--", "o", "++")
-#: From light to dark, so that it also reads in grey.
-TIME = LinearSegmentedColormap.from_list("time", ["#C7E9C0", "#74C476", "#238B45", "#00341A"])
 #: Width of a column and of a page of the usual two-column paper, inches.
 COLUMN, PAGE = 3.3, 6.9
 SMALLEST = 7.0
 
-# Any: the stubs of matplotlib know every key by name, a dictionary of them they do not accept.
-_RC: Any = {
+_RC = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
     "axes.titlesize": 8,
@@ -63,29 +60,43 @@ _RC: Any = {
 }
 
 
+def _pyplot() -> Any:
+    """Import the part of matplotlib that takes long, which planning does without."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
 @contextmanager
 def styled() -> Iterator[None]:
     """Draw what is made inside in the style of all figures."""
-    with plt.rc_context(_RC):
+    with _pyplot().rc_context(_RC):
         yield
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+def save(figure: Drawn, path: str | os.PathLike[str]) -> None:
     """Write a figure as PDF and as PNG beside it (``path`` may carry either suffix), in its own size."""
     target = Path(path)
     # Without a date the same figure is the same bytes.
     for suffix, metadata in ((".pdf", {"CreationDate": None}), (".png", {"Software": None})):
         with replacing(target.with_suffix(suffix)) as temporary, styled():
             figure.savefig(temporary, dpi=200, metadata=metadata)
-    plt.close(figure)
+    _pyplot().close(figure)
 
 
-def sheet(rows: int = 1, columns: int = 1, *, height: float, width: float = PAGE, **options: Any) -> tuple[Figure, Any]:
+def sheet(rows: int = 1, columns: int = 1, *, height: float, width: float = PAGE, **options: Any) -> tuple[Drawn, Any]:
     """Return a figure of the width of a page (inches) and its axes (rows, columns)."""
-    return plt.subplots(rows, columns, figsize=(width, height), squeeze=False, layout="constrained", **options)
+    size = (width, height)
+    drawn: tuple[Drawn, Any] = _pyplot().subplots(
+        rows, columns, figsize=size, squeeze=False, layout="constrained", **options
+    )
+    return drawn
 
 
-def tell(figure: Figure, title: str, about: str) -> None:
+def tell(figure: Drawn, title: str, about: str) -> None:
     """Head a figure with its title, and under it with what data, protocol, seeds and settings it shows."""
     characters = int(figure.get_figwidth() * 17)
     lines = [line for text in (title, about) for line in textwrap.wrap(text, characters)]
@@ -105,6 +116,19 @@ def short(name: str, most: int) -> str:
 def plain(axis: Axes) -> None:
     """Take away the frame of an axis, leaving the line below."""
     axis.spines[["top", "right", "left"]].set_visible(False)
+
+
+def bare(axis: Axes) -> None:
+    """Take away all ticks of an axis."""
+    axis.set_xticks([])
+    axis.set_yticks([])
+
+
+def rectangle(axis: Axes, place: tuple[float, float], width: float, height: float, **look: Any) -> None:
+    """Draw a rectangle from its lower left corner."""
+    from matplotlib.patches import Rectangle
+
+    axis.add_patch(Rectangle(place, width, height, **look))
 
 
 def step_style(step: int) -> dict[str, Any]:
@@ -128,14 +152,11 @@ def number_step(axis: Axes, x: float, y: float, step: int) -> None:
 
 
 def step_legend(
-    figure: Figure,
-    steps: Sequence[int],
-    *,
-    unmatched: bool,
-    columns: int = 8,
-    names: Mapping[int, str] | None = None,
+    figure: Drawn, steps: Sequence[int], *, unmatched: bool, columns: int = 8, names: Mapping[int, str] | None = None
 ) -> None:
     """Say below a figure which colour is which step, and what people called it."""
+    from matplotlib.patches import Patch
+
     called = {step: f"step {step}: {name}" for step, name in (names or {}).items()}
     handles = [Patch(label=called.get(step, f"step {step}"), **step_style(step)) for step in steps if step > 0]
     handles.append(Patch(label="background", facecolor=BACKGROUND))
@@ -143,10 +164,7 @@ def step_legend(
         handles.append(Patch(label="matched to no step", **step_style(-1)))
     # Rows of about equal length.
     rows = -(-len(handles) // columns)
-    legend = figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
-    for text in legend.get_texts():
-        # Names are people's own: a dollar sign in one starts no formula.
-        text.set_parse_math(False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
 
 
 def line_style(number: int) -> dict[str, Any]:

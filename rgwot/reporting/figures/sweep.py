@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from pydantic import Field
 
+from rgwot import paths
 from rgwot.config.radius import smallest_active_radius, structure_radius
-from rgwot.records import read_diagnostics
-from rgwot.reporting.figures.curves import (
-    FEATURES,
-    IMPLIED,
-    PRINTED,
-    Array,
-    Curve,
-    curve,
-    lines_of,
-    read_rows,
-    reported_points,
-    sweep_scores,
-)
-from rgwot.reporting.figures.plan import Plan, PlannedSweep
-from rgwot.reporting.figures.spec import Sweep, SweepPanel
-from rgwot.reporting.figures.style import GREY, line_style, sheet, styled, tell
+from rgwot.reporting.figures import curves
+from rgwot.reporting.figures.style import GREY, Axes, Drawn, line_style, sheet, tell
+from rgwot.reporting.figures.sweeps import PlannedSweep, Scored, SweepPanel, SweepsPlan
+from rgwot.reporting.tables.models import Metric
 
+ABOUT = {
+    "description": (
+        "Scores over a parameter: means over seeds as in the tables, bands from the least to the largest seed, "
+        "stars as papers report."
+    ),
+    "place": 7,
+}
 #: What tells collapse, as recorded per video; each in [0, 1] (methods 5.9).
 COLLAPSE: Mapping[str, str] = {
     "mean_pairwise_cosine": "mean pairwise cosine",
@@ -47,23 +42,111 @@ STAR: dict[str, Any] = {
 }
 
 
-def temperature(alpha: float, epsilon: float) -> float:
-    """Return the temperature epsilon / (1 - alpha) that alpha comes to where the structural prior is off (methods 3.4).
+class Sweep(Scored):
+    """Scores over a parameter, one panel per sweep; ``collapse`` adds a panel with what tells collapse."""
 
-    >>> round(temperature(0.3, 0.07), 6)
-    0.1
+    panels: Annotated[tuple[SweepPanel, ...], Field(min_length=1, max_length=4)]
+    metrics: Annotated[tuple[Metric, ...], Field(min_length=1, max_length=4)] = ("precision", "recall", "f1", "iou")
+    collapse: bool = False
+
+    @property
+    def swept(self) -> tuple[SweepPanel, ...]:
+        """All panels."""
+        return self.panels
+
+    def files(self, plan: SweepsPlan) -> Iterable[Path]:
+        """Return also what tells collapse, where it is drawn."""
+        yield from super().files(plan)
+        if self.collapse:
+            trained = [row for sweep in plan.sweeps for row in sweep.rows if row.trained]
+            yield from (run.at(paths.DIAGNOSTICS) for row in trained for run in row.runs)
+
+    def draw(self, plan: SweepsPlan) -> Drawn:
+        """Draw every panel."""
+        panels = len(self.panels) * (1 + self.collapse)
+        columns = min(2, panels)
+        rows = -(-panels // columns)
+        drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.95, sharey=not self.collapse)
+        places = iter(axes.flat)
+        seen: dict[str, str] = {}
+        for panel, sweep in zip(self.panels, plan.sweeps, strict=True):
+            seen |= self._scores(next(places), panel, sweep)
+            if self.collapse:
+                _collapse(next(places), panel, sweep)
+        for axis in axes[:, 0]:
+            axis.set_ylabel("score, %")
+            axis.set_ylim(bottom=0)
+        self._legend(drawn, seen)
+        left_out = [f"{row} ({sweep.table})" for sweep in plan.sweeps for row in sweep.left_out]
+        without = (
+            f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}" if left_out else ""
+        )
+        band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
+        features = curves.FEATURES if "reported" in seen else ""
+        tell(drawn, self.title, f"{plan.about}{band}{features}{seen.get(curves.IMPLIED, '')}{without}")
+        return drawn
+
+    def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, str]:
+        """Draw the metrics of one sweep; return what else stands in it, for the legend."""
+        table, scores = curves.read_rows(sweep.row_files), curves.sweep_scores(sweep)
+        rows = next(iter(curves.lines_of(sweep).values()))
+        seen: dict[str, str] = {}
+        for number, metric in enumerate(self.metrics):
+            found = curves.curve(sweep, rows, table, scores, metric, self)
+            draw_curve(axis, found, number)
+            if found.degenerate.any():
+                seen["degenerate"] = "open: a run behind it is degenerate"
+        for line, answers in curves.lines_of(sweep, trained=False).items():
+            found = curves.curve(sweep, answers, table, scores, "f1", self)
+            axis.plot(found.x, 100 * found.mean, color=GREY, linewidth=0.9, linestyle=DOTTED, zorder=1)
+            seen[f"untrained {line}"] = f"{line} answer without training, F1"
+        if panel.reported is not None:
+            for name, points in curves.reported_points(panel.reported, sweep, self.metrics).items():
+                colour = line_style(list[str](self.metrics).index(name.removeprefix(curves.IMPLIED)))["color"]
+                axis.plot([x for x, _ in points], [100 * y for _, y in points], **STAR, color=colour, zorder=5)
+                seen["reported"] = panel.reported.mark
+                if name.startswith(curves.IMPLIED):
+                    seen[curves.IMPLIED] = ", their precision implied by F1 and recall"
+        # Then every class and every cluster has a partner, and both ratios are of all frames (methods 6.1, A).
+        balanced = self.protocol == "micro_video" and self.background == "with"
+        _axis(axis, panel, sweep, np.array([row.value for row in rows]), balanced=balanced)
+        if len({one.dataset for one in self.panels}) > 1:
+            axis.set_title(sweep.label)
+        return seen
+
+    def _legend(self, drawn: Drawn, seen: Mapping[str, str]) -> None:
+        from matplotlib.lines import Line2D
+
+        handles = [
+            Line2D([], [], label=curves.PRINTED[metric], **line_style(n)) for n, metric in enumerate(self.metrics)
+        ]
+        if self.collapse:
+            signs = enumerate(COLLAPSE.values(), start=4)
+            handles += [Line2D([], [], label=name, **line_style(n)) for n, name in signs]
+        if "reported" in seen:
+            handles.append(Line2D([], [], label=seen["reported"], color="#FFFFFF", **STAR))
+        if "degenerate" in seen:
+            look: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": "#000000", "markerfacecolor": "w"}
+            handles.append(Line2D([], [], label=seen["degenerate"], **look))
+        for name in (name for key, name in seen.items() if key.startswith("untrained")):
+            handles.append(Line2D([], [], label=name, color=GREY, linewidth=0.9, linestyle=DOTTED))
+        # As many columns as stay within a page.
+        longest = max(len(str(handle.get_label())) for handle in handles)
+        drawn.legend(handles=handles, loc="outside lower center", ncols=max(1, min(len(handles), 105 // (longest + 6))))
+
+
+def above(panel: SweepPanel, sweep: PlannedSweep, x: curves.Array) -> list[str]:
+    """Return what the axis is annotated with at every value of the parameter.
+
+    The active radius, or the temperature epsilon / (1 - alpha) that alpha comes to where the structural prior is off
+    (methods 3.4).
     """
-    return epsilon / (1 - alpha)
-
-
-def above(panel: SweepPanel, sweep: PlannedSweep, x: Array) -> list[str]:
-    """Return what the axis is annotated with at every value of the parameter."""
     if panel.above == "radius":
         return [str(structure_radius(sweep.frames, float(value))) for value in x]
-    return [f"{temperature(float(value), sweep.epsilon):.2g}".removeprefix("0") for value in x]
+    return [f"{sweep.epsilon / (1 - float(value)):.2g}".removeprefix("0") for value in x]
 
 
-def spaced(places: Array, apart: float = APART) -> list[int]:
+def spaced(places: curves.Array, apart: float = APART) -> list[int]:
     """Return which of the places (n,), increasing in [0, 1], can carry a label without touching the one before.
 
     >>> spaced(np.array([0.0, 0.05, 0.5, 1.0]))
@@ -76,93 +159,7 @@ def spaced(places: Array, apart: float = APART) -> list[int]:
     return kept
 
 
-def collapse_curves(sweep: PlannedSweep) -> dict[str, tuple[Array, Array]]:
-    """Return for each sign of collapse its value (x, mean), averaged over videos, then over runs; NaN where none."""
-    values: dict[str, list[float]] = {key: [] for key in COLLAPSE}
-    rows = next(iter(lines_of(sweep).values()))
-    for row in rows:
-        read = [read_diagnostics(run.path("diagnostics")) for run in row.runs]
-        for key, line in values.items():
-            scale = [float(one["K"]) if key == "distinct_labels" else 1.0 for one in read]
-            runs = [
-                np.mean([_number(video.get(key)) for video in one["video"]["videos"].values()]) / K
-                for one, K in zip(read, scale, strict=True)
-            ]
-            line.append(float(np.mean(runs)))
-    x = np.array([row.value for row in rows])
-    return {key: (x, np.array(line)) for key, line in values.items()}
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
-
-
-def draw_sweep(plan: Plan) -> Figure:
-    """Draw every panel of a sweep."""
-    figure = plan.figure
-    assert isinstance(figure, Sweep)
-    panels = len(figure.panels) * (1 + figure.collapse)
-    columns = min(2, panels)
-    rows = -(-panels // columns)
-    with styled():
-        drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.95, sharey=not figure.collapse)
-        places = iter(axes.flat)
-        seen: dict[str, str] = {}
-        for panel, sweep in zip(figure.panels, plan.sweeps, strict=True):
-            axis = next(places)
-            seen |= _scores(axis, panel, sweep, figure)
-            if figure.collapse:
-                _collapse(next(places), panel, sweep)
-        for axis in axes[:, 0]:
-            axis.set_ylabel("score, %")
-            axis.set_ylim(bottom=0)
-        _legend(drawn, figure, seen)
-        left_out = [f"{row} ({sweep.table})" for sweep in plan.sweeps for row in sweep.left_out]
-        without = (
-            f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}" if left_out else ""
-        )
-        band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
-        tell(
-            drawn,
-            figure.title,
-            f"{plan.about}{band}{FEATURES if 'reported' in seen else ''}{seen.get(IMPLIED, '')}{without}",
-        )
-    return drawn
-
-
-def _scores(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, figure: Sweep) -> dict[str, str]:
-    """Draw the metrics of one sweep; return what else stands in it, for the legend."""
-    table, scores = read_rows(sweep.rows_at), sweep_scores(sweep)
-    rows = next(iter(lines_of(sweep).values()))
-    seen: dict[str, str] = {}
-    for number, metric in enumerate(figure.metrics):
-        found = curve(sweep, rows, table, scores, metric, figure)
-        draw_curve(axis, found, number)
-        if found.degenerate.any():
-            seen["degenerate"] = "open: a run behind it is degenerate"
-    for line, answers in lines_of(sweep, trained=False).items():
-        found = curve(sweep, answers, table, scores, "f1", figure)
-        axis.plot(found.x, 100 * found.mean, color=GREY, linewidth=0.9, linestyle=DOTTED, zorder=1)
-        seen[f"untrained {line}"] = f"{line} answer without training, F1"
-    if panel.reported is not None:
-        for name, points in reported_points(panel.reported, sweep, figure.metrics).items():
-            number = list[str](figure.metrics).index(name.removeprefix(IMPLIED))
-            axis.plot(
-                [x for x, _ in points], [100 * value for _, value in points], **STAR,
-                color=line_style(number)["color"], zorder=5,
-            )  # fmt: skip
-            seen["reported"] = panel.reported.mark
-            if name.startswith(IMPLIED):
-                seen[IMPLIED] = ", their precision implied by F1 and recall"
-    # Then every class and every cluster has a partner, and both ratios are of all frames (methods 6.1, A).
-    balanced = figure.protocol == "micro_video" and figure.background == "with"
-    _axis(axis, panel, sweep, np.array([row.value for row in rows]), balanced=balanced)
-    if len({one.dataset for one in figure.panels}) > 1:
-        axis.set_title(sweep.label)
-    return seen
-
-
-def draw_curve(axis: Axes, found: Curve, number: int, label: str | None = None) -> None:
+def draw_curve(axis: Axes, found: curves.Curve, number: int, label: str | None = None) -> None:
     """Draw a line in percent with its band; open markers where a run behind a point is degenerate."""
     style = line_style(number)
     axis.plot(found.x, 100 * found.mean, label=label, **style)
@@ -171,7 +168,7 @@ def draw_curve(axis: Axes, found: Curve, number: int, label: str | None = None) 
     axis.plot(found.x[bad], 100 * found.mean[bad], style["marker"], color=style["color"], markerfacecolor="#FFFFFF")
 
 
-def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balanced: bool = False) -> None:
+def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: curves.Array, *, balanced: bool = False) -> None:
     """Scale and annotate the axis of the parameter; ``balanced``: with as many clusters as classes P equals R."""
     if panel.scale == "log":
         positive = x[x > 0]
@@ -210,29 +207,22 @@ def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balan
         )  # fmt: skip
 
 
+def _sign(diagnostics: Mapping[str, Any], key: str) -> float:
+    """Return a sign of collapse, averaged over videos; NaN where one has none."""
+    values = [video.get(key) for video in diagnostics["video"]["videos"].values()]
+    mean = float(np.mean(np.array(values, dtype=float)))
+    return mean / diagnostics["K"] if key == "distinct_labels" else mean
+
+
 def _collapse(axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> None:
-    for number, (x, values) in enumerate(collapse_curves(sweep).values(), start=4):
-        axis.plot(x, values, **line_style(number))
+    """Draw the signs of collapse, averaged over runs."""
+    from rgwot.records import read_diagnostics
+
+    rows = next(iter(curves.lines_of(sweep).values()))
+    x = np.array([row.value for row in rows])
+    read = [[read_diagnostics(run.at(paths.DIAGNOSTICS)) for run in row.runs] for row in rows]
+    for number, key in enumerate(COLLAPSE, start=4):
+        axis.plot(x, [np.mean([_sign(one, key) for one in runs]) for runs in read], **line_style(number))
     _axis(axis, panel.model_copy(update={"above": None, "classes": False}), sweep, x)
     axis.set_ylim(-0.03, 1.03)
     axis.set_title("signs of collapse, mean over videos and runs")
-
-
-def _legend(drawn: Figure, figure: Sweep, seen: Mapping[str, str]) -> None:
-    handles = [Line2D([], [], label=PRINTED[metric], **line_style(n)) for n, metric in enumerate(figure.metrics)]
-    if figure.collapse:
-        handles += [Line2D([], [], label=name, **line_style(n)) for n, name in enumerate(COLLAPSE.values(), start=4)]
-    if "reported" in seen:
-        handles.append(Line2D([], [], label=seen["reported"], color="#FFFFFF", **STAR))
-    if "degenerate" in seen:
-        handles.append(
-            Line2D([], [], label=seen["degenerate"], marker="o", linestyle="none", color="#000000", markerfacecolor="w")
-        )
-    for name in (name for key, name in seen.items() if key.startswith("untrained")):
-        handles.append(Line2D([], [], label=name, color=GREY, linewidth=0.9, linestyle=DOTTED))
-    drawn.legend(handles=handles, loc="outside lower center", ncols=_columns([str(h.get_label()) for h in handles]))
-
-
-def _columns(labels: Sequence[str], most: int = 105) -> int:
-    """Return into how many columns labels go so that a row stays within a page."""
-    return max(1, min(len(labels), most // (max(map(len, labels)) + 6)))

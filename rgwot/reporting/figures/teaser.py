@@ -2,28 +2,71 @@
 
 from __future__ import annotations
 
+from typing import Annotated, ClassVar
+
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
-from numpy.typing import NDArray
+from pydantic import Field
 
+from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
-from rgwot.keysteps.decode import read_embeddings
-from rgwot.records import read_orders, read_procedures, read_segments
 from rgwot.reporting.figures.bars import draw_steps
+from rgwot.reporting.figures.interface import PlannedRun
 from rgwot.reporting.figures.labels import TaskLabels, labels_at
-from rgwot.reporting.figures.pairs import Array, Side, read_pair, transport
-from rgwot.reporting.figures.plan import Plan, PlannedRun
-from rgwot.reporting.figures.spec import Teaser
-from rgwot.reporting.figures.style import GREY, number_step, plain, sheet, step_legend, step_style, styled, tell
-from rgwot.reporting.figures.transport_plans import shares
-from rgwot.reporting.matching import match_to_steps
+from rgwot.reporting.figures.pairs import Array, Side, read_pair, shares, transport
+from rgwot.reporting.figures.style import (
+    GREY,
+    Axes,
+    Drawn,
+    bare,
+    number_step,
+    plain,
+    rectangle,
+    sheet,
+    step_legend,
+    step_style,
+    tell,
+)
+from rgwot.reporting.figures.tasks import OfRun, TasksPlan
 
+ABOUT = {
+    "description": (
+        "Two videos of a task as strips of frames in the colours of their true steps with the transport plan "
+        "between them, their embedding in two principal directions, and the key steps and orders that were found."
+    ),
+    "place": 1,
+}
 #: Of the mass of a frame, the least share that is drawn as a line to its partner.
 DRAWN = 0.1
 MARKERS = ("o", "^")
+
+
+class Teaser(OfRun):
+    """Two videos as strips of frames, the plan between them, their embedding, their key steps and the order found."""
+
+    OF_RUN: ClassVar = (paths.EMBEDDINGS, paths.SEGMENTS, paths.DIAGNOSTICS, paths.ORDER, paths.PROCEDURES)
+    SCORING: ClassVar = "one clustering per task, clusters matched to steps over its videos, background a class"
+
+    frames: Annotated[int, Field(ge=4, le=40)] = 18
+
+    def draw(self, plan: TasksPlan) -> Drawn:
+        """Draw the three panels from one trained model."""
+        from rgwot.records import read_segments
+        from rgwot.reporting.matching import match_to_steps
+
+        task, run = plan.tasks[0], plan.tasks[0].runs[0]
+        labels = TaskLabels.of(task)
+        pair = read_pair(task, labels, self.frames)
+        segments = read_segments(run.at(paths.SEGMENTS))
+        scored = labels.manifest[labels.manifest["status"] == "ok"]
+        names = match_to_steps(scored, labels.annotations, segments[segments["scope"] == "task"])
+        drawn, axes = sheet(1, 3, height=3.15, width_ratios=[1.25, 0.8, 1.15])
+        _strips(axes[0, 0], pair, shares(transport(*pair, task.settings).plan)[:, 1:])
+        _scatter(axes[0, 1], pair, labels, run)
+        steps = _answers(axes[0, 2], pair, labels, run, names)
+        steps |= {int(step) for side in pair for step in side.steps}
+        step_legend(drawn, sorted(steps), unmatched=-1 in steps)
+        tell(drawn, f"{self.title}: X = {pair[0].name}, Y = {pair[1].name}", plan.about)
+        return drawn
 
 
 def two_dimensions(x: Array) -> Array:
@@ -50,38 +93,7 @@ def named_order(order: str, names: dict[int, int]) -> list[int]:
     return [step for step in steps if step != 0]
 
 
-def draw_teaser(plan: Plan) -> Figure:
-    """Draw the three panels from one trained model."""
-    figure = plan.figure
-    assert isinstance(figure, Teaser)
-    task, run = plan.tasks[0], plan.tasks[0].runs[0]
-    labels = TaskLabels.of(task)
-    pair = read_pair(task, labels, figure.frames)
-    names = _names(labels, run)
-    with styled():
-        drawn, axes = sheet(1, 3, height=3.15, width_ratios=[1.25, 0.8, 1.15])
-        _strips(axes[0, 0], pair, shares(transport(*pair, task.settings).plan)[:, 1:])
-        _scatter(axes[0, 1], pair, labels, run)
-        steps = _answers(axes[0, 2], pair, labels, run, names)
-        steps |= {int(step) for side in pair for step in side.steps}
-        step_legend(drawn, sorted(steps), unmatched=-1 in steps)
-        tell(drawn, f"{figure.title}: X = {pair[0].name}, Y = {pair[1].name}", plan.about)
-    return drawn
-
-
-def _names(labels: TaskLabels, run: PlannedRun) -> dict[int, int]:
-    """Return which step every cluster of the task stands for."""
-    segments = _segments(run)
-    scored = labels.manifest[labels.manifest["status"] == "ok"]
-    return match_to_steps(scored, labels.annotations, segments)
-
-
-def _segments(run: PlannedRun) -> pd.DataFrame:
-    segments = read_segments(run.path("segments"))
-    return segments[segments["scope"] == "task"]
-
-
-def _strips(axis: Axes, pair: tuple[Side, Side], plan: NDArray[np.float64]) -> None:
+def _strips(axis: Axes, pair: tuple[Side, Side], plan: Array) -> None:
     """Draw both videos as strips of frames in the colour of their true step, and the plan as lines between them."""
     n = len(pair[0].steps)
     for i, j in np.argwhere(plan >= DRAWN):
@@ -89,7 +101,7 @@ def _strips(axis: Axes, pair: tuple[Side, Side], plan: NDArray[np.float64]) -> N
         axis.plot([i + 0.5, j + 0.5], [1, 0.3], color="#444444", linewidth=0.3 + 2.2 * share, alpha=0.55, zorder=0)
     for side, (bottom, name) in zip(pair, ((1.0, "X"), (0.0, "Y")), strict=True):
         for index, step in enumerate(side.steps.tolist()):
-            axis.add_patch(Rectangle((index + 0.06, bottom), 0.88, 0.3, **step_style(step)))
+            rectangle(axis, (index + 0.06, bottom), 0.88, 0.3, **step_style(step))
             if step > 0:
                 number_step(axis, index + 0.5, bottom + 0.15, step)
         axis.text(-0.3, bottom + 0.15, name, ha="right", va="center", fontsize=8)
@@ -97,14 +109,15 @@ def _strips(axis: Axes, pair: tuple[Side, Side], plan: NDArray[np.float64]) -> N
     axis.set_ylim(-0.15, 1.45)
     axis.set_title("(a) align the frames of two videos")
     axis.set_xlabel("time →; grey: background", fontsize=7)
-    axis.set_xticks([])
-    axis.set_yticks([])
+    bare(axis)
     axis.spines[:].set_visible(False)
 
 
 def _scatter(axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: PlannedRun) -> None:
     """Draw the embedding of every frame of both videos in the colour of its true step."""
-    videos = [read_embeddings(run.path("embeddings")).videos[side.video] for side in pair]
+    from rgwot.keysteps.decode import read_embeddings
+
+    videos = [read_embeddings(run.at(paths.EMBEDDINGS)).videos[side.video] for side in pair]
     points = two_dimensions(np.concatenate([video.embedding for video in videos]))
     start = 0
     for marker, side, video in zip(MARKERS, pair, videos, strict=True):
@@ -114,22 +127,15 @@ def _scatter(axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: Plann
         for step in np.unique(steps).tolist():
             style = step_style(step)
             axis.scatter(
-                own[steps == step, 0],
-                own[steps == step, 1],
-                marker=marker,
-                s=9 if step else 5,
-                c=style["facecolor"],
-                linewidths=0.25,
-                edgecolors="#000000" if step else "#999999",
-                zorder=2 if step else 1,
-            )
+                own[steps == step, 0], own[steps == step, 1], marker=marker, s=9 if step else 5, linewidths=0.25,
+                c=style["facecolor"], edgecolors="#000000" if step else "#999999", zorder=2 if step else 1,
+            )  # fmt: skip
     for marker, name in zip(MARKERS, ("X", "Y"), strict=True):
         axis.scatter([], [], marker=marker, s=12, c="#FFFFFF", edgecolors="#000000", linewidths=0.5, label=name)
     axis.legend(loc="best", handletextpad=0.1, borderpad=0.1)
     axis.set_title("(b) → learn one embedding")
     axis.set_xlabel("two principal directions", fontsize=7)
-    axis.set_xticks([])
-    axis.set_yticks([])
+    bare(axis)
     axis.margins(0.08)
 
 
@@ -137,6 +143,8 @@ def _answers(
     axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: PlannedRun, names: dict[int, int]
 ) -> set[int]:
     """Draw the true and found steps of both videos and the orders found; return the steps drawn."""
+    from rgwot.records import read_orders, read_procedures
+
     found, _ = labels.labelled(run)
     lookup = np.vectorize(lambda cluster: names.get(int(cluster), -1), otypes=[np.int64])
     rows: list[tuple[str, IntArray]] = []
@@ -146,8 +154,8 @@ def _answers(
     places = [0.0, 1.0, 2.4, 3.4]
     for place, (_, steps) in zip(places, rows, strict=True):
         draw_steps(axis, steps, place)
-    orders = read_orders(run.path("order")).set_index("video")["order"]
-    first = read_procedures(run.path("procedures")).iloc[0]
+    orders = read_orders(run.at(paths.ORDER)).set_index("video")["order"]
+    first = read_procedures(run.at(paths.PROCEDURES)).iloc[0]
     listed = [(f"order {name}", orders[side.video]) for side, name in zip(pair, ("X", "Y"), strict=True)]
     listed.append(("task", first["order"]))
     drawn = {int(step) for _, steps in rows for step in np.unique(steps)}
@@ -171,7 +179,7 @@ def _order(axis: Axes, steps: list[int], place: float) -> set[int]:
     pitch = min(0.13, 1 / max(len(steps), 1))
     for index, step in enumerate(steps):
         left = index * pitch
-        axis.add_patch(Rectangle((left, place - 0.36), 0.66 * pitch, 0.72, **step_style(step)))
+        rectangle(axis, (left, place - 0.36), 0.66 * pitch, 0.72, **step_style(step))
         if step > 0:
             number_step(axis, left + 0.33 * pitch, place, step)
         if index + 1 < len(steps):

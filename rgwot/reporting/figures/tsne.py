@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from pydantic import Field
 
-from rgwot.keysteps.collapse import mean_pairwise_cosine
+from rgwot import paths
+from rgwot.reporting.figures.interface import Figure, Plan, Study
 from rgwot.reporting.figures.labels import evenly
-from rgwot.reporting.figures.plan import Plan
-from rgwot.reporting.figures.spec import Tsne
-from rgwot.reporting.figures.style import TIME, sheet, short, styled, tell
+from rgwot.reporting.figures.style import Axes, Drawn, bare, sheet, short, tell
+from rgwot.reporting.figures.tasks import Count
+from rgwot.reporting.tables.models import Part
+from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:
+    from matplotlib.colors import Colormap
+
     from rgwot.features.store import FeatureStore
 
+ABOUT = {
+    "description": (
+        "Backbone features of single videos, averaged over space, from the first frame (light) to the last (dark)."
+    ),
+    "place": 6,
+}
+#: From light to dark, so that it also reads in grey.
+TIME = ("#C7E9C0", "#74C476", "#238B45", "#00341A")
 #: Fewer frames than this have no neighbourhoods to draw.
 LEAST = 5
 #: Characters of a name above a panel at most.
@@ -28,20 +39,118 @@ NAME = 26
 BLOCK = 256
 
 
-@dataclass(frozen=True)
-class Concentration:
-    """How spread out features (T, D) are.
+class Footage(Part):
+    """One video, of the first task and the first of its videos where nothing else is said."""
 
-    Attributes
-    ----------
-    cosine_distance
-        Mean over all pairs of different frames, in [0, 2].
-    effective_rank
-        Of the covariance, in [1, min(T - 1, D)].
-    """
+    dataset: str
+    task: str | None = None
+    video: str | None = None
 
-    cosine_distance: float
-    effective_rank: float
+
+class PlannedVideo(Part):
+    """One video whose features are drawn."""
+
+    label: str
+    dataset: str
+    task: str
+    video: str
+
+
+class TsnePlan(Plan):
+    """The plan of such a figure: also the videos."""
+
+    videos: tuple[PlannedVideo, ...]
+
+
+class Tsne(Figure):
+    """Backbone features of single videos in two dimensions, coloured by time."""
+
+    PLAN: ClassVar[type[Plan]] = TsnePlan
+
+    kind: str
+    panels: Annotated[tuple[Footage, ...], Field(min_length=1, max_length=8)]
+    perplexity: Annotated[float, Field(gt=1)] = 30.0
+    components: Count = 50
+    max_frames: Count = 1500
+    seed: Annotated[int, Field(ge=0)] = 0
+
+    def plan(self, study: Study) -> Plan:
+        """Return one video per panel."""
+        taken: Counter[str] = Counter()
+        found = []
+        for panel in self.panels:
+            tasks = study.tasks(panel.dataset)
+            # Panels of one dataset that name no task of it go through its tasks, then through the videos of those.
+            turn = taken[panel.dataset]
+            task = panel.task if panel.task in tasks else tasks[turn % len(tasks)]
+            videos = list(study.videos(panel.dataset, task))
+            if not videos:
+                raise RgwotError(f"{panel.dataset}/{task}: found no video, expected one to draw; see docs/datasets.md")
+            video = panel.video if panel.video in videos else videos[turn // len(tasks) % len(videos)]
+            taken[panel.dataset] += 1
+            label = study.in_print(panel.dataset)
+            found.append(PlannedVideo(label=label, dataset=panel.dataset, task=task, video=video))
+        datasets = {video.dataset: video.label for video in found}
+        said = [", ".join(dict.fromkeys(datasets.values())), f"no training; t-SNE seed {self.seed}"]
+        return self.planned(study, datasets, said, (self.seed,), videos=tuple(found))
+
+    def files(self, plan: TsnePlan) -> Iterable[Path]:
+        """Return the feature stores."""
+        place = paths.FEATURES
+        return [paths.at(place, dataset=one.dataset, task=one.task, video=one.video) for one in plan.videos]
+
+    def draw(self, plan: TsnePlan) -> Drawn:
+        """Draw every planned video in a panel of its own."""
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import LinearSegmentedColormap, Normalize
+
+        from rgwot.features.store import open_store
+
+        colours = LinearSegmentedColormap.from_list("time", TIME)
+        columns = min(4, len(plan.videos))
+        rows = -(-len(plan.videos) // columns)
+        drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.65)
+        used = []
+        for axis, video, features in zip(axes.flat, plan.videos, self.files(plan), strict=False):
+            used.append(self._panel(axis, open_store(features), colours))
+            task = "" if video.task == video.dataset else f"\n{short(video.task, NAME)}"
+            axis.set_title(f"{video.label}{task}\n{short(video.video, NAME)}", fontsize=7)
+        for axis in axes.flat[len(plan.videos) :]:
+            axis.set_axis_off()
+        bar = drawn.colorbar(
+            ScalarMappable(Normalize(0, 1), colours), ax=axes, location="bottom", aspect=60, shrink=0.5, pad=0.02,
+            ticks=[0, 1],
+        )  # fmt: skip
+        bar.ax.set_xticklabels(["first frame", "last frame"])
+        bar.outline.set_visible(False)  # type: ignore[operator]
+        least = min(used)
+        less = f" (down to {least:.0f} for short videos)" if least < self.perplexity else ""
+        how = f"PCA to {self.components}, t-SNE of perplexity {self.perplexity:g}{less}, started from PCA"
+        tell(
+            drawn,
+            self.title,
+            f"{plan.about}; conv4c averaged over space, {how}; axes have no unit; d: mean pairwise cosine distance, "
+            "er: effective rank of the covariance",
+        )
+        return drawn
+
+    def _panel(self, axis: Axes, store: FeatureStore, colours: Colormap) -> float:
+        """Draw one video; return the perplexity, the wanted one where there are too few frames."""
+        from rgwot.keysteps.collapse import mean_pairwise_cosine
+
+        bare(axis)
+        x, time_s = pooled_features(store, self.max_frames)
+        if len(x) < LEAST:
+            said = store.reason or f"{len(x)} frames, too few"
+            axis.text(0.5, 0.5, said, ha="center", va="center", wrap=True, transform=axis.transAxes, fontsize=7)
+            return self.perplexity
+        points, perplexity = embed_2d(x, self)
+        size = 7 if len(x) > 300 else 14
+        axis.scatter(points[:, 0], points[:, 1], c=time_s, cmap=colours, s=size, linewidths=0.15, edgecolors="#00341A")
+        axis.margins(0.06)
+        distance, rank = 1 - mean_pairwise_cosine(x), effective_rank(x)
+        axis.set_xlabel(f"d = {distance:.3f}, er = {rank:.1f}, {len(x)} frames", fontsize=7)
+        return perplexity
 
 
 def effective_rank(x: NDArray[Any]) -> float:
@@ -61,20 +170,8 @@ def effective_rank(x: NDArray[Any]) -> float:
     return float(np.exp(-np.sum(shares * np.log(shares))))
 
 
-def concentration(x: NDArray[Any]) -> Concentration:
-    """Measure how spread out features (T, D), T >= 2, are."""
-    return Concentration(1 - mean_pairwise_cosine(x), effective_rank(x))
-
-
 def pooled_features(store: FeatureStore, max_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Average the maps of a video over space.
-
-    Parameters
-    ----------
-    store
-        The features of a video of T frames.
-    max_frames
-        At most so many frames, spread evenly over the video.
+    """Average the maps of a video over space, of at most ``max_frames`` frames spread evenly over it.
 
     Returns
     -------
@@ -102,63 +199,3 @@ def embed_2d(x: NDArray[np.float64], figure: Tsne) -> tuple[NDArray[np.float64],
     start = "pca" if np.ptp(reduced, axis=0).max() > 0 else "random"
     drawn = TSNE(2, perplexity=perplexity, init=start, random_state=figure.seed).fit_transform(reduced)
     return np.asarray(drawn, dtype=np.float64), perplexity
-
-
-def draw_tsne(plan: Plan) -> Figure:
-    """Draw every planned video in a panel of its own."""
-    from rgwot.features.store import open_store
-
-    figure = plan.figure
-    assert isinstance(figure, Tsne)
-    columns = min(4, len(plan.videos))
-    rows = -(-len(plan.videos) // columns)
-    with styled():
-        drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.65)
-        perplexities = []
-        for axis, video in zip(axes.flat, plan.videos, strict=False):
-            perplexities.append(_panel(axis, open_store(video.features), figure))
-            task = "" if video.task == video.dataset else f"\n{short(video.task, NAME)}"
-            axis.set_title(f"{video.label}{task}\n{short(video.video, NAME)}", fontsize=7)
-        for axis in axes.flat[len(plan.videos) :]:
-            axis.set_axis_off()
-        bar = drawn.colorbar(
-            ScalarMappable(Normalize(0, 1), TIME), ax=axes, location="bottom", aspect=60, shrink=0.5, pad=0.02,
-            ticks=[0, 1],
-        )  # fmt: skip
-        bar.ax.set_xticklabels(["first frame", "last frame"])
-        bar.outline.set_visible(False)  # type: ignore[operator]
-        used = [value for value in perplexities if value is not None]
-        less = f" (down to {min(used):.0f} for short videos)" if used and min(used) < figure.perplexity else ""
-        how = f"PCA to {figure.components}, t-SNE of perplexity {figure.perplexity:g}{less}, started from PCA"
-        tell(
-            drawn,
-            figure.title,
-            f"{plan.about}; conv4c averaged over space, {how}; axes have no unit; d: mean pairwise cosine distance, "
-            "er: effective rank of the covariance",
-        )
-    return drawn
-
-
-def _panel(axis: Axes, store: FeatureStore, figure: Tsne) -> float | None:
-    """Draw one video; return the perplexity, or None where there are too few frames."""
-    axis.set_xticks([])
-    axis.set_yticks([])
-    x, time_s = pooled_features(store, figure.max_frames)
-    if len(x) < LEAST:
-        said = store.reason or f"{len(x)} frames, too few"
-        axis.text(0.5, 0.5, said, ha="center", va="center", wrap=True, transform=axis.transAxes, fontsize=7)
-        return None
-    points, perplexity = embed_2d(x, figure)
-    axis.scatter(
-        points[:, 0],
-        points[:, 1],
-        c=time_s,
-        cmap=TIME,
-        s=7 if len(x) > 300 else 14,
-        linewidths=0.15,
-        edgecolors="#00341A",
-    )
-    axis.margins(0.06)
-    told = concentration(x)
-    axis.set_xlabel(f"d = {told.cosine_distance:.3f}, er = {told.effective_rank:.1f}, {len(x)} frames", fontsize=7)
-    return perplexity

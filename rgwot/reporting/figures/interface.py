@@ -1,0 +1,251 @@
+"""What a kind of figure is: its settings in ``workflow/tables.yaml``, what it needs of a study, how it is drawn.
+
+A kind is a module of this room with a constant ``ABOUT``, whose description stands in captions, and a `Figure` named as
+the module is. The workflow hands its plan on as JSON, so a drawing reads exactly the files that were planned for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self
+
+from pydantic import BeforeValidator, SerializeAsAny, ValidationError, ValidationInfo, model_validator
+from pydantic_core import from_json
+
+from rgwot import paths
+from rgwot.config.about import About, described
+from rgwot.config.configuration import Config
+from rgwot.config.experiments import Experiments, split_id
+from rgwot.config.methods import FAMILIES
+from rgwot.config.settings import flatten
+from rgwot.reporting.figures.style import Drawn, styled
+from rgwot.reporting.tables.models import Part, Table
+from rgwot.runtime.arguments import argument, unpacked
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.lazy import load
+
+KINDS: Mapping[str, About] = described("reporting/figures", About)
+#: Settings that a caption gives, and what they are called there.
+SAID = {
+    "ot.alpha": "α", "ot.epsilon": "ε", "ot.rho": "ρ", "ot.r": "r", "ot.zeta": "ζ", "ot.solver": "solver",
+    "loss.tau": "τ", "cidm.beta": "β", "cidm.lambda": "λ", "cidm.sigma": "σ", "train.N": "N",
+    "train.iterations": "iterations", "decode.K": "K", "features.fps": "features per second",
+    "features.weights": "backbone weights",
+}  # fmt: skip
+
+
+def kind_of(name: str) -> type[Figure]:
+    """Return the class of a kind of figure."""
+    found: type[Figure] = load(f"{KINDS[name].module}:{name.title().replace('_', '')}")
+    return found
+
+
+class Study(Protocol):
+    """What figures ask of the study that they are planned in; `rgwot.study` answers."""
+
+    config: Config
+    experiments: Experiments
+
+    def tasks(self, dataset: str, /) -> tuple[str, ...]:
+        """Return the tasks of a dataset."""
+
+    def videos(self, dataset: str, task: str, /) -> Mapping[str, Any]:
+        """Return the videos of a task by their ids."""
+
+    def key_steps(self, dataset: str, task: str) -> int | None:
+        """Return K_gt where it is known."""
+
+    def check_task(self, dataset: str, task: str, method: str) -> None:
+        """Raise when a task has too few videos for a method."""
+
+    def table(self, table: str) -> Table:
+        """Return a table of scores."""
+
+    def score_files(self, table: str, row: str) -> list[str]:
+        """Return the score files behind a row."""
+
+    def in_print(self, dataset: str) -> str:
+        """Return what a dataset is called in print."""
+
+
+def settings_of(study: Study, method: str, decoder: str | None, dataset: str) -> dict[str, Any]:
+    """Return resolved settings as dotted keys."""
+    return flatten(study.experiments.settings(method, decoder, dataset).model_dump(by_alias=True, mode="json"))
+
+
+def seeding(seeds: Sequence[int]) -> str:
+    """Say which seeds are shown."""
+    return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+
+
+class Run(Part):
+    """A method and a decoder, and what they are called in print."""
+
+    label: str
+    method: str
+    decoder: str = "graphcut"
+
+    @model_validator(mode="after")
+    def _in_one_spelling(self, info: ValidationInfo) -> Self:
+        if not info.context:
+            return self
+        try:
+            method, decoder = info.context["canonical"](self.method, self.decoder)
+        except RgwotError as error:
+            raise RgwotError(f"run {self.label!r}: {error}") from None
+        return self.model_copy(update={"method": method, "decoder": decoder})
+
+    def planned(self, dataset: str, task: str, seed: int) -> PlannedRun:
+        """Return this run of one task with one seed."""
+        return PlannedRun(**dict(self), dataset=dataset, task=task, seed=seed)
+
+
+class PlannedRun(Part):
+    """A run of a task with a seed."""
+
+    label: str
+    method: str
+    decoder: str
+    dataset: str
+    task: str
+    seed: int
+
+    def at(self, template: str) -> Path:
+        """Return where one of its files lies, by a template of `rgwot.paths`."""
+        return paths.at(template, **dict(self))
+
+
+class Figure(Part):
+    """A figure of ``workflow/tables.yaml``; a kind adds its settings and says what it needs and how it is drawn."""
+
+    PLAN: ClassVar[type[Plan]]
+    if TYPE_CHECKING:
+        # Every kind has it after the settings that it shares with others: the order of fields is that of the plan.
+        kind: str
+
+    id: str
+    title: str
+
+    def plan(self, study: Study) -> Plan:
+        """Return everything that the figure is drawn from in one study, put together by `planned`.
+
+        Raises
+        ------
+        RgwotError
+            When a dataset is not configured, has no such table, or too few videos.
+        """
+        raise NotImplementedError
+
+    def files(self, plan: Any) -> Iterable[Path]:
+        """Return the files that the drawing of a plan reads."""
+        raise NotImplementedError
+
+    def draw(self, plan: Any) -> Drawn:
+        """Draw a plan."""
+        raise NotImplementedError
+
+    @property
+    def protocols(self) -> str:
+        """By which protocols a report can filter."""
+        return "–"
+
+    def planned(
+        self,
+        study: Study,
+        datasets: Mapping[str, str],
+        said: Sequence[str],
+        seeds: tuple[int, ...],
+        runs: Sequence[PlannedRun] = (),
+        varied: Collection[str] = (),
+        **parts: Any,
+    ) -> Plan:
+        """Put a plan together.
+
+        ``datasets`` gives what the datasets shown are called in print, ``said`` what to say of data, protocol and
+        seeds. The caption gives the settings of the first trained one of ``runs``, but for the keys ``varied`` between
+        them. ``parts`` are what the plan of this kind has besides.
+        """
+        about = [part for part in said if part]
+        if any(study.experiments.settings("none", None, one).features.weights == "random" for one in datasets):
+            about.append("backbone with random weights: not the paper's numbers")
+        settings = ""
+        trained = [run for run in runs if FAMILIES[split_id(run.method)[0]].trained]
+        if trained:
+            # Of a sweep the run with the fewest keys: all others differ from it in what the figure shows.
+            run = min(trained, key=lambda one: len(split_id(one.method)[1]))
+            values = settings_of(study, run.method, None, run.dataset)
+            texts = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in values.items()}
+            shown = [f"{symbol} = {texts[key]}" for key, symbol in SAID.items() if key not in varied]
+            settings = f"Settings of {run.method} on {run.dataset}: {', '.join(shown)}"
+        data = tuple(dict.fromkeys(datasets.values()))
+        return self.PLAN(figure=self, seeds=seeds, about="; ".join(about), settings=settings, data=data, **parts)
+
+
+def _of_its_kind(content: Any) -> Any:
+    if not isinstance(content, dict) or "kind" not in content:
+        return content
+    if content["kind"] not in KINDS:
+        raise ValueError(f"unknown kind {content['kind']!r}; {nearest(str(content['kind']), KINDS)}")
+    return kind_of(content["kind"]).model_validate(content)
+
+
+class Plan(Part):
+    """A figure with everything it is drawn from; kinds add what they need.
+
+    ``about`` is one line on data, protocol and seeds that stands in the figure and in its caption; ``settings`` is one
+    on settings that stands in the caption; ``data`` are the datasets as they are called in print.
+    """
+
+    figure: Annotated[SerializeAsAny[Figure], BeforeValidator(_of_its_kind)]
+    seeds: tuple[int, ...]
+    about: str
+    settings: str = ""
+    data: tuple[str, ...] = ()
+
+    def draw(self) -> Drawn:
+        """Draw the figure from the files that the plan names."""
+        with styled():
+            return self.figure.draw(self)
+
+    def files(self) -> list[str]:
+        """Return every file the drawing reads."""
+        return list(dict.fromkeys(map(str, self.figure.files(self))))
+
+    def caption(self) -> list[str]:
+        """Return what a report says of the figure, paragraph by paragraph."""
+        shown = f"{self.figure.title}. {KINDS[self.figure.kind].description}"
+        return [shown, self.about, *([self.settings] if self.settings else [])]
+
+    def labels(self) -> dict[str, str]:
+        """Return what a report is filtered by."""
+        seeds = ", ".join(map(str, self.seeds))
+        protocols = self.figure.protocols
+        return {"figure": self.figure.id, "data": ", ".join(self.data), "protocol": protocols, "seeds": seeds}
+
+    def text(self) -> str:
+        """Return the plan as the argument of a command, JSON or packed JSON (`argument`)."""
+        return argument(self.model_dump_json(exclude_defaults=True), f"plan of figure {self.figure.id!r}")
+
+
+def read_plan(text: str) -> Plan:
+    """Read a plan from the JSON that the workflow hands on, packed where it is long (`Plan.text`).
+
+    Raises
+    ------
+    RgwotError
+        When it is no such JSON.
+    """
+    try:
+        content = from_json(unpacked(text))
+        figure = content.get("figure") if isinstance(content, dict) else None
+        kind = str(figure.get("kind")) if isinstance(figure, dict) else ""
+        return (kind_of(kind).PLAN if kind in KINDS else Plan).model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise RgwotError(
+            f"--plan: {place}: {first['msg']}; expected the plan that a log of the workflow shows"
+        ) from None
+    except ValueError as error:
+        raise RgwotError(f"--plan: {error}; expected the plan that a log of the workflow shows, all of it") from None

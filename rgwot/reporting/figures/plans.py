@@ -1,0 +1,136 @@
+"""Transport plans of one pair of videos: both solvers, with and without an active structural prior."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from rgwot import paths
+from rgwot.config.radius import structure_radius
+from rgwot.reporting.figures.labels import TaskLabels, stretches
+from rgwot.reporting.figures.pairs import Array, Side, read_pair, shares, transport
+from rgwot.reporting.figures.style import (
+    HATCHES,
+    LINE_COLOURS,
+    Axes,
+    Drawn,
+    bare,
+    rectangle,
+    sheet,
+    step_legend,
+    step_style,
+    tell,
+)
+from rgwot.reporting.figures.tasks import OfRun, TasksPlan
+
+ABOUT = {
+    "description": (
+        "Cost and transport plans of one pair of videos, by the solver of the public code (parity) and the "
+        "converged one, at two radii of the structural prior, with true steps on both axes."
+    ),
+    "place": 4,
+}
+SOLVERS = ("parity", "converged")
+Radius = Annotated[float, Field(gt=0, le=1)]
+
+
+class Plans(OfRun):
+    """Cost and transport plans of one pair of videos, by both solvers and at two radii."""
+
+    OF_RUN: ClassVar = (paths.EMBEDDINGS,)
+
+    radii: tuple[Radius, Radius] = (0.02, 0.1)
+
+    def draw(self, plan: TasksPlan) -> Drawn:
+        """Draw the cost, four plans and the mass on the virtual frame."""
+        task = plan.tasks[0]
+        settings = task.settings
+        N = int(settings["train.N"])
+        pair = read_pair(task, TaskLabels.of(task), N)
+        solved = {(solver, r): transport(*pair, settings, solver=solver, r=r) for r in self.radii for solver in SOLVERS}
+        drawn, axes = sheet(2, 3, height=5.4)
+        # The cost is the same for all.
+        picture = _matrix(axes[0, 0], next(iter(solved.values())).cost[1:, 1:], *pair, cmap="Greys_r")
+        axes[0, 0].set_title(f"cost C + ρ R\nvirtual frame: ζ = {settings['ot.zeta']:g}")
+        drawn.colorbar(picture, ax=axes[0, 0], location="right", aspect=25)
+        _virtual(axes[1, 0], {f"{solver}\nr = {r:g}": one.plan for (solver, r), one in solved.items()})
+        top = max(float(np.quantile(shares(one.plan)[:, 1:], 0.995)) for one in solved.values())
+        for axis, ((solver, r), one) in zip((*axes[0, 1:], *axes[1, 1:]), solved.items(), strict=True):
+            picture = _matrix(axis, shares(one.plan)[:, 1:], *pair, cmap="Greys", vmin=0, vmax=top)
+            axis.set_title(f"T*, {solver}\n{radius_text(r, N + 1)}")
+        drawn.colorbar(
+            picture,
+            ax=axes[:, 1:],
+            location="right",
+            aspect=40,
+            shrink=0.6,
+            label="share of a frame of X",
+            extend="max",
+        )
+        step_legend(drawn, sorted({step for side in pair for step in side.steps.tolist()}), unmatched=False)
+        tell(
+            drawn,
+            f"{self.title}: X = {pair[0].name}, Y = {pair[1].name}",
+            f"{plan.about}; {N} frames spread evenly over each video, true steps on both axes; "
+            f"α = {settings['ot.alpha']:g}, ε = {settings['ot.epsilon']:g}, ρ = {settings['ot.rho']:g}, "
+            f"ζ = {settings['ot.zeta']:g}",
+        )
+        return drawn
+
+
+def radius_text(r: float, frames: int) -> str:
+    """Say what a radius comes to.
+
+    >>> radius_text(0.02, 33), radius_text(0.1, 33)
+    ('r = 0.02 (a = 0: prior off)', 'r = 0.1 (a = 3: prior acts)')
+    """
+    a = structure_radius(frames, r)
+    return f"r = {r:g} (a = {a}: prior {'acts' if a else 'off'})"
+
+
+def virtual_share(plan: Array) -> float:
+    """Return the share of the mass of the real rows of a plan (N + 1, M + 1) that lies in its first column.
+
+    >>> virtual_share(np.array([[0.1, 0.1], [0.2, 0.6]]))
+    0.25
+    """
+    real = plan[1:]
+    return float(real[:, 0].sum() / real.sum())
+
+
+def _matrix(axis: Axes, values: Array, x: Side, y: Side, **options: Any) -> Any:
+    """Draw a matrix (N, M) with the true steps of both videos beside its axes; frames of X go down."""
+    n, m = values.shape
+    picture = axis.imshow(values, extent=(0, m, n, 0), aspect="auto", interpolation="nearest", **options)
+    wide, high = 0.05 * m, 0.05 * n
+    for start, end, step in stretches(x.steps):
+        rectangle(axis, (-1.4 * wide, start * n), wide, (end - start) * n, clip_on=False, **step_style(step))
+    for start, end, step in stretches(y.steps):
+        rectangle(axis, (start * m, n + 0.4 * high), (end - start) * m, high, clip_on=False, **step_style(step))
+    axis.set_xlim(-1.5 * wide, m)
+    axis.set_ylim(n + 1.5 * high, 0)
+    bare(axis)
+    axis.set_xlabel("frames of Y →", fontsize=7)
+    axis.set_ylabel("← frames of X", fontsize=7)
+    axis.spines[:].set_visible(False)
+    return picture
+
+
+def _virtual(axis: Axes, plans: dict[str, Array]) -> None:
+    """Draw how much of each video goes to the virtual frame."""
+    values = np.array([(virtual_share(plan), virtual_share(plan.T)) for plan in plans.values()])
+    for side, label in enumerate(("X", "Y")):
+        bars = axis.barh(
+            np.arange(len(values)) + (side - 0.5) * 0.38, 100 * values[:, side], 0.36, label=label,
+            color=LINE_COLOURS[4 + side], hatch=HATCHES[side], edgecolor="#000000", linewidth=0.4,
+        )  # fmt: skip
+        axis.bar_label(bars, fmt="%.0f", fontsize=7, padding=1)
+    axis.set_yticks(range(len(values)), list(plans))
+    axis.set_ylim(len(values) + 0.3, -0.6)
+    axis.margins(x=0.15)
+    axis.set_xlabel("mass on the virtual frame, %")
+    axis.set_title("left unmatched")
+    axis.legend(loc="lower right", ncols=2, handlelength=1.2, columnspacing=1)
+    axis.spines[["top", "right"]].set_visible(False)
