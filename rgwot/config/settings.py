@@ -180,7 +180,7 @@ class TrainSettings(Block):
         "float32", description="arithmetic of the convolutions; auto: bfloat16 where the processor has it"
     )
     threads: Count = Field(4, description="CPU threads of one training; fixed, because they change rounding")
-    memory_gb: Positive = Field(8.0, description="features held in memory when they fit, else read ahead per step")
+    memory_gb: Positive = Field(8.0, description="features held in memory when they fit, else read per step")
     gpu_memory_gb: NonNegative | None = Field(
         None, description="features held on the GPU when they fit; null: half of what is free when training starts"
     )

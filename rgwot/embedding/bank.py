@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 import torch
@@ -38,31 +36,6 @@ def choose_tier(size: int, memory_gb: float, gpu_gb: float) -> Tier:
     return Tier.MEMORY if size <= memory_gb * GIGABYTE else Tier.DISK
 
 
-@dataclass(frozen=True)
-class Fetched:
-    """Clips on their way to the device.
-
-    Attributes
-    ----------
-    clips
-        As from `FeatureBank.clips`.
-    arrived
-        CUDA event after which they are there; None: they are there.
-    """
-
-    clips: Tensor
-    arrived: Any = None
-
-    def wait(self) -> Tensor:
-        """Return the clips, for use by what the calling thread puts on the device from now on."""
-        if self.arrived is not None:
-            stream = torch.cuda.current_stream(self.clips.device)
-            stream.wait_event(self.arrived)
-            # They were allocated on the stream of the copies; their memory is not to be given away before their use.
-            self.clips.record_stream(stream)
-        return self.clips
-
-
 class FeatureBank:
     """Random access to the feature maps of several videos.
 
@@ -72,7 +45,7 @@ class FeatureBank:
         Open stores, all with frames and with maps of one shape.
     memory_gb
         Up to how many gigabytes (1e9 bytes) are held in memory; a larger set is read from the stores at every
-        step. With a GPU this memory is pinned, so that it is copied while the GPU works.
+        step.
     device
         Where the maps are wanted.
     gpu_memory_gb
@@ -96,11 +69,9 @@ class FeatureBank:
         self.lengths = np.array([len(store) for store in stores], dtype=np.int64)
         self._starts = np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)
         self._maps: Tensor | None = None
-        cuda = device.type == "cuda"
-        self._copies = torch.cuda.Stream(device) if cuda else None  # type: ignore[no-untyped-call]
         size = int(self.lengths.sum()) * int(np.prod(stores[0].shape[1:])) * 2
         gpu_gb = 0.0
-        if cuda:
+        if device.type == "cuda":
             free = torch.cuda.mem_get_info(device)[0] / GIGABYTE
             gpu_gb = free / 2 if gpu_memory_gb is None else gpu_memory_gb
         self.tier = choose_tier(size, memory_gb, gpu_gb)
@@ -108,45 +79,8 @@ class FeatureBank:
             self._maps = self._loaded()
         else:
             logger.info(
-                "features take %.1f GB, above train.memory_gb = %g: read ahead at every step",
-                size / GIGABYTE,
-                memory_gb,
+                "features take %.1f GB, above train.memory_gb = %g: read at every step", size / GIGABYTE, memory_gb
             )
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether all maps are held in memory, or on the GPU."""
-        return self._maps is not None
-
-    @property
-    def reads_ahead(self) -> bool:
-        """Whether fetching takes so long, or so much of another part of the machine, that a thread should do it."""
-        return self.tier is Tier.DISK or (self.tier is Tier.MEMORY and self._copies is not None)
-
-    def transform(self, function: Callable[[Tensor], Tensor]) -> None:
-        """Apply a function to all maps held in memory, block by block and in place.
-
-        Parameters
-        ----------
-        function
-            Maps (n, h, w, 1024) float16, on the device, to the same shape in bfloat16, which takes the same memory.
-
-        Raises
-        ------
-        ValueError
-            When the maps are not in memory, or the function changes their shape or size.
-        """
-        if self._maps is None:
-            raise ValueError("the maps are read from disk; expected them in memory")
-        target = self._maps.view(torch.bfloat16)
-        for start in range(0, len(target), BLOCK):
-            block = function(self._maps[start : start + BLOCK].to(self.device)).to(target.device)
-            if block.dtype != torch.bfloat16 or block.shape != target[start : start + BLOCK].shape:
-                raise ValueError(
-                    f"found {tuple(block.shape)} {block.dtype}; expected the shape of the maps in bfloat16"
-                )
-            target[start : start + BLOCK] = block
-        self._maps = target
 
     def clips(self, videos: Sequence[int], stacks: Sequence[NDArray[np.int64]]) -> Tensor:
         """Gather stacks of maps.
@@ -163,21 +97,15 @@ class FeatureBank:
         Tensor
             (sum of n, c, 1024, h, w) float16 on ``device``; its memory is ordered (n, c, h, w, 1024).
         """
-        return self.fetch(videos, stacks).wait()
-
-    def fetch(self, videos: Sequence[int], stacks: Sequence[NDArray[np.int64]]) -> Fetched:
-        """Begin to gather stacks of maps, as `clips` does; may be called by another thread than waits for them."""
-        clips = np.concatenate(stacks).shape
         if self._maps is None:
-            maps = self._read(videos, [stack.reshape(-1) for stack in stacks])
+            read = [self.stores[video].frames(stack.ravel()) for video, stack in zip(videos, stacks, strict=True)]
+            maps = torch.from_numpy(np.concatenate(read)).to(self.device).movedim(1, -1).contiguous()
         else:
-            rows = np.concatenate([stack + self._starts[video] for video, stack in zip(videos, stacks, strict=True)])
-            if self._copies is None or self.tier is Tier.GPU:
-                index = torch.from_numpy(rows.reshape(-1)).to(self._maps.device)
-                maps = Fetched(self._maps.index_select(0, index))
-            else:
-                maps = self._sent(self._maps, rows.reshape(-1), self._copies)
-        return Fetched(maps.clips.view(*clips, *maps.clips.shape[1:]).movedim(-1, 2), maps.arrived)
+            rows = np.concatenate([
+                stack.ravel() + self._starts[video] for video, stack in zip(videos, stacks, strict=True)
+            ])  # fmt: skip
+            maps = self._maps.index_select(0, torch.from_numpy(rows).to(self._maps.device)).to(self.device)
+        return maps.view(-1, stacks[0].shape[1], *maps.shape[1:]).movedim(-1, 2)
 
     def _loaded(self) -> Tensor:
         """Return all maps, (T, h, w, 1024), in their place."""
@@ -186,7 +114,6 @@ class FeatureBank:
             (int(self.lengths.sum()), height, width, channels),
             dtype=torch.float16,
             device=self.device if self.tier is Tier.GPU else "cpu",
-            pin_memory=self.tier is Tier.MEMORY and self._copies is not None,
         )
         for store, start in zip(self.stores, self._starts, strict=True):
             for block in range(0, len(store), BLOCK):
@@ -194,32 +121,6 @@ class FeatureBank:
                 place = int(start) + block
                 maps[place : place + len(frames)] = frames.to(maps.device).movedim(1, -1)
         return maps
-
-    def _read(self, videos: Sequence[int], frames: Sequence[NDArray[np.int64]]) -> Fetched:
-        """Read frames of several videos from their stores: (number of frames, h, w, 1024) on the device."""
-        count, shape = sum(map(len, frames)), self.stores[0].shape[1:]
-        found = torch.empty((count, *shape), dtype=torch.float16, pin_memory=self._copies is not None)
-        numbers = found.numpy()
-        start = 0
-        for video, wanted in zip(videos, frames, strict=True):
-            self.stores[video].frames(wanted, numbers[start : start + len(wanted)])
-            start += len(wanted)
-        if self._copies is not None:
-            with torch.cuda.stream(self._copies):
-                maps = found.to(self.device, non_blocking=True).movedim(1, -1).contiguous()
-                return Fetched(maps, self._copies.record_event())
-        # By NumPy, which here is as fast as torch and takes none of the threads that a training step computes with.
-        ordered = np.empty((count, *shape[1:], shape[0]), dtype=np.float16)
-        np.copyto(ordered, np.moveaxis(numbers, 1, -1))
-        return Fetched(torch.from_numpy(ordered))
-
-    def _sent(self, maps: Tensor, rows: NDArray[np.int64], copies: torch.cuda.Stream) -> Fetched:
-        """Copy rows of pinned maps to the GPU, (number of rows, h, w, 1024), without gathering them here first."""
-        with torch.cuda.stream(copies):
-            there = torch.empty((len(rows), *maps.shape[1:]), dtype=maps.dtype, device=self.device)
-            for frame, row in zip(there, rows.tolist(), strict=True):
-                frame.copy_(maps[row], non_blocking=True)
-            return Fetched(there, copies.record_event())
 
     def statistics(self) -> tuple[Tensor, Tensor]:
         """Estimate mean and standard deviation of every channel, (1024,) float32 each.

@@ -1,8 +1,7 @@
 """Embedder of conv4c features: two 3-D convolutions, global max pooling, two hidden layers, a unit vector.
 
-This is RGWOT's encoder (methods 3.1). The parameters are those of textbook layers (``nn.Conv3d``,
-``nn.BatchNorm3d``, ``nn.Linear``), so a state dict means what its names say; only the order of the arithmetic
-differs (`rgwot.embedding.convolution`).
+This is RGWOT's encoder (methods 3.1). Its parameters have the names and shapes of textbook layers; only the order of
+the arithmetic differs. Inside, stacks of maps are ordered (c, n, h, w, C): time first, channels last.
 """
 
 from __future__ import annotations
@@ -15,48 +14,89 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rgwot.embedding.convolution import KERNEL, convolve, convolve_once
+KERNEL = 3
 
 
-def batch_norm(x: Tensor, norm: nn.BatchNorm3d, groups: int, tracked: Sequence[int]) -> Tensor:
+def convolve(x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Tensor:
+    r"""3-D convolution with kernel 3 and padding 1, without the products that only meet padding in time.
+
+    With :math:`W_0, W_1, W_2` for the 3x3 kernels that meet the previous, the same and the next frame,
+
+    .. math:: y_t = W_0 x_{t-1} + W_1 x_t + W_2 x_{t+1}
+
+    takes 3c - 2 convolutions of single maps. Two frames take three instead of four (Winograd 1980):
+
+    .. math:: y_0 = W_1 (x_0 + x_1) + (W_2 - W_1) x_1, \quad y_1 = W_1 (x_0 + x_1) + (W_0 - W_1) x_0.
+
+    Parameters
+    ----------
+    x
+        (c, n, h, w, I).
+    weight, bias
+        (O, I, 3, 3, 3) and (O,), as in ``nn.Conv3d``.
+    dtype
+        Arithmetic of the products; they are added up in that of ``bias``.
+
+    Returns
+    -------
+    Tensor
+        (c, n, h, w, O).
+
+    Notes
+    -----
+    Not ``F.conv3d``: on the CPU it takes up to twice as long, and in bfloat16 PyTorch 2.15 returns garbage for the
+    gradient of the weight where a stack is shorter than the kernel.
+    """
+    previous, same, following = weight.unbind(2)
+    if len(x) == 2:
+        first, second = x
+        both = _convolve_maps(first + second, same, dtype) + bias
+        to_first = _convolve_maps(second, following - same, dtype)
+        to_second = _convolve_maps(first, previous - same, dtype)
+        return torch.stack([both + to_first, both + to_second])
+    y = _convolve_maps(x, same, dtype) + bias
+    if len(x) > 1:
+        y[1:] += _convolve_maps(x[:-1], previous, dtype)
+        y[:-1] += _convolve_maps(x[1:], following, dtype)
+    return y
+
+
+def _convolve_maps(x: Tensor, kernel: Tensor, dtype: torch.dtype) -> Tensor:
+    """3x3 convolution, padding 1, of (..., h, w, I) with (O, I, 3, 3): (..., h, w, O)."""
+    kernel = kernel.to(dtype, memory_format=torch.channels_last)
+    y = F.conv2d(x.to(dtype).flatten(0, -4).movedim(-1, 1), kernel, padding=1)
+    return y.movedim(1, -1).reshape(*x.shape[:-1], -1)
+
+
+def batch_norm(x: Tensor, norm: nn.BatchNorm2d, groups: int, tracked: Sequence[int]) -> Tensor:
     """Normalise each of several groups of clips by its own statistics, as separate forward passes would.
 
     Parameters
     ----------
     x
-        (n, c, h, w, C), float32; n divisible by ``groups``.
+        (c, n, h, w, C); in training mode n is divisible by ``groups``.
     norm
-        Scale, shift, running averages, momentum and eps. In training mode its running averages are updated in
-        place.
+        Scale, shift, running averages, momentum and eps; the running averages are updated in training mode.
     groups
-        Equal consecutive parts of the first axis with statistics of their own (training mode).
+        Equal consecutive parts of the clips with statistics of their own (training mode).
     tracked
-        Indices of the groups that update the running averages, in this order.
+        Indices of the groups that update the running averages.
 
     Returns
     -------
     Tensor
-        (n, c, h, w, C).
+        (c, n, h, w, C).
     """
-    running_mean, running_var = cast(Tensor, norm.running_mean), cast(Tensor, norm.running_var)
-    if not norm.training:
-        scale = norm.weight * torch.rsqrt(running_var + norm.eps)
-        return x * scale + (norm.bias - running_mean * scale)
-    if x.shape[0] % groups:
-        raise ValueError(f"{x.shape[0]} clips in {groups} groups; expected a multiple")
-    parts = x.view(groups, -1, *x.shape[1:])
-    var, mean = torch.var_mean(parts, dim=(1, 2, 3, 4), correction=0)
-    with torch.no_grad():
-        count = parts[0, ..., 0].numel()
-        momentum = cast(float, norm.momentum)
-        for group in tracked:
-            running_mean.lerp_(mean[group], momentum)
-            running_var.lerp_(var[group] * (count / max(count - 1, 1)), momentum)
-            cast(Tensor, norm.num_batches_tracked).add_(1)
-    scale = norm.weight * torch.rsqrt(var + norm.eps)
-    shift = norm.bias - mean * scale
-    y: Tensor = parts * scale[:, None, None, None, None] + shift[:, None, None, None, None]
-    return y.flatten(0, 1)
+    parts = []
+    groups = groups if norm.training else 1
+    for index, part in enumerate(x.reshape(len(x), groups, -1, *x.shape[2:]).unbind(1)):
+        maps = part.flatten(0, 1).movedim(-1, 1)
+        if index in tracked or not norm.training:
+            y = norm(maps)
+        else:
+            y = F.batch_norm(maps, None, None, norm.weight, norm.bias, training=True, eps=norm.eps)
+        parts.append(y.movedim(1, -1).reshape(part.shape))
+    return torch.cat(parts, dim=1)
 
 
 def dropout_masks(rng: np.random.Generator, clips: int, widths: Sequence[int], rate: float) -> list[Tensor]:
@@ -123,9 +163,9 @@ class Encoder(nn.Module):
         self.unit_norm = unit_norm
         self.precision = precision
         self.conv1 = nn.Conv3d(features, channels, KERNEL, padding=1)
-        self.bn1 = nn.BatchNorm3d(channels)
+        self.bn1 = nn.BatchNorm2d(channels)
         self.conv2 = nn.Conv3d(channels, channels, KERNEL, padding=1)
-        self.bn2 = nn.BatchNorm3d(channels)
+        self.bn2 = nn.BatchNorm2d(channels)
         self.fc1 = nn.Linear(channels, hidden)
         self.fc2 = nn.Linear(hidden, hidden)
         self.projection = nn.Linear(hidden, D)
@@ -137,9 +177,7 @@ class Encoder(nn.Module):
         """Units in front of the two hidden layers, the widths that ``dropout_masks`` needs."""
         return self.fc1.in_features, self.fc2.in_features
 
-    def forward(
-        self, x: Tensor, pairs: int = 1, masks: Sequence[Tensor] | None = None, *, prepared: bool = False
-    ) -> Tensor:
+    def forward(self, x: Tensor, pairs: int = 1, masks: Sequence[Tensor] | None = None) -> Tensor:
         """Embed clips.
 
         Parameters
@@ -152,8 +190,6 @@ class Encoder(nn.Module):
             mode.
         masks
             Two dropout masks, (n, channels) and (n, hidden); None drops nothing. Eval mode takes no masks.
-        prepared
-            Whether ``x`` went through `prepare` already.
 
         Returns
         -------
@@ -164,81 +200,25 @@ class Encoder(nn.Module):
             raise ValueError(f"x has shape {tuple(x.shape)}; expected (n, {self.c}, {self.input_mean.numel()}, h, w)")
         if masks is not None and not self.training:
             raise ValueError("masks given in eval mode; expected None")
-        dtype = self._dtype
         per_video = self.batch_norm == "per_video"
         groups = 2 * pairs if per_video else pairs
         tracked = range(0, groups, 2) if per_video else range(groups)
-        y = x.movedim(2, -1) if prepared else self._standardised(x)
-        y = convolve(y, self.conv1.weight, cast(Tensor, self.conv1.bias), dtype)
-        return self._after_first(y, groups, tracked, masks)
-
-    def embed(self, maps: Tensor, rows: Tensor) -> Tensor:
-        """Embed clips that share frames, in eval mode: as `forward` of ``maps[rows]``, but no frame is computed twice.
-
-        In bfloat16 they are computed apart, because the sum of the products of two frames is rounded once there.
-
-        Parameters
-        ----------
-        maps
-            (F, h, w, 1024) float16.
-        rows
-            (n, c) frames of every clip.
-
-        Returns
-        -------
-        Tensor
-            (n, D), equal to that of `forward` up to rounding in float32.
-        """
-        if self.training:
-            raise ValueError("embedding in training mode; expected eval mode")
-        if self.c == 1 or self.precision == "bfloat16":
-            return cast(Tensor, self(maps[rows].movedim(-1, 2)))
-        bias = cast(Tensor, self.conv1.bias)
-        return self._after_first(convolve_once(self.prepare(maps), rows, self.conv1.weight, bias, self._dtype), 1, ())
-
-    def _after_first(
-        self, y: Tensor, groups: int, tracked: Sequence[int], masks: Sequence[Tensor] | None = None
-    ) -> Tensor:
-        """Return the embeddings of what the first convolution gave, (n, c, h, w, channels)."""
-        y = F.relu(batch_norm(y, self.bn1, groups, tracked))
-        y = convolve(y, self.conv2.weight, cast(Tensor, self.conv2.bias), self._dtype)
-        y = F.relu(batch_norm(y, self.bn2, groups, tracked))
-        y = y.permute(0, 2, 3, 1, 4).flatten(1, 3).max(dim=1).values
+        # A copy always: it is changed in place, which saves a large allocation at every step.
+        order = torch.contiguous_format
+        y = x.permute(1, 0, 3, 4, 2).to(self.conv1.weight.dtype, copy=True, memory_format=order)
+        if self.input_norm:
+            y.sub_(self.input_mean).div_(self.input_std)
+        for convolution, norm in ((self.conv1, self.bn1), (self.conv2, self.bn2)):
+            dtype = torch.bfloat16 if self.precision == "bfloat16" else convolution.weight.dtype
+            y = convolve(y, convolution.weight, cast(Tensor, convolution.bias), dtype)
+            y = F.relu(batch_norm(y, norm, groups, tracked))
+        y = y.flatten(2, 3).max(dim=2).values.max(dim=0).values
         for index, layer in enumerate((self.fc1, self.fc2)):
             if masks is not None:
                 y = y * masks[index]
             y = F.relu(layer(y))
         y = self.projection(y)
         return F.normalize(y, dim=1) if self.unit_norm else y
-
-    def prepare(self, maps: Tensor) -> Tensor:
-        """Do once what `forward` would do to its input at every step: standardise, and round to the precision.
-
-        Parameters
-        ----------
-        maps
-            (T, h, w, 1024) float16.
-
-        Returns
-        -------
-        Tensor
-            (T, h, w, 1024) in the arithmetic of the convolutions; the values `forward` would have computed.
-        """
-        with torch.no_grad():
-            return self._standardised(maps.movedim(-1, 1).unsqueeze(1)).squeeze(1).to(self._dtype)
-
-    @property
-    def _dtype(self) -> torch.dtype:
-        return torch.bfloat16 if self.precision == "bfloat16" else self.conv1.weight.dtype
-
-    def _standardised(self, x: Tensor) -> Tensor:
-        """Return (n, c, h, w, C) in the weights' precision, its memory ordered (n, h, w, c, C)."""
-        with torch.no_grad():
-            # A copy always: it is changed in place, which saves a large allocation at every step.
-            y = x.permute(0, 3, 4, 1, 2).to(self.conv1.weight.dtype, copy=True, memory_format=torch.contiguous_format)
-            if self.input_norm:
-                y.sub_(self.input_mean).div_(self.input_std)
-            return y.permute(0, 3, 1, 2, 4)
 
 
 def initialised(seed: int, **settings: Any) -> Encoder:

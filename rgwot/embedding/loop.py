@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,8 +15,7 @@ from torch import Tensor
 
 from rgwot.config.settings import Settings
 from rgwot.embedding.adam import Adam
-from rgwot.embedding.ahead import read_ahead
-from rgwot.embedding.bank import FeatureBank, Fetched
+from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, dropout_masks
 from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
 from rgwot.losses import cidm_loss
@@ -76,14 +75,6 @@ def objective(batch: PairBatch, settings: Settings) -> Terms:
     return Terms(loss, align, contrast)
 
 
-class Drawn(NamedTuple):
-    """What some iterations see: their pairs, and the clips of all of them."""
-
-    iterations: range
-    pairs: list[Pair]
-    fetched: Fetched
-
-
 @dataclass
 class Trainer:
     """One run: everything an optimiser step reads and changes.
@@ -124,10 +115,6 @@ class Trainer:
             # Where the encoder is, and in its precision.
             self.parameters += self.learned.to(self.parameters[0]).parameters()
         self.optimiser = Adam(self.parameters, lr=train.lr, weight_decay=train.weight_decay)
-        # In half precision the prepared input takes the memory of the features themselves, so it is made once.
-        self.prepared = self.encoder.precision == "bfloat16" and self.bank.in_memory
-        if self.prepared:
-            self.bank.transform(self.encoder.prepare)
         self.pairs_at_once = 1
         if self.bank.device.type != "cpu":
             _, _, height, width = self.bank.stores[0].shape
@@ -147,25 +134,14 @@ class Trainer:
             When an embedding, a loss or in the end a weight is not finite, naming the iteration and the term.
         """
         self.encoder.train()
-        with read_ahead(self._draw, self._parts(), background=self.bank.reads_ahead) as drawn:
-            self._run(drawn, keep_going)
-        self._check_weights()
-
-    def _parts(self) -> Iterator[range]:
-        """Return the iterations that go through the encoder together, from here to the last iteration."""
-        last, accumulation = self.settings.train.iterations, self.settings.train.accumulation
-        for start in range(self.step, last, accumulation):
-            end = min(start + accumulation, last)
-            for first in range(start, end, self.pairs_at_once):
-                yield range(first, min(first + self.pairs_at_once, end))
-
-    def _run(self, drawn: Iterator[Drawn], keep_going: Callable[[Sequence[Record]], bool]) -> None:
-        while self.step < self.settings.train.iterations:
+        total = self.settings.train.iterations
+        while self.step < total:
             began = time.perf_counter()
-            end = min(self.step + self.settings.train.accumulation, self.settings.train.iterations)
+            end = min(self.step + self.settings.train.accumulation, total)
             self.optimiser.zero_grad()
             values = np.concatenate([
-                self._accumulate(next(drawn)) for _ in range(self.step, end, self.pairs_at_once)
+                self._accumulate(range(first, min(first + self.pairs_at_once, end)))
+                for first in range(self.step, end, self.pairs_at_once)
             ])  # fmt: skip
             for iteration, (loss, align, cidm) in enumerate(values, self.step + 1):
                 if not np.isfinite(loss):
@@ -180,6 +156,7 @@ class Trainer:
             self.step = end
             if not keep_going(records):
                 break
+        self._check_weights()
 
     def _check_weights(self) -> None:
         if not all(bool(value.isfinite().all()) for value in self.parameters):
@@ -210,22 +187,14 @@ class Trainer:
         self.history = [Record(int(step), *values) for step, *values in state["history"].tolist()]
         self.step, self.seconds = len(self.history), self.history[-1].seconds
 
-    def _draw(self, iterations: range) -> Drawn:
-        """Draw the pairs of some iterations and begin to fetch their clips; a thread may do it ahead."""
-        n = self.settings.train.N
-        drawn = [draw_pair(self.bank.lengths, n, generator(self.seed, Stream.PAIRS, i)) for i in iterations]
-        videos = [video for pair in drawn for video in pair.videos]
-        frames = [frames for pair in drawn for frames in pair.frames]
-        stacks = [
-            with_context(chosen, self.offsets, int(self.bank.lengths[video]))
-            for video, chosen in zip(videos, frames, strict=True)
-        ]
-        return Drawn(iterations, drawn, self.bank.fetch(videos, stacks))
-
-    def _accumulate(self, part: Drawn) -> NDArray[np.float64]:
+    def _accumulate(self, iterations: range) -> NDArray[np.float64]:
         """Add the gradients of some iterations in one forward pass; return (iterations, 3) losses."""
         train, encoder = self.settings.train, self.settings.encoder
-        iterations, drawn, fetched = part
+        lengths = self.bank.lengths
+        pairs = [draw_pair(lengths, train.N, generator(self.seed, Stream.PAIRS, i)) for i in iterations]
+        drawn = [video for pair in pairs for video in zip(pair.videos, pair.frames, strict=True)]
+        stacks = [with_context(frames, self.offsets, int(lengths[video])) for video, frames in drawn]
+        clips = self.bank.clips([video for video, _ in drawn], stacks)
         masks = None
         if encoder.dropout:
             each = [
@@ -238,25 +207,25 @@ class Trainer:
                 for i in iterations
             ]
             masks = [torch.cat(layer).to(self.bank.device) for layer in zip(*each, strict=True)]
-        embedded = self.encoder(fetched.wait(), pairs=len(drawn), masks=masks, prepared=self.prepared)
-        finite = embedded.detach().view(len(drawn), -1).isfinite().all(1)
+        embedded = self.encoder(clips, pairs=len(pairs), masks=masks)
+        finite = embedded.detach().view(len(pairs), -1).isfinite().all(1)
         if not bool(finite.all()):
             raise _not_finite(iterations[int(finite.int().argmin())] + 1, "an embedding is not finite")
-        terms = objective(self._batch(embedded, drawn, iterations), self.settings)
+        terms = objective(self._batch(embedded, pairs, iterations), self.settings)
         torch.autograd.backward(terms.loss.sum() / train.accumulation)
         values: NDArray[np.float64] = torch.stack(list(terms), dim=1).detach().to("cpu", torch.float64).numpy()
         return values
 
-    def _batch(self, embedded: Tensor, drawn: Sequence[Pair], iterations: range) -> PairBatch:
-        x, y = embedded.view(len(drawn), 2, self.settings.train.N, -1).unbind(1)
+    def _batch(self, embedded: Tensor, pairs: Sequence[Pair], iterations: range) -> PairBatch:
+        x, y = embedded.view(len(pairs), 2, self.settings.train.N, -1).unbind(1)
         native = self.settings.cidm.unit == "native_frames"
         sides = []
         for side in (0, 1):
-            stores = [self.bank.stores[pair.videos[side]] for pair in drawn]
+            stores = [self.bank.stores[pair.videos[side]] for pair in pairs]
             units = [float(store.native_fps) if native else 1.0 for store in stores]
             times = np.stack([
                 store.time_s[pair.frames[side]] * unit
-                for store, pair, unit in zip(stores, drawn, units, strict=True)
+                for store, pair, unit in zip(stores, pairs, units, strict=True)
             ])  # fmt: skip
             lengths = np.array([store.duration_s * unit for store, unit in zip(stores, units, strict=True)])
             sides += [torch.from_numpy(times).to(x.device), torch.from_numpy(lengths).to(x.device)]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.interface import Embedded, EmbedVideo
@@ -77,7 +76,7 @@ def embed_by_model(model: dict[str, Any], fps: float, device: str, threads: int 
     encoder = encoder_of(model).to(place)
     offsets = context_offsets(encoder.c, data["context_s"], fps, data["context_side"])
     project = _projection_of(model)
-    return lambda store: Embedded(embed_video(project(store), offsets, encoder.embed, place))
+    return lambda store: Embedded(embed_video(project(store), offsets, encoder, place))
 
 
 def _projection_of(model: dict[str, Any]) -> Callable[[FeatureStore], FeatureStore]:
@@ -90,12 +89,9 @@ def _projection_of(model: dict[str, Any]) -> Callable[[FeatureStore], FeatureSto
 
 
 def embed_video(
-    store: FeatureStore,
-    offsets: NDArray[np.int64],
-    function: Callable[[Tensor, Tensor], Tensor],
-    device: torch.device,
+    store: FeatureStore, offsets: NDArray[np.int64], encoder: Encoder, device: torch.device
 ) -> NDArray[np.float32]:
-    """Embed all frames of a video in blocks; memory does not grow with its length.
+    """Embed all frames of a video, (T, D), in blocks; memory does not grow with its length.
 
     Parameters
     ----------
@@ -103,22 +99,15 @@ def embed_video(
         Features of the video, T frames.
     offsets
         (c,) offsets of the context stack in frames.
-    function
-        Embeds clips that share frames: the frames, (F, h, w, 1024), and those of every clip, (n, c), give (n, D).
-    device
-        Where ``function`` wants its input.
-
-    Returns
-    -------
-    ndarray
-        (T, D) float32.
+    encoder
+        In eval mode, on ``device``.
     """
     parts = []
     with torch.inference_mode():
         for start in range(0, len(store), FRAMES_AT_ONCE):
             stacks = with_context(np.arange(start, min(start + FRAMES_AT_ONCE, len(store))), offsets, len(store))
-            # Context frames are mostly sampled frames of the same block: every frame is read, and computed, once.
+            # Context frames are mostly sampled frames of the same block: every frame is read once.
             needed, rows = np.unique(stacks, return_inverse=True)
-            maps = torch.from_numpy(store.frames(needed)).to(device).movedim(1, -1).contiguous()
-            parts.append(function(maps, torch.from_numpy(rows.reshape(stacks.shape)).to(device)).float().cpu().numpy())
+            maps = torch.from_numpy(store.frames(needed)).to(device)
+            parts.append(encoder(maps[torch.from_numpy(rows.reshape(stacks.shape)).to(device)]).cpu().numpy())
     return np.concatenate(parts)

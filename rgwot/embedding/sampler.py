@@ -1,7 +1,7 @@
 """What one iteration sees: a pair of videos, sorted random frames of each, and the context of every frame.
 
 Every draw is a function of the seed and the iteration, never of what was drawn before: a resumed run needs no
-saved random state, iterations can be prepared ahead, and changing the accumulation does not change the pairs.
+saved random state, and changing the accumulation does not change the pairs.
 """
 
 from __future__ import annotations

@@ -12,14 +12,13 @@ def cidm_loss(
     x: Tensor,
     times: Tensor,
     *,
-    lambda_: float = 2.0,
-    sigma: float = 10.0,
-    duration: Tensor | float = 1.0,
-    distance: Literal["squared", "euclidean"] = "squared",
-    weight: Literal["relative_time", "none"] = "relative_time",
-    positives: Literal["plain", "weighted"] = "plain",
-    reduction: Literal["mean", "sum"] = "mean",
-    mask: Tensor | None = None,
+    lambda_: float,
+    sigma: float,
+    duration: Tensor | float,
+    distance: Literal["squared", "euclidean"],
+    weight: Literal["relative_time", "none"],
+    positives: Literal["plain", "weighted"],
+    reduction: Literal["mean", "sum"],
 ) -> Tensor:
     r"""Pull frames within sigma of each other together and push the others lambda apart.
 
@@ -63,8 +62,6 @@ def cidm_loss(
         Positive term d, or d / omega.
     reduction : {"mean", "sum"}
         Mean over rows, (1/N) sum_i sum_j as the alignment loss, or sum over i and j.
-    mask : Tensor, bool, shape (B, N), optional
-        False for padding: such frames take no part, and N counts the others.
 
     Returns
     -------
@@ -76,9 +73,8 @@ def cidm_loss(
     ValueError
         If shapes disagree or an option is unknown.
     """
-    if x.ndim != 3 or times.shape != x.shape[:2] or (mask is not None and mask.shape != times.shape):
-        found = [tuple(tensor.shape) for tensor in (x, times, mask) if tensor is not None]
-        raise ValueError(f"x, times[, mask]: found shapes {found}, expected (B, N, D), (B, N)[, (B, N)]")
+    if x.ndim != 3 or times.shape != x.shape[:2]:
+        raise ValueError(f"x, times: found shapes {tuple(x.shape)}, {tuple(times.shape)}, expected (B, N, D), (B, N)")
     _check("distance", distance, ("squared", "euclidean"))
     _check("weight", weight, ("relative_time", "none"))
     _check("positives", positives, ("plain", "weighted"))
@@ -93,12 +89,8 @@ def cidm_loss(
         omega = ((gap / length) ** 2 + 1).to(dtype) if weight == "relative_time" else torch.ones_like(d)
         positive = d / omega if positives == "weighted" else d
         pairs = torch.where(gap > sigma, omega * (lambda_ - d).clamp_min(0), positive)
-        if mask is not None:
-            pairs = pairs * (mask[:, :, None] & mask[:, None, :])
         total = pairs.sum((1, 2))
-        if reduction == "sum":
-            return total
-        return total / (x.shape[1] if mask is None else mask.sum(1).clamp_min(1))
+        return total if reduction == "sum" else total / x.shape[1]
 
 
 def _pairwise_distance(x: Tensor, distance: str) -> Tensor:

@@ -11,7 +11,7 @@ from torch import Tensor
 _PROBABILITY_FLOOR = 1e-11
 
 
-def alignment_loss(x: Tensor, y: Tensor, plan: Tensor, tau: float = 0.1, symmetric: bool = False) -> Tensor:
+def alignment_loss(x: Tensor, y: Tensor, plan: Tensor, tau: float, symmetric: bool) -> Tensor:
     r"""Cross-entropy of softmax matches with the transport plan, for every pair of videos.
 
     .. math::

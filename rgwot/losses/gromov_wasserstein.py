@@ -23,7 +23,7 @@ ABOUT = {
 def align_gromov_wasserstein(batch: PairBatch, settings: Settings) -> Tensor:
     """Cross-entropy with the regularised fused Gromov-Wasserstein plan (RGWOT; methods 3.3 to 3.6), (P,)."""
     ot = settings.ot
-    in_time = ot.prior_time == "times"
+    x_positions, y_positions = batch.prior_positions(settings)
     matched = align_frames(
         batch.x.detach(),
         batch.y.detach(),
@@ -36,7 +36,7 @@ def align_gromov_wasserstein(batch: PairBatch, settings: Settings) -> Tensor:
         virtual=ot.virtual,
         max_iterations=ot.max_iterations,
         tolerance=ot.tolerance,
-        x_positions=batch.x_shares if in_time else None,
-        y_positions=batch.y_shares if in_time else None,
+        x_positions=x_positions,
+        y_positions=y_positions,
     )
-    return alignment_loss(batch.x, batch.y, matched.weights, settings.loss.tau, symmetric=settings.loss.symmetric)
+    return alignment_loss(batch.x, batch.y, matched.weights, settings.loss.tau, settings.loss.symmetric)

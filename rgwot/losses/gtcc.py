@@ -37,8 +37,7 @@ def align_gtcc(batch: PairBatch, settings: Settings) -> Tensor:
     return gtcc_loss(
         batch.x,
         batch.y,
-        batch.x_shares,
-        batch.y_shares,
+        *batch.shares,
         keep(batch.x, batch.y),
         keep(batch.y, batch.x),
         components=loss.components,
@@ -56,10 +55,10 @@ def gtcc_loss(
     x_log_keep: Tensor,
     y_log_keep: Tensor,
     *,
-    components: int = 3,
-    eta: float = 1.0,
-    tau: float = 0.1,
-    lambda_v: float = 1e-3,
+    components: int,
+    eta: float,
+    tau: float,
+    lambda_v: float,
 ) -> Tensor:
     r"""Cycle consistency with a mixture of cycles per frame, weighted by how much the frame is kept.
 

@@ -40,14 +40,13 @@ class PairBatch:
     learned: nn.Module | None = None
 
     @property
-    def x_shares(self) -> Tensor:
-        """Times of the frames of x as shares of the video, t / L, (P, N)."""
-        return self.x_times / self.x_lengths[:, None]
+    def shares(self) -> tuple[Tensor, Tensor]:
+        """Times of the frames of x and of y as shares of their video, t / L, (P, N) each."""
+        return self.x_times / self.x_lengths[:, None], self.y_times / self.y_lengths[:, None]
 
-    @property
-    def y_shares(self) -> Tensor:
-        """Times of the frames of y as shares of the video, t / L, (P, N)."""
-        return self.y_times / self.y_lengths[:, None]
+    def prior_positions(self, settings: Settings) -> tuple[Tensor, Tensor] | tuple[None, None]:
+        """Positions of the frames for the temporal prior; None for the sampled ones."""
+        return self.shares if settings.ot.prior_time == "times" else (None, None)
 
 
 Alignment = Callable[[PairBatch, Settings], Tensor]

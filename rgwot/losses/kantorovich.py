@@ -20,6 +20,9 @@ ABOUT = {
     "place": 5,
 }  # fmt: skip
 
+# Of both methods, in units of the distance averaged over dimensions.
+MARGIN, TEMPERATURE = 2.0, 0.5
+
 
 def align_kantorovich(batch: PairBatch, settings: Settings) -> Tensor:
     """Transport with a prior on the matches, and contrast within and between videos (VAVA, OPEL; methods 4.5), (P,)."""
@@ -50,10 +53,10 @@ def vava_loss(
     y: Tensor,
     matching: Matching,
     *,
-    zeta: float = 0.5,
-    window: float = 15.0,
-    weighted_negatives: bool = False,
-    lambda_c: float = 1e-4,
+    zeta: float,
+    window: float,
+    weighted_negatives: bool,
+    lambda_c: float,
 ) -> Tensor:
     r"""Loss of VAVA, and with weighted negatives of OPEL, for every pair of videos.
 
@@ -101,9 +104,7 @@ def vava_loss(
         return intra / 2 + transport / (n * m) + lambda_c * inter
 
 
-def intra_video_loss(
-    x: Tensor, window: float = 15.0, weighted_negatives: bool = False, *, margin: float = 2.0
-) -> Tensor:
+def intra_video_loss(x: Tensor, window: float, weighted_negatives: bool) -> Tensor:
     r"""Pull near frames of a video together and push far ones apart, by sampled position.
 
     .. math::
@@ -111,8 +112,8 @@ def intra_video_loss(
             + [|i - j| \le w]\, \frac{d_{ij}}{(i - j)^2 + 1}, \qquad
         d_{ij} = \tfrac1D |x_i - x_j|^2
 
-    with omega = 1 (VAVA) or omega = (i - j)^2 + 1 (OPEL; that is `rgwot.losses.cidm.cidm_loss` on positions instead
-    of times).
+    with lambda = 2, omega = 1 (VAVA) or omega = (i - j)^2 + 1 (OPEL; that is `rgwot.losses.cidm.cidm_loss` on
+    positions instead of times).
 
     Parameters
     ----------
@@ -122,8 +123,6 @@ def intra_video_loss(
         w, in sampled frames.
     weighted_negatives : bool
         Weight far pairs by omega.
-    margin : float
-        lambda, in units of d; 2 in both methods.
 
     Returns
     -------
@@ -134,18 +133,19 @@ def intra_video_loss(
     index = torch.arange(x.shape[1], dtype=d.dtype, device=d.device)
     gap = (index[:, None] - index).abs()
     omega = gap**2 + 1
-    apart = (margin - d).clamp_min(0)
+    apart = (MARGIN - d).clamp_min(0)
     return torch.where(gap > window, omega * apart if weighted_negatives else apart, d / omega).mean((1, 2))
 
 
-def inter_video_loss(distance: Tensor, score: Tensor, *, temperature: float = 0.5) -> Tensor:
+def inter_video_loss(distance: Tensor, score: Tensor) -> Tensor:
     r"""Ask that a frame's worst match be farther away than its best one.
 
     .. math::
         L = -\log \frac{e^{w / \theta}}{e^{b / \theta} + e^{w / \theta}}, \quad
         b = \tfrac1N \sum_i d_{i, \arg\max_j s_{ij}} + \tfrac1M \sum_j d_{\arg\max_i s_{ij}, j}
 
-    and w the same with arg min: the cross-entropy of the logits (b, w) / theta with w as the right answer.
+    and w the same with arg min: the cross-entropy of the logits (b, w) / theta, theta = 0.5, with w as the right
+    answer.
 
     Parameters
     ----------
@@ -153,8 +153,6 @@ def inter_video_loss(distance: Tensor, score: Tensor, *, temperature: float = 0.
         d, differentiable.
     score : Tensor, shape (B, N, M)
         s, by which matches are chosen; no gradient flows into it.
-    temperature : float
-        theta, in units of d; 0.5 in both methods.
 
     Returns
     -------
@@ -163,7 +161,7 @@ def inter_video_loss(distance: Tensor, score: Tensor, *, temperature: float = 0.
     """
     best = _matched(distance, score.argmax(2), score.argmax(1))
     worst = _matched(distance, score.argmin(2), score.argmin(1))
-    return torch.nn.functional.softplus((best - worst) / temperature)
+    return torch.nn.functional.softplus((best - worst) / TEMPERATURE)
 
 
 def _matched(distance: Tensor, columns: Tensor, rows: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ ABOUT = {
 def align_partial(batch: PairBatch, settings: Settings) -> Tensor:
     """Fused partial transport and contrast between videos (REMAP, our reconstruction; methods 4.8), (P,)."""
     ot = settings.ot
-    in_time = ot.prior_time == "times"
+    x_positions, y_positions = batch.prior_positions(settings)
     weights = align_frames_partially(
         batch.x.detach(),
         batch.y.detach(),
@@ -39,13 +39,13 @@ def align_partial(batch: PairBatch, settings: Settings) -> Tensor:
         virtual=ot.virtual,
         max_iterations=ot.max_iterations,
         tolerance=ot.tolerance,
-        x_positions=batch.x_shares if in_time else None,
-        y_positions=batch.y_shares if in_time else None,
+        x_positions=x_positions,
+        y_positions=y_positions,
     )
     return remap_loss(batch.x, batch.y, weights, lambda_c=settings.loss.lambda_c)
 
 
-def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float = 1.0) -> Tensor:
+def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float) -> Tensor:
     r"""Two of the three terms of REMAP as we reconstruct it; the third is C-IDM, as in RGWOT.
 
     .. math:: L = \frac1N \sum_{ij} W_{ij} C_{ij} + \lambda_c L_{inter}, \qquad C_{ij} = 1 - \cos(x_i, y_j)

@@ -21,7 +21,7 @@ def align_soft_dtw(batch: PairBatch, settings: Settings) -> Tensor:
     return soft_dtw_loss(batch.x, batch.y, gamma=settings.loss.gamma)
 
 
-def soft_dtw_loss(x: Tensor, y: Tensor, *, gamma: float = 0.1) -> Tensor:
+def soft_dtw_loss(x: Tensor, y: Tensor, *, gamma: float) -> Tensor:
     r"""Soft-DTW of the squared distances between two videos, divided by the frames of the first.
 
     .. math:: L = \frac{1}{N} \mathrm{softDTW}_\gamma(D), \qquad D_{ij} = |x_i - y_j|^2

@@ -23,12 +23,10 @@ VARIANCE_FLOOR = 1e-6
 def align_tcc(batch: PairBatch, settings: Settings) -> Tensor:
     """Temporal cycle consistency (TCC, CnC; methods 4.2), (P,)."""
     loss = settings.loss
-    return tcc_loss(batch.x, batch.y, batch.x_shares, batch.y_shares, tau=loss.tau, lambda_v=loss.lambda_v)
+    return tcc_loss(batch.x, batch.y, *batch.shares, tau=loss.tau, lambda_v=loss.lambda_v)
 
 
-def tcc_loss(
-    x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, *, tau: float = 0.1, lambda_v: float = 1e-3
-) -> Tensor:
+def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, *, tau: float, lambda_v: float) -> Tensor:
     r"""Regress the time at which every frame's cycle through the other video comes back.
 
     For frame i of U with embedding u_i and time s_i, against the frames v_j of V:

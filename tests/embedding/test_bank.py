@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from rgwot.embedding.bank import FeatureBank
+from rgwot.embedding.bank import FeatureBank, Tier, choose_tier
 from rgwot.features.index import open_stores
 from rgwot.runtime.errors import RgwotError
 
@@ -20,12 +20,39 @@ STACKS = [np.array([[0, 1], [3, 4], [3, 4]]), np.array([[19, 2], [5, 5]])]
 def test_clips_are_the_stored_maps(task: Path, memory_gb: float) -> None:
     stores = open_stores(task, task.parent)
     bank = FeatureBank(stores, memory_gb)
-    assert bank.in_memory == (memory_gb == 1.0)
+    assert bank.tier is (Tier.MEMORY if memory_gb == 1.0 else Tier.DISK)
     clips = bank.clips([2, 0], STACKS)
     expected = np.concatenate([stores[2].read()[STACKS[0]], stores[0].read()[STACKS[1]]])
     assert clips.dtype == torch.float16
     np.testing.assert_array_equal(clips.numpy(), expected)
     assert clips.movedim(2, -1).is_contiguous()
+
+
+@pytest.mark.parametrize(
+    ("memory_gb", "gpu_gb", "expected"),
+    [
+        (8, 3, Tier.GPU), (8, 2, Tier.GPU), (8, 1.9, Tier.MEMORY), (8, 0, Tier.MEMORY), (1, 2, Tier.GPU),
+        (1, 0, Tier.DISK), (1.9, 1.9, Tier.DISK),
+    ],
+)  # fmt: skip
+def test_features_live_in_the_fastest_place_they_fit_into(memory_gb: float, gpu_gb: float, expected: Tier) -> None:
+    assert choose_tier(2_000_000_000, memory_gb, gpu_gb) is expected
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize(("memory_gb", "gpu_gb", "tier"), [(1, None, "gpu"), (1, 0, "memory"), (1e-9, 0, "disk")])
+def test_every_tier_gives_the_stored_maps_on_a_gpu(
+    task: Path, memory_gb: float, gpu_gb: float | None, tier: str
+) -> None:
+    stores = open_stores(task, task.parent)
+    bank = FeatureBank(stores, memory_gb, torch.device("cuda"), gpu_gb)
+    assert bank.tier == tier
+    clips = bank.clips([2, 0], STACKS)
+    assert clips.device.type == "cuda"
+    assert clips.movedim(2, -1).is_contiguous()
+    expected = np.concatenate([stores[2].read()[STACKS[0]], stores[0].read()[STACKS[1]]])
+    np.testing.assert_array_equal(clips.cpu().numpy(), expected)
 
 
 @pytest.mark.parametrize("memory_gb", [1.0, 1e-9])

@@ -9,8 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from rgwot.embedding.convolution import convolve, convolve_once, stack_taps
-from rgwot.embedding.encoder import Encoder, batch_norm, dropout_masks, initialised
+from rgwot.embedding.encoder import Encoder, convolve, dropout_masks, initialised
 
 SMALL = {"D": 5, "channels": 6, "hidden": 7, "features": 16}
 
@@ -45,41 +44,38 @@ def clips(n: int, c: int, seed: int = 0, features: int = 16) -> Tensor:
     return torch.randn(n, c, features, 5, 4, generator=torch.Generator().manual_seed(seed))
 
 
+def stacks(n: int, c: int, seed: int = 0, features: int = 16) -> Tensor:
+    """Clips in the order of the encoder, (c, n, h, w, features)."""
+    return clips(n, c, seed, features).permute(1, 0, 3, 4, 2)
+
+
 @pytest.mark.parametrize("c", [1, 2, 3, 4])
-def test_convolution_equals_conv3d_in_value_and_gradients(c: int) -> None:
-    conv = nn.Conv3d(16, 8, 3, padding=1)
-    x = clips(4, c).movedim(2, -1).requires_grad_()
-    weighting = clips(4, c, seed=1, features=8).movedim(2, -1)
-    expected = conv(x.movedim(-1, 1)).movedim(1, -1)
-    found = convolve(x, conv.weight, conv.bias)
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+@pytest.mark.parametrize(("dtype", "error"), [(torch.float32, 1e-5), (torch.bfloat16, 1e-2)])
+@pytest.mark.parametrize("outputs", [8, 160])
+def test_convolution_equals_conv3d_in_value_and_gradients(
+    c: int, dtype: torch.dtype, error: float, outputs: int
+) -> None:
+    conv = nn.Conv3d(16, outputs, 3, padding=1)
+    x = stacks(4, c).requires_grad_()
+    weighting = stacks(4, c, seed=1, features=outputs)
+    expected = conv(x.permute(1, 4, 0, 2, 3)).permute(2, 0, 3, 4, 1)
+    found = convolve(x, conv.weight, conv.bias, dtype)
+    assert found.dtype == torch.float32
     of = (x, conv.weight, conv.bias)
-    for mine, theirs in zip(
-        torch.autograd.grad((found * weighting).sum(), of),
-        torch.autograd.grad((expected * weighting).sum(), of),
-        strict=True,
-    ):
-        torch.testing.assert_close(mine, theirs, atol=3e-5, rtol=1e-5)
-
-
-@pytest.mark.parametrize("c", [1, 2, 3, 4])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_stacks_that_share_frames_equal_stacks_of_their_own(c: int, dtype: torch.dtype) -> None:
-    conv = nn.Conv3d(16, 8, 3, padding=1, dtype=dtype)
-    maps = torch.randn(9, 4, 5, 16, generator=torch.Generator().manual_seed(0), dtype=dtype)
-    rows = torch.randint(0, 9, (7, c), generator=torch.Generator().manual_seed(1))
-    found = convolve_once(maps, rows, conv.weight, conv.bias, dtype)
-    torch.testing.assert_close(found, convolve(maps[rows], conv.weight, conv.bias, dtype), atol=1e-5, rtol=1e-5)
+    mine = [found, *torch.autograd.grad((found * weighting).sum(), of)]
+    theirs = [expected, *torch.autograd.grad((expected * weighting).sum(), of)]
+    for ours, reference in zip(mine, theirs, strict=True):
+        assert (ours - reference).norm() < error * reference.norm()
 
 
 def test_a_pair_of_frames_takes_three_products() -> None:
-    """The products of the first convolution, forward and for its weight, are three quarters of the dense map's."""
-    x = clips(6, 2).movedim(2, -1)
+    """The products of the first convolution, forward and for its weight; without those on padding it would be four."""
     conv = nn.Conv3d(16, 8, 3, padding=1)
-    with FlopCounterMode(display=False) as counted:
-        convolve(x, conv.weight, conv.bias).sum().backward()
     products = 9 * 16 * 8 * 6 * 5 * 4  # of one temporal tap
-    assert counted.get_total_flops() == 2 * (3 + 3) * products
+    for c, expected in ((1, 1), (2, 3), (3, 7)):
+        with FlopCounterMode(display=False) as counted:
+            convolve(stacks(6, c), conv.weight, conv.bias, torch.float32).sum().backward()
+        assert counted.get_total_flops() == 2 * (expected + expected) * products
 
 
 def test_convolution_gradient_is_the_derivative() -> None:
@@ -88,26 +84,6 @@ def test_convolution_gradient_is_the_derivative() -> None:
     weight = torch.randn(3, 2, 3, 3, 3, dtype=torch.float64, generator=generator, requires_grad=True)
     bias = torch.randn(3, dtype=torch.float64, generator=generator, requires_grad=True)
     assert torch.autograd.gradcheck(lambda *inputs: convolve(*inputs, torch.float64), (x, weight, bias))
-
-
-@pytest.mark.parametrize("outputs", [8, 160])  # both implementations
-def test_bfloat16_convolution_is_close(outputs: int) -> None:
-    conv = nn.Conv3d(16, outputs, 3, padding=1)
-    x = clips(4, 2).movedim(2, -1)
-    exact = convolve(x, conv.weight, conv.bias)
-    found = convolve(x, conv.weight, conv.bias, torch.bfloat16)
-    assert found.dtype == torch.float32
-    assert 0 < (found - exact).abs().max() < 0.03 * exact.abs().max()
-
-
-def test_taps_that_meet_padding_only_are_left_out() -> None:
-    weight = torch.randn(2, 3, 3, 3, 3)
-    assert stack_taps(weight, 1).shape == (2, 3, 3, 3)
-    stacked = stack_taps(weight, 3).view(3, 2, 3, 3, 3, 3)
-    assert (stacked[2, :, 0] == 0).all()
-    assert (stacked[0, :, 2] == 0).all()
-    # From frame 0 to frame 1 acts the tap of the past, which nn.Conv3d keeps at index 0.
-    torch.testing.assert_close(stacked[1, :, 0], weight[:, :, 0])
 
 
 @pytest.mark.parametrize("c", [1, 2, 3])
@@ -206,22 +182,6 @@ def test_wrong_arguments_are_told() -> None:
         encoder(clips(4, 3))
     with pytest.raises(ValueError, match="eval mode"):
         encoder.eval()(clips(4, 2), masks=[torch.ones(4, 6), torch.ones(4, 7)])
-    with pytest.raises(ValueError, match="groups"):
-        batch_norm(torch.zeros(3, 1, 1, 1, 2), nn.BatchNorm3d(2), 2, [0])
-    with pytest.raises(ValueError, match="channels"):
-        convolve(torch.zeros(1, 1, 3, 3, 4), torch.zeros(2, 5, 3, 3, 3), torch.zeros(2))
-
-
-@pytest.mark.parametrize("standardise", [False, True])
-def test_input_prepared_once_gives_the_same_bits_as_at_every_step(standardise):
-    rng = torch.Generator().manual_seed(3)
-    maps = torch.rand(12, 3, 3, 1024, generator=rng).half()
-    encoder = initialised(0, c=2, D=8, channels=8, hidden=8, input_norm=standardise, precision="bfloat16")
-    encoder.input_mean.copy_(maps.float().mean((0, 1, 2)))
-    encoder.input_std.copy_(maps.float().std((0, 1, 2)))
-    plain = encoder(maps.movedim(-1, 1).unflatten(0, (6, 2)))
-    prepared = encoder(encoder.prepare(maps).movedim(-1, 1).unflatten(0, (6, 2)), prepared=True)
-    assert torch.equal(plain, prepared)
 
 
 @pytest.mark.parametrize("batch_norm", ["joint", "per_video"])
@@ -231,18 +191,3 @@ def test_embedding_takes_any_number_of_clips(batch_norm: str) -> None:
     x = clips(7, 2)
     with torch.no_grad():
         torch.testing.assert_close(encoder(x), torch.cat([encoder(x[:3]), encoder(x[3:])]))
-
-
-@pytest.mark.parametrize("c", [1, 2, 3])
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_embedding_of_shared_frames_equals_that_of_clips(c: int, precision: str) -> None:
-    encoder = initialised(0, c=c, input_norm=True, precision=precision, **SMALL).eval()
-    encoder.input_mean.copy_(torch.linspace(-1, 1, 16))
-    encoder.bn1.running_mean += 0.1
-    maps = torch.randn(9, 5, 4, 16, generator=torch.Generator().manual_seed(0)).half()
-    rows = torch.stack([torch.arange(7) + s for s in range(c)], dim=1)
-    with torch.no_grad():
-        found, expected = encoder.embed(maps, rows), encoder(maps[rows].movedim(-1, 2))
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
-    with pytest.raises(ValueError, match="eval mode"):
-        encoder.train().embed(maps, rows)

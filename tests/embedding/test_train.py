@@ -20,7 +20,7 @@ from rgwot.config.settings import Settings
 from rgwot.embedding import loop
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder
-from rgwot.embedding.loop import Drawn, Record, Trainer
+from rgwot.embedding.loop import Record, Trainer
 from rgwot.embedding.prior import inactive_prior
 from rgwot.embedding.resume import Checkpoint
 from rgwot.embedding.train import build_encoder, train
@@ -162,9 +162,9 @@ def test_interrupted_run_ends_with_the_same_bits(
 
 
 def _counted(function: Callable[..., typing.Any], steps: list[int]) -> Callable[..., typing.Any]:
-    def counted(self: Trainer, part: Drawn) -> typing.Any:
-        steps.extend(part.iterations)
-        return function(self, part)
+    def counted(self: Trainer, iterations: range) -> typing.Any:
+        steps.extend(iterations)
+        return function(self, iterations)
 
     return counted
 
@@ -186,6 +186,32 @@ def test_periodic_checkpoint(task: Path, settings: Make, tmp_path: Path, monkeyp
     monkeypatch.setattr(Checkpoint, "save", lambda self, state: saved.append(len(state["history"])))
     train(task, task.parent, tmp_path / "out", settings(**{"train.save_every_s": 0}), 0, device="cpu")
     assert saved == [4, 8, 12]
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("accumulation", [1, 5])
+def test_training_from_disk_has_the_bits_of_training_from_memory(
+    task: Path, settings: Make, tmp_path: Path, accumulation: int, precision: str
+) -> None:
+    for name, memory_gb in (("memory", 1.0), ("disk", 1e-9)):
+        chosen = settings(
+            train__accumulation=accumulation, train__precision=precision, train__memory_gb=memory_gb,
+            encoder__channels=16,
+        )  # fmt: skip
+        train(task, task.parent, tmp_path / name, chosen, 0, device="cpu")
+    np.testing.assert_array_equal(losses(tmp_path / "memory"), losses(tmp_path / "disk"))
+    assert_same_model(tmp_path / "memory", tmp_path / "disk")
+
+
+def test_a_store_damaged_while_training_reads_it_is_told_in_one_line(
+    make_task: Callable[..., Path], settings: Make, tmp_path: Path
+) -> None:
+    index = make_task((20, 26))
+    (shard,) = (path for path in (index.parent / "v1.zarr" / "conv4c" / "c").rglob("*") if path.is_file())
+    shard.write_bytes(shard.read_bytes()[:-7])
+    with pytest.raises(RgwotError, match=r"v1\.zarr.*damaged.*extract the video again") as error:
+        train(index, index.parent, tmp_path / "out", settings(train__memory_gb=1e-9), 0, device="cpu")
+    assert "\n" not in str(error.value)
 
 
 def test_seed_changes_everything_and_repeats(task: Path, settings: Make, tmp_path: Path) -> None:
@@ -304,7 +330,7 @@ def test_sigterm_ends_a_process_with_a_checkpoint(task: Path, tmp_path: Path) ->
         "from rgwot.embedding.train import train\n"
         "s = build({'encoder.channels': 8, 'train.N': 6, 'train.iterations': 10**6}, 'test')\n"
         "import rgwot.embedding.loop as loop; accumulate = loop.Trainer._accumulate\n"
-        "def told(self, part):\n    part.iterations.start == 4 and print('go', flush=True)\n"
+        "def told(self, part):\n    part.start == 4 and print('go', flush=True)\n"
         "    return accumulate(self, part)\n"
         "loop.Trainer._accumulate = told\n"
         "index = Path(sys.argv[1])\n"

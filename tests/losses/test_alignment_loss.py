@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pytest
 import torch
 from torch import Tensor
 from with_defaults import align_frames
 
-from rgwot.losses import alignment_loss
+from rgwot import losses
+
+alignment_loss = partial(losses.alignment_loss, tau=0.1, symmetric=False)
 
 
 def pair(seed: int = 0, batch: int = 3, n: int = 6, m: int = 4) -> tuple[Tensor, Tensor, Tensor]:
@@ -21,7 +24,7 @@ def pair(seed: int = 0, batch: int = 3, n: int = 6, m: int = 4) -> tuple[Tensor,
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_oracle_of_three_one_hot_frames(dtype: torch.dtype) -> None:
     x = torch.eye(3, dtype=dtype)[None]
-    loss = alignment_loss(x, x, align_frames(x, x, solver="parity").weights, 0.1)
+    loss = alignment_loss(x, x, align_frames(x, x, solver="parity").weights)
     # 2.4658240601e-4 in 40-digit arithmetic; in float32, log P near P = 1 keeps an absolute error of 6e-8.
     assert loss.item() == pytest.approx(2.46583e-4, abs=1e-9 if dtype == torch.float64 else 1e-7)
     if dtype == torch.float64:
@@ -30,7 +33,7 @@ def test_oracle_of_three_one_hot_frames(dtype: torch.dtype) -> None:
 
 def test_formula_pair_by_pair() -> None:
     x, y, plan = pair()
-    loss = alignment_loss(x, y, plan, 0.2)
+    loss = alignment_loss(x, y, plan, tau=0.2)
     for b in range(3):
         p = torch.softmax(x[b] @ y[b].T / 0.2, 1)
         assert loss[b].item() == pytest.approx((-(plan[b] * torch.log(p + 1e-11)).sum() / 6).item(), rel=1e-12)
@@ -38,9 +41,9 @@ def test_formula_pair_by_pair() -> None:
 
 def test_symmetric_is_the_mean_of_both_directions() -> None:
     x, y, plan = pair(1)
-    both = alignment_loss(x, y, plan, 0.1, symmetric=True)
-    back = alignment_loss(y, x, plan.transpose(1, 2), 0.1) * 4 / 6
-    torch.testing.assert_close(both, (alignment_loss(x, y, plan, 0.1) + back) / 2)
+    both = alignment_loss(x, y, plan, symmetric=True)
+    back = alignment_loss(y, x, plan.transpose(1, 2)) * 4 / 6
+    torch.testing.assert_close(both, (alignment_loss(x, y, plan) + back) / 2)
 
 
 def test_collapsed_embeddings_cost_log_m() -> None:
@@ -59,7 +62,7 @@ def test_hopeless_matches_are_capped() -> None:
 def test_gradient(symmetric: bool) -> None:
     x, y, plan = pair(2, batch=2, n=4, m=3)
     assert torch.autograd.gradcheck(
-        lambda x, y: alignment_loss(x, y, plan, 0.3, symmetric), (x.requires_grad_(), y.requires_grad_())
+        lambda x, y: alignment_loss(x, y, plan, tau=0.3, symmetric=symmetric), (x.requires_grad_(), y.requires_grad_())
     )
     plan.requires_grad_()
     alignment_loss(x, y, plan).sum().backward()
@@ -82,4 +85,4 @@ def test_mistakes_are_told() -> None:
     with pytest.raises(ValueError, match=r"found \(3, 6, 5\), \(3, 4, 5\), \(3, 4, 6\)"):
         alignment_loss(x, y, plan.transpose(1, 2))
     with pytest.raises(ValueError, match="tau: found 0"):
-        alignment_loss(x, y, plan, 0)
+        alignment_loss(x, y, plan, tau=0)

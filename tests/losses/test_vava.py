@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -12,12 +13,15 @@ from with_defaults import align_frames_partially, kantorovich_match
 
 from rgwot.config.methods import FAMILIES
 from rgwot.config.settings import build
-from rgwot.losses import cidm_loss
+from rgwot.losses import cidm_loss, kantorovich
+from rgwot.losses import partial as partial_transport
 from rgwot.losses.interface import PairBatch
-from rgwot.losses.kantorovich import inter_video_loss, intra_video_loss, vava_loss
-from rgwot.losses.partial import remap_loss
+from rgwot.losses.kantorovich import inter_video_loss, intra_video_loss
 from rgwot.losses.registry import ALIGNMENTS
 from rgwot.transport.kantorovich import temporal_share
+
+vava_loss = partial(kantorovich.vava_loss, zeta=0.5, window=15.0, weighted_negatives=False, lambda_c=1e-4)
+remap_loss = partial(partial_transport.remap_loss, lambda_c=1.0)
 
 
 def pair(seed: int = 0, batch: int = 3, n: int = 6, m: int = 4, d: int = 5) -> tuple[Tensor, Tensor]:
@@ -67,7 +71,11 @@ def test_intra_term_by_a_double_loop(weighted: bool, window: float) -> None:
 def test_intra_term_of_opel_is_cidm_on_positions() -> None:
     x, _ = pair(1)
     positions = torch.arange(6.0).expand(3, -1)
-    expected = cidm_loss(x / 5**0.5, positions, lambda_=2.0, sigma=3.0, duration=1.0, positives="weighted") / 6
+    expected = cidm_loss(
+        x / 5**0.5, positions, lambda_=2.0, sigma=3.0, duration=1.0, distance="squared", weight="relative_time",
+        positives="weighted", reduction="mean",
+    )  # fmt: skip
+    expected = expected / 6
     torch.testing.assert_close(intra_video_loss(x, 3.0, True), expected)
 
 
@@ -114,7 +122,8 @@ def test_gradient_of_the_transported_cost() -> None:
     x, y = pair(4, batch=1, n=3, m=3)
     x.requires_grad_()
     match = kantorovich_match(x.detach(), y, torch.tensor([0.9]))
-    loss = vava_loss(x, y, match, window=0, lambda_c=0.0) - intra_video_loss(x, 0) / 2 - intra_video_loss(y, 0) / 2
+    intra = sum(intra_video_loss(video, 0, False) / 2 for video in (x, y))
+    loss = vava_loss(x, y, match, window=0, lambda_c=0.0) - intra
     (gradient,) = torch.autograd.grad(16 * 9 * loss.sum(), x)
     expected = 2 * (match.plan[:, 1:, 1:, None] * (x[:, :, None] - y[:, None])).sum(2)
     torch.testing.assert_close(gradient, expected.detach())
@@ -253,7 +262,7 @@ def test_mistakes_are_told() -> None:
     calls: list[tuple[Callable[[], Tensor], str]] = [
         (lambda: vava_loss(y, x, match), r"plan: found shape \(3, 7, 5\), expected \(3, 5, 7\)"),
         (lambda: remap_loss(y, x, weights), r"weights: found shape \(3, 6, 4\), expected \(3, 4, 6\)"),
-        (lambda: intra_video_loss(x[0]), r"embeddings: found \(6, 5\)"),
+        (lambda: intra_video_loss(x[0], 15, False), r"embeddings: found \(6, 5\)"),
     ]
     for call, message in calls:
         with pytest.raises(ValueError, match=message):
