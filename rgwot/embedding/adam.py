@@ -1,20 +1,16 @@
 """Adam without PyTorch's compiler.
 
 `torch.optim.Adam` takes the same steps, but the first call of any of its methods imports the compiler (TorchDynamo):
-over a second in every training job, and a study has hundreds of them.
+over a second of the three that a small training takes, and a study has hundreds of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.optim.adam import adam
-
-BETAS = (0.9, 0.999)
-EPSILON = 1e-8
 
 
 class Adam:
@@ -38,9 +34,11 @@ class Adam:
     def __init__(self, parameters: Iterable[Tensor], *, lr: float, weight_decay: float) -> None:
         self.parameters = list(parameters)
         self.lr, self.weight_decay = lr, weight_decay
-        self._steps = [torch.zeros((), dtype=torch.float32, device=value.device) for value in self.parameters]
-        self._first = [torch.zeros_like(value) for value in self.parameters]
-        self._second = [torch.zeros_like(value) for value in self.parameters]
+        self._state = {
+            "steps": [torch.zeros((), dtype=torch.float32, device=value.device) for value in self.parameters],
+            "first": [torch.zeros_like(value) for value in self.parameters],
+            "second": [torch.zeros_like(value) for value in self.parameters],
+        }
 
     def zero_grad(self) -> None:
         """Forget all gradients."""
@@ -50,24 +48,24 @@ class Adam:
     @torch.no_grad()
     def step(self) -> None:
         """Change every parameter that has a gradient."""
-        used = [index for index, value in enumerate(self.parameters) if value.grad is not None]
-        values, first, second, steps = (
-            [every[index] for index in used] for every in (self.parameters, self._first, self._second, self._steps)
+        used = [value.grad is not None for value in self.parameters]
+        values, steps, first, second = (
+            [value for value, use in zip(every, used, strict=True) if use]
+            for every in (self.parameters, *self._state.values())
         )
         gradients = [value.grad for value in values if value.grad is not None]
         adam(
             values, gradients, first, second, [], steps,
-            fused=True, amsgrad=False, maximize=False, beta1=BETAS[0], beta2=BETAS[1],
-            lr=self.lr, weight_decay=self.weight_decay, eps=EPSILON,
+            fused=True, amsgrad=False, maximize=False, beta1=0.9, beta2=0.999,
+            lr=self.lr, weight_decay=self.weight_decay, eps=1e-8,
         )  # fmt: skip
 
     def state_dict(self) -> dict[str, list[Tensor]]:
         """Return what a resumed run needs; the tensors are those in use."""
-        return {"steps": self._steps, "first": self._first, "second": self._second}
+        return self._state
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, list[Tensor]]) -> None:
         """Continue from what `state_dict` returned."""
-        own = self.state_dict()
-        for name, tensors in own.items():
+        for name, tensors in self._state.items():
             for mine, saved in zip(tensors, state[name], strict=True):
                 mine.copy_(saved)

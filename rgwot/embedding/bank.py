@@ -50,11 +50,6 @@ class FeatureBank:
         Where the maps are wanted.
     gpu_memory_gb
         Up to how many gigabytes are held on the GPU; None: half of what is free.
-
-    Attributes
-    ----------
-    tier
-        Where the features are.
     """
 
     def __init__(
@@ -83,14 +78,7 @@ class FeatureBank:
             )
 
     def clips(self, videos: Sequence[int], stacks: Sequence[NDArray[np.int64]]) -> Tensor:
-        """Gather stacks of maps.
-
-        Parameters
-        ----------
-        videos
-            Which videos.
-        stacks
-            One (n, c) array of frame indices per video.
+        """Gather stacks of maps, given by an (n, c) array of frame indices for each of some videos.
 
         Returns
         -------

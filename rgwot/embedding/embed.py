@@ -52,8 +52,7 @@ def embed(
     index_csv, features_dir
         Feature index of the task, and the directory of its stores.
     model_path
-        ``model.pt`` as written by `rgwot.embedding.train`; None for a method without an encoder, whose embedding is
-        fitted here (`rgwot.embedding`).
+        ``model.pt`` as written by `rgwot.embedding.train`; None for a method without an encoder, which is fitted here.
     output_zarr
         Directory to write, replaced when it exists.
     method
@@ -107,7 +106,7 @@ def embed(
     frames = sum(len(store) for store in stores)
     with (
         replacing(output_zarr) as temporary,
-        # Also a chunk of nothing but zeros is a file, so that one that is missing is told.
+        # Also a chunk of nothing but zeros is a file, so that a missing one is noticed.
         zarr.config.set({"array.write_empty_chunks": True}),
         Progress(logger, f"embed {output_zarr}", frames, unit="frame") as progress,
     ):

@@ -45,7 +45,7 @@ def convolve(x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Ten
     Notes
     -----
     Not ``F.conv3d``: on the CPU it takes up to twice as long, and in bfloat16 PyTorch 2.15 returns garbage for the
-    gradient of the weight where a stack is shorter than the kernel.
+    gradient of the weight at c = 2.
     """
     previous, same, following = weight.unbind(2)
     if len(x) == 2:
@@ -100,7 +100,7 @@ def batch_norm(x: Tensor, norm: nn.BatchNorm2d, groups: int, tracked: Sequence[i
 
 
 def dropout_masks(rng: np.random.Generator, clips: int, widths: Sequence[int], rate: float) -> list[Tensor]:
-    """Draw a dropout mask (clips, width) per width: 0 with probability ``rate``, else 1 / (1 - rate)."""
+    """Draw a mask (clips, width) for each hidden layer's input: 0 with probability ``rate``, else 1 / (1 - rate)."""
     return [
         torch.from_numpy((rng.random((clips, width), dtype=np.float32) >= rate) / np.float32(1 - rate))
         for width in widths
@@ -118,20 +118,16 @@ class Encoder(nn.Module):
     ----------
     c
         Frames per stack, including the sampled frame.
-    D
-        Dimensions of the embedding.
     channels, hidden
         Width of the convolutions and of the two fully connected layers.
     dropout
-        Share of units dropped before each hidden layer in training, in [0, 1).
+        Share of units dropped before each hidden layer in training, in [0, 1); the masks are given to `forward`.
     batch_norm
         ``joint``: statistics over the two videos of a pair. ``per_video``: one group per video, of which only
         the first updates the running averages, which is what data parallelism over two devices computes
         (methods 3.7).
     input_norm
         Whether features are standardised per channel with the buffers ``input_mean`` and ``input_std`` first.
-    unit_norm
-        Whether embeddings are scaled to Euclidean norm 1.
     features
         Channels of the input.
     precision
@@ -172,22 +168,16 @@ class Encoder(nn.Module):
         self.register_buffer("input_mean", torch.zeros(features))
         self.register_buffer("input_std", torch.ones(features))
 
-    @property
-    def dropout_widths(self) -> tuple[int, int]:
-        """Units in front of the two hidden layers, the widths that ``dropout_masks`` needs."""
-        return self.fc1.in_features, self.fc2.in_features
-
     def forward(self, x: Tensor, pairs: int = 1, masks: Sequence[Tensor] | None = None) -> Tensor:
         """Embed clips.
 
         Parameters
         ----------
         x
-            (n, c, 1024, h, w), float16 or float32. No gradient is computed for it. In training the clips of a
-            pair are consecutive, first video first, both videos with the same number of clips.
+            (n, c, 1024, h, w), float16 or float32, without gradient. In training the clips of a pair are
+            consecutive, first video first, both videos with the same number of clips.
         pairs
-            Pairs of videos in the batch; batch-norm statistics never cross pairs. Without effect in eval
-            mode.
+            Pairs of videos in the batch; batch-norm statistics never cross pairs. Without effect in eval mode.
         masks
             Two dropout masks, (n, channels) and (n, hidden); None drops nothing. Eval mode takes no masks.
 

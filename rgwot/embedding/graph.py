@@ -8,7 +8,7 @@ public.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,6 @@ from scipy.sparse import coo_array, csr_array
 from rgwot.config.settings import GraphSettings, Settings
 from rgwot.embedding.interface import Embedded, EmbedVideo
 from rgwot.embedding.pooled import spatial_means, unit
-from rgwot.embedding.walks import node_vectors, random_walks
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 
@@ -33,6 +32,7 @@ ABOUT = {
 logger = logging.getLogger(__name__)
 
 BLOCK = 1024
+NEGATIVE = 5
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,9 @@ class Clips:
 
 
 def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: float) -> Clips:
-    """Cut a video into clips of equal length and average over each.
+    """Cut a video, samples at times (T,) with features (T, 1024), into clips of equal length and average over each.
 
-    Parameters
-    ----------
-    times
-        (T,) sample times in seconds.
-    means
-        (T, 1024) features of the samples.
-    clip_s
-        Seconds. Where it is shorter than the distance of samples, each sample is a clip.
+    Where ``clip_s`` is shorter than the distance of samples, each sample is a clip.
     """
     # The small term keeps a sample on a border from falling to either side by rounding.
     number = np.floor(times / clip_s + 1e-9).astype(np.int64)
@@ -82,7 +75,7 @@ def most_similar(
 
 @dataclass(frozen=True)
 class UnityGraph:
-    """The graph of a task.
+    """The graph of the C clips of a task.
 
     Attributes
     ----------
@@ -116,6 +109,78 @@ def unity_graph(videos: Sequence[NDArray[np.float32]], neighbours: int) -> Unity
     edges.sum_duplicates()
     edges.data[:] = 1
     return UnityGraph(edges, np.concatenate(scores))
+
+
+def random_walks(graph: csr_array, walks: int, length: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return random walks from every node, in random order: (C walks, length) nodes.
+
+    With p = q = 1 of Node2Vec (Grover and Leskovec, KDD 2016), the only setting used here, a walk goes to any neighbour
+    with equal probability and forgets where it came from.
+
+    Parameters
+    ----------
+    graph
+        (C, C), an entry for every edge; a node without any stays where it is.
+    walks, length
+        Walks per node, and nodes of each, the first included.
+    """
+    first, degrees = graph.indptr[:-1].astype(np.int64), np.diff(graph.indptr)
+    nodes = graph.shape[0]
+    paths = np.empty((nodes * walks, length), dtype=np.int64)
+    paths[:, 0] = np.concatenate([generator.permutation(nodes) for _ in range(walks)])
+    for step in range(1, length):
+        here = paths[:, step - 1]
+        chosen = (generator.random(len(paths)) * degrees[here]).astype(np.int64)
+        # A node without edges has nothing to choose; its place among the edges may be past their end.
+        place = np.minimum(first[here] + chosen, max(len(graph.indices) - 1, 0))
+        paths[:, step] = np.where(degrees[here] > 0, graph.indices[place] if len(graph.indices) else here, here)
+    return paths
+
+
+class _Sentences:
+    """Walks as lists of words, as often as they are asked for."""
+
+    def __init__(self, paths: NDArray[np.int64]) -> None:
+        self.paths = paths
+        self.words = [str(node) for node in range(int(paths.max()) + 1)]
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for path in self.paths:
+            yield [self.words[node] for node in path]
+
+
+def node_vectors(paths: NDArray[np.int64], D: int, window: int, epochs: int, seed: int) -> NDArray[np.float32]:
+    """Learn a vector for every node from walks (n, length) that visit all nodes 0..C-1: (C, D).
+
+    Skip-gram with negative sampling by gensim: nodes that walks visit together get vectors that lie close together.
+    The packages that do both parts, node2vec and PecanPy, ask for a numpy below 2.
+
+    Parameters
+    ----------
+    D, window, epochs
+        Dimensions; nodes on either side that predict each other; passes over the walks.
+    seed
+        In one worker thread the same seed gives the same vectors.
+    """
+    from gensim.models import Word2Vec
+
+    model = Word2Vec(
+        _Sentences(paths),
+        vector_size=D,
+        window=window,
+        epochs=epochs,
+        sg=1,
+        negative=NEGATIVE,
+        # Every node counts, and none is so frequent that it says nothing.
+        min_count=1,
+        sample=0,
+        workers=1,
+        seed=seed,
+    )
+    nodes = np.array([int(word) for word in model.wv.index_to_key])
+    vectors = np.empty((len(nodes), D), dtype=np.float32)
+    vectors[nodes] = model.wv.vectors
+    return vectors
 
 
 def node_embeddings(

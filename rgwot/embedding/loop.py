@@ -83,12 +83,10 @@ class Trainer:
     ----------
     encoder, bank
         The model, and the features of the training videos.
-    settings
-        Resolved settings.
     seed
         Seed of every draw; see `rgwot.embedding.sampler`.
-    step
-        Iterations done.
+    step, seconds
+        Iterations done, and the time they took.
     history
         One record per iteration done.
     learned
@@ -197,15 +195,9 @@ class Trainer:
         clips = self.bank.clips([video for video, _ in drawn], stacks)
         masks = None
         if encoder.dropout:
-            each = [
-                dropout_masks(
-                    generator(self.seed, Stream.DROPOUT, i),
-                    2 * train.N,
-                    self.encoder.dropout_widths,
-                    encoder.dropout,
-                )
-                for i in iterations
-            ]
+            sources = [generator(self.seed, Stream.DROPOUT, i) for i in iterations]
+            widths = self.encoder.fc1.in_features, self.encoder.fc2.in_features
+            each = [dropout_masks(source, 2 * train.N, widths, encoder.dropout) for source in sources]
             masks = [torch.cat(layer).to(self.bank.device) for layer in zip(*each, strict=True)]
         embedded = self.encoder(clips, pairs=len(pairs), masks=masks)
         finite = embedded.detach().view(len(pairs), -1).isfinite().all(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,18 +50,7 @@ def encoder_of(model: dict[str, Any]) -> Encoder:
 
 
 def embed_by_model(model: dict[str, Any], fps: float, device: str, threads: int | None) -> EmbedVideo:
-    """Return how the encoder of a loaded model embeds a video.
-
-    Parameters
-    ----------
-    model
-        From `load_model`.
-    fps
-        Rate of the features it is to embed, per second.
-    device
-        ``auto``, ``cpu`` or ``cuda``.
-    threads
-        CPU threads of torch; None leaves them.
+    """Return how the encoder of a loaded model embeds videos with features of ``fps`` per second.
 
     Raises
     ------
@@ -75,17 +63,12 @@ def embed_by_model(model: dict[str, Any], fps: float, device: str, threads: int 
     data = model["settings"]["data"]
     encoder = encoder_of(model).to(place)
     offsets = context_offsets(encoder.c, data["context_s"], fps, data["context_side"])
-    project = _projection_of(model)
-    return lambda store: Embedded(embed_video(project(store), offsets, encoder, place))
-
-
-def _projection_of(model: dict[str, Any]) -> Callable[[FeatureStore], FeatureStore]:
-    """Return what a model's encoder was trained on instead of the maps of a video, if anything."""
     if "projection" not in model:
-        return lambda store: store
+        return lambda store: Embedded(embed_video(store, offsets, encoder, place))
     from rgwot.embedding.projection import Projection
 
-    return Projection(model["projection"]["mean"].numpy(), model["projection"]["basis"].numpy())
+    project = Projection(model["projection"]["mean"].numpy(), model["projection"]["basis"].numpy())
+    return lambda store: Embedded(embed_video(project(store), offsets, encoder, place))
 
 
 def embed_video(

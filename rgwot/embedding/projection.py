@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rgwot.features.store import FeatureStore
 
 CHANNELS = 64
-"""Channels of projected maps: a sixteenth of conv4c's."""
+"""Channels of projected maps, at most: a sixteenth of conv4c's."""
 
 FLOOR = 1e-4
 """Components below this share of the largest variance are dropped."""
@@ -88,18 +88,8 @@ def moments(store: FeatureStore) -> tuple[NDArray[np.float32], NDArray[np.float3
     return mean.astype(np.float32), scale.astype(np.float32)
 
 
-def fit_projection(stores: Sequence[FeatureStore], D: int = CHANNELS, floor: float = FLOOR) -> Projection:
-    """Fit the projection to the videos that may be learnt from.
-
-    Parameters
-    ----------
-    stores
-        Videos with frames.
-    D
-        Channels of the projected maps, at most.
-    floor
-        Components below this share of the largest variance are dropped.
-    """
+def fit_projection(stores: Sequence[FeatureStore]) -> Projection:
+    """Fit the projection to the videos that may be learnt from, which have frames."""
     from rgwot.embedding.whitened import fit_whitening
 
     places = []
@@ -108,5 +98,5 @@ def fit_projection(stores: Sequence[FeatureStore], D: int = CHANNELS, floor: flo
         chosen = np.unique(np.linspace(0, len(store) - 1, min(len(store), FRAMES)).astype(np.int64))
         maps = np.moveaxis(store.frames(chosen).astype(np.float32), 1, -1)
         places.append(((maps - mean) * scale).reshape(-1, maps.shape[-1]))
-    whitening = fit_whitening(places, D, floor)
+    whitening = fit_whitening(places, CHANNELS, FLOOR)
     return Projection(whitening.mean.astype(np.float32), whitening.basis.astype(np.float32))

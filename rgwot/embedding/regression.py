@@ -37,15 +37,7 @@ INITIAL_STD = 0.01
 
 
 class TimeRegressor(nn.Module):
-    """F -> 2E -> E sigmoid units, then a linear one for the relative time; weights N(0, 0.01), biases 0.
-
-    Parameters
-    ----------
-    F, E
-        Dimensions of a frame's features and of its embedding.
-    seed
-        Of the initial weights.
-    """
+    """F -> 2E -> E sigmoid units, then a linear one for the relative time; weights N(0, 0.01), biases 0."""
 
     def __init__(self, F: int, E: int, seed: int) -> None:
         super().__init__()
@@ -62,7 +54,7 @@ class TimeRegressor(nn.Module):
         return self.second(torch.sigmoid(self.first(x)))  # type: ignore[no-any-return]
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the relative time told for each frame, (n, F) to (n,)."""
+        """Return the relative time predicted for each frame, (n, F) to (n,)."""
         return self.last(torch.sigmoid(self.embed(x)))[:, 0]  # type: ignore[no-any-return]
 
 
@@ -75,7 +67,7 @@ def standardised(x: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed: int) -> TimeRegressor:
-    """Minimise sum (told - true)^2 over batches of shuffled frames by Adam, the rate a tenth after every 30 epochs.
+    """Minimise sum (found - true)^2 over batches of shuffled frames by Adam, the rate a tenth after every 30 epochs.
 
     The sum and not the mean, as in the public code: Adam's weight decay is coupled, and would weigh 256 times as
     much against a mean.
@@ -86,8 +78,6 @@ def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed
         (n, F) frames of all videos.
     times
         (n,) their relative times in [0, 1).
-    settings
-        E, epochs, lr, weight_decay, batch.
     seed
         Of the initial weights and the order of the frames.
 

@@ -19,14 +19,9 @@ logger = logging.getLogger(__name__)
 
 
 class Checkpoint:
-    """The state of one run, in ``.resume/<digest>/`` beside the output directory: no declared output.
+    """The state of one run, in ``.resume/<digest>/`` beside its output directory: no declared output.
 
-    Parameters
-    ----------
-    output_dir
-        Directory the finished run is written to.
-    identity
-        Everything the result depends on, as JSON values. A run with another identity has another checkpoint.
+    ``identity`` is everything the result depends on, as JSON values; a run with another one has another checkpoint.
     """
 
     def __init__(self, output_dir: Path, identity: Any) -> None:

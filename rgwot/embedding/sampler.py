@@ -61,22 +61,12 @@ def draw_frames(length: int, n: int, rng: np.random.Generator) -> NDArray[np.int
 def draw_pair(lengths: NDArray[np.int64], n: int, rng: np.random.Generator) -> Pair:
     """Draw an ordered pair of different videos uniformly, and ``n`` frames of each (methods 3.2).
 
-    Parameters
-    ----------
-    lengths
-        (V,) frames of every video, V at least 2.
-    n
-        Frames per video, N.
-    rng
-        Source of randomness.
+    ``lengths`` holds the frames of every video, of at least two.
     """
     if len(lengths) < 2:
         raise ValueError(f"{len(lengths)} videos; expected at least 2")
     first, second = (int(video) for video in rng.choice(len(lengths), size=2, replace=False))
-    return Pair(
-        (first, second),
-        (draw_frames(int(lengths[first]), n, rng), draw_frames(int(lengths[second]), n, rng)),
-    )
+    return Pair((first, second), (draw_frames(int(lengths[first]), n, rng), draw_frames(int(lengths[second]), n, rng)))
 
 
 def draw_videos(available: int, n_train: int, seed: int) -> NDArray[np.int64]:
@@ -90,15 +80,13 @@ def draw_videos(available: int, n_train: int, seed: int) -> NDArray[np.int64]:
 
 
 def context_offsets(c: int, context_s: float, fps: float, side: Side) -> NDArray[np.int64]:
-    """Return the offsets, in frames and in order of time, of a stack of ``c`` frames around the sampled one.
+    """Return the offsets, in frames and in order of time, of a stack of ``c`` frames, the sampled one included.
 
     The k-th context frame is round(k context_s fps) frames away, and at least k, so that context frames
     differ.
 
     Parameters
     ----------
-    c
-        Frames of the stack, the sampled one included.
     context_s
         Seconds between neighbours of the stack.
     fps

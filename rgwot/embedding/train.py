@@ -59,8 +59,6 @@ def train(
     ----------
     index_csv, features_dir
         Feature index of the task, and the directory of its stores.
-    output_dir
-        Directory of the two files.
     settings
         Blocks ``ot loss cidm encoder train data`` are read.
     seed
@@ -76,7 +74,7 @@ def train(
         When fewer than two videos to train on have features, a store is unusable, there is no such device or a
         loss is not finite.
     SystemExit
-        With 128 plus the signal's number, after saving, when the run was told to stop.
+        With 128 plus the signal's number, after saving, when a signal asked the run to stop.
     """
     place = resolve_device(device)
     torch.set_num_threads(settings.train.threads)
@@ -123,14 +121,10 @@ def _fit(
     stores: Sequence[FeatureStore], output_dir: Path, settings: Settings, place: torch.device, known: dict[str, Any]
 ) -> None:
     """Train on some stores and write the files; ``known`` is all of the model's content that is known before."""
-    seed, features = known["seed"], known["features"]
-    identity = {
-        "settings": known["settings"],
-        "seed": seed,
-        "features": features,
-        "videos": [[store.video, *store.shape, store.duration_s, str(store.native_fps)] for store in stores],
-    }
-    checkpoint = Checkpoint(output_dir, identity)
+    videos = [[store.video, *store.shape, store.duration_s, str(store.native_fps)] for store in stores]
+    checkpoint = Checkpoint(
+        output_dir, {**{key: known[key] for key in ("settings", "seed", "features")}, "videos": videos}
+    )
 
     projection = None
     if settings.encoder.input_norm == "whitened":
@@ -139,11 +133,11 @@ def _fit(
         projection = fit_projection(stores)
         stores = [projection(store) for store in stores]
     bank = FeatureBank(stores, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
-    encoder, architecture = build_encoder(settings, seed, bank, str(features.get("weights")))
+    encoder, architecture = build_encoder(settings, known["seed"], bank, str(known["features"].get("weights")))
     message = inactive_prior(settings)
     if message:
         logger.info(message)
-    trainer = Trainer(encoder.to(place), bank, settings, seed)
+    trainer = Trainer(encoder.to(place), bank, settings, known["seed"])
     saved = checkpoint.load()
     if saved is not None:
         trainer.restore(saved)

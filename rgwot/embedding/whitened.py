@@ -36,17 +36,8 @@ SMALL = 1500
 def cell_means(store: FeatureStore, grid: int) -> NDArray[np.float32]:
     """Average the maps of every frame over the cells of a grid, (T, cells * 1024); read in blocks.
 
-    Parameters
-    ----------
-    store
-        Feature maps (T, 1024, h, w).
-    grid
-        Divisions of height and width, >= 1. A side of fewer places than that has a cell per place.
-
-    Returns
-    -------
-    NDArray[np.float32]
-        The channels of the first cell, then those of the next, row by row.
+    Height and width are divided by ``grid``; a side of fewer places than that has a cell per place. The channels of the
+    first cell come first, then those of the next, row by row.
     """
     height, width = store.shape[2:]
     weights = np.einsum("ay,bx->yxab", _cells(height, grid), _cells(width, grid)).reshape(height * width, -1)
@@ -86,13 +77,8 @@ def smooth(x: NDArray[Any], share: float) -> NDArray[np.float64]:
     return values if width == 1 else np.asarray(uniform_filter1d(values, width, axis=0, mode="nearest"))
 
 
-def condition(x: NDArray[Any], settings: WhitenSettings) -> NDArray[np.float32]:
-    """Standardise and smooth the features (T, C) of one video; what `fit_whitening` is fitted on."""
-    return smooth(standardise(x), settings.smooth).astype(np.float32)
-
-
 def conditioned(stores: Sequence[FeatureStore], settings: WhitenSettings) -> list[NDArray[np.float32]]:
-    """Read every video once and return its features (T, C), standardised and smoothed.
+    """Read every video once and return its features (T, C), standardised and smoothed for `fit_whitening`.
 
     Raises
     ------
@@ -101,7 +87,8 @@ def conditioned(stores: Sequence[FeatureStore], settings: WhitenSettings) -> lis
     """
     for store in stores[1:]:
         _check_cells(store, stores[0], settings.grid)
-    return [condition(cell_means(store, settings.grid), settings) for store in stores]
+    videos = (standardise(cell_means(store, settings.grid)) for store in stores)
+    return [smooth(video, settings.smooth).astype(np.float32) for video in videos]
 
 
 @dataclass(frozen=True)
@@ -113,7 +100,7 @@ class Whitening:
     mean
         (C,) of the samples it was fitted on.
     basis
-        (C, D) principal components, each divided by the standard deviation along it.
+        (C, D) components, each divided by the standard deviation along it.
     """
 
     mean: NDArray[np.float64]

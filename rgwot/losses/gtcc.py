@@ -124,22 +124,9 @@ def gtcc_loss(
 
 
 def multi_cycle_error(u: Tensor, v: Tensor, times: Tensor, parts: Tensor, tau: float, lambda_v: float) -> Tensor:
-    """Mean error l of the cycles that start at each frame of u.
+    """Mean error l (P, N) of the cycles that start at each frame of u (P, N, D), taken at ``times``, and go through v.
 
-    Parameters
-    ----------
-    u, v : Tensor, shape (P, N, D) and (P, M, D)
-        Embeddings of the video the cycles start in, and of the other.
-    times : Tensor, shape (P, N)
-        When the frames of u were taken.
-    parts : Tensor, shape (P, N, M, K)
-        Responsibilities, as `responsibilities` returns them.
-    tau, lambda_v : float
-        As in `rgwot.losses.tcc.tcc_loss`.
-
-    Returns
-    -------
-    Tensor, shape (P, N)
+    ``parts`` (P, N, M, K) are the responsibilities.
     """
     split = matches(u, v, tau)[..., None] * parts
     weight = split.sum(2)
@@ -161,8 +148,6 @@ def responsibilities(match: Tensor, times: Tensor, components: int) -> Tensor:
         N distributions over M frames, rows of sum 1.
     times : Tensor, shape (P, M)
         When the frames were taken, in [0, 1].
-    components : int
-        K.
 
     Returns
     -------
@@ -195,12 +180,7 @@ class DropFunction(nn.Module):
     """How much each frame of a video should count when it is aligned with another, learned with the encoder.
 
     Linear, ReLU, Linear of the frame's embedding beside the mean embedding of the other video, each layer-normalised
-    so that the scale of the embedding does not matter; log sigmoid of the result.
-
-    Parameters
-    ----------
-    D
-        Dimensions of the embedding, and units of the hidden layer.
+    so that the scale of the embedding does not matter; log sigmoid of the result. The hidden layer has D units.
     """
 
     def __init__(self, D: int) -> None:  # noqa: N803 - the paper's symbol

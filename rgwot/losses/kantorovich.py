@@ -122,7 +122,7 @@ def intra_video_loss(x: Tensor, window: float, weighted_negatives: bool) -> Tens
     window : float
         w, in sampled frames.
     weighted_negatives : bool
-        Weight far pairs by omega.
+        Whether far pairs are weighted by (i - j)^2 + 1.
 
     Returns
     -------

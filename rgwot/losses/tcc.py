@@ -86,22 +86,9 @@ def matches(u: Tensor, v: Tensor, tau: float) -> Tensor:
 
 
 def cycle_error(neighbours: Tensor, u: Tensor, times: Tensor, expected: Tensor, tau: float, lambda_v: float) -> Tensor:
-    """Variance-aware squared error of the time at which soft neighbours come back to u.
+    """Variance-aware squared error (P, Q) of the time at which soft neighbours (P, Q, D) come back to u (P, N, D).
 
-    Parameters
-    ----------
-    neighbours : Tensor, shape (P, Q, D)
-        Points whose way back is asked for.
-    u, times : Tensor, shape (P, N, D) and (P, N)
-        Frames they may come back to, and when those were taken.
-    expected : Tensor, shape (P, Q)
-        When each should come back.
-    tau, lambda_v : float
-        As in `tcc_loss`.
-
-    Returns
-    -------
-    Tensor, shape (P, Q)
+    ``times`` (P, N) are those of u, ``expected`` (P, Q) those at which the neighbours should come back.
     """
     b = matches(neighbours, u, tau)
     mean = (b * times[:, None, :]).sum(2)

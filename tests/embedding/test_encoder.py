@@ -138,7 +138,7 @@ def test_standardised_input_is_the_hand_made_one() -> None:
 def test_pairs_in_one_batch_equal_pairs_one_by_one(mode: str) -> None:
     together, apart = (initialised(0, batch_norm=mode, **SMALL) for _ in range(2))
     x = clips(3 * 8, 2)
-    masks = dropout_masks(np.random.default_rng(0), 24, together.dropout_widths, 0.3)
+    masks = dropout_masks(np.random.default_rng(0), 24, (6, 7), 0.3)
     found = together(x, pairs=3, masks=masks)
     parts = [apart(x[i : i + 8], masks=[mask[i : i + 8] for mask in masks]) for i in (0, 8, 16)]
     torch.testing.assert_close(found, torch.cat(parts), atol=1e-5, rtol=1e-5)

@@ -10,9 +10,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from rgwot.config.settings import GraphSettings, Settings
-from rgwot.embedding.graph import clips_of, fit_graph, most_similar, unity_graph
+from rgwot.embedding.graph import clips_of, fit_graph, most_similar, node_vectors, random_walks, unity_graph
 from rgwot.embedding.pooled import spatial_means, unit
-from rgwot.embedding.walks import node_vectors, random_walks
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 
@@ -78,7 +77,7 @@ def test_walks_go_along_edges_and_choose_them_alike() -> None:
 CLIQUES = """
 import numpy as np
 from scipy.sparse import csr_array
-from rgwot.embedding.walks import node_vectors, random_walks
+from rgwot.embedding.graph import node_vectors, random_walks
 A = np.kron(np.eye(2), np.ones((8, 8))) - np.eye(16)
 A[7, 8] = A[8, 7] = 1
 paths = random_walks(csr_array(A), 20, 10, np.random.default_rng(0))

@@ -10,16 +10,18 @@ import pytest
 import torch
 
 from rgwot.config.settings import Settings
+from rgwot.embedding import projection as projected
 from rgwot.embedding.embed import embed
 from rgwot.embedding.projection import fit_projection, moments
 from rgwot.embedding.train import train
 from rgwot.features.index import open_stores
 
 
-def test_places_are_white_over_the_videos(make_task: Callable[..., Path]) -> None:
+def test_places_are_white_over_the_videos(make_task: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projected, "CHANNELS", 8)
     index = make_task((40, 50))
     stores = open_stores(index, index.parent)
-    projection = fit_projection(stores, D=8)
+    projection = fit_projection(stores)
     maps = [projection(store) for store in stores]
     assert [store.shape for store in maps] == [(40, 8, *stores[0].shape[2:]), (50, 8, *stores[0].shape[2:])]
     places = np.concatenate([np.moveaxis(store.read(), 1, -1).reshape(-1, 8) for store in maps]).astype(np.float64)
