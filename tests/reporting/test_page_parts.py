@@ -47,7 +47,7 @@ def samples(seed: int, length: int = 40, steps: int = 3) -> Samples:
 
 def test_typical_frames_are_the_nearest_to_the_mean_of_different_videos_first() -> None:
     videos = {f"v{seed}": samples(seed) for seed in range(4)}
-    found = typical_frames(videos, n=6)
+    found = typical_frames(videos)
     assert sorted(found) == [1, 2, 3]
     for step, frames in found.items():
         every = [(name, t, x) for name, v in videos.items() for x, t, k in zip(*v, strict=True) if k == step]

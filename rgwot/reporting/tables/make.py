@@ -22,6 +22,10 @@ LEADING_COLUMNS = (
 )  # fmt: skip
 COUNTS = ("n_runs", "n_videos", "degenerate")
 RUN = ("dataset", "task", "seed")
+Cell = tuple[str, str, str]
+"""Protocol, background and label rule."""
+Runs = dict[tuple[str, str, int], dict[str, float]]
+"""Metrics of runs by dataset, task and seed."""
 
 
 def count_columns(table: Table) -> list[str]:
@@ -59,23 +63,26 @@ def _mean(values: Iterable[float]) -> float:
     return math.fsum(known) / len(known) if known else math.nan
 
 
-def _own(table: Table, row: Row, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of a row once per ``place`` they belong to; every seed has to have the same tasks."""
+def _own(table: Table, row: Row, scores: pd.DataFrame) -> dict[Cell, dict[str, Runs]]:
+    """Return the scores of a row by cell and place; every seed has to have the same tasks, to be one run of the row."""
     mine = scores[(scores["method"] == row.method) & (scores["decoder"] == row.decoder)]
     where = f"table {table.id!r}, row {row.id!r}"
-    parts = [
-        mine[(mine["dataset"] == at.dataset) & ((at.task is None) | (mine["task"] == at.task))].assign(place=name)
-        for name, at in table.datasets.items()
-    ]
-    own = pd.concat(parts).sort_index(kind="stable")
-    if own.empty:
+    own: dict[Cell, dict[str, Runs]] = {}
+    found: dict[int, set[str]] = {}
+    columns = (mine[column].tolist() for column in (*RUN, *CELL, "metric", "value"))
+    for dataset, task, seed, protocol, background, rule, metric, value in zip(*columns, strict=True):
+        for name, at in table.datasets.items():
+            if at.dataset == dataset and at.task in (None, task):
+                runs = own.setdefault((protocol, background, rule), {}).setdefault(name, {})
+                runs.setdefault((dataset, task, seed), {})[metric] = value
+                found.setdefault(seed, set()).add(f"{dataset}/{task}")
+    if not own:
         raise RgwotError(
             f"{where}: found no scores of {row.method}/{row.decoder} on {', '.join(table.datasets)}; "
             "run `rgwot evaluate` for them first"
         )
-    found = (own["dataset"] + "/" + own["task"]).groupby(own["seed"]).agg(set)
-    every = set().union(*found)
-    for seed, tasks in found.items():
+    every = set().union(*found.values())
+    for seed, tasks in sorted(found.items()):
         if tasks != every:
             raise RgwotError(
                 f"{where}: seed {seed}: found no scores of {', '.join(sorted(every - tasks))}, expected them as for "
@@ -84,14 +91,17 @@ def _own(table: Table, row: Row, scores: pd.DataFrame) -> pd.DataFrame:
     return own
 
 
-def _total(runs: pd.DataFrame, metric: str) -> int:
+def _total(runs: Runs, metric: str) -> int:
     """Add a count up over tasks; it is the same for every seed, the largest is taken should it not be."""
-    return int(runs[metric].groupby(["dataset", "task"]).max().sum())
+    by_task: dict[tuple[str, str], float] = {}
+    for (dataset, task, _), metrics in runs.items():
+        by_task[dataset, task] = max(by_task.get((dataset, task), 0), metrics.get(metric, 0))
+    return int(sum(by_task.values()))
 
 
-def _notes(table: Table, name: str, runs: pd.DataFrame, valueless: Mapping[Any, int]) -> list[str]:
+def _notes(table: Table, name: str, runs: Runs) -> list[str]:
     """Return what is missing at a place: tasks, videos, values."""
-    place, n_tasks = table.datasets[name], runs.index.unique("task").size
+    place, n_tasks = table.datasets[name], len({task for _, task, _ in runs})
     if not n_tasks:
         return [f"{name}: no scores"]
     notes = []
@@ -104,21 +114,23 @@ def _notes(table: Table, name: str, runs: pd.DataFrame, valueless: Mapping[Any, 
     if unscored:
         notes.append(f"{name}: {unscored} of {listed} videos without annotation")
     for metric in table.metrics:
-        if empty := valueless.get((name, metric)):
-            notes.append(f"{name}: {metric} of {empty} of {n_tasks} tasks has no value and is left out")
+        empty = {task for (_, task, _), metrics in runs.items() if math.isnan(metrics.get(metric, 0))}
+        if empty:
+            notes.append(f"{name}: {metric} of {len(empty)} of {n_tasks} tasks has no value and is left out")
     return notes
 
 
-def _cells(name: str, metrics: Iterable[str], runs: pd.DataFrame) -> dict[str, Any]:
+def _cells(name: str, metrics: Iterable[str], runs: Runs) -> dict[str, Any]:
     """Return the values of one row at one place under one protocol."""
-    collapsed, seeds = runs["degenerate"].to_numpy() > 0, runs.index.get_level_values("seed")
-    line: dict[str, Any] = {f"{name}_task_runs": len(runs), f"{name}_degenerate": int(collapsed.sum())}
+    collapsed = [values for values in runs.values() if values.get("degenerate", 0) > 0]
+    line: dict[str, Any] = {f"{name}_task_runs": len(runs), f"{name}_degenerate": len(collapsed)}
     for metric in metrics:
         # A task without a value (no order to score) is left out of the mean; the note says so.
-        values = runs[metric].to_numpy()
-        per_seed = [_mean(values[seeds == seed]) for seed in seeds.unique()]
-        line[f"{name}_{metric}"], line[f"{name}_{metric}_sd"] = summarise(per_seed)
-        line[f"{name}_{metric}_degenerate"] = _mean(values[collapsed])
+        by_seed: dict[int, list[float]] = {}
+        for (_, _, seed), values in runs.items():
+            by_seed.setdefault(seed, []).append(values.get(metric, math.nan))
+        line[f"{name}_{metric}"], line[f"{name}_{metric}_sd"] = summarise(map(_mean, by_seed.values()))
+        line[f"{name}_{metric}_degenerate"] = _mean(values.get(metric, math.nan) for values in collapsed)
     return line
 
 
@@ -130,33 +142,21 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     run that collapsed is part of the mean all the same; ``degenerate`` counts those among tasks x seeds, and
     columns behind the values count them per dataset.
     """
-    own = _own(table, row, scores)
-    counts = ["n_videos", "n_skipped", "n_unscored", "degenerate"]
     rows = []
-    for cell, here in own.groupby(list(CELL), sort=False):
-        valueless = here[here["value"].isna()].groupby(["place", "metric"])["task"].nunique()
-        # One line per place and run in the order of the files, one column per metric.
-        keys = ["place", *RUN]
-        order = pd.MultiIndex.from_frame(here[keys]).unique()
-        runs = here.pivot(index=keys, columns="metric", values="value").reindex(order)
-        runs = runs.reindex(columns=[*counts, *table.metrics]).fillna(dict.fromkeys(counts, 0))
-        at = {name: runs[runs.index.get_level_values("place") == name].droplevel("place") for name in table.datasets}
+    for cell, here in _own(table, row, scores).items():
         # A task that stands under several columns counts once.
-        once = runs.droplevel("place")
-        once = once[~once.index.duplicated()]
-        notes = [note for name, part in at.items() for note in _notes(table, name, part, valueless.to_dict())]
+        runs: Runs = {run: metrics for at in here.values() for run, metrics in at.items()}
         line: dict[str, Any] = {
             "method": row.id,
             "kind": "measured",
             **dict(zip(CELL, cell, strict=True)),
-            "n_runs": once.index.unique("seed").size,
-            "n_videos": _total(once, "n_videos"),
-            "degenerate": int((once["degenerate"] > 0).sum()),
-            "note": "; ".join(notes),
+            "n_runs": len({seed for _, _, seed in runs}),
+            "n_videos": _total(runs, "n_videos"),
+            "degenerate": sum(metrics.get("degenerate", 0) > 0 for metrics in runs.values()),
+            "note": "; ".join(note for name in table.datasets for note in _notes(table, name, here.get(name, {}))),
         }
-        for name, part in at.items():
-            if len(part):
-                line |= _cells(name, table.metrics, part)
+        for name, at in here.items():
+            line |= _cells(name, table.metrics, at)
         rows.append(line)
     return rows
 

@@ -43,7 +43,7 @@ def make_row(
         line |= {"reported": found["value"], "source": found["source"]}
         notes.append(found["note"] and f"reported: {found['note']}")
     line["note"] = "; ".join(filter(None, notes))
-    write_csv(pd.DataFrame([line], columns=columns(table)).fillna(""), output)
+    write_csv(pd.DataFrame([{column: line.get(column, "") for column in columns(table)}]), output)
 
 
 def join_rows(table: SettingsTable, rows: Paths, output: str | os.PathLike[str]) -> None:
