@@ -1,1 +1,7 @@
 """Beside this file lie helper modules; it makes pytest put their folder on the module path."""
+
+from hypothesis import settings
+
+# How long an example takes says more about what else the machine does than about the code.
+settings.register_profile("rgwot", deadline=None)
+settings.load_profile("rgwot")

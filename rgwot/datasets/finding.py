@@ -40,13 +40,12 @@ def read_options(dataset: str, layout: str, options: Mapping[str, Any]) -> Optio
     for key in given:
         if key not in known:
             raise RgwotError(f"{where}: option {key!r}; this layout has no such option; {nearest(key, known)}")
-    right = {
-        "unannotated": (given.get("unannotated") in ("keep", "leave_out"), "leave_out or keep"),
-        "strict": (isinstance(given.get("strict"), bool), "true or false"),
-        "drop_rows": (not isinstance(given.get("drop_rows"), str), "a list of video names"),
-    }
-    for key, (is_right, expected) in right.items():
-        if key in given and not is_right:
+    for key, is_wrong, expected in (
+        ("unannotated", given.get("unannotated", "keep") not in ("keep", "leave_out"), "leave_out or keep"),
+        ("strict", not isinstance(given.get("strict", True), bool), "true or false"),
+        ("drop_rows", isinstance(given.get("drop_rows"), str), "a list of video names"),
+    ):
+        if is_wrong:
             raise RgwotError(f"{where}: {key} is {given[key]!r}; expected {expected}")
     if "view" in given:
         given["view"] = str(given["view"])

@@ -24,7 +24,7 @@ def write(folder: Path, content: str | bytes) -> Path:
     return path
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.one_of(st.binary(max_size=60), st.text("0123456789.,;:\"'\t\r\n abe-", max_size=60).map(str.encode)))
 def test_any_bytes_load_or_end_in_one_line(tmp_path: Path, content: bytes) -> None:
     path = write(tmp_path, content)

