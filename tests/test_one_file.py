@@ -355,7 +355,8 @@ print(json.dumps({
 """,
     )
     assert found["files"] == ["results/manifest/mine/soup.csv", "results/manifest/mine/tea.csv"]
-    assert found["caption"] == ["Videos. Videos of a task, counted.", "mine; seeds 0, 1, 2"]
+    random = "backbone with random weights: not the paper's numbers"
+    assert found["caption"] == ["Videos. Videos of a task, counted.", f"mine; seeds 0, 1, 2; {random}"]
     # Nor with all the others.
     assert {"Teaser", "Tsne", "VideoCounts"} <= set(found["kinds"])
     assert found["imported"] == []
