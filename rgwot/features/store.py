@@ -137,12 +137,15 @@ class FeatureStore:
         elif asked.size:
             self._read_slices(asked, found)
         if self._sums is not None:
-            for index, checksum in zip(asked.tolist(), checksums(found), strict=True):
-                if checksum != self._sums[index]:
-                    shard = self.path.joinpath(_FEATURES, "c", str(index // SHARD), "0", "0", "0")
-                    why = f"frame {index} differs from the checksum it was written with"
-                    raise damaged_store(shard, self.path, why)
+            self._compare(asked, found, self._sums)
         return found
+
+    def _compare(self, asked: NDArray[np.int64], found: NDArray[np.float16], sums: NDArray[np.uint32]) -> None:
+        for index, checksum in zip(asked.tolist(), checksums(found), strict=True):
+            if checksum != sums[index]:
+                shard = self.path.joinpath(_FEATURES, "c", str(index // SHARD), "0", "0", "0")
+                why = f"frame {index} differs from the checksum it was written with"
+                raise damaged_store(shard, self.path, why)
 
     def _read_slices(self, asked: NDArray[np.int64], found: NDArray[np.float16]) -> None:
         wanted, places = np.unique(asked, return_inverse=True)
