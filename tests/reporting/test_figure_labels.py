@@ -50,6 +50,7 @@ def test_a_cluster_that_shares_no_frame_with_its_partner_has_no_step() -> None:
     assert matched_steps(truth, prediction, 2, 3).tolist() == [0, 0, 0, -1]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-1, 3), min_size=1, max_size=30))
 def test_stretches_put_together_are_the_labels(labels: list[int]) -> None:
     parts = stretches(np.array(labels))
