@@ -261,6 +261,13 @@ def test_a_pickle_is_not_executed_and_nobody_is_advised_to(place: str, saved: st
 # Tables between the stages.
 
 
+def test_damaged_annotations_are_written_again() -> None:
+    whole = ANNOTATIONS.read_bytes()
+    flip(ANNOTATIONS)
+    manifest()
+    assert ANNOTATIONS.read_bytes() == whole
+
+
 @pytest.mark.parametrize(
     ("verb", "path"),
     [
