@@ -98,6 +98,9 @@ counts is the bound.
 
 {rates}
 
+A share above 1 is no mistake: on AMD, PyTorch's float32 matrix product (MKL) does fewer multiply-adds a second than its
+convolution (oneDNN), 92 against 211 billion on the machine below.
+
 {times}
 
 {last}
