@@ -103,7 +103,7 @@ class Sides:
         block = self.settings.decode
         generator = np.random.default_rng(0)
         found = fuzzy_cmeans(
-            self.x, K, self.m, generator, block.max_iterations, block.tolerance, starts, "far_apart", initial
+            self.x, K, self.m, generator, block.max_iterations, block.tolerance, starts, initial=initial
         )
         unary = unary_costs(found.memberships, self.weight)
         labels = minimise_chain(unary, edge_weights([len(self.x)], self.pairwise), metric)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,12 +31,10 @@ def direction_eigenvalue(x: NDArray[Any]) -> float:
     ValueError
         For an array that is not (T, D) with T >= 1.
     """
-    samples, mean, identical = middle(x)
-    if identical:
-        return 0.0
-    wide = samples.shape[1] > len(samples)
+    offsets, _ = centred(x)
+    wide = offsets.shape[1] > len(offsets)
     gram, present = 0.0, 0
-    for piece in [samples - mean] if wide else (piece for _, piece in Offsets(samples, mean)):
+    for piece in [offsets] if wide else _pieces(offsets):
         norms = np.linalg.norm(piece, axis=1)
         directions = piece[norms > 0] / norms[norms > 0, None]
         # The smaller of the two Gram matrices has the same leading eigenvalue.
@@ -95,7 +91,7 @@ def middle(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], bool]:
         raise ValueError(f"embeddings: found shape {samples.shape}, expected (T, D) with T >= 1 and D >= 1")
     samples = samples.astype(np.float32 if samples.dtype == np.float32 else np.float64, copy=False)
     total, largest = np.zeros(samples.shape[1], dtype=samples.dtype), 0.0
-    pieces = [samples[rows] for rows in _pieces(samples)]
+    pieces = _pieces(samples)
     for piece in pieces:
         # numpy's maximum keeps a value that is not a number.
         largest = float(np.max([largest, _largest(piece)]))
@@ -109,37 +105,9 @@ def middle(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], bool]:
     return samples, mean, not spread
 
 
-class Offsets:
-    """Samples x (T, D) less their mean, if they still have it: pairs of a slice and these samples (n, D).
-
-    A short sequence is one piece, computed once. The pieces of a long one stay in the cache and are computed again
-    whenever they are gone through, since a copy of all would cost as much as several passes.
-    """
-
-    def __init__(self, x: NDArray[Any], mean: NDArray[Any] | None = None) -> None:
-        self.x, self._mean = x, mean
-        self._once = [(rows, self._less(rows)) for rows in _pieces(x)] if len(x) <= WHOLE else None
-
-    def __iter__(self) -> Iterator[tuple[slice, NDArray[Any]]]:
-        return iter(self._once or ((rows, self._less(rows)) for rows in _pieces(self.x)))
-
-    def _less(self, rows: slice) -> NDArray[Any]:
-        return self.x[rows] if self._mean is None else self.x[rows] - self._mean
-
-    @cached_property
-    def power(self) -> NDArray[Any]:
-        """Squared distances (T,) from the mean."""
-        return np.concatenate([np.einsum("td,td->t", piece, piece) for _, piece in self])
-
-    @property
-    def floor(self) -> float:
-        """Rounding of |x|^2 - 2 x.c + |c|^2: smaller squared distances are indistinguishable from none."""
-        return float(np.finfo(self.x.dtype).eps) * float(np.mean(self.power))
-
-
-def _pieces(x: NDArray[Any]) -> list[slice]:
+def _pieces(x: NDArray[Any]) -> list[NDArray[Any]]:
     size = len(x) if len(x) <= WHOLE else PIECE
-    return [slice(start, start + size) for start in range(0, len(x), size)]
+    return [x[start : start + size] for start in range(0, len(x), size)]
 
 
 def _largest(x: NDArray[Any]) -> float:

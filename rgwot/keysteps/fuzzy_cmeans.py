@@ -1,30 +1,23 @@
-"""Fuzzy C-means with memberships in the log domain and its collapse detected (methods 5.1).
-
-A long sequence is gone through in pieces that stay in the cache, and its starts first go most of their way on a few
-thousand evenly spaced samples, since all it takes from there is a better estimate of the same means. Every end is a
-fixed point over all samples, to the tolerance.
-"""
+"""Fuzzy C-means with memberships in the log domain and its collapse detected (methods 5.1)."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.keysteps.collapse import UNIFORM_MEMBERSHIP, membership_contrast
-from rgwot.keysteps.fuzzifier import Offsets, middle
+from rgwot.keysteps.fuzzifier import centred, middle
+from rgwot.keysteps.fuzzy_batch import Converged, Passes, Samples, approach, converge, sketch_of
 
+# Distance of two centres, relative to the spread of the samples, below which they are one centre.
 SAME_CENTRE = 1e-2
-"""Distance of two centres, relative to the spread of the samples, below which they are one centre."""
 
-SKETCH = 4096
-"""Evenly spaced samples on which starts are moved near their ends first, where there are four times as many."""
-
-NEAR = 1e-5
-"""Root mean square change of the memberships of a sample of the sketch from which on all samples are used."""
+LARGE = 2**14
+"""Samples from which the starts share their passes over the data, in pieces and mostly in single precision."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +33,7 @@ class FuzzyCMeans:
     objective
         J = sum_t sum_k u_tk^m |x_t - c_k|^2.
     iterations
-        Updates over all samples made by the start that was kept.
+        Updates made by the start that was kept.
     converged
         Whether |U - U_old| (Frobenius) fell to the tolerance.
     distinct_centres
@@ -64,10 +57,10 @@ def fuzzy_cmeans(
     K: int,
     m: float,
     generator: np.random.Generator,
-    max_iterations: int,
-    tolerance: float,
-    restarts: int,
-    start: Literal["far_apart", "random"],
+    max_iterations: int = 150,
+    tolerance: float = 1e-5,
+    restarts: int = 4,
+    start: Literal["far_apart", "random"] = "far_apart",
     initial: NDArray[Any] | None = None,
 ) -> FuzzyCMeans:
     """Minimise J(U, C) = sum_t sum_k u_tk^m |x_t - c_k|^2 subject to sum_k u_tk = 1.
@@ -89,13 +82,17 @@ def fuzzy_cmeans(
     max_iterations, tolerance
         Ends after so many updates or once |U - U_old| (Frobenius) is at most the tolerance.
     restarts
-        Starts; the one with the smallest J is kept. Below m = 2 the objective has the local minima of k-means, and a
-        seed should not decide the score.
+        Starts; the one with the smallest J is kept. Four, because below m = 2 the objective has the local
+        minima of k-means, and a seed should not decide the score; each start costs what one run costs.
     start
         ``far_apart``: each start takes K samples far apart (k-means++) as centres. ``random``: random normalised
         memberships, as in the public code (methods 5.1).
     initial
         Memberships (T, K) to start from, once; replaces the restarts.
+
+    Returns
+    -------
+    FuzzyCMeans
 
     Raises
     ------
@@ -120,47 +117,22 @@ def fuzzy_cmeans(
     if initial is not None and np.shape(initial) != (T, K):
         raise ValueError(f"initial memberships: found shape {np.shape(initial)}, expected ({T}, {K})")
     if identical:
-        return FuzzyCMeans(np.full((T, K), 1 / K, dtype=given.dtype), np.tile(mean, (K, 1)), 0.0, 0, True, 1, K > 1)
-    samples = Offsets(given, mean)
-    sketched = T >= 4 * SKETCH
-    # Single precision is enough for drawing samples, and for the sketch.
-    dtype = np.float32 if sketched else given.dtype
-    drawn = Offsets(np.concatenate([piece.astype(dtype, copy=False) for _, piece in samples]))
-    sketch = Offsets(drawn.x[:: T // SKETCH]) if sketched else None
-    radius = SAME_CENTRE * float(np.sqrt(np.mean(samples.power)))
-    ends: list[NDArray[Any]] = []
-    best: _Run | None = None
-    for _ in range(restarts if initial is None else 1):
-        centres = u = None
-        if initial is not None:
-            u = np.array(initial, dtype=given.dtype)
-        elif start == "random":
-            u = generator.random((T, K)).astype(given.dtype)
-            u /= u.sum(axis=1, keepdims=True)
+        return _identical(given, mean, K)
+    if T >= LARGE and max_iterations > 1:
+        samples, single = Samples.two(given, mean)
+        sketch = sketch_of(single, max_iterations)
+        if initial is None and start == "far_apart":
+            seeds = [_far_apart(single, K, generator) for _ in range(restarts)]
+            passes = Passes.from_centres(single, approach(sketch, seeds, m, max_iterations) if sketch else seeds, m)
         else:
-            centres = _far_apart(drawn, K, generator)
-        if sketch is not None:
-            if centres is None:
-                centres = _Run(samples, m, u=u).means()
-            near = _Run(sketch, m, centres).until(max_iterations // 2, NEAR * math.sqrt(len(sketch.x)))
-            centres, u = near.centres, None
-            if any(_same(centres, other, radius) for other in ends):
-                continue
-            ends.append(centres)
-        run = _Run(samples, m, centres, u).until(max_iterations, tolerance)
-        if best is None or run.objective < best.objective:
-            best = run
-    assert best is not None
-    distinct = _distinct(best.centres, radius)
-    return FuzzyCMeans(
-        memberships=best.u,
-        centres=best.centres + mean,
-        objective=best.objective,
-        iterations=best.iterations,
-        converged=best.change <= tolerance,
-        distinct_centres=distinct,
-        collapsed=K > 1 and (distinct == 1 or membership_contrast(best.u) < UNIFORM_MEMBERSHIP),
-    )
+            passes = Passes.from_memberships(single, _starts(single, K, m, generator, restarts, start, initial), m)
+            if sketch:
+                passes = Passes.from_centres(single, approach(sketch, passes.means(), m, max_iterations), m)
+        return _partition(converge(samples, passes, max_iterations, tolerance), samples, mean)
+    samples = Samples.of(given - mean)
+    starts = _starts(samples, K, m, generator, restarts, start, initial)
+    found = (_run(samples, u, m, max_iterations, tolerance) for u in starts)
+    return _partition(min(found, key=lambda partition: partition.objective), samples, mean)
 
 
 def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float = 0.0) -> NDArray[Any]:
@@ -175,69 +147,94 @@ def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float =
 
 
 def unseen_memberships(x: NDArray[Any], seen: NDArray[Any], clusters: FuzzyCMeans, m: float) -> NDArray[Any]:
-    """Return the memberships u (T, K) of samples x (T, D) that the centres were not made from.
+    """Return the memberships u (T, K) of samples that the centres were not made from.
 
-    ``clusters`` is the partition of the samples ``seen`` (T', D); where new ones are the same, so are memberships.
+    Parameters
+    ----------
+    x
+        New samples (T, D).
+    seen
+        Samples (T', D) of which ``clusters`` is the partition; where new ones are the same, so are memberships.
+    clusters, m
+        Result and fuzzifier of `fuzzy_cmeans`.
     """
-    samples, mean, identical = middle(seen)
-    floor = 0.0 if identical else Offsets(samples, mean).floor
-    return memberships(np.asarray(x, dtype=samples.dtype) - mean, clusters.centres - mean, m, floor)
+    offsets, mean = centred(seen)
+    floor = Samples.of(offsets).floor
+    return memberships(np.asarray(x, dtype=offsets.dtype) - mean, clusters.centres - mean, m, floor)
 
 
-class _Run:
-    """One start: memberships u (T, K), centres (K, D), and how far they have come.
+def _starts(
+    samples: Samples,
+    K: int,
+    m: float,
+    generator: np.random.Generator,
+    restarts: int,
+    start: Literal["far_apart", "random"],
+    initial: NDArray[Any] | None,
+) -> Iterator[NDArray[Any]]:
+    """Return the memberships (T, K) of one start after the other; see `fuzzy_cmeans`."""
+    x = samples.x
+    if initial is not None:
+        yield np.asarray(initial, dtype=x.dtype)
+        return
+    for _ in range(restarts):
+        if start == "random":
+            u = generator.random((len(x), K)).astype(x.dtype)
+            yield u / u.sum(axis=1, keepdims=True)
+        else:
+            yield memberships(x, _far_apart(samples, K, generator), m, samples.floor)
 
-    It begins with either of the two. ``sums`` (K, D) and ``totals`` (K,) are those of the samples weighted by u^m,
-    from which the next centres follow.
-    """
 
-    def __init__(
-        self, samples: Offsets, m: float, centres: NDArray[Any] | None = None, u: NDArray[Any] | None = None
-    ) -> None:
-        self.samples, self.m, self.floor = samples, m, samples.floor
-        (T, D), dtype = samples.x.shape, samples.x.dtype
-        self.iterations, self.change, self.objective = 0, math.inf, math.inf
-        if u is not None:
-            self.u, self.centres = u, np.zeros((u.shape[1], D), dtype=dtype)
-            self._pass(update=False)
-        elif centres is not None:
-            self.u, self.centres = np.zeros((T, len(centres)), dtype=dtype), centres.astype(dtype)
-            self._pass(update=True)
+def _run(samples: Samples, u: NDArray[Any], m: float, max_iterations: int, tolerance: float) -> Converged:
+    x, floor, K = samples.x, samples.floor, u.shape[1]
+    centres = np.zeros((K, x.shape[1]), dtype=x.dtype)
+    converged = False
+    iterations = 0
+    while iterations < max_iterations and not converged:
+        weights = u**m
+        totals = weights.sum(axis=0)
+        # A centre so far from everything that its weights vanish has no mean to move to and stays.
+        filled = totals > np.finfo(x.dtype).tiny / np.finfo(x.dtype).eps
+        centres[filled] = (weights.T @ x)[filled] / totals[filled, None]
+        squared = squared_distances(x, centres, floor)
+        updated = _softmax(squared, m)
+        converged = bool(np.linalg.norm(updated - u) <= tolerance)
+        u = updated
+        iterations += 1
+    return Converged(
+        memberships=u,
+        centres=centres,
+        objective=float(np.sum(u**m * squared, dtype=np.float64)),
+        iterations=iterations,
+        converged=converged,
+    )
 
-    def means(self) -> NDArray[Any]:
-        """Return the weighted means (K, D); a centre whose weights vanish, far from everything, stays."""
-        dtype = self.centres.dtype
-        centres = self.centres.copy()
-        filled = self.totals > np.finfo(dtype).tiny / np.finfo(dtype).eps
-        centres[filled] = self.sums[filled] / self.totals[filled, None]
-        return centres
 
-    def until(self, max_iterations: int, tolerance: float) -> Self:
-        """Alternate updates of centres and memberships."""
-        while self.iterations < max_iterations and not self.change <= tolerance:
-            self.centres = self.means()
-            self.change = self._pass(update=True)
-            self.iterations += 1
-        return self
+def _partition(found: Converged, samples: Samples, mean: NDArray[Any]) -> FuzzyCMeans:
+    """Judge the partition of samples less their mean, and put the mean back."""
+    K, u = len(found.centres), found.memberships
+    distinct = _distinct(found.centres, SAME_CENTRE * samples.spread)
+    return FuzzyCMeans(
+        memberships=u,
+        centres=found.centres + mean,
+        objective=found.objective,
+        iterations=found.iterations,
+        converged=found.converged,
+        distinct_centres=distinct,
+        collapsed=K > 1 and (distinct == 1 or membership_contrast(u) < UNIFORM_MEMBERSHIP),
+    )
 
-    def _pass(self, update: bool) -> float:
-        """Add up weighted samples, after an update of their memberships if wanted; return |U - U_old|."""
-        self.sums, self.totals = np.zeros(self.centres.shape), np.zeros(len(self.centres))
-        self.objective = 0.0
-        changes = []
-        for rows, x in self.samples:
-            if update:
-                squared = squared_distances(x, self.centres, self.floor, self.samples.power[rows])
-                u = _softmax(squared, self.m)
-                changes.append(float(np.linalg.norm(u - self.u[rows])))
-                self.u[rows] = u
-                weights = u**self.m
-                self.objective += float(np.sum(weights * squared, dtype=np.float64))
-            else:
-                weights = self.u[rows] ** self.m
-            self.totals += weights.sum(axis=0)
-            self.sums += weights.T @ x
-        return math.hypot(*changes)
+
+def _identical(x: NDArray[Any], mean: NDArray[Any], K: int) -> FuzzyCMeans:
+    return FuzzyCMeans(
+        memberships=np.full((len(x), K), 1 / K, dtype=x.dtype),
+        centres=np.tile(mean, (K, 1)),
+        objective=0.0,
+        iterations=0,
+        converged=True,
+        distinct_centres=1,
+        collapsed=K > 1,
+    )
 
 
 def squared_distances(
@@ -263,7 +260,7 @@ def _softmax(squared: NDArray[Any], m: float) -> NDArray[Any]:
     return np.asarray(u)
 
 
-def _far_apart(samples: Offsets, K: int, generator: np.random.Generator) -> NDArray[Any]:
+def _far_apart(samples: Samples, K: int, generator: np.random.Generator) -> NDArray[Any]:
     """Draw K samples, each with probability proportional to its squared distance from those before it."""
     x, floor = samples.x, samples.floor
     chosen = [int(generator.integers(len(x)))]
@@ -275,12 +272,6 @@ def _far_apart(samples: Offsets, K: int, generator: np.random.Generator) -> NDAr
         # With fewer different samples than centres some sample has to serve twice.
         chosen.append(int(generator.choice(len(x), p=nearest / total) if total > 0 else generator.integers(len(x))))
     return x[chosen]
-
-
-def _same(centres: NDArray[Any], others: NDArray[Any], radius: float) -> bool:
-    """Return whether two sets of centres (K, D) are one but for their order."""
-    near = np.linalg.norm(centres[:, None] - others, axis=2) <= radius
-    return bool(near.any(axis=0).all() and near.any(axis=1).all())
 
 
 def _distinct(centres: NDArray[Any], radius: float) -> int:

@@ -106,7 +106,7 @@ def test_the_clusters_are_those_of_the_training_part_alone(tmp_path: Path, decod
 @pytest.mark.parametrize("m", [1.3, 2.0])
 def test_memberships_of_new_samples_by_the_formula_and_of_old_ones_as_fitted(m: float) -> None:
     x = walk([0, 1, 2, 3], 5, noise=0.5) + 100.0
-    clusters = fuzzy_cmeans(x, 3, m, np.random.default_rng(0), 150, 1e-5, 4, "far_apart")
+    clusters = fuzzy_cmeans(x, 3, m, np.random.default_rng(0))
     np.testing.assert_allclose(unseen_memberships(x, x, clusters, m), clusters.memberships, atol=1e-9)
     new = walk([4, 0], 6) + 100.0
     power = np.array([[np.linalg.norm(t - c) ** (-2 / (m - 1)) for c in clusters.centres] for t in new])
@@ -116,7 +116,7 @@ def test_memberships_of_new_samples_by_the_formula_and_of_old_ones_as_fitted(m: 
 
 def test_without_any_difference_in_training_new_samples_belong_to_all_clusters_alike() -> None:
     x = np.full((9, 4), 0.5)
-    clusters = fuzzy_cmeans(x, 3, 2.0, np.random.default_rng(0), 150, 1e-5, 4, "far_apart")
+    clusters = fuzzy_cmeans(x, 3, 2.0, np.random.default_rng(0))
     np.testing.assert_allclose(unseen_memberships(np.eye(4), x, clusters, 2.0), 1 / 3)
 
 

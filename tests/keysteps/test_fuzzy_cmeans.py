@@ -1,31 +1,13 @@
 from __future__ import annotations
 
-from typing import Any, Literal
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rgwot.keysteps import fuzzifier
-from rgwot.keysteps import fuzzy_cmeans as module
-from rgwot.keysteps.fuzzifier import WHOLE, auto_fuzzifier, centred, direction_eigenvalue
-from rgwot.keysteps.fuzzy_cmeans import FuzzyCMeans, memberships
+from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
+from rgwot.keysteps.fuzzy_cmeans import fuzzy_cmeans, memberships
 
 Array = NDArray[np.float64]
-
-
-def fuzzy_cmeans(
-    x: NDArray[Any],
-    K: int,
-    m: float,
-    generator: np.random.Generator,
-    max_iterations: int = 150,
-    tolerance: float = 1e-5,
-    restarts: int = 4,
-    start: Literal["far_apart", "random"] = "far_apart",
-    initial: Array | None = None,
-) -> FuzzyCMeans:
-    return module.fuzzy_cmeans(x, K, m, generator, max_iterations, tolerance, restarts, start, initial)
 
 
 def clusters(k: int, seed: int, noise: float = 0.02, per: int = 40) -> tuple[Array, Array]:
@@ -213,97 +195,3 @@ def test_random_memberships_collapse_where_samples_far_apart_do_not() -> None:
     x = x + 0.001 * rng.normal(size=x.shape)
     assert fuzzy_cmeans(x, 7, 2.0, np.random.default_rng(1), restarts=1, start="random").collapsed
     assert fuzzy_cmeans(x, 7, 2.0, np.random.default_rng(1), restarts=1, start="far_apart").distinct_centres == 7
-
-
-def planted(T: int, K: int, seed: int, noise: float, D: int = 24) -> tuple[Array, Array]:
-    generator = np.random.default_rng(seed)
-    centres = generator.normal(size=(K, D))
-    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
-    truth = generator.integers(0, K, T)
-    return centres[truth] + noise * generator.normal(size=(T, D)) / np.sqrt(D) + 3, truth
-
-
-@pytest.mark.parametrize("m", [1.02, 1.3, 2.0])
-def test_pieces_do_not_change_the_partition(monkeypatch: pytest.MonkeyPatch, m: float) -> None:
-    x, _ = planted(2500, 5, 3, noise=1.0)
-    for iterations in (1, 2, 7):
-        whole = fuzzy_cmeans(x, 5, m, np.random.default_rng(0), max_iterations=iterations, tolerance=1e-12)
-        with monkeypatch.context() as patch:
-            patch.setattr(fuzzifier, "WHOLE", 1)
-            pieces = fuzzy_cmeans(x, 5, m, np.random.default_rng(0), max_iterations=iterations, tolerance=1e-12)
-        assert (pieces.iterations, pieces.converged) == (whole.iterations, False) == (iterations, False)
-        np.testing.assert_allclose(pieces.memberships, whole.memberships, atol=1e-9)
-        assert pieces.objective == pytest.approx(whole.objective, rel=1e-12)
-
-
-@pytest.mark.parametrize("m", [1.02, 1.3, 2.0])
-@pytest.mark.parametrize("given", [True, False])
-def test_starts_that_went_most_of_their_way_on_a_part_end_where_all_samples_end(
-    monkeypatch: pytest.MonkeyPatch, given: bool, m: float
-) -> None:
-    x, _ = planted(4011, 4, 0, noise=0.5)
-    u = np.random.default_rng(1).random((len(x), 4)) ** 4
-    initial = u / u.sum(axis=1, keepdims=True) if given else None
-    slow = fuzzy_cmeans(x, 4, m, np.random.default_rng(0), initial=initial, restarts=2)
-    monkeypatch.setattr(module, "SKETCH", 1000)
-    fast = fuzzy_cmeans(x, 4, m, np.random.default_rng(0), initial=initial, restarts=2)
-    assert slow.converged
-    assert fast.converged
-    assert fast.memberships.dtype == np.float64
-    assert fast.objective == pytest.approx(slow.objective, rel=1e-9)
-    # Starts may number the same clusters differently.
-    order = np.linalg.norm(slow.centres[:, None] - fast.centres, axis=2).argmin(axis=1)
-    assert sorted(order) == list(range(4))
-    np.testing.assert_allclose(fast.memberships[:, order], slow.memberships, atol=2e-5)
-    np.testing.assert_allclose(fast.centres[order], slow.centres, atol=1e-6)
-    assert (fast.distinct_centres, fast.collapsed) == (slow.distinct_centres, slow.collapsed)
-    assert fast.iterations < slow.iterations
-
-
-@pytest.mark.parametrize("start", ["far_apart", "random"])
-@pytest.mark.parametrize("seed", range(3))
-def test_of_several_starts_the_best_is_kept(
-    monkeypatch: pytest.MonkeyPatch, start: Literal["far_apart", "random"], seed: int
-) -> None:
-    # Loose clusters in few dimensions have several local minima, so a lost or a wrong start shows.
-    x, _ = planted(4000, 6, seed, noise=1.2, D=6)
-    one, four = (fuzzy_cmeans(x, 6, 1.1, np.random.default_rng(0), restarts=n, start=start).objective for n in (1, 4))
-    assert four <= one
-    monkeypatch.setattr(module, "SKETCH", 1000)
-    sketched = fuzzy_cmeans(x, 6, 1.1, np.random.default_rng(0), 400, start=start).objective
-    assert sketched == pytest.approx(four, rel=2e-2)
-
-
-def test_starts_with_the_same_centres_become_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, _ = planted(1200, 3, 0, noise=0.1)
-    monkeypatch.setattr(module, "SKETCH", 300)
-    runs: list[int] = []
-    until = module._Run.until
-    monkeypatch.setattr(
-        module._Run, "until", lambda self, *rest: runs.append(len(self.samples.x)) or until(self, *rest)
-    )
-    fuzzy_cmeans(x, 3, 1.5, np.random.default_rng(0))
-    assert sorted(runs) == [300] * 4 + [1200]
-
-
-def test_a_large_sequence_finds_the_planted_steps() -> None:
-    T = 4 * module.SKETCH
-    x, truth = planted(T, 5, 7, noise=0.4, D=16)
-    found = fuzzy_cmeans(x, 5, auto_fuzzifier(direction_eigenvalue(x)), np.random.default_rng(0))
-    labels = found.memberships.argmax(axis=1)
-    assert len(set(zip(labels.tolist(), truth.tolist(), strict=True))) < 5 + 20
-    assert found.converged
-    np.testing.assert_allclose(found.memberships.sum(axis=1), 1, rtol=1e-12)
-
-
-def test_pieces_do_not_change_mean_and_leading_direction() -> None:
-    x, _ = planted(2 * WHOLE + 17, 4, 2, noise=0.8)
-    offsets, mean = centred(x)
-    np.testing.assert_allclose(mean, x.mean(axis=0), rtol=1e-12)
-    directions = offsets / np.linalg.norm(offsets, axis=1, keepdims=True)
-    expected = np.linalg.eigvalsh(directions.T @ directions / len(x))[-1]
-    assert direction_eigenvalue(x) == pytest.approx(expected, rel=1e-12)
-    x[WHOLE + 3, 0] = np.nan
-    with pytest.raises(ValueError, match="not finite"):
-        centred(x)
-    assert not centred(np.full((WHOLE + 5, 3), 0.1))[0].any()
