@@ -26,7 +26,9 @@ RUNS = {
     "gpl": "kmeans",
     "gpl-nobg": "spectral",
     "gpl@data.split=holdout": "graphcut",
+    "gpl@graph.walks=3": "semimarkov",
     "raw": "meanfield",
+    "raw@data.split=holdout": "twfinch",
     "whitened": "consensus",
 }
 TARGETS = [f"results/scores/{method}/{decoder}/mine/tea/seed0.csv" for method, decoder in RUNS.items()]
@@ -49,8 +51,8 @@ def write(root: Path) -> None:
 def test_every_method_is_planned_by_the_rule_it_needs(fresh: Checkout) -> None:
     write(fresh.path)
     said = fresh.snakemake(*TARGETS, more=["more.yaml"], options=("--dry-run", "--printshellcmds", "--cores", "1"))
-    assert (said.jobs["embed_without_encoder"], said.jobs["train"], said.jobs["embed"]) == (7, 0, 0)
-    assert said.jobs["decode"] == said.jobs["evaluate"] == 7
+    assert (said.jobs["embed_without_encoder"], said.jobs["train"], said.jobs["embed"]) == (len(RUNS), 0, 0)
+    assert said.jobs["decode"] == said.jobs["evaluate"] == len(RUNS)
     commands = {line.split("--method ")[1].split()[0].strip("'"): line for line in said.text.splitlines()
                 if "rgwot embed " in line}  # fmt: skip
     assert set(commands) == set(RUNS)
@@ -59,7 +61,8 @@ def test_every_method_is_planned_by_the_rule_it_needs(fresh: Checkout) -> None:
     assert '"graph"' not in commands["cte"]
     assert '"background": 0.5' in commands["gpl-nobg"]
     assert '"update": "mean"' in commands["unitygraph"]
-    assert [method for method, line in commands.items() if "--hold-out" in line] == ["gpl@data.split=holdout"]
+    held_out = [method for method, line in commands.items() if "--hold-out" in line]
+    assert held_out == ["gpl@data.split=holdout", "raw@data.split=holdout"]
 
 
 def test_one_video_is_too_few_for_a_graph_before_any_job_runs(fresh: Checkout) -> None:
@@ -90,7 +93,7 @@ def test_from_features_to_scores(fresh: Checkout) -> None:
         assert facts[method]["degenerate"] is False
     # Steps that cannot be mistaken are found where there is time to learn; CTE has three epochs, and standardising
     # makes the three channels that tell them apart as small as the thousand of noise.
-    for method in ("unitygraph", "gpl", "gpl@data.split=holdout", "raw"):
+    for method in ("unitygraph", "gpl", "gpl@data.split=holdout", "gpl@graph.walks=3", "raw", "raw@data.split=holdout"):
         assert f1[method] > 0.9, f1
     assert facts["gpl-nobg"]["background"]
     assert 0.3 < facts["gpl-nobg"]["task"]["background_share"] < 0.7
