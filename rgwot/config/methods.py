@@ -96,7 +96,8 @@ _LISTED = (
             "decode.restarts": 1,
             "graphcut.metric": "linear",
             "graphcut.unary": 0.2,
-            "graphcut.unary_per": "sample",
+            "graphcut.unary_per": "frame_pair",
+            "graphcut.joined": True,
         },
     ),
     Family(

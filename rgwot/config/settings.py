@@ -290,10 +290,13 @@ class GraphcutSettings(Block):
     """Temporal smoothing by graph cut (methods 5.1)."""
 
     unary: NonNegative = Field(3.0, description="weight of 1 - membership per `unary_per`; 0.2 x 15 samples")
-    unary_per: Literal["second", "sample"] = Field("second", description="second: independent of features.fps")
+    unary_per: Literal["second", "sample", "frame_pair"] = Field(
+        "second", description="second, or two frames of the video (public code): independent of features.fps"
+    )
     pairwise: NonNegative = Field(5.0, description="cost of a switch times K; public code")
     metric: Literal["potts", "linear"] = Field("potts", description="label distance: equal, or |a - b| (public code)")
     solver: Literal["expansion", "exact"] = Field("expansion", description="alpha-expansion, or the chain minimum")
+    joined: bool = Field(False, description="an edge from the end of one video to the start of the next (public code)")
 
 
 class MeanfieldSettings(Block):
@@ -360,7 +363,7 @@ BLOCKS: tuple[str, ...] = tuple(Settings.model_fields)
 
 
 #: Keys younger than results there are: a job's settings leave them out at their default, as the jobs before them did.
-YOUNGER: tuple[str, ...] = ("features.backbone",)
+YOUNGER: tuple[str, ...] = ("features.backbone", "graphcut.joined")
 
 #: Keys that say how a job runs and not what it makes: no result depends on them.
 EXECUTION: tuple[str, ...] = (

@@ -5,7 +5,7 @@ E(l) = sum_t w_u (1 - u_{t, l_t}) + sum_t w_t d(l_t, l_{t+1})
 with d(a, b) = [a != b] (``potts``) or |a - b| (``linear``, the public code) and w_t = pairwise / K. The
 linear metric reads the arbitrary index of a cluster as a distance; Potts is invariant to relabelling. Several
 videos are one chain with w_t = 0 where one video ends and the next begins: nothing happens between the last
-frame of one video and the first of another, so no edge may pull them together.
+frame of one video and the first of another, so no edge may pull them together. (The public code has that edge.)
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Metric = Literal["potts", "linear"]
+UnaryPer = Literal["second", "sample", "frame_pair"]
 Floats = NDArray[np.float64]
 
 COMPILED_FROM = 350_000
@@ -37,28 +38,39 @@ def label_distance(K: int, metric: Metric) -> NDArray[np.int64]:
     raise ValueError(f"metric: found {metric!r}, expected 'potts' or 'linear'")
 
 
-def unary_weight(unary: float, per: Literal["second", "sample"], features_fps: float) -> float:
-    """Return w_u per sample: ``unary`` itself, or ``unary`` per second divided by the samples per second.
+def unary_weight(unary: float, per: UnaryPer, features_fps: float, native_fps: float) -> float:
+    """Return w_u of one sample of a video.
 
-    Per second, the smoothing does not depend on how densely a video was sampled: 3.0 per second is the
-    published 0.2 per sample at 15 samples per second.
+    Per second, or per two native frames (the public code cuts every second frame), the smoothing does not depend on how
+    densely a video was sampled: 3.0 per second is the published 0.2 per two frames of a video with 30 a second.
+
+    Parameters
+    ----------
+    unary
+        Weight of what ``per`` names.
+    per
+        ``sample``, ``second`` or ``frame_pair``.
+    features_fps, native_fps
+        Samples and frames per second of the video, > 0.
     """
     if per == "sample":
         return unary
-    if per != "second":
-        raise ValueError(f"unary_per: found {per!r}, expected 'second' or 'sample'")
-    if not features_fps > 0:
-        raise ValueError(f"features_fps: found {features_fps}, expected samples per second above 0")
-    return unary / features_fps
+    if not features_fps > 0 or not native_fps > 0:
+        raise ValueError(f"features_fps, native_fps: found {features_fps}, {native_fps}, expected rates above 0")
+    if per == "second":
+        return unary / features_fps
+    if per == "frame_pair":
+        return unary * native_fps / 2 / features_fps
+    raise ValueError(f"unary_per: found {per!r}, expected 'second', 'sample' or 'frame_pair'")
 
 
-def unary_costs(memberships: NDArray[Any], weight: float) -> Floats:
-    """Return the cost weight (1 - u) (T, K) of giving each sample each label."""
-    return weight * (1 - np.asarray(memberships, dtype=np.float64))
+def unary_costs(memberships: NDArray[Any], weight: NDArray[Any]) -> Floats:
+    """Return the cost weight (1 - u) (T, K) of giving each sample each label, from weights (T,)."""
+    return np.asarray(weight[:, None] * (1 - np.asarray(memberships, dtype=np.float64)))
 
 
-def edge_weights(lengths: Sequence[int], weight: float) -> Floats:
-    """Return w (T - 1,): ``weight`` between neighbours in one video, 0 across the border of two videos.
+def edge_weights(lengths: Sequence[int], weight: float, joined: bool = False) -> Floats:
+    """Return w (T - 1,): ``weight`` between neighbours in one video, 0 across the border of two unless ``joined``.
 
     ``lengths`` are the samples of each video in the order of the chain, at least 1 each.
 
@@ -70,7 +82,8 @@ def edge_weights(lengths: Sequence[int], weight: float) -> Floats:
     if not lengths or min(lengths) < 1:
         raise ValueError(f"lengths: found {list(lengths)}, expected at least one video with at least one sample each")
     weights = np.full(sum(lengths) - 1, float(weight))
-    weights[np.cumsum(lengths)[:-1] - 1] = 0
+    if not joined:
+        weights[np.cumsum(lengths)[:-1] - 1] = 0
     return weights
 
 

@@ -23,14 +23,14 @@ from rgwot.keysteps.registry import DECODERS
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.integrity import check_folder, remake
 from rgwot.runtime.progress import counted
-from rgwot.timing import label_segments
+from rgwot.timing import label_segments, parse_rate
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class EmbeddedVideo:
-    """Embeddings (T, D) float64 of one video, sample times (T,) in seconds and its length in seconds.
+    """Embeddings (T, D) float64 of one video, sample times (T,) and its length in seconds, native frames per second.
 
     ``background`` (T,), where the embedding stage has an opinion: these samples take no part in the clustering.
     ``views`` (2P, T, D'), where it has them: what choices are made by (`rgwot.keysteps.choices`).
@@ -39,6 +39,7 @@ class EmbeddedVideo:
     embedding: NDArray[np.float64]
     time_s: NDArray[np.float64]
     duration_s: float
+    native_fps: float
     background: NDArray[np.bool_] | None = None
     views: NDArray[np.float64] | None = None
 
@@ -206,7 +207,8 @@ def _read_embeddings(store: Path) -> EmbeddedTask:
             )
         background = _whole(group, "background", store, np.bool_) if "background" in group else None
         views = _whole(group, "views", store, np.float64) if "views" in group else None
-        videos[name] = EmbeddedVideo(x, time_s, float(attrs["duration_s"]), background, views)
+        native_fps = float(parse_rate(str(attrs["native_fps"])))
+        videos[name] = EmbeddedVideo(x, time_s, float(attrs["duration_s"]), native_fps, background, views)
     if not videos:
         raise RgwotError(f"embeddings {store}: no video with a frame; expected at least one, see the feature index")
     held_out = tuple(about.get("held_out", ()))
@@ -273,8 +275,9 @@ def _labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, de
     labels = np.full(len(x), BACKGROUND, dtype=np.int64)
     decoded = Decoded(labels[rows])
     if rows.any():
-        lengths = tuple(int(one.sum()) for one in kept if one.any())
-        decoded = decoder(Frames(x[rows], lengths, features_fps))
+        some = [(int(one.sum()), video.native_fps) for video, one in zip(videos, kept, strict=True) if one.any()]
+        lengths, rates = zip(*some, strict=True)
+        decoded = decoder(Frames(x[rows], lengths, features_fps, rates))
         labels[rows] = decoded.labels
     return _Result(x, labels, decoded, collapse.diagnose(x, labels, K, decoded.memberships))
 

@@ -109,8 +109,9 @@ def _cut(
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
     """Return the labels (T,) of memberships (T, K) after smoothing, and what is worth knowing about the cut."""
     cut, K = settings.graphcut, memberships.shape[1]
-    unary = unary_costs(memberships, unary_weight(cut.unary, cut.unary_per, frames.features_fps))
-    weights = edge_weights(frames.lengths, cut.pairwise / K)
+    per_video = [unary_weight(cut.unary, cut.unary_per, frames.features_fps, rate) for rate in frames.native_fps]
+    unary = unary_costs(memberships, np.repeat(per_video, frames.lengths))
+    weights = edge_weights(frames.lengths, cut.pairwise / K, cut.joined)
     distance = label_distance(K, cut.metric)
     exact = minimise_chain(unary, weights, cut.metric)
     labels = exact if cut.solver == "exact" else expand(unary, weights, cut.metric)

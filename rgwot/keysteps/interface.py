@@ -19,12 +19,18 @@ from rgwot.config.settings import Settings
 class Frames:
     """Embeddings x (T, D) of one or several videos, one video after the other, and the samples of each.
 
-    ``features_fps`` is samples per second of video.
+    ``features_fps`` is samples per second of video, ``native_fps`` the frames per second of each video; left out, every
+    frame was sampled.
     """
 
     x: NDArray[np.float64]
     lengths: tuple[int, ...]
     features_fps: float
+    native_fps: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.native_fps:
+            object.__setattr__(self, "native_fps", (self.features_fps,) * len(self.lengths))
 
 
 BACKGROUND = -1

@@ -157,10 +157,16 @@ def test_energy_by_hand() -> None:
 
 
 def test_weights_are_those_of_the_published_energy() -> None:
-    assert unary_weight(0.2, "sample", 15.0) == 0.2
-    assert unary_weight(3.0, "second", 15.0) == pytest.approx(0.2)
-    np.testing.assert_allclose(unary_costs(np.array([[0.25, 0.75]]), 0.2), [[0.15, 0.05]])
+    assert unary_weight(0.2, "sample", 15.0, 30.0) == 0.2
+    assert unary_weight(3.0, "second", 15.0, 30.0) == pytest.approx(0.2)
+    # 0.2 for every second frame of 30 a second is 3 a second, and 1.5 for each of two samples a second.
+    assert unary_weight(0.2, "frame_pair", 15.0, 30.0) == pytest.approx(0.2)
+    assert unary_weight(0.2, "frame_pair", 2.0, 30.0) == pytest.approx(1.5)
+    assert unary_weight(0.2, "frame_pair", 2.0, 60.0) == pytest.approx(3.0)
+    costs = unary_costs(np.array([[0.25, 0.75], [1.0, 0.0]]), np.array([0.2, 1.5]))
+    np.testing.assert_allclose(costs, [[0.15, 0.05], [0.0, 1.5]])
     np.testing.assert_array_equal(edge_weights([1, 2, 1], 5 / 7), [0, 5 / 7, 0])
+    np.testing.assert_array_equal(edge_weights([1, 2, 1], 5 / 7, joined=True), [5 / 7, 5 / 7, 5 / 7])
 
 
 def test_wrong_arguments_are_refused() -> None:
@@ -174,4 +180,6 @@ def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one sample"):
         edge_weights([2, 0], 1.0)
     with pytest.raises(ValueError, match="unary_per"):
-        unary_weight(1.0, "minute", 2.0)  # type: ignore[arg-type]
+        unary_weight(1.0, "minute", 2.0, 30.0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="rates above 0"):
+        unary_weight(1.0, "second", 0.0, 30.0)

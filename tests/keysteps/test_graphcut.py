@@ -144,3 +144,40 @@ def test_decoder_finds_planted_steps_and_reports_the_gap(solver: str) -> None:
 def test_a_given_fuzzifier_is_used() -> None:
     settings = Settings(decode=DecodeSettings(K=4, m=1.3))
     assert decode_graphcut(path_frames(), 4, settings, np.random.default_rng(0)).facts["m"] == 1.3
+
+
+def test_smoothing_per_native_frames_does_not_depend_on_the_sampling() -> None:
+    """Segments of 1 to 4 s: at two samples a second a weight per sample smooths most of them away."""
+    generator = np.random.default_rng(1)
+    seconds = generator.integers(1, 5, size=26)
+    steps = np.arange(26) * 3 % 7
+
+    def segments_found(samples_per_s: int, per: str) -> int:
+        truth = np.repeat(steps, seconds * samples_per_s)
+        x = np.eye(8)[truth] + 0.05 * generator.normal(size=(len(truth), 8))
+        frames = Frames(x, (len(truth),), float(samples_per_s), (30.0,))
+        block = {"unary": 0.2, "unary_per": per, "solver": "exact"}
+        settings = Settings(decode=DecodeSettings(m=1.2), graphcut=GraphcutSettings.model_validate(block))
+        labels = decode_graphcut(frames, 7, settings, np.random.default_rng(0)).labels
+        return int((np.diff(labels) != 0).sum()) + 1
+
+    assert segments_found(2, "sample") < 23
+    assert segments_found(15, "sample") == 26
+    assert [segments_found(rate, "frame_pair") for rate in (2, 5, 15)] == [26, 26, 26]
+
+
+def test_videos_may_be_joined_as_the_public_code_does() -> None:
+    """The last frame of a video and the first of the next are then neighbours, and a weak start is drawn along."""
+    memberships = np.array([[1.0, 0.0]] * 5 + [[0.45, 0.55], *[[1.0, 0.0]] * 4])
+    frames = Frames(memberships, (5, 5), 1.0)
+    clusters = Frames(np.concatenate([np.eye(2)[[0] * 8 + [1] * 8], memberships]), (16, 5, 5), 1.0)
+    found = {}
+    for joined in (False, True):
+        block = {"unary": 1.0, "pairwise": 0.6, "joined": joined}
+        settings = Settings(decode=DecodeSettings(m=1.5), graphcut=GraphcutSettings.model_validate(block))
+        made = decode_graphcut(clusters, 2, settings, np.random.default_rng(0))
+        assert made.unseen is not None
+        labels = made.unseen(frames).labels
+        found[joined] = labels == labels[0]
+    np.testing.assert_array_equal(found[False], [True] * 5 + [False] + [True] * 4)
+    assert found[True].all()
