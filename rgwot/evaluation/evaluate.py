@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from rgwot.evaluation.background import background_detection, score_fixed
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.order import order_tau
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS, score
+from rgwot.evaluation.segmental import SEGMENTATION, score_segmentation
 from rgwot.records import (
     IDENTITY,
     SCOPES,
@@ -111,7 +113,7 @@ def _degenerate(diagnostics: Mapping[str, Any], scope: str) -> bool:
 def score_table(
     videos: Sequence[LabelledVideo], n_key_steps: int, n_clusters: int, says_background: bool = False
 ) -> pd.DataFrame:
-    """Score labelled videos under every protocol, background and label rule.
+    """Score labelled videos under every protocol, background and label rule, ``segmentation`` last.
 
     ``n_key_steps`` and ``n_clusters`` are K_gt and K, both without background. Where key step 0 means background, it is
     one more cluster to the protocols.
@@ -121,7 +123,8 @@ def score_table(
     Tidy rows ``protocol,background,label_rule,metric,value``. With background every protocol also has
     ``background_precision``, ``background_recall`` and ``background_f1`` of key step 0. Only protocols of scope
     ``task`` have ``order_tau`` and, with background, ``precision_fixed``, ``recall_fixed``, ``f1_fixed`` and
-    ``iou_fixed``, where key step 0 is background and nothing else (`rgwot.evaluation.background`).
+    ``iou_fixed``, where key step 0 is background and nothing else (`rgwot.evaluation.background`). The metrics of
+    ``segmentation`` are those of `rgwot.evaluation.segmental`.
     """
     columns = n_clusters + says_background
     rows: list[tuple[str, str, str, str, float]] = []
@@ -140,6 +143,11 @@ def score_table(
                     fixed = score_fixed(protocol, truths, predictions, n_key_steps, n_clusters, says_background)
                     found |= {f"{name}_fixed": value for name, value in fixed._asdict().items()}
                 rows += [(protocol.name, background, rule, metric, value) for metric, value in found.items()]
+    predictions = [video.prediction["task"] for video in videos]
+    for background, rule in product(BACKGROUNDS, RULES):
+        truths = [video.truth[rule] for video in videos]
+        segmental = score_segmentation(truths, predictions, n_key_steps, columns, background)._asdict()
+        rows += [(SEGMENTATION, background, rule, metric, value) for metric, value in segmental.items()]
     return pd.DataFrame(rows, columns=["protocol", "background", "label_rule", "metric", "value"])
 
 
@@ -221,7 +229,7 @@ def evaluate(
     scores = score_table(videos, n_key_steps, clusters, says_background)
     extra = []
     for protocol, background, rule in scores[["protocol", "background", "label_rule"]].drop_duplicates().to_numpy():
-        scope = PROTOCOLS[protocol].scope
+        scope = PROTOCOLS[protocol].scope if protocol in PROTOCOLS else "task"
         counts = {"n_skipped": len(skipped), "n_unscored": len(unscored), "degenerate": _degenerate(diagnostics, scope)}
         extra += [(protocol, background, rule, metric, float(value)) for metric, value in counts.items()]
     table = pd.concat([scores, pd.DataFrame(extra, columns=scores.columns)], ignore_index=True)

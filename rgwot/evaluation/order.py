@@ -8,8 +8,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from rgwot.evaluation.metrics import IntArray, contingency, match
-from rgwot.evaluation.protocols import keep, unit
+from rgwot.evaluation.protocols import kept_frames, pooled_matching
 
 
 def mean_positions(labels: npt.ArrayLike, positions: npt.ArrayLike) -> dict[int, tuple[int, int]]:
@@ -80,24 +79,10 @@ def order_tau(
     Arguments are those of `rgwot.evaluation.protocols.score` for a protocol of scope ``task``. Returns a value in
     [0, 1]: 0 same order, 0.5 no information, 1 reversed; NaN when no video has two true steps.
     """
-    if len(truths) != len(predictions):
-        raise ValueError(f"videos: got {len(truths)} truths and {len(predictions)} predictions, expected as many")
-    if not truths:
+    pairs = kept_frames(truths, predictions, background)
+    if not any(len(g) for g, _, _ in pairs):
         return float("nan")
-    pairs: list[tuple[IntArray, IntArray, IntArray]] = []
-    for truth, prediction in zip(truths, predictions, strict=True):
-        g, c = np.asarray(truth, dtype=np.int64), np.asarray(prediction, dtype=np.int64)
-        kept = np.flatnonzero(keep(g, background))
-        pairs.append((g[kept], c[kept], kept))
-    pooled_truth = np.concatenate([g for g, _, _ in pairs])
-    pooled_prediction = np.concatenate([c for _, c, _ in pairs])
-    if pooled_truth.size == 0:
-        return float("nan")
-    names = np.unique(pooled_prediction)
-    overlap = contingency(*unit(pooled_truth, pooled_prediction, n_key_steps, n_clusters, background))
-    first = 0 if background == "with" else 1
-    classes, clusters = match(overlap)
-    step_of = {int(names[k]): int(g) + first for g, k in zip(classes, clusters, strict=True) if k < len(names)}
+    step_of = pooled_matching(pairs, n_key_steps, n_clusters, background)
     distances = []
     for truth_labels, prediction_labels, positions in pairs:
         true = {step: mean for step, mean in mean_positions(truth_labels, positions).items() if step > 0}

@@ -139,8 +139,7 @@ def score(
     >>> score(PROTOCOLS["micro_video"], [[0, 0, 1, 1]], [[5, 5, 5, 2]], n_key_steps=1, n_clusters=2)
     Result(precision=0.75, recall=0.75, f1=0.75, iou=0.6, n_videos=1)
     """
-    if len(truths) != len(predictions):
-        raise ValueError(f"videos: got {len(truths)} truths and {len(predictions)} predictions, expected as many")
+    check_videos(truths, predictions)
     pairs = [
         (np.asarray(g, dtype=np.int64), np.asarray(c, dtype=np.int64)) for g, c in zip(truths, predictions, strict=True)
     ]
@@ -156,3 +155,40 @@ def score(
         values.append(protocol.score(overlap, match(overlap)))
     precision, recall, iou = (float(value) for value in np.mean(values, axis=0))
     return Result(precision, recall, f1(precision, recall), iou, len(scored))
+
+
+def check_videos(truths: Sequence[npt.ArrayLike], predictions: Sequence[npt.ArrayLike]) -> None:
+    """Raise ValueError unless there are as many truths as predictions."""
+    if len(truths) != len(predictions):
+        raise ValueError(f"videos: got {len(truths)} truths and {len(predictions)} predictions, expected as many")
+
+
+Kept = tuple[IntArray, IntArray, IntArray]
+"""Frames of one video that are scored: true key steps, predicted labels, and positions in the video, (T,) each."""
+
+
+def kept_frames(
+    truths: Sequence[npt.ArrayLike], predictions: Sequence[npt.ArrayLike], background: str = "with"
+) -> list[Kept]:
+    """Return the frames of every video that are scored (see `keep`)."""
+    check_videos(truths, predictions)
+    pairs: list[Kept] = []
+    for truth, prediction in zip(truths, predictions, strict=True):
+        g, c = np.asarray(truth, dtype=np.int64), np.asarray(prediction, dtype=np.int64)
+        kept = np.flatnonzero(keep(g, background))
+        pairs.append((g[kept], c[kept], kept))
+    return pairs
+
+
+def pooled_matching(
+    pairs: Sequence[Kept], n_key_steps: int, n_clusters: int, background: str = "with"
+) -> dict[int, int]:
+    """Return the key step (or 0, background) of every predicted label that has one, by one matching over all videos.
+
+    ``pairs`` are those of `kept_frames`, with at least one frame in all.
+    """
+    truth, prediction = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
+    names = np.unique(prediction)
+    classes, clusters = match(contingency(*unit(truth, prediction, n_key_steps, n_clusters, background)))
+    first = 0 if background == "with" else 1
+    return {int(names[k]): int(g) + first for g, k in zip(classes, clusters, strict=True) if k < len(names)}

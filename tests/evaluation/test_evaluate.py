@@ -82,11 +82,16 @@ def test_the_table_is_tidy_and_complete(files):
     assert not table.duplicated(["protocol", "background", "label_rule", "metric"]).any()
     assert (table[list(IDENTITY)].drop_duplicates().to_dict("records")) == [IDENTITY]
     cells = table.groupby(["protocol", "background", "label_rule"])["metric"].agg(set)
-    assert len(cells) == 4 * 2 * 2
+    assert len(cells) == (4 + 1) * 2 * 2
     common = {"precision", "recall", "f1", "iou", "n_videos", "n_skipped", "n_unscored", "degenerate"}
     with_background = {"background_precision", "background_recall", "background_f1"}
     fixed = {"precision_fixed", "recall_fixed", "f1_fixed", "iou_fixed"}
+    counts = {"n_videos", "n_skipped", "n_unscored", "degenerate"}
+    segmental = {"mof", "miou", "edit", "f1_10", "f1_25", "f1_50", "f1_sampled", "precision_sampled", "recall_sampled"}
     for (protocol, background, _), metrics in cells.items():
+        if protocol == "segmentation":
+            assert metrics == segmental | counts
+            continue
         expected = common | {"order_tau"} if protocol.endswith("_task") else common
         if background == "with":
             expected = expected | with_background | (fixed if protocol.endswith("_task") else set())

@@ -1,0 +1,190 @@
+"""The protocol of unsupervised action segmentation, and scores of segments instead of frames (methods 6.6).
+
+One matching for all videos of a task, as under ``macro_task``; then accuracy of frames, overlap of classes, and whether
+the segments of every video are found, in their order. None of it is comparable with the four protocols of
+`rgwot.evaluation.protocols`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rgwot.evaluation.metrics import IntArray, f1
+from rgwot.evaluation.protocols import kept_frames, pooled_matching
+
+SEGMENTATION = "segmentation"
+DESCRIPTION = "videos pooled, one matching; frames as D, classes that occur, segments of the key steps"
+
+#: Intersection over union from which a segment counts as found, in the names of the metrics in percent.
+OVERLAPS = (0.10, 0.25, 0.50)
+#: Frames looked at in each true segment.
+SAMPLED = 15
+
+
+class Segments(NamedTuple):
+    """Maximal runs of one label: the label, the first frame, and the frame after the last; each (S,)."""
+
+    labels: IntArray
+    starts: IntArray
+    ends: IntArray
+
+
+class Result(NamedTuple):
+    """Scores of one task, each in [0, 1]; NaN throughout when no video has a frame to score."""
+
+    mof: float
+    miou: float
+    precision_sampled: float
+    recall_sampled: float
+    f1_sampled: float
+    f1_10: float
+    f1_25: float
+    f1_50: float
+    edit: float
+    n_videos: int
+
+
+def runs(labels: npt.ArrayLike) -> Segments:
+    """Divide labels (T,) into maximal runs of one label.
+
+    Examples
+    --------
+    >>> runs([4, 4, 0])
+    Segments(labels=array([4, 0]), starts=array([0, 2]), ends=array([2, 3]))
+    """
+    values = np.asarray(labels, dtype=np.int64)
+    borders = np.flatnonzero(np.diff(values)) + 1
+    starts = np.concatenate([[0], borders]).astype(np.int64)[: len(values)]
+    return Segments(values[starts], starts, np.append(borders, len(values)).astype(np.int64)[: len(starts)])
+
+
+def key_step_runs(labels: npt.ArrayLike) -> Segments:
+    """Return the runs of labels (T,) other than 0: background interrupts key steps and is no segment itself."""
+    every = runs(labels)
+    shown = every.labels != 0
+    return Segments(*(part[shown] for part in every))
+
+
+def edit_score(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
+    """Return 1 minus the edit distance of two sequences of labels over the length of the longer one.
+
+    The Levenshtein distance counts insertions, deletions and replacements. Two empty sequences score 1.
+
+    Examples
+    --------
+    >>> edit_score([1, 2, 3], [1, 3])
+    0.6666666666666667
+    """
+    first, second = np.asarray(true, dtype=np.int64), np.asarray(predicted, dtype=np.int64)
+    short, long = sorted((first, second), key=len)
+    if not len(long):
+        return 1.0
+    steps = np.arange(len(long) + 1)
+    distance = steps
+    for row, label in enumerate(short):
+        # Replaced or kept, or the label of the short one deleted; insertions then run from left to right.
+        best = np.minimum(distance[:-1] + (long != label), distance[1:] + 1)
+        distance = np.minimum.accumulate(np.append(row + 1, best) - steps) + steps
+    return float(1 - distance[-1] / len(long))
+
+
+def found_segments(true: Segments, predicted: Segments, overlap: float) -> int:
+    """Count predicted segments that find a true one: the best overlap with a segment of the same label.
+
+    In order of time, a predicted segment finds the true segment of its label with which it has the largest
+    intersection over union, if that is at least ``overlap`` and nothing found it before.
+
+    Returns
+    -------
+    int
+        True positives; the other predicted segments are false positives, true segments not found false negatives.
+    """
+    taken = np.zeros(len(true.labels), dtype=np.bool_)
+    for label, start, end in zip(*predicted, strict=True):
+        common = np.minimum(end, true.ends) - np.maximum(start, true.starts)
+        union = np.maximum(end, true.ends) - np.minimum(start, true.starts)
+        # Where they do not meet, the intersection is negative.
+        ratio = np.where(true.labels == label, common / union, -1.0)
+        best = int(ratio.argmax()) if len(ratio) else -1
+        if best >= 0 and ratio[best] >= overlap and not taken[best]:
+            taken[best] = True
+    return int(taken.sum())
+
+
+def segmental_f1(segments: Sequence[tuple[Segments, Segments]], overlap: float) -> float:
+    """Return 2 TP / (2 TP + FP + FN) of the true and predicted segments of all videos; NaN where there are none."""
+    n = sum(len(true.labels) + len(predicted.labels) for true, predicted in segments)
+    return 2 * sum(found_segments(*pair, overlap) for pair in segments) / n if n else float("nan")
+
+
+def sampled_hits(truth: IntArray, prediction: IntArray) -> tuple[int, int]:
+    """Return of how many true segments more than half of the frames looked at are right, and how many there are.
+
+    `SAMPLED` frames of each segment, evenly spaced (ours; published: drawn at random).
+    """
+    _, starts, ends = key_step_runs(truth)
+    spread = (np.arange(SAMPLED) + 0.5) / SAMPLED
+    frames = starts[:, None] + np.floor(spread * (ends - starts)[:, None]).astype(np.int64)
+    right = prediction[frames] == truth[frames]
+    return int((right.sum(axis=1) > SAMPLED / 2).sum()), len(starts)
+
+
+def score_segmentation(
+    truths: Sequence[npt.ArrayLike],
+    predictions: Sequence[npt.ArrayLike],
+    n_key_steps: int,
+    n_clusters: int,
+    background: str = "with",
+) -> Result:
+    """Score the videos of one task as unsupervised action segmentation does, and by their segments.
+
+    Arguments are those of `rgwot.evaluation.protocols.score` for a protocol of scope ``task``. Segments are those of
+    key steps, with and without background; with it, what is matched to background is no segment.
+
+    Returns
+    -------
+    Result
+        ``mof``: frames labelled right. ``miou``: intersection over union, mean over the classes that occur.
+        ``precision_sampled``: segments hit (`sampled_hits`) over videos x K_gt, at most 1; ``recall_sampled``: over
+        true segments. ``f1_10`` and so on: of all segments of all videos (`found_segments`). ``edit``: mean over the
+        videos with a key step (`edit_score`).
+
+    Examples
+    --------
+    >>> score_segmentation([[1, 1, 2, 2]], [[7, 7, 7, 5]], 2, 2, "without").edit
+    1.0
+    """
+    pairs = kept_frames(truths, predictions, background)
+    if not any(len(g) for g, _, _ in pairs):
+        nan = float("nan")
+        return Result(nan, nan, nan, nan, nan, nan, nan, nan, nan, 0)
+    step_of = pooled_matching(pairs, n_key_steps, n_clusters, background)
+    names = np.unique(np.concatenate([c for _, c, _ in pairs]))
+    # A cluster without a partner keeps a label of its own, which is right nowhere.
+    steps = np.array([step_of.get(int(name), n_key_steps + 1 + at) for at, name in enumerate(names)])
+    labelled = [(g, steps[np.searchsorted(names, c)]) for g, c, _ in pairs if len(g)]
+
+    truth, prediction = (np.concatenate([pair[side] for pair in labelled]) for side in (0, 1))
+    classes = np.unique(truth)
+    ious = [((truth == k) & (prediction == k)).sum() / ((truth == k) | (prediction == k)).sum() for k in classes]
+    hits, n_true = (sum(counts) for counts in zip(*(sampled_hits(g, c) for g, c in labelled), strict=True))
+    segments = [(key_step_runs(g), key_step_runs(c)) for g, c in labelled]
+    precision, recall = min(1.0, hits / (len(labelled) * n_key_steps)), hits / n_true if n_true else float("nan")
+    f1_10, f1_25, f1_50 = (segmental_f1(segments, overlap) for overlap in OVERLAPS)
+    edits = [edit_score(true.labels, predicted.labels) for true, predicted in segments if len(true.labels)]
+    return Result(
+        mof=float((truth == prediction).mean()),
+        miou=float(np.mean(ious)),
+        precision_sampled=precision,
+        recall_sampled=recall,
+        f1_sampled=f1(precision, recall) if n_true else float("nan"),
+        f1_10=f1_10,
+        f1_25=f1_25,
+        f1_50=f1_50,
+        edit=float(np.mean(edits)) if edits else float("nan"),
+        n_videos=len(labelled),
+    )
