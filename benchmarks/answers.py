@@ -22,11 +22,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bootstrap import DRAWS, compare, task_mean, wins
 from similarity import background_yardsticks
 
 from rgwot.config.configuration import Config, load_config, read_files
 from rgwot.evaluation.background import Detection
+from rgwot.evaluation.bootstrap import DRAWS, compare, task_mean, wins
 from rgwot.records import read_scores
 from rgwot.runtime.files import write_json, write_text
 

@@ -15,8 +15,8 @@ import pandas as pd
 from rgwot.evaluation.background import background_detection, score_fixed
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.order import order_tau
-from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS, score
-from rgwot.evaluation.segmental import SEGMENTATION, score_segmentation
+from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS, SEGMENTATION, score
+from rgwot.evaluation.segmental import score_segmentation
 from rgwot.records import (
     IDENTITY,
     SCOPES,

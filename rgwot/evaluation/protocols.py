@@ -44,6 +44,14 @@ PROTOCOLS: Mapping[str, Protocol] = {
 }
 
 
+#: The protocol of `rgwot.evaluation.segmental`, whose metrics are others.
+SEGMENTATION = "segmentation"
+DESCRIPTIONS: Mapping[str, str] = {
+    **{protocol.name: protocol.description for protocol in PROTOCOLS.values()},
+    SEGMENTATION: "videos pooled, every frame counts; segments of key steps found, and their order",
+}
+
+
 class Result(NamedTuple):
     """Scores of one task under one protocol; NaN throughout when no video has a frame to score."""
 

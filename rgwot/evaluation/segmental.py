@@ -16,9 +16,6 @@ import numpy.typing as npt
 from rgwot.evaluation.metrics import IntArray, f1
 from rgwot.evaluation.protocols import kept_frames, pooled_matching
 
-SEGMENTATION = "segmentation"
-DESCRIPTION = "videos pooled, one matching; frames as D, classes that occur, segments of the key steps"
-
 #: Intersection over union from which a segment counts as found, in the names of the metrics in percent.
 OVERLAPS = (0.10, 0.25, 0.50)
 #: Frames looked at in each true segment.

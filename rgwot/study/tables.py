@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from rgwot.config.experiments import split_id
 from rgwot.config.methods import EMBEDDINGS, FAMILIES
 from rgwot.config.settings import flatten
 from rgwot.datasets.base import too_few_videos
-from rgwot.reporting.tables.models import AnyTable, RuntimeTable, SettingsTable, Table
+from rgwot.reporting.tables.models import AnyTable, ClaimsTable, RuntimeTable, SettingsTable, Table
 from rgwot.reporting.tables.spec import find_table, load_tables
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.integrity import changed_sources
@@ -89,7 +89,7 @@ class TableCatalogue(JobCatalogue):
     def table_labels(self, table: str) -> dict[str, str]:
         """Return the labels by which a report filters tables."""
         spec = self.any_table(table)
-        places = spec.datasets.values() if isinstance(spec, Table) else ()
+        places = spec.datasets.values() if isinstance(spec, (Table, ClaimsTable)) else ()
         datasets = ", ".join(dict.fromkeys(place.dataset for place in places)) or getattr(spec, "dataset", "none")
         return {"table": spec.id, "kind": spec.kind, "datasets": datasets}
 
@@ -117,6 +117,11 @@ class TableCatalogue(JobCatalogue):
             shown = {method: {one.key: keys[one.key]} if one.key in keys else {} for method, keys in settings.items()}
             facts = json.dumps({"seeds": list(self.config.seeds), "settings": shown}, sort_keys=True)
             return shlex.join(["--facts", facts])
+        if isinstance(spec, ClaimsTable):
+            experiments = {
+                name: [spec.experiments[name].method, spec.experiments[name].decoder] for name in one.experiments
+            }
+            return shlex.join(["--facts", json.dumps({"experiments": experiments}, sort_keys=True)])
         return shlex.join(["--method", one.method, "--decoder", one.decoder]) if isinstance(spec, Table) else ""
 
     def score_files(self, table: str, row: str | None = None) -> list[str]:
@@ -137,22 +142,32 @@ class TableCatalogue(JobCatalogue):
         one = spec.row(row)
         if isinstance(spec, Table):
             templates, tasks = [paths.SCORES], self._tasks_of(spec)
+        elif isinstance(spec, ClaimsTable):
+            templates, tasks = [paths.HISTORY if one.metric == "seconds" else paths.SCORES], self._tasks_of(spec)
         elif isinstance(spec, RuntimeTable):
             templates = [paths.TRAINING_TIME, paths.HISTORY, paths.MACHINE]
             tasks = [(spec.dataset, spec.task)]
         else:
             return ()
+        shown = [spec.experiments[name] for name in one.experiments] if isinstance(spec, ClaimsTable) else [one]
         for dataset, task in tasks:
-            self.check_task(dataset, task, one.method)
-        experiment = one.model_dump(include={"method", "decoder"})
-        return tuple(
-            str(paths.at(template, **experiment, dataset=dataset, task=task, seed=seed))
-            for dataset, task in tasks
-            for seed in self.config.seeds
+            for experiment in shown:
+                self.check_task(dataset, task, experiment.method)
+        files = (
+            paths.at(template, **experiment.model_dump(include={"method", "decoder"}), **run)
+            for experiment in shown
+            for run in self._runs(tasks)
             for template in templates
         )
+        return tuple(dict.fromkeys(map(str, files)))
 
-    def _tasks_of(self, table: Table) -> list[tuple[str, str]]:
+    def _runs(self, tasks: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+        """Yield the wildcards of every seed of every task."""
+        for dataset, task in tasks:
+            for seed in self.config.seeds:
+                yield {"dataset": dataset, "task": task, "seed": seed}
+
+    def _tasks_of(self, table: Table | ClaimsTable) -> list[tuple[str, str]]:
         """Return the tasks behind the columns of a table that the configuration has."""
         places = table.datasets.values()
         found = [

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from rgwot.reporting.tables import forms, make, render, runtime_table, settings_table
-from rgwot.reporting.tables.models import AnyTable, RuntimeTable, SettingsTable, Table
+from rgwot.reporting.tables import claims_table, forms, make, render, runtime_table, settings_table
+from rgwot.reporting.tables.models import AnyTable, ClaimsTable, RuntimeTable, SettingsTable, Table
 
 Path = str | os.PathLike[str]
 
@@ -30,6 +30,9 @@ KINDS = {
     Table.KIND: Kind(make.make_row, make.join_rows, render.render_table, render.terminal_table),
     SettingsTable.KIND: Kind(
         settings_table.make_row, settings_table.join_rows, settings_table.render_table, forms.read_markdown
+    ),
+    ClaimsTable.KIND: Kind(
+        claims_table.make_row, claims_table.join_rows, claims_table.render_table, forms.read_markdown
     ),
     RuntimeTable.KIND: Kind(
         runtime_table.make_row, runtime_table.join_rows, runtime_table.render_table, forms.read_markdown

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rgwot.evaluation.protocols import SEGMENTATION
 from rgwot.records import CELL, read_scores
 from rgwot.reporting.tables.models import Row, Table
 from rgwot.reporting.tables.reported import reported_rows
@@ -144,6 +145,8 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     """
     rows = []
     for cell, here in _own(table, row, scores).items():
+        if (cell[0] == SEGMENTATION) != table.segmental:
+            continue
         # A task that stands under several columns counts once.
         runs: Runs = {run: metrics for at in here.values() for run, metrics in at.items()}
         line: dict[str, Any] = {
@@ -158,6 +161,11 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
         for name, at in here.items():
             line |= _cells(name, table.metrics, at)
         rows.append(line)
+    if not rows:
+        raise RgwotError(
+            f"table {table.id!r}, row {row.id!r}: found scores without the protocol {SEGMENTATION}, made by an earlier "
+            "version; make them again with `snakemake --forcerun evaluate`"
+        )
     return rows
 
 

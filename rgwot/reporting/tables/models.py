@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from rgwot.evaluation.protocols import SEGMENTATION
 from rgwot.runtime.errors import RgwotError, nearest
 
-Metric = Literal["f1", "iou", "precision", "recall", "order_tau"]
+Segmental = Literal[
+    "mof", "miou", "precision_sampled", "recall_sampled", "f1_sampled", "f1_10", "f1_25", "f1_50", "edit"
+]
+SEGMENTAL: tuple[str, ...] = get_args(Segmental)
+Metric = Literal["f1", "iou", "precision", "recall", "order_tau"] | Segmental
 Background = Literal["with", "without"]
-ProtocolName = Literal["micro_video", "macro_video", "macro_task", "strict_task"]
+ProtocolName = Literal["micro_video", "macro_video", "macro_task", "strict_task", "segmentation"]
 UNKNOWN = "unknown"
 
 
@@ -109,6 +114,32 @@ class Block(Part):
 
 
 LEADING = (Block(protocol="macro_task", background="with"), Block(protocol="micro_video", background="with"))
+
+
+class Experiment(Part):
+    """A method and a decoder, whose scores a claim is about."""
+
+    method: str
+    decoder: str
+
+
+class Claim(AnyRow):
+    """A claim that of every pair of experiments the first is above the second, by more than ``-margin``.
+
+    ``metric`` is a metric of the scores where larger is better; ``degenerate``, the share of collapsed runs; or
+    ``seconds``, those of an iteration of training, compared by their ratio. ``blocks`` are other protocols than those
+    of the table.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    metric: Literal["f1", "iou", "degenerate", "seconds"] = "f1"
+    margin: Annotated[float, Field(ge=0)] = 0.0
+    blocks: tuple[Block, ...] = ()
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """The experiments it compares, each once."""
+        return tuple(dict.fromkeys(name for pair in self.pairs for name in pair))
 
 
 class ReportedMethod(Part):
@@ -211,11 +242,22 @@ class Table(AnyTable):
     blocks: tuple[Block, ...] = LEADING
     gains: tuple[Gain, ...] = ()
 
+    @property
+    def segmental(self) -> bool:
+        """Whether it shows the metrics of the protocol ``segmentation``, which stand beside no others."""
+        return any(metric in SEGMENTAL for metric in self.metrics)
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         for what, names in (("datasets", self.datasets), ("metrics", self.metrics), ("blocks", self.blocks)):
             if not len(names):
                 raise ValueError(f"no {what}; expected at least one")
+        for block in self.blocks:
+            if (block.protocol == SEGMENTATION) != self.segmental:
+                raise ValueError(
+                    f"protocol {block.protocol} beside metrics {', '.join(self.metrics)}; expected "
+                    f"{', '.join(SEGMENTAL)} under {SEGMENTATION} alone, and the others under the other protocols"
+                )
         _once("metric", [str(metric) for metric in self.metrics])
         _once("block", [f"{block.protocol} {block.background} background" for block in self.blocks])
         entries = self.reported.methods if self.reported else ()
@@ -237,6 +279,32 @@ class SettingsTable(AnyTable):
 
     methods: tuple[str, ...]
     rows: tuple[Setting, ...]
+
+
+class ClaimsTable(AnyTable):
+    """A table of claims about ``experiments``, judged on all its datasets together and on ``groups`` of them."""
+
+    KIND = "claims"
+
+    datasets: Mapping[str, Place]
+    groups: Mapping[str, tuple[str, ...]] = {}
+    experiments: Mapping[str, Experiment]
+    blocks: tuple[Block, ...]
+    rows: tuple[Claim, ...]
+
+    def blocks_of(self, claim: Claim) -> tuple[Block, ...]:
+        """Return the protocols under which a claim is judged."""
+        return claim.blocks or self.blocks
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        for claim in self.rows:
+            for name in claim.experiments:
+                _known(f"claim {claim.id!r}: experiment", name, self.experiments)
+        for group, datasets in self.groups.items():
+            for dataset in datasets:
+                _known(f"group {group!r}: dataset", dataset, self.datasets)
+        return self
 
 
 class RuntimeTable(AnyTable):

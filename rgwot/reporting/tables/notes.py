@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from rgwot.evaluation.protocols import PROTOCOLS
+from rgwot.evaluation.protocols import DESCRIPTIONS, SEGMENTATION
 from rgwot.reporting.tables.grid import METRIC_LABELS, block_title, rows_under
 from rgwot.reporting.tables.models import UNKNOWN, Gain, Table
 
@@ -18,7 +18,8 @@ def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
     names: list[str] = [block.protocol for block in table.blocks]
     if short:
         names += [name for name in frame[frame["kind"] == "reported"]["protocol"] if name != UNKNOWN]
-    protocols = "; ".join(f"{n}: {PROTOCOLS[n].description}" for n in PROTOCOLS if n in names or not short)
+    shown = [n for n in DESCRIPTIONS if n in names or not (short or table.segmental or n == SEGMENTATION)]
+    protocols = "; ".join(f"{name}: {DESCRIPTIONS[name]}" for name in shown)
     runs = sorted({int(count) for count in frame["n_runs"].dropna()})
     found = [
         f"Percent. Protocols: {protocols}. Values of different protocols must not be compared.",

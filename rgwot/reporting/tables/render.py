@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pandas as pd
 from tabulate import tabulate
 
-from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
+from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
 from rgwot.reporting.tables.forms import escape, floating, pipe, tabular, write_forms
 from rgwot.reporting.tables.grid import MAX_COLUMNS, METRIC_LABELS, Cell, Column, Grid, Value, block_title, make_grid
 from rgwot.reporting.tables.make import read_table
@@ -65,10 +65,10 @@ def _side_by_side(table: Table, step: int) -> list[tuple[Block, ...]]:
 def panels(table: Table, frame: pd.DataFrame) -> Iterator[Panel]:
     """Yield what has something to show: the leading blocks, the other protocols, reported rows of unknown ones."""
     every = [Panel("", make_grid(table, frame, blocks), leading=True) for blocks in leading_blocks(table)]
-    for name, protocol in PROTOCOLS.items():
+    for name, description in DESCRIPTIONS.items():
         both = [Block(protocol=name, background=background) for background in BACKGROUNDS]  # type: ignore[arg-type]
         grid = make_grid(table, frame, [block for block in both if block not in table.blocks])
-        every.append(Panel(f"{protocol.name}: {protocol.description}", grid))
+        every.append(Panel(f"{name}: {description}", grid))
     # A grid stands under blocks; the name of this one is not printed.
     block = table.blocks[0]
     placed = frame[frame["protocol"] == UNKNOWN].assign(protocol=block.protocol, background=block.background)

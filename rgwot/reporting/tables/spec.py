@@ -14,11 +14,11 @@ from pydantic import BaseModel, ValidationError
 from rgwot.config.experiments import value_text
 from rgwot.config.settings import defaults
 from rgwot.datasets.registry import tasks_of
-from rgwot.reporting.tables.models import AnyTable, DatasetName, Place, RuntimeTable, SettingsTable, Table
+from rgwot.reporting.tables.models import AnyTable, ClaimsTable, DatasetName, Place, RuntimeTable, SettingsTable, Table
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.yaml_text import read_yaml
 
-KINDS: Mapping[str, type[AnyTable]] = {table.KIND: table for table in (Table, SettingsTable, RuntimeTable)}
+KINDS: Mapping[str, type[AnyTable]] = {table.KIND: table for table in (Table, ClaimsTable, SettingsTable, RuntimeTable)}
 Canonical = Callable[[str, str | None], tuple[str, str | None]]
 """From method and decoder of a row (None: it has none) to their one spelling."""
 
@@ -84,7 +84,7 @@ def _table(table_id: str, entry: Any, names: Mapping[str, DatasetName], where: s
     if isinstance(reported, dict) and "methods" in reported:
         methods = expand(reported["methods"], f"{where}: reported.methods")
         content["reported"] = {**reported, "methods": methods}
-    if KINDS[kind] is Table:
+    if KINDS[kind] in (Table, ClaimsTable):
         content["datasets"] = dict(_places(entry.get("datasets"), names, where))
     table: AnyTable = _valid(KINDS[kind], content, where)
     return table
@@ -95,6 +95,11 @@ def _resolved(table: AnyTable, where: str, folder: Path, canonical: Canonical | 
     changes: dict[str, Any] = {}
     if canonical is not None:
         changes["rows"] = tuple(_canonical(row, canonical, f"{where}: row {row.id!r}") for row in table.rows)
+        if isinstance(table, ClaimsTable):
+            changes["experiments"] = {
+                name: _canonical(experiment, canonical, f"{where}: experiment {name!r}")
+                for name, experiment in table.experiments.items()
+            }
     if table.reported is not None:
         changes["reported"] = table.reported.model_copy(update={"file": folder / table.reported.file})
         for name, place in getattr(table, "datasets", {}).items():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bootstrap import compare, task_mean, wins
+
+from rgwot.evaluation.bootstrap import compare, task_mean, wins
 
 VALUES = [[0.5, 0.7, 0.6], [0.3, 0.2, 0.4], [0.9, 0.8, 0.7]]
 
