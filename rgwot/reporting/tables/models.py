@@ -253,7 +253,8 @@ class Table(AnyTable):
             if not len(names):
                 raise ValueError(f"no {what}; expected at least one")
         for block in self.blocks:
-            if (block.protocol == SEGMENTATION) != self.segmental:
+            mixed = self.segmental and not set(self.metrics) <= set(SEGMENTAL)
+            if mixed or (block.protocol == SEGMENTATION) != self.segmental:
                 raise ValueError(
                     f"protocol {block.protocol} beside metrics {', '.join(self.metrics)}; expected "
                     f"{', '.join(SEGMENTAL)} under {SEGMENTATION} alone, and the others under the other protocols"
