@@ -22,18 +22,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pages import renew
 from similarity import background_yardsticks
 
 from rgwot.config.configuration import Config, load_config, read_files
 from rgwot.evaluation.background import Detection
 from rgwot.evaluation.bootstrap import DRAWS, compare, task_mean, wins
 from rgwot.records import read_scores
-from rgwot.runtime.files import write_json, write_text
+from rgwot.runtime.files import write_json
 
 HOUSE = Path(__file__).resolve().parents[1]
 RECORD = HOUSE / "benchmarks" / "results" / "answers.json"
 PAGE = HOUSE / "docs" / "better.md"
-BEGIN, END = "<!-- answers: made by make bench-answers, do not edit -->", "<!-- answers: end -->"
 
 
 @dataclass(frozen=True)
@@ -321,13 +321,6 @@ def _background(part: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     return table(["key step 0 as background, %", *(metric.label for metric in told)], rows)
 
 
-def renew(page: str, text: str) -> str:
-    """Put text between the marks of a page."""
-    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
-        raise SystemExit(f"{PAGE.name}: expected one line {BEGIN!r} and, below it, one line {END!r}; put them in")
-    return f"{page[: page.index(BEGIN)]}{BEGIN}\n\n{text}\n\n{page[page.index(END) :]}"
-
-
 def make_record(recipes: Sequence[Recipe], splits: Mapping[str, Sequence[Task]], root: Path = HOUSE) -> dict[str, Any]:
     """Read the scores of all recipes and compare them on every split.
 
@@ -398,7 +391,7 @@ def main() -> None:
         from measure import surroundings
 
         write_json({**surroundings("cpu"), "run": spent, **record}, RECORD)
-        write_text(renew(PAGE.read_text(encoding="utf-8"), render(record)), PAGE)
+        renew(PAGE, "answers", "bench-answers", render(record))
         print(f"\nwritten: {RECORD.relative_to(HOUSE)}, {PAGE.relative_to(HOUSE)}")
     if spent is not None:
         print(f"\n{spent['wall_s'] / 60:.0f} minutes on {chosen.cores} cores", file=sys.stderr)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from answers import METRICS, RECIPES, TOLD, Recipe, Task
+from pages import renew
 from similarity import best_threshold, cross_similarity
 
 from rgwot.config.configuration import load_config, read_files
@@ -133,15 +134,23 @@ def test_record_and_page_hold_every_recipe_and_no_path(scores, monkeypatch):
     assert page.index("### To choose on") != page.index("### Looked at once")
 
 
-def test_tables_go_between_the_marks_of_the_page():
-    page = (ROOT / "docs" / "better.md").read_text(encoding="utf-8")
-    renewed = answers.renew(page, "| new |")
-    assert answers.renew(renewed, "| newer |").count("| newer |") == 1
-    assert "| new |" not in answers.renew(renewed, "| newer |")
-    assert renewed.startswith(page[: page.index(answers.BEGIN)])
-    assert renewed.endswith(page[page.index(answers.END) :])
+@pytest.mark.parametrize(
+    ("name", "target", "file"), [("answers", "bench-answers", "better"), ("claims", "claims", "claims")]
+)
+def test_tables_go_between_the_marks_of_the_page(tmp_path, name, target, file):
+    text = (ROOT / "docs" / f"{file}.md").read_text(encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text(text, encoding="utf-8")
+    for table in ("| new |", "| newer |"):
+        renew(page, name, target, table)
+    renewed = page.read_text(encoding="utf-8")
+    assert (renewed.count("| newer |"), "| new |" in renewed) == (1, False)
+    before, mark, _ = text.partition(f"<!-- {name}: made by make {target}")
+    assert renewed.startswith(before + mark)
+    assert renewed.endswith(text[text.index(f"<!-- {name}: end -->") :])
+    page.write_text("nothing here", encoding="utf-8")
     with pytest.raises(SystemExit, match="expected one line"):
-        answers.renew("nothing here", "| new |")
+        renew(page, name, target, "| new |")
 
 
 def test_best_threshold_is_the_best_of_all_thresholds():
