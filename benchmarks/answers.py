@@ -391,7 +391,7 @@ def main() -> None:
         from measure import surroundings
 
         write_json({**surroundings("cpu"), "run": spent, **record}, RECORD)
-        renew(PAGE, "answers", "bench-answers", render(record))
+        renew(PAGE, "better", "bench-answers", render(record))
         print(f"\nwritten: {RECORD.relative_to(HOUSE)}, {PAGE.relative_to(HOUSE)}")
     if spent is not None:
         print(f"\n{spent['wall_s'] / 60:.0f} minutes on {chosen.cores} cores", file=sys.stderr)
