@@ -19,8 +19,9 @@ from rgwot.config.configuration import Config
 from rgwot.config.experiments import Experiments, split_id
 from rgwot.config.methods import FAMILIES
 from rgwot.config.settings import flatten
+from rgwot.reporting.entries import Part, in_one_spelling
 from rgwot.reporting.figures.style import Drawn, styled
-from rgwot.reporting.tables.models import Part, Table
+from rgwot.reporting.tables.models import Table
 from rgwot.runtime.arguments import argument, unpacked
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.lazy import load
@@ -88,13 +89,7 @@ class Run(Part):
 
     @model_validator(mode="after")
     def _in_one_spelling(self, info: ValidationInfo) -> Self:
-        if not info.context:
-            return self
-        try:
-            method, decoder = info.context["canonical"](self.method, self.decoder)
-        except RgwotError as error:
-            raise RgwotError(f"run {self.label!r}: {error}") from None
-        return self.model_copy(update={"method": method, "decoder": decoder})
+        return in_one_spelling(self, info, f"run {self.label!r}")
 
     def planned(self, dataset: str, task: str, seed: int) -> PlannedRun:
         """Return this run of one task with one seed."""

@@ -6,21 +6,16 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
-
-from pydantic import AfterValidator, ValidationInfo
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from rgwot import paths
 from rgwot.config.experiments import SYMBOLS, split_id
 from rgwot.config.methods import FAMILIES
 from rgwot.evaluation.protocols import PROTOCOLS
+from rgwot.reporting.entries import Beside, Part
 from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, seeding, settings_of
-from rgwot.reporting.tables.models import Background, Part, Place, ProtocolName, Row, Table
+from rgwot.reporting.tables.models import Background, Place, ProtocolName, Row, Table
 from rgwot.runtime.errors import RgwotError, nearest
-
-
-def _beside_the_tables(file: Path, info: ValidationInfo) -> Path:
-    return info.context["folder"] / file if info.context else file
 
 
 class ReportedCurve(Part):
@@ -30,7 +25,7 @@ class ReportedCurve(Part):
     column that holds the parameter, or the value that all of them were made with. ``mark`` is written beside it.
     """
 
-    file: Annotated[Path, AfterValidator(_beside_the_tables)]
+    file: Beside
     where: Mapping[str, str] = {}
     x: str | float
     mark: str = "reported"

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rgwot import paths
+from rgwot.reporting.entries import Part
 from rgwot.reporting.figures.interface import Figure, Plan, Study
 from rgwot.reporting.figures.labels import evenly
 from rgwot.reporting.figures.style import Axes, Drawn, bare, sheet, short, tell
 from rgwot.reporting.figures.tasks import Count
-from rgwot.reporting.tables.models import Part
 from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:
