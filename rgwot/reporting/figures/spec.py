@@ -31,15 +31,9 @@ class Figures:
 
 
 def load_figures(path: str | os.PathLike[str], canonical: Canonical = lambda *run: run) -> Figures:
-    """Read and check the figures.
+    """Read and check the figures of the file that defines the tables; without a key ``figures`` there are none.
 
-    Parameters
-    ----------
-    path
-        The YAML file that defines tables and figures; without a key ``figures`` there are none. Files of reported
-        numbers are looked up beside it.
-    canonical
-        Turns the method and decoder of a run, in any spelling, into the one spelling that paths use.
+    ``canonical`` turns the method and decoder of a run, in any spelling, into the one spelling that paths use.
 
     Raises
     ------

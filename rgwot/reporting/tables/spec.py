@@ -27,15 +27,9 @@ _NAME = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
 def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None) -> dict[str, AnyTable]:
-    """Read and check the tables.
+    """Read and check the tables of a YAML file; files of reported numbers are looked up beside it.
 
-    Parameters
-    ----------
-    path
-        A YAML file with ``datasets`` (names in print) and ``tables``. Files of reported numbers are looked up
-        beside it.
-    canonical
-        Turns method and decoder of a row, in any spelling, into the one that paths and scores use.
+    ``canonical`` turns method and decoder of a row, in any spelling, into the one that paths and scores use.
 
     Raises
     ------
