@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 FEATURES = "; reported numbers: of a fine-tuned backbone, ours is frozen"
 #: Begins the name of what is not printed but follows from what is.
 IMPLIED = "implied "
+#: Columns of a row without which nothing can be drawn.
+NEEDED = ("method", "kind", "protocol", "background", "label_rule", "note")
 #: How metrics are called in figures.
 PRINTED = {"precision": "precision", "recall": "recall", "f1": "F1", "iou": "IoU", "order_tau": "order τ"}
 
@@ -37,26 +39,12 @@ class Curve(NamedTuple):
 
 
 def read_rows(files: Iterable[Path]) -> pd.DataFrame:
-    """Read rows of a table of comparison as written by `rgwot.reporting.tables.make`, texts as they stand.
-
-    Raises
-    ------
-    RgwotError
-        When one cannot be read or is no row of scores.
-    """
+    """Read rows of a table of comparison as written by `rgwot.reporting.tables.make`, every cell as its text."""
     import pandas as pd
 
-    text = dict.fromkeys(("method", "kind", "protocol", "background", "label_rule", "note"), str)
-    rows = []
-    for path in files:
-        try:
-            rows.append(pd.read_csv(path, dtype=text, keep_default_na=False, na_values={"": [""]}))
-        except (OSError, ValueError) as error:
-            raise RgwotError(f"{path}: cannot be read as a row of a table: {' '.join(str(error).split())}") from None
-        missing = [column for column in text if column not in rows[-1].columns]
-        if missing:
-            raise RgwotError(f"{path}: found columns {','.join(rows[-1].columns)}, expected also {','.join(missing)}")
-    return pd.concat(rows, ignore_index=True)
+    from rgwot.reporting.tables.rows import read_texts
+
+    return pd.concat([read_texts(path, "a row of a table", NEEDED) for path in files], ignore_index=True)
 
 
 def _having(frame: pd.DataFrame, **wanted: str) -> pd.DataFrame:
@@ -66,10 +54,7 @@ def _having(frame: pd.DataFrame, **wanted: str) -> pd.DataFrame:
 
 
 def cell(table: pd.DataFrame, row: str, column: str, how: Mapping[str, str]) -> tuple[float, bool]:
-    """Return a measured value of a table, NaN where it has none, and whether a run behind it is degenerate.
-
-    ``how`` has its ``protocol``, ``background`` and ``label_rule``.
-    """
+    """Return a measured value of a table, NaN where it has none, and whether a run behind it is degenerate."""
     import pandas as pd
 
     own = _having(table, method=row, kind="measured", **how)
@@ -131,11 +116,6 @@ def reported_points(
 
     A precision that is not printed follows from F1 and recall, P = F1 R / (2R - F1), and is returned as
     ``implied precision``.
-
-    Raises
-    ------
-    RgwotError
-        When the file has no column of that name.
     """
     import pandas as pd
 

@@ -224,13 +224,7 @@ class Plan(Part):
 
 
 def read_plan(text: str) -> Plan:
-    """Read a plan from the JSON that the workflow hands on, packed where it is long (`Plan.text`).
-
-    Raises
-    ------
-    RgwotError
-        When it is no such JSON.
-    """
+    """Read a plan from the JSON that the workflow hands on, packed where it is long (`Plan.text`)."""
     try:
         content = from_json(unpacked(text))
         figure = content.get("figure") if isinstance(content, dict) else None
@@ -238,9 +232,7 @@ def read_plan(text: str) -> Plan:
         return (kind_of(kind).PLAN if kind in KINDS else Plan).model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise RgwotError(
-            f"--plan: {place}: {first['msg']}; expected the plan that a log of the workflow shows"
-        ) from None
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise RgwotError(f"--plan: {why}; expected the plan that a log of the workflow shows") from None
     except ValueError as error:
         raise RgwotError(f"--plan: {error}; expected the plan that a log of the workflow shows, all of it") from None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
-from rgwot.evaluation.protocols import PROTOCOLS, score, unit
+from rgwot.evaluation.protocols import unit
 from rgwot.reporting.figures.interface import PlannedRun
 from rgwot.reporting.figures.style import short
 from rgwot.reporting.figures.tasks import PlannedTask
@@ -102,11 +102,6 @@ def stretches(labels: NDArray[Any]) -> list[tuple[float, float, int]]:
         (float(start / len(values)), float(end / len(values)), int(values[start]))
         for start, end in zip(edges[:-1], edges[1:], strict=True)
     ]
-
-
-def video_f1(protocol: str, truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int) -> float:
-    """Score one video by itself under a protocol, with background: F1 in [0, 1]."""
-    return score(PROTOCOLS[protocol], [truth], [prediction], n_key_steps, n_clusters).f1
 
 
 def labels_at(annotations: pd.DataFrame, video: str, times: NDArray[np.float64]) -> IntArray:

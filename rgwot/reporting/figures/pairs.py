@@ -41,13 +41,7 @@ class PairPlan(NamedTuple):
 
 
 def read_pair(task: PlannedTask, labels: TaskLabels, n: int) -> tuple[Side, Side]:
-    """Read the first two videos to draw, ``n`` frames of each.
-
-    Raises
-    ------
-    RgwotError
-        When fewer than two annotated videos have embeddings.
-    """
+    """Read the first two annotated videos to draw that have embeddings, ``n`` frames of each."""
     from rgwot.keysteps.decode import read_embeddings
 
     embedded = read_embeddings(task.runs[0].at(paths.EMBEDDINGS)).videos

@@ -60,15 +60,8 @@ class Plans(OfRun):
         for axis, ((solver, r), one) in zip((*axes[0, 1:], *axes[1, 1:]), solved.items(), strict=True):
             picture = _matrix(axis, shares(one.plan)[:, 1:], *pair, cmap="Greys", vmin=0, vmax=top)
             axis.set_title(f"T*, {solver}\n{radius_text(r, N + 1)}")
-        drawn.colorbar(
-            picture,
-            ax=axes[:, 1:],
-            location="right",
-            aspect=40,
-            shrink=0.6,
-            label="share of a frame of X",
-            extend="max",
-        )
+        look: dict[str, Any] = {"location": "right", "aspect": 40, "shrink": 0.6, "extend": "max"}
+        drawn.colorbar(picture, ax=axes[:, 1:], label="share of a frame of X", **look)
         step_legend(drawn, sorted({step for side in pair for step in side.steps.tolist()}), unmatched=False)
         tell(
             drawn,

@@ -143,13 +143,7 @@ class Scored(Figure):
 
 
 def table_with(table_id: str, places: Iterable[str], study: Study) -> Table:
-    """Return a table of scores that has columns for the places.
-
-    Raises
-    ------
-    RgwotError
-        When there is no such table, or it has no such columns.
-    """
+    """Return a table of scores, which has to have columns for the places."""
     table = study.table(table_id)
     for place in places:
         if place not in table.datasets:

@@ -70,17 +70,11 @@ class Teaser(OfRun):
 
 
 def two_dimensions(x: Array) -> Array:
-    """Project embeddings (T, D) onto their two principal directions, (T, 2); zeros where there are fewer.
+    """Project embeddings (T, D) onto their two principal directions, (T, 2); zeros where there are fewer."""
+    from sklearn.decomposition import PCA
 
-    The sign of each direction is that of its largest entry, so that the same embeddings give the same picture.
-    """
-    centred = x - x.mean(axis=0)
-    _, _, directions = np.linalg.svd(centred, full_matrices=False)
-    kept = directions[:2]
-    kept = kept * np.sign(kept[np.arange(len(kept)), np.abs(kept).argmax(axis=1)])[:, None]
-    points = np.zeros((len(x), 2))
-    points[:, : len(kept)] = centred @ kept.T
-    return points
+    points = PCA(min(2, *x.shape), svd_solver="full").fit_transform(x)
+    return np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
 
 
 def named_order(order: str, names: dict[int, int]) -> list[int]:

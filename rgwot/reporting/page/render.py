@@ -57,11 +57,6 @@ def write_page(
     The first run is shown first. The page may lie anywhere, its links to the videos below ``root`` start from there.
     The file of names, see `rgwot.reporting.names`, need not exist. The table beside the page, ``.csv``, has the columns
     ``method,decoder,seed,rank,order,names,n_videos,share``.
-
-    Raises
-    ------
-    RgwotError
-        When there is no run, or a file is missing or cannot be read.
     """
     output = Path(output_html)
     content = gather(tree, Path(root), runs, output.parent, names_yaml)

@@ -23,14 +23,7 @@ from rgwot.reporting.figures.labels import evenly
 from rgwot.reporting.figures.pairs import PROBLEM
 from rgwot.reporting.figures.tsne import embed_2d
 from rgwot.reporting.names import result_id
-from rgwot.reporting.page.pictures import (
-    FRAME_HEIGHT,
-    FRAME_QUALITY,
-    as_jpeg,
-    read_pictures,
-    shown_aspect,
-    strip_times,
-)
+from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, read_pictures, strip_times
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 from rgwot.runtime.progress import counted
@@ -160,9 +153,8 @@ def _with_pictures(
 def _pictures(row: Mapping[Any, Any] | None, root: Path, times: list[float]) -> dict[float, str]:
     if row is None or row["status"] == "skipped":
         return {}
-    aspect = shown_aspect(float(row["width"]), float(row["height"]))
     try:
-        read = read_pictures(root / str(row["path"]), times, aspect, FRAME_HEIGHT, row["fps"])
+        read = read_pictures(row, root, times, FRAME_HEIGHT)
     except RgwotError as error:
         log.warning("%s; typical frames without pictures", error)
         return {}
