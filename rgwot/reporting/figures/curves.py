@@ -60,8 +60,7 @@ def cell(table: pd.DataFrame, row: str, column: str, how: Mapping[str, str]) -> 
     own = _having(table, method=row, kind="measured", **how)
     if own.empty or column not in table.columns:
         return float("nan"), False
-    value = pd.to_numeric(own[column], errors="coerce").iloc[0]
-    collapsed = pd.to_numeric(own["degenerate"], errors="coerce").iloc[0] if "degenerate" in own.columns else 0
+    value, collapsed = own.reindex(columns=[column, "degenerate"]).apply(pd.to_numeric, errors="coerce").iloc[0]
     return float(value), bool(collapsed > 0)
 
 
@@ -79,18 +78,16 @@ def curve(
     figure: Scored,
 ) -> Curve:  # fmt: skip
     """Put one line together: means as the table has them, the band from the scores of the single seeds."""
-    means, lows, highs, flags = [], [], [], []
+    points = []
     for row in rows:
         mean, collapsed = cell(table, row.id, f"{sweep.place}_{metric}", figure.how)
         seeds = seed_values(scores, row.runs, metric, figure)
         seeds = seeds[~np.isnan(seeds)]
+        own = (seeds.mean(), seeds.min(), seeds.max()) if len(seeds) else (np.nan, np.nan, np.nan)
         # A table may leave a metric out that the scores have.
-        means.append(float(seeds.mean()) if np.isnan(mean) and len(seeds) else mean)
-        lows.append(float(seeds.min()) if len(seeds) else float("nan"))
-        highs.append(float(seeds.max()) if len(seeds) else float("nan"))
-        flags.append(collapsed)
-    x = np.array([row.value for row in rows])
-    return Curve(x, np.array(means), np.array(lows), np.array(highs), np.array(flags, dtype=np.bool_))
+        points.append((row.value, own[0] if np.isnan(mean) else mean, *own[1:], collapsed))
+    x, means, lows, highs, flags = np.array(points).T
+    return Curve(x, means, lows, highs, flags > 0)
 
 
 def sweep_scores(sweep: PlannedSweep) -> pd.DataFrame:

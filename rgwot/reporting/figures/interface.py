@@ -123,13 +123,7 @@ class Figure(Part):
     title: str
 
     def plan(self, study: Study) -> Plan:
-        """Return everything that the figure is drawn from in one study, put together by `planned`.
-
-        Raises
-        ------
-        RgwotError
-            When a dataset is not configured, has no such table, or too few videos.
-        """
+        """Return everything that the figure is drawn from in one study, put together by `planned`."""
         raise NotImplementedError
 
     def files(self, plan: Any) -> Iterable[Path]:

@@ -78,12 +78,15 @@ class Sweep(Scored):
             axis.set_ylim(bottom=0)
         self._legend(drawn, seen)
         left_out = [f"{row} ({sweep.table})" for sweep in plan.sweeps for row in sweep.left_out]
-        without = (
-            f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}" if left_out else ""
-        )
+        without = f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}"
+        implied = seen.get(curves.IMPLIED, "")
         band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
         features = curves.FEATURES if "reported" in seen else ""
-        tell(drawn, self.title, f"{plan.about}{band}{features}{seen.get(curves.IMPLIED, '')}{without}")
+        tell(
+            drawn,
+            self.title,
+            f"{plan.about}{band}{features}{implied}{without if left_out else ''}",
+        )
         return drawn
 
     def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, str]:

@@ -188,27 +188,19 @@ def _sweep(panel: SweepPanel, study: Study, several: bool) -> PlannedSweep:
             rest = json.dumps(settings, sort_keys=True)
             found.append((row, _Shared(trained, split_id(row.decoder)[0], rest), float(value)))
     lines = _lines(found, several)
-    rows = [
-        PlannedRow(
-            id=row.id,
-            line=lines[shared],
-            trained=shared.trained,
-            value=value,
-            runs=tuple(_scored(panel.table, row, place.dataset, tasks, study)),
-        )
-        for row, shared, value in found
-        if shared in lines
-    ]
+    rows = []
+    for row, shared, value in found:
+        if shared in lines:
+            runs = tuple(_scored(panel.table, row, place.dataset, tasks, study))
+            rows.append(PlannedRow(id=row.id, line=lines[shared], trained=shared.trained, value=value, runs=runs))
     if not rows:
         raise RgwotError(f"table {table.id!r}: no row is trained with a {panel.key}; a figure expects at least one")
     first = study.experiments.settings(table.row(rows[0].id).method, None, place.dataset)
     return PlannedSweep(
         table=table.id,
         place=panel.dataset,
-        dataset=place.dataset,
+        **place.model_dump(include={"dataset", "reported", "reported_tasks"}),
         label=place.label if place.task is None else f"{study.in_print(place.dataset)}: {place.label}",
-        reported=place.reported,
-        reported_tasks=place.reported_tasks,
         rows=tuple(sorted(rows, key=lambda row: row.value)),
         left_out=tuple(row.id for row, shared, _ in found if shared.trained and shared not in lines),
         frames=first.train.N + (first.ot.virtual == "cost"),

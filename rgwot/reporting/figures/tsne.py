@@ -173,9 +173,7 @@ def effective_rank(x: NDArray[Any]) -> float:
 def pooled_features(store: FeatureStore, max_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Average the maps of a video over space, of at most ``max_frames`` frames spread evenly over it.
 
-    Returns
-    -------
-    (n, 1024) features as they enter the model, and (n,) times in seconds.
+    Returns features (n, 1024) as they enter the model, and times (n,) in seconds.
     """
     chosen = np.arange(len(store)) if len(store) <= max_frames else evenly(len(store), max_frames)
     blocks = [chosen[start : start + BLOCK] for start in range(0, len(chosen), BLOCK)]

@@ -82,10 +82,8 @@ def _own(table: Table, row: Row, scores: pd.DataFrame) -> dict[Cell, dict[str, R
     every = set().union(*found.values())
     for seed, tasks in sorted(found.items()):
         if tasks != every:
-            raise RgwotError(
-                f"{where}: seed {seed}: found no scores of {', '.join(sorted(every - tasks))}, expected them as for "
-                "the other seeds"
-            )
+            gone = ", ".join(sorted(every - tasks))
+            raise RgwotError(f"{where}: seed {seed}: found no scores of {gone}, expected them as for the other seeds")
     return own
 
 

@@ -39,15 +39,14 @@ def make_row(
     iterations, an `RgwotError` says so.
     """
     row: TimedRow = table.row(row_id)
+    where = f"table {table.id!r}, row {row.id!r}"
     runs = pd.DataFrame([_run(seed, paths) for seed, paths in sorted(_by_seed(inputs).items())])
     if runs.empty:
-        raise RgwotError(f"table {table.id!r}, row {row.id!r}: found no benchmark, expected those of its trainings")
+        raise RgwotError(f"{where}: found no benchmark, expected those of its trainings")
     iterations = sorted(runs["iterations"].unique())
     if len(iterations) > 1:
-        raise RgwotError(
-            f"table {table.id!r}, row {row.id!r}: found trainings of {' and '.join(map(str, iterations))} iterations, "
-            "expected the same for every seed; train them again"
-        )
+        found = f"found trainings of {' and '.join(map(str, iterations))} iterations"
+        raise RgwotError(f"{where}: {found}, expected the same for every seed; train them again")
     minutes, deviation = summarise(runs["minutes"])
     line = {
         "method": row.id,
