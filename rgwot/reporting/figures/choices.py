@@ -42,5 +42,4 @@ def _panel(axis: Axes, curve: Curve) -> None:
     axis.set_xticks(labelled, [f"{value:g}" for value in labelled])
     axis.set_xticks(curve.tried, minor=True)
     axis.margins(y=0.15)
-    axis.spines[["top", "right"]].set_visible(False)
     axis.legend(loc="best")

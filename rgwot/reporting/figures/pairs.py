@@ -55,6 +55,11 @@ def read_pair(task: PlannedTask, labels: TaskLabels, n: int) -> tuple[Side, Side
     return sides[0], sides[1]
 
 
+def named(pair: tuple[Side, Side]) -> str:
+    """Say which video is called X and which Y."""
+    return f"X = {pair[0].name}, Y = {pair[1].name}"
+
+
 def shares(plan: Array) -> Array:
     """Return the share of each real frame of X that goes to each frame of Y, (N, M + 1); the virtual one first.
 

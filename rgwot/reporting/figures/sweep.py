@@ -186,7 +186,6 @@ def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: curves.Array, *
     kept = spaced(places)
     axis.set_xticks(x[kept], [f"{value:g}" for value in x[kept]])
     axis.grid(axis="y", linewidth=0.3, color="#CCCCCC")
-    axis.spines[["top", "right"]].set_visible(False)
     if panel.above is not None:
         kept = kept if panel.above == "temperature" else spaced(places, 0.03)
         top = axis.secondary_xaxis("top")

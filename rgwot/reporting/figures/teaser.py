@@ -12,7 +12,7 @@ from rgwot.evaluation.metrics import IntArray
 from rgwot.reporting.figures.bars import draw_steps
 from rgwot.reporting.figures.interface import PlannedRun
 from rgwot.reporting.figures.labels import TaskLabels, labels_at
-from rgwot.reporting.figures.pairs import Array, Side, read_pair, shares, transport
+from rgwot.reporting.figures.pairs import Array, Side, named, read_pair, shares, transport
 from rgwot.reporting.figures.style import (
     GREY,
     Axes,
@@ -65,7 +65,7 @@ class Teaser(OfRun):
         steps = _answers(axes[0, 2], pair, labels, run, names)
         steps |= {int(step) for side in pair for step in side.steps}
         step_legend(drawn, sorted(steps), unmatched=-1 in steps)
-        tell(drawn, f"{self.title}: X = {pair[0].name}, Y = {pair[1].name}", plan.about)
+        tell(drawn, f"{self.title}: {named(pair)}", plan.about)
         return drawn
 
 

@@ -6,7 +6,7 @@ import io
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rgwot.records import read_manifest
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
-from rgwot.runtime.progress import Progress
+from rgwot.runtime.progress import counted
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -80,16 +80,11 @@ def write_strips(
     """
     manifest = read_manifest(Path(manifest_csv))
     videos = manifest[manifest["status"] != "skipped"]
-    with (
-        replacing(output_dir) as folder,
-        ThreadPoolExecutor(max(1, jobs)) as pool,
-        Progress(log, f"strips {output_dir}", len(videos), unit="video") as progress,
-    ):
+    with replacing(output_dir) as folder, ThreadPoolExecutor(max(1, jobs)) as pool:
         folder.mkdir()
         pending = [pool.submit(_write_strip, folder, Path(root), row) for row in videos.to_dict("records")]
-        for done in as_completed(pending):
+        for done in counted(log, f"strips {output_dir}", pending, unit="video"):
             done.result()
-            progress.advance(1)
 
 
 def _write_strip(folder: Path, root: Path, row: Mapping[Any, Any]) -> None:
