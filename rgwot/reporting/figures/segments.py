@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -63,8 +62,3 @@ def segment_bars(
         drawn = sorted({int(step) for table in labelled for step in table.key_step})
         step_legend(figure, drawn, unmatched=annotated, columns=5, names=called)
     return figure
-
-
-def labels_and_paths(pairs: Sequence[str]) -> dict[str, Path]:
-    """Split ``label=path`` pairs of the command line."""
-    return {label: Path(path) for label, _, path in (pair.partition("=") for pair in pairs)}

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rgwot.reporting.entries import DatasetName, check_id, checked, datasets_in_print, section
 from rgwot.reporting.figures.interface import KINDS, Figure, kind_of
@@ -43,18 +42,15 @@ def load_figures(path: str | os.PathLike[str], canonical: Canonical = lambda *ru
     source = Path(path)
     content = read_yaml(source)
     parts = content if isinstance(content, dict) else {"figures": content}
-    entries, names = section(parts, "figures", source), datasets_in_print(parts, source)
+    names, figures = datasets_in_print(parts, source), {}
     context = {"canonical": canonical, "folder": source.parent}
-    return Figures(
-        {name: _figure(name, entry, f"{source}: figure {name!r}", context) for name, entry in entries.items()}, names
-    )
-
-
-def _figure(figure_id: str, entry: Any, where: str, context: Mapping[str, Any]) -> Figure:
-    check_id(figure_id, where, "teaser")
-    if not isinstance(entry, dict) or "kind" not in entry:
-        raise RgwotError(f"{where}: found no kind, expected kind: one of {', '.join(KINDS)}")
-    kind = str(entry["kind"])
-    if kind not in KINDS:
-        raise RgwotError(f"{where}: unknown kind {kind!r}; {nearest(kind, KINDS)}")
-    return checked(kind_of(kind), {**entry, "id": figure_id}, where, context)
+    for name, entry in section(parts, "figures", source).items():
+        where = f"{source}: figure {name!r}"
+        check_id(name, where, "teaser")
+        if not isinstance(entry, dict) or "kind" not in entry:
+            raise RgwotError(f"{where}: found no kind, expected kind: one of {', '.join(KINDS)}")
+        kind = str(entry["kind"])
+        if kind not in KINDS:
+            raise RgwotError(f"{where}: unknown kind {kind!r}; {nearest(kind, KINDS)}")
+        figures[name] = checked(kind_of(kind), {**entry, "id": name}, where, context)
+    return Figures(figures, names)

@@ -84,9 +84,7 @@ def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -
     width, height = (float("nan") if pd.isna(row[side]) else float(row[side]) for side in ("width", "height"))
     return {
         "id": str(row["video"]),
-        "name": str(row["name"]),
-        "status": str(row["status"]),
-        "reason": str(row["reason"]),
+        **{key: str(row[key]) for key in ("name", "status", "reason")},
         "duration": float(row["duration_s"]) if usable else 0.0,
         "fps": float(row["fps"]) if usable else 0.0,
         "aspect": round(shown_aspect(width, height), 4),

@@ -14,7 +14,7 @@ import pandas as pd
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.paths import Run, Tree
-from rgwot.records import read_diagnostics, read_history, read_orders, read_procedures, read_segments
+from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
@@ -140,7 +140,6 @@ def read_curves(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
     histories = {training: path for training, path in trainings.items() if path.exists()}
     if not histories:
         return []
-    from rgwot.records import TERMS
     from rgwot.reporting.figures.losses import smoothed
 
     curves = []
