@@ -67,11 +67,12 @@ def plot(
 ) -> None:
     """Draw key steps over time, ground truth above predictions, into OUTPUT (PDF, and PNG beside it)."""
     from rgwot.records import read_annotations, read_manifest, read_segments
-    from rgwot.reporting.figures.segments import labels_and_paths, segment_bars
+    from rgwot.reporting.figures.segments import segment_bars
     from rgwot.reporting.figures.style import save
     from rgwot.reporting.names import names_in, read_names
 
-    paths, typed = labels_and_paths(segments), read_names(names)
+    typed = read_names(names)
+    paths = {label: Path(path) for label, _, path in (pair.partition("=") for pair in segments)}
     predictions = {label: read_segments(path) for label, path in paths.items()}
     called = {label: names_in(path.parent, typed) for label, path in paths.items()}
     truth = read_annotations(annotations)

@@ -69,10 +69,7 @@ class ShownChoices(NamedTuple):
 def shown_choices(diagnostics: Mapping[str, Any], path: str | Path) -> ShownChoices:
     """Read the choices of a result from its ``diagnostics.json``; a decoder that chooses nothing has none.
 
-    Raises
-    ------
-    RgwotError
-        If the choices are not as `rgwot.keysteps.choices` writes them; ``path`` is named in it.
+    Choices that `rgwot.keysteps.choices` did not write end in an `RgwotError` that names ``path``.
     """
     try:
         facts = diagnostics.get("choices") or {}

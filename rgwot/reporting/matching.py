@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
+from typing import TYPE_CHECKING
 
-from rgwot.evaluation.metrics import contingency, match
+import numpy as np
+
+from rgwot.evaluation.metrics import IntArray, contingency, match
 from rgwot.timing import frame_times, parse_rate, predicted_labels, scoring_frames, truth_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def partners(truth: IntArray, prediction: IntArray, n_classes: int, n_clusters: int) -> dict[int, int]:
+    """Return the class of every cluster that has one, from the labels (T,) of common frames (methods 6.1, step 1)."""
+    overlap = contingency(truth, prediction, n_classes, n_clusters)
+    classes, clusters = match(overlap)
+    # A pair without a common frame is a tie broken by index: it says nothing.
+    shared = overlap[classes, clusters] > 0
+    return dict(zip(clusters[shared].tolist(), classes[shared].tolist(), strict=True))
 
 
 def match_to_steps(videos: pd.DataFrame, annotations: pd.DataFrame, predicted: pd.DataFrame) -> dict[int, int]:
     """Match found key steps to annotated ones by their common frames over all videos of a task.
 
-    One to one, as protocol ``macro_task`` does it with background as a class (methods 6.1).
-
-    Parameters
-    ----------
-    videos
-        ``video, duration_s, fps`` of the annotated videos; those without a prediction are left out.
-    annotations
-        Annotated segments: ``video, start_s, end_s, key_step``.
-    predicted
-        Found segments of scope ``task``: ``video, start_s, end_s, key_step``.
+    One to one, as protocol ``macro_task`` does it with background as a class (methods 6.1). All three are tables as of
+    `rgwot.records`: the annotated videos, of which those without a prediction are left out, their annotated segments,
+    and the segments found, of scope ``task``.
 
     Returns
     -------
@@ -41,8 +47,4 @@ def match_to_steps(videos: pd.DataFrame, annotations: pd.DataFrame, predicted: p
     if not truths:
         return {}
     truth, guess = np.concatenate(truths), np.concatenate(guesses)
-    overlap = contingency(truth, guess, int(truth.max()) + 1, int(guess.max()) + 1)
-    classes, clusters = match(overlap)
-    # A pair without a common frame is a tie broken by index: it says nothing.
-    shared = overlap[classes, clusters] > 0
-    return dict(zip(clusters[shared].tolist(), classes[shared].tolist(), strict=True))
+    return partners(truth, guess, int(truth.max()) + 1, int(guess.max()) + 1)

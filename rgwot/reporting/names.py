@@ -48,16 +48,8 @@ def result_id(segments: pd.DataFrame) -> str:
 
 
 def read_names(path: str | os.PathLike[str] | None) -> dict[str, RunNames]:
-    """Read typed names by run (``method/decoder/seedN``); no file, no names.
-
-    Raises
-    ------
-    RgwotError
-        One line: the file and run, what was found, what was expected.
-    """
-    if path is None or not Path(path).exists():
-        return {}
-    content = read_yaml(path)
+    """Read typed names by run (``method/decoder/seedN``); no file, no names. A wrong one is an `RgwotError`."""
+    content = None if path is None or not Path(path).exists() else read_yaml(path)
     if content is None:
         return {}
     if not isinstance(content, dict):

@@ -11,9 +11,7 @@ import pytest
 from rgwot.features.store import StoreWriter, open_store
 from rgwot.keysteps.collapse import mean_pairwise_cosine
 from rgwot.reporting.figures.teaser import named_order, two_dimensions
-from rgwot.reporting.figures.tsne import Footage, Tsne, effective_rank, embed_2d, pooled_features
-
-FIGURE = Tsne(id="t", title="t", kind="tsne", panels=(Footage(dataset="d"),))
+from rgwot.reporting.figures.tsne import effective_rank, embed_2d, pooled_features
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 5])
@@ -56,13 +54,13 @@ def test_features_are_averaged_over_space_and_thinned_evenly(tmp_path: Path) -> 
 def test_two_far_groups_stay_apart_and_the_picture_repeats() -> None:
     generator = np.random.default_rng(0)
     x = generator.normal(0, 0.05, (40, 20)) + np.repeat([[0.0], [5.0]], 20, axis=0)
-    points, perplexity = embed_2d(x, FIGURE)
+    points, perplexity = embed_2d(x)
     assert perplexity == pytest.approx(13.0)
     first, second = points[:20], points[20:]
     spread = max(np.ptp(first, axis=0).max(), np.ptp(second, axis=0).max())
     assert np.linalg.norm(first.mean(0) - second.mean(0)) > spread
-    assert np.array_equal(points, embed_2d(x, FIGURE)[0])
-    assert embed_2d(generator.normal(size=(200, 5)), FIGURE)[1] == 30.0
+    assert np.array_equal(points, embed_2d(x)[0])
+    assert embed_2d(generator.normal(size=(200, 5)))[1] == 30.0
 
 
 def test_principal_directions_keep_distances_of_a_plane() -> None:

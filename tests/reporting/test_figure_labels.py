@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rgwot.reporting.figures.bars import Bar, collapse_facts, degenerate_text
-from rgwot.reporting.figures.labels import TaskLabels, evenly, labels_at, matched_steps, stretches, video_f1
+from rgwot.reporting.figures.labels import TaskLabels, evenly, labels_at, matched_steps, stretches
 from rgwot.runtime.errors import RgwotError
 
 LABELS = st.integers(1, 12).flatmap(
@@ -57,14 +57,6 @@ def test_stretches_put_together_are_the_labels(labels: list[int]) -> None:
     again = [step for start, end, step in parts for _ in range(round((end - start) * len(labels)))]
     assert again == labels
     assert all(left[2] != right[2] for left, right in zip(parts, parts[1:], strict=False))
-
-
-def test_f1_of_one_video_by_hand() -> None:
-    # Cluster 5 is background (2 of its 3 frames), cluster 6 is step 1 (2 of 2): A counts 4 of 5 frames.
-    truth, prediction = np.array([0, 0, 1, 1, 1]), np.array([5, 5, 5, 6, 6])
-    assert video_f1("micro_video", truth, prediction, 1, 2) == pytest.approx(4 / 5)
-    # B averages over classes: P (2/3, 1), R (1, 2/3).
-    assert video_f1("macro_video", truth, prediction, 1, 2) == pytest.approx(5 / 6)
 
 
 def test_the_later_row_wins_and_ends_are_open() -> None:

@@ -36,7 +36,7 @@ from rgwot.reporting.page.view import (
     tsne,
     typical_frames,
 )
-from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, contrast, ink_on
+from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, ink_on
 from rgwot.runtime.errors import RgwotError
 
 
@@ -153,9 +153,23 @@ def test_alignments_are_bounded_and_show_the_frames_of_the_strip() -> None:
     assert times[nearest_samples(times, 16.0)].tolist() == pytest.approx(strip_times(16.0).tolist(), abs=0.125)
 
 
+def luminance(colour: str) -> float:
+    """Relative luminance of ``#RRGGBB``, 0 for black to 1 for white (WCAG 2.2)."""
+    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(first: str, second: str) -> float:
+    """Contrast ratio of two colours, 1 to 21 (WCAG 2.2)."""
+    dark, light = sorted((luminance(first), luminance(second)))
+    return (light + 0.05) / (dark + 0.05)
+
+
 def test_colours_of_steps_are_read_with_their_ink() -> None:
     for colour in (*STEP_COLOURS, BACKGROUND, UNMATCHED):
         assert contrast(colour, ink_on(colour)) >= 4.5
+        assert ink_on(colour) == max(("#000000", "#FFFFFF"), key=lambda ink: contrast(ink, colour))
     assert all(f"background-color:{colour}" in style_sheet() for colour in STEP_COLOURS)
 
 

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
-from rgwot.reporting.figures.labels import TaskLabels, matched_steps, stretches, video_f1
+from rgwot.evaluation.protocols import PROTOCOLS, score
+from rgwot.reporting.figures.labels import TaskLabels, matched_steps, stretches
 from rgwot.reporting.figures.style import Axes, Drawn, number_step, plain, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.tasks import OfRuns, PlannedTask, TasksPlan
 
@@ -84,10 +85,8 @@ class Bars(OfRuns):
                 prediction, K = videos[video].prediction["video"], int(diagnostics["K"])
                 beside, degenerate = collapse_facts(diagnostics, video)
                 if self.beside == "scores":
-                    scores = [
-                        video_f1(protocol, truth, prediction, labels.n_key_steps, K)
-                        for protocol in ("micro_video", "macro_video")
-                    ]
+                    both = (PROTOCOLS[name] for name in ("micro_video", "macro_video"))
+                    scores = [score(one, [truth], [prediction], labels.n_key_steps, K).f1 for one in both]
                     beside = (*(f"{100 * value:.1f}" for value in scores), str(len(stretches(prediction))))
                 bars.append(Bar(label, matched_steps(truth, prediction, labels.n_key_steps, K), beside, degenerate))
             yield f"{task.task}, {labels.name(video)}", bars

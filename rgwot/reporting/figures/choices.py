@@ -12,13 +12,7 @@ from rgwot.runtime.errors import RgwotError
 
 
 def choice_curves(diagnostics_json: Path, about: str) -> Drawn:
-    """Draw how far views of the features agree over everything that was tried, what was chosen marked.
-
-    Raises
-    ------
-    RgwotError
-        If the result made no choice, or the file cannot be read.
-    """
+    """Draw how far views of the features agree over everything that was tried, what was chosen marked."""
     choices = shown_choices(read_diagnostics(diagnostics_json), diagnostics_json)
     if not choices.curves:
         raise RgwotError(
@@ -48,5 +42,4 @@ def _panel(axis: Axes, curve: Curve) -> None:
     axis.set_xticks(labelled, [f"{value:g}" for value in labelled])
     axis.set_xticks(curve.tried, minor=True)
     axis.margins(y=0.15)
-    axis.spines[["top", "right"]].set_visible(False)
     axis.legend(loc="best")

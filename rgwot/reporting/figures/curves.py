@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 FEATURES = "; reported numbers: of a fine-tuned backbone, ours is frozen"
 #: Begins the name of what is not printed but follows from what is.
 IMPLIED = "implied "
+#: Columns of a row without which nothing can be drawn.
+NEEDED = ("method", "kind", "protocol", "background", "label_rule", "note")
 #: How metrics are called in figures.
 PRINTED = {"precision": "precision", "recall": "recall", "f1": "F1", "iou": "IoU", "order_tau": "order τ"}
 
@@ -37,26 +39,12 @@ class Curve(NamedTuple):
 
 
 def read_rows(files: Iterable[Path]) -> pd.DataFrame:
-    """Read rows of a table of comparison as written by `rgwot.reporting.tables.make`, texts as they stand.
-
-    Raises
-    ------
-    RgwotError
-        When one cannot be read or is no row of scores.
-    """
+    """Read rows of a table of comparison as written by `rgwot.reporting.tables.make`, every cell as its text."""
     import pandas as pd
 
-    text = dict.fromkeys(("method", "kind", "protocol", "background", "label_rule", "note"), str)
-    rows = []
-    for path in files:
-        try:
-            rows.append(pd.read_csv(path, dtype=text, keep_default_na=False, na_values={"": [""]}))
-        except (OSError, ValueError) as error:
-            raise RgwotError(f"{path}: cannot be read as a row of a table: {' '.join(str(error).split())}") from None
-        missing = [column for column in text if column not in rows[-1].columns]
-        if missing:
-            raise RgwotError(f"{path}: found columns {','.join(rows[-1].columns)}, expected also {','.join(missing)}")
-    return pd.concat(rows, ignore_index=True)
+    from rgwot.reporting.tables.rows import read_texts
+
+    return pd.concat([read_texts(path, "a row of a table", NEEDED) for path in files], ignore_index=True)
 
 
 def _having(frame: pd.DataFrame, **wanted: str) -> pd.DataFrame:
@@ -66,17 +54,13 @@ def _having(frame: pd.DataFrame, **wanted: str) -> pd.DataFrame:
 
 
 def cell(table: pd.DataFrame, row: str, column: str, how: Mapping[str, str]) -> tuple[float, bool]:
-    """Return a measured value of a table, NaN where it has none, and whether a run behind it is degenerate.
-
-    ``how`` has its ``protocol``, ``background`` and ``label_rule``.
-    """
+    """Return a measured value of a table, NaN where it has none, and whether a run behind it is degenerate."""
     import pandas as pd
 
     own = _having(table, method=row, kind="measured", **how)
     if own.empty or column not in table.columns:
         return float("nan"), False
-    value = pd.to_numeric(own[column], errors="coerce").iloc[0]
-    collapsed = pd.to_numeric(own["degenerate"], errors="coerce").iloc[0] if "degenerate" in own.columns else 0
+    value, collapsed = own.reindex(columns=[column, "degenerate"]).apply(pd.to_numeric, errors="coerce").iloc[0]
     return float(value), bool(collapsed > 0)
 
 
@@ -94,18 +78,16 @@ def curve(
     figure: Scored,
 ) -> Curve:  # fmt: skip
     """Put one line together: means as the table has them, the band from the scores of the single seeds."""
-    means, lows, highs, flags = [], [], [], []
+    points = []
     for row in rows:
         mean, collapsed = cell(table, row.id, f"{sweep.place}_{metric}", figure.how)
         seeds = seed_values(scores, row.runs, metric, figure)
         seeds = seeds[~np.isnan(seeds)]
+        own = (seeds.mean(), seeds.min(), seeds.max()) if len(seeds) else (np.nan, np.nan, np.nan)
         # A table may leave a metric out that the scores have.
-        means.append(float(seeds.mean()) if np.isnan(mean) and len(seeds) else mean)
-        lows.append(float(seeds.min()) if len(seeds) else float("nan"))
-        highs.append(float(seeds.max()) if len(seeds) else float("nan"))
-        flags.append(collapsed)
-    x = np.array([row.value for row in rows])
-    return Curve(x, np.array(means), np.array(lows), np.array(highs), np.array(flags, dtype=np.bool_))
+        points.append((row.value, own[0] if np.isnan(mean) else mean, *own[1:], collapsed))
+    x, means, lows, highs, flags = np.array(points).T
+    return Curve(x, means, lows, highs, flags > 0)
 
 
 def sweep_scores(sweep: PlannedSweep) -> pd.DataFrame:
@@ -131,11 +113,6 @@ def reported_points(
 
     A precision that is not printed follows from F1 and recall, P = F1 R / (2R - F1), and is returned as
     ``implied precision``.
-
-    Raises
-    ------
-    RgwotError
-        When the file has no column of that name.
     """
     import pandas as pd
 

@@ -88,7 +88,6 @@ class Growth(Scored):
         axis.set_xlabel(panel.label)
         axis.set_ylabel(f"{curves.PRINTED[self.metric]}, %")
         axis.set_ylim(bottom=0)
-        axis.spines[["top", "right"]].set_visible(False)
         drawn.legend(loc="outside lower center", ncols=6)
         band = "; line: mean over seeds (each draws its own videos), band: least to largest"
         about = f"{plan.about}{band if len(plan.seeds) > 1 else ''}; scored on all videos of the task"

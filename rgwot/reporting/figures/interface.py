@@ -19,8 +19,9 @@ from rgwot.config.configuration import Config
 from rgwot.config.experiments import Experiments, split_id
 from rgwot.config.methods import FAMILIES
 from rgwot.config.settings import flatten
+from rgwot.reporting.entries import Part, in_one_spelling
 from rgwot.reporting.figures.style import Drawn, styled
-from rgwot.reporting.tables.models import Part, Table
+from rgwot.reporting.tables.models import Table
 from rgwot.runtime.arguments import argument, unpacked
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.lazy import load
@@ -88,13 +89,7 @@ class Run(Part):
 
     @model_validator(mode="after")
     def _in_one_spelling(self, info: ValidationInfo) -> Self:
-        if not info.context:
-            return self
-        try:
-            method, decoder = info.context["canonical"](self.method, self.decoder)
-        except RgwotError as error:
-            raise RgwotError(f"run {self.label!r}: {error}") from None
-        return self.model_copy(update={"method": method, "decoder": decoder})
+        return in_one_spelling(self, info, f"run {self.label!r}")
 
     def planned(self, dataset: str, task: str, seed: int) -> PlannedRun:
         """Return this run of one task with one seed."""
@@ -128,13 +123,7 @@ class Figure(Part):
     title: str
 
     def plan(self, study: Study) -> Plan:
-        """Return everything that the figure is drawn from in one study, put together by `planned`.
-
-        Raises
-        ------
-        RgwotError
-            When a dataset is not configured, has no such table, or too few videos.
-        """
+        """Return everything that the figure is drawn from in one study, put together by `planned`."""
         raise NotImplementedError
 
     def files(self, plan: Any) -> Iterable[Path]:
@@ -229,13 +218,7 @@ class Plan(Part):
 
 
 def read_plan(text: str) -> Plan:
-    """Read a plan from the JSON that the workflow hands on, packed where it is long (`Plan.text`).
-
-    Raises
-    ------
-    RgwotError
-        When it is no such JSON.
-    """
+    """Read a plan from the JSON that the workflow hands on, packed where it is long (`Plan.text`)."""
     try:
         content = from_json(unpacked(text))
         figure = content.get("figure") if isinstance(content, dict) else None
@@ -243,9 +226,7 @@ def read_plan(text: str) -> Plan:
         return (kind_of(kind).PLAN if kind in KINDS else Plan).model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise RgwotError(
-            f"--plan: {place}: {first['msg']}; expected the plan that a log of the workflow shows"
-        ) from None
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise RgwotError(f"--plan: {why}; expected the plan that a log of the workflow shows") from None
     except ValueError as error:
         raise RgwotError(f"--plan: {error}; expected the plan that a log of the workflow shows, all of it") from None

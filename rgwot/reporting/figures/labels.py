@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot import paths
-from rgwot.evaluation.metrics import IntArray, contingency, match
-from rgwot.evaluation.protocols import PROTOCOLS, score, unit
+from rgwot.evaluation.metrics import IntArray
+from rgwot.evaluation.protocols import unit
 from rgwot.reporting.figures.interface import PlannedRun
 from rgwot.reporting.figures.style import short
 from rgwot.reporting.figures.tasks import PlannedTask
+from rgwot.reporting.matching import partners
 from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:
@@ -53,10 +54,7 @@ class TaskLabels:
     def choose(self, wanted: Sequence[str], count: int, among: Collection[str], least: int = 1) -> list[str]:
         """Return the annotated videos to draw ``among`` some: those wanted first, then in the order of the manifest.
 
-        Raises
-        ------
-        RgwotError
-            When fewer than ``least`` can be drawn.
+        Fewer than ``least`` are an `RgwotError`.
         """
         annotated = self.manifest.loc[self.manifest["status"] == "ok", "video"]
         scored = [video for video in annotated if video in among]
@@ -79,33 +77,17 @@ class TaskLabels:
 
 
 def matched_steps(truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int) -> IntArray:
-    """Name every frame's cluster by the step it is matched to (Hungarian, background a class; methods 6.1).
+    """Return the step (T,) that every frame's cluster is matched to (Hungarian, background a class; methods 6.1).
 
-    Parameters
-    ----------
-    truth
-        (T,) true steps, 0 background.
-    prediction
-        (T,) clusters, any whole numbers.
-    n_key_steps, n_clusters
-        K_gt and K.
+    ``truth`` (T,) are steps, 0 background, ``prediction`` (T,) any whole numbers; K_gt and K are how many there are. -1
+    where the cluster has no partner, or shares no frame with it.
 
-    Returns
-    -------
-    (T,) steps; -1 where the cluster has no partner, or shares no frame with it: such a pair is a tie broken by index.
-
-    Examples
-    --------
     >>> matched_steps(np.array([0, 0, 2, 2]), np.array([7, 7, 7, 1]), 2, 3).tolist()
     [0, 0, 0, 2]
     """
     scoring = unit(truth, prediction, n_key_steps, n_clusters)
-    overlap = contingency(*scoring)
-    classes, clusters = match(overlap)
-    names = np.full(scoring.n_clusters, -1, dtype=np.int64)
-    shared = overlap[classes, clusters] > 0
-    names[clusters[shared]] = classes[shared]
-    return names[scoring.prediction]
+    steps = partners(*scoring)
+    return np.array([steps.get(cluster, -1) for cluster in range(scoring.n_clusters)])[scoring.prediction]
 
 
 def stretches(labels: NDArray[Any]) -> list[tuple[float, float, int]]:
@@ -120,11 +102,6 @@ def stretches(labels: NDArray[Any]) -> list[tuple[float, float, int]]:
         (float(start / len(values)), float(end / len(values)), int(values[start]))
         for start, end in zip(edges[:-1], edges[1:], strict=True)
     ]
-
-
-def video_f1(protocol: str, truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int) -> float:
-    """Score one video by itself under a protocol, with background: F1 in [0, 1]."""
-    return score(PROTOCOLS[protocol], [truth], [prediction], n_key_steps, n_clusters).f1
 
 
 def labels_at(annotations: pd.DataFrame, video: str, times: NDArray[np.float64]) -> IntArray:

@@ -63,7 +63,6 @@ class Losses(OfRuns):
                     axis.fill_between(steps, lines.min(0), lines.max(0), color=style["color"], alpha=0.2, linewidth=0)
             axis.set_title(name)
             axis.set_xlabel("iteration")
-            axis.spines[["top", "right"]].set_visible(False)
         N = plan.tasks[0].settings["train.N"]
         axes[0, 1].axhline(math.log(N), color=GREY, linewidth=0.8, linestyle=(0, (1, 2)))
         axes[0, 1].annotate(

@@ -10,7 +10,7 @@ import numpy as np
 from rgwot import paths
 from rgwot.config.radius import structure_radius
 from rgwot.reporting.figures.labels import TaskLabels, stretches
-from rgwot.reporting.figures.pairs import Array, Side, read_pair, transport
+from rgwot.reporting.figures.pairs import Array, Side, named, read_pair, transport
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, rectangle, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.tasks import OfRun, TasksPlan
 
@@ -46,12 +46,11 @@ class Overview(OfRun):
         _transport(axis, found, task.settings)
         _losses(axis, found, task.settings)
         step_legend(drawn, sorted({int(step) for side in pair for step in side.steps}), unmatched=False)
-        tell(
-            drawn,
-            f"{self.title}: X = {pair[0].name}, Y = {pair[1].name}",
+        about = (
             f"{plan.about}; matrices of {len(pair[0].x)} frames spread evenly over each video. Solid: computation, "
-            "dashed: gradient. Blue: temporal alignment; orange, green: contrastive terms of X and Y",
+            "dashed: gradient. Blue: temporal alignment; orange, green: contrastive terms of X and Y"
         )
+        tell(drawn, f"{self.title}: {named(pair)}", about)
         return drawn
 
 

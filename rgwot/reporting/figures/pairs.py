@@ -14,6 +14,8 @@ from rgwot.reporting.figures.labels import TaskLabels, evenly, labels_at
 from rgwot.reporting.figures.tasks import PlannedTask
 
 Array = NDArray[np.float64]
+#: Settings of the block ``ot`` that the solver of RGWOT reads.
+PROBLEM = {"alpha", "epsilon", "rho", "r", "zeta", "solver", "virtual", "max_iterations", "tolerance"}
 
 
 class Side(NamedTuple):
@@ -39,13 +41,7 @@ class PairPlan(NamedTuple):
 
 
 def read_pair(task: PlannedTask, labels: TaskLabels, n: int) -> tuple[Side, Side]:
-    """Read the first two videos to draw, ``n`` frames of each.
-
-    Raises
-    ------
-    RgwotError
-        When fewer than two annotated videos have embeddings.
-    """
+    """Read the first two annotated videos to draw that have embeddings, ``n`` frames of each."""
     from rgwot.keysteps.decode import read_embeddings
 
     embedded = read_embeddings(task.runs[0].at(paths.EMBEDDINGS)).videos
@@ -57,6 +53,11 @@ def read_pair(task: PlannedTask, labels: TaskLabels, n: int) -> tuple[Side, Side
         steps = labels_at(labels.annotations, video, times)
         sides.append(Side(video, labels.name(video), whole.embedding[frames], times, whole.duration_s, steps))
     return sides[0], sides[1]
+
+
+def named(pair: tuple[Side, Side]) -> str:
+    """Say which video is called X and which Y."""
+    return f"X = {pair[0].name}, Y = {pair[1].name}"
 
 
 def shares(plan: Array) -> Array:
@@ -78,17 +79,14 @@ def transport(x: Side, y: Side, settings: Mapping[str, Any], **changes: Any) -> 
 
     from rgwot.transport import add_virtual_frame, align_frames, cosine_cost, relative_positions, temporal_prior
 
-    ot = {key.removeprefix("ot."): value for key, value in settings.items() if key.startswith("ot.")} | changes
+    ot = {key.removeprefix("ot."): value for key, value in settings.items()} | changes | {"virtual": "cost"}
     places = (
         (torch.from_numpy(x.time_s / x.duration_s), torch.from_numpy(y.time_s / y.duration_s))
-        if ot.pop("prior_time") == "times"
-        else (relative_positions(len(x.x), dtype=torch.float64), relative_positions(len(y.x), dtype=torch.float64))
+        if ot["prior_time"] == "times"
+        else tuple(relative_positions(len(side.x), dtype=torch.float64) for side in (x, y))
     )
-    ot["virtual"] = "cost"
-    known = ("alpha", "epsilon", "rho", "r", "zeta", "solver", "virtual", "max_iterations", "tolerance")
     first, second = (torch.from_numpy(np.ascontiguousarray(side.x))[None] for side in (x, y))
-    solved = align_frames(
-        first, second, **{key: ot[key] for key in known}, x_positions=places[0], y_positions=places[1]
-    )
+    problem = {key: ot[key] for key in PROBLEM}
+    solved = align_frames(first, second, **problem, x_positions=places[0], y_positions=places[1])
     cost = add_virtual_frame(cosine_cost(first, second) + ot["rho"] * temporal_prior(*places), ot["zeta"])
     return PairPlan(cost[0].numpy(), solved.transport.plan[0].double().numpy())

@@ -10,7 +10,7 @@ from pydantic import Field
 from rgwot import paths
 from rgwot.config.radius import structure_radius
 from rgwot.reporting.figures.labels import TaskLabels, stretches
-from rgwot.reporting.figures.pairs import Array, Side, read_pair, shares, transport
+from rgwot.reporting.figures.pairs import Array, Side, named, read_pair, shares, transport
 from rgwot.reporting.figures.style import (
     HATCHES,
     LINE_COLOURS,
@@ -60,23 +60,13 @@ class Plans(OfRun):
         for axis, ((solver, r), one) in zip((*axes[0, 1:], *axes[1, 1:]), solved.items(), strict=True):
             picture = _matrix(axis, shares(one.plan)[:, 1:], *pair, cmap="Greys", vmin=0, vmax=top)
             axis.set_title(f"T*, {solver}\n{radius_text(r, N + 1)}")
-        drawn.colorbar(
-            picture,
-            ax=axes[:, 1:],
-            location="right",
-            aspect=40,
-            shrink=0.6,
-            label="share of a frame of X",
-            extend="max",
-        )
+        look: dict[str, Any] = {"location": "right", "aspect": 40, "shrink": 0.6, "extend": "max"}
+        drawn.colorbar(picture, ax=axes[:, 1:], label="share of a frame of X", **look)
         step_legend(drawn, sorted({step for side in pair for step in side.steps.tolist()}), unmatched=False)
-        tell(
-            drawn,
-            f"{self.title}: X = {pair[0].name}, Y = {pair[1].name}",
-            f"{plan.about}; {N} frames spread evenly over each video, true steps on both axes; "
-            f"α = {settings['ot.alpha']:g}, ε = {settings['ot.epsilon']:g}, ρ = {settings['ot.rho']:g}, "
-            f"ζ = {settings['ot.zeta']:g}",
-        )
+        keys = {"α": "ot.alpha", "ε": "ot.epsilon", "ρ": "ot.rho", "ζ": "ot.zeta"}
+        values = ", ".join(f"{symbol} = {settings[key]:g}" for symbol, key in keys.items())
+        frames = f"{N} frames spread evenly over each video, true steps on both axes"
+        tell(drawn, f"{self.title}: {named(pair)}", f"{plan.about}; {frames}; {values}")
         return drawn
 
 
@@ -133,4 +123,3 @@ def _virtual(axis: Axes, plans: dict[str, Array]) -> None:
     axis.set_xlabel("mass on the virtual frame, %")
     axis.set_title("left unmatched")
     axis.legend(loc="lower right", ncols=2, handlelength=1.2, columnspacing=1)
-    axis.spines[["top", "right"]].set_visible(False)

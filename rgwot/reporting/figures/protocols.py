@@ -94,7 +94,6 @@ class Protocols(Figure):
                     range(len(PROTOCOLS)), [f"{one.letter}\n{one.name}" for one in PROTOCOLS.values()], fontsize=7
                 )
                 axis.set_title(f"{label}, {'background a class' if background == 'with' else 'without background'}")
-                axis.spines[["top", "right"]].set_visible(False)
                 axis.grid(axis="y", linewidth=0.3, color="#CCCCCC")
                 axis.set_axisbelow(True)
             line[0].set_ylabel(f"{PRINTED[self.metric]}, %")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -28,12 +27,7 @@ def segment_bars(
     predictions are drawn alone, and a colour means one cluster within its row.
 
     ``predictions`` and ``names`` give segments and names of key steps by the label of their row; of two names for one
-    step the legend has the first row's. The first ``max_videos`` are drawn; the matching always uses all.
-
-    Raises
-    ------
-    RgwotError
-        If no video can be drawn.
+    step the legend has the first row's. The first ``max_videos`` are drawn, at least one; the matching always uses all.
     """
     annotated = bool((manifest.status == "ok").any())
     videos = manifest[manifest.status == ("ok" if annotated else "unscored")].reset_index(drop=True)
@@ -54,11 +48,8 @@ def segment_bars(
             for position, table in enumerate(rows.values()):
                 axis.broken_barh([(0, video.duration_s)], (position - 0.4, 0.8), facecolor=BACKGROUND)
                 for segment in table[table.video == video.video].itertuples():
-                    axis.broken_barh(
-                        [(segment.start_s, segment.end_s - segment.start_s)],
-                        (position - 0.4, 0.8),
-                        **step_style(segment.key_step),
-                    )
+                    stretch = (segment.start_s, segment.end_s - segment.start_s)
+                    axis.broken_barh([stretch], (position - 0.4, 0.8), **step_style(segment.key_step))
             axis.set_yticks(range(len(rows)), rows)
             axis.invert_yaxis()
             axis.set_xlim(0, video.duration_s)
@@ -71,8 +62,3 @@ def segment_bars(
         drawn = sorted({int(step) for table in labelled for step in table.key_step})
         step_legend(figure, drawn, unmatched=annotated, columns=5, names=called)
     return figure
-
-
-def labels_and_paths(pairs: Sequence[str]) -> dict[str, Path]:
-    """Split ``label=path`` pairs of the command line."""
-    return {label: Path(path) for label, _, path in (pair.partition("=") for pair in pairs)}

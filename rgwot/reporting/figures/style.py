@@ -42,6 +42,8 @@ _RC = {
     "legend.fontsize": SMALLEST,
     "figure.titlesize": 9,
     "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
     "xtick.major.size": 2.5,
@@ -89,10 +91,8 @@ def save(figure: Drawn, path: str | os.PathLike[str]) -> None:
 
 def sheet(rows: int = 1, columns: int = 1, *, height: float, width: float = PAGE, **options: Any) -> tuple[Drawn, Any]:
     """Return a figure of the width of a page (inches) and its axes (rows, columns)."""
-    size = (width, height)
-    drawn: tuple[Drawn, Any] = _pyplot().subplots(
-        rows, columns, figsize=size, squeeze=False, layout="constrained", **options
-    )
+    look = {"figsize": (width, height), "squeeze": False, "layout": "constrained"}
+    drawn: tuple[Drawn, Any] = _pyplot().subplots(rows, columns, **look, **options)
     return drawn
 
 
@@ -115,11 +115,12 @@ def short(name: str, most: int) -> str:
 
 def plain(axis: Axes) -> None:
     """Take away the frame of an axis, leaving the line below."""
-    axis.spines[["top", "right", "left"]].set_visible(False)
+    axis.spines["left"].set_visible(False)
 
 
 def bare(axis: Axes) -> None:
-    """Take away all ticks of an axis."""
+    """Take away all ticks of an axis, and close its frame."""
+    axis.spines[:].set_visible(True)
     axis.set_xticks([])
     axis.set_yticks([])
 

@@ -78,12 +78,15 @@ class Sweep(Scored):
             axis.set_ylim(bottom=0)
         self._legend(drawn, seen)
         left_out = [f"{row} ({sweep.table})" for sweep in plan.sweeps for row in sweep.left_out]
-        without = (
-            f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}" if left_out else ""
-        )
+        without = f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}"
+        implied = seen.get(curves.IMPLIED, "")
         band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
         features = curves.FEATURES if "reported" in seen else ""
-        tell(drawn, self.title, f"{plan.about}{band}{features}{seen.get(curves.IMPLIED, '')}{without}")
+        tell(
+            drawn,
+            self.title,
+            f"{plan.about}{band}{features}{implied}{without if left_out else ''}",
+        )
         return drawn
 
     def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, str]:
@@ -183,7 +186,6 @@ def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: curves.Array, *
     kept = spaced(places)
     axis.set_xticks(x[kept], [f"{value:g}" for value in x[kept]])
     axis.grid(axis="y", linewidth=0.3, color="#CCCCCC")
-    axis.spines[["top", "right"]].set_visible(False)
     if panel.above is not None:
         kept = kept if panel.above == "temperature" else spaced(places, 0.03)
         top = axis.secondary_xaxis("top")

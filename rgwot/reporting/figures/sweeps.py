@@ -6,21 +6,16 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
-
-from pydantic import AfterValidator, ValidationInfo
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from rgwot import paths
 from rgwot.config.experiments import SYMBOLS, split_id
 from rgwot.config.methods import FAMILIES
 from rgwot.evaluation.protocols import PROTOCOLS
+from rgwot.reporting.entries import Beside, Part
 from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, seeding, settings_of
-from rgwot.reporting.tables.models import Background, Part, Place, ProtocolName, Row, Table
+from rgwot.reporting.tables.models import Background, Place, ProtocolName, Row, Table
 from rgwot.runtime.errors import RgwotError, nearest
-
-
-def _beside_the_tables(file: Path, info: ValidationInfo) -> Path:
-    return info.context["folder"] / file if info.context else file
 
 
 class ReportedCurve(Part):
@@ -30,7 +25,7 @@ class ReportedCurve(Part):
     column that holds the parameter, or the value that all of them were made with. ``mark`` is written beside it.
     """
 
-    file: Annotated[Path, AfterValidator(_beside_the_tables)]
+    file: Beside
     where: Mapping[str, str] = {}
     x: str | float
     mark: str = "reported"
@@ -148,13 +143,7 @@ class Scored(Figure):
 
 
 def table_with(table_id: str, places: Iterable[str], study: Study) -> Table:
-    """Return a table of scores that has columns for the places.
-
-    Raises
-    ------
-    RgwotError
-        When there is no such table, or it has no such columns.
-    """
+    """Return a table of scores, which has to have columns for the places."""
     table = study.table(table_id)
     for place in places:
         if place not in table.datasets:
@@ -199,27 +188,19 @@ def _sweep(panel: SweepPanel, study: Study, several: bool) -> PlannedSweep:
             rest = json.dumps(settings, sort_keys=True)
             found.append((row, _Shared(trained, split_id(row.decoder)[0], rest), float(value)))
     lines = _lines(found, several)
-    rows = [
-        PlannedRow(
-            id=row.id,
-            line=lines[shared],
-            trained=shared.trained,
-            value=value,
-            runs=tuple(_scored(panel.table, row, place.dataset, tasks, study)),
-        )
-        for row, shared, value in found
-        if shared in lines
-    ]
+    rows = []
+    for row, shared, value in found:
+        if shared in lines:
+            runs = tuple(_scored(panel.table, row, place.dataset, tasks, study))
+            rows.append(PlannedRow(id=row.id, line=lines[shared], trained=shared.trained, value=value, runs=runs))
     if not rows:
         raise RgwotError(f"table {table.id!r}: no row is trained with a {panel.key}; a figure expects at least one")
     first = study.experiments.settings(table.row(rows[0].id).method, None, place.dataset)
     return PlannedSweep(
         table=table.id,
         place=panel.dataset,
-        dataset=place.dataset,
+        **place.model_dump(include={"dataset", "reported", "reported_tasks"}),
         label=place.label if place.task is None else f"{study.in_print(place.dataset)}: {place.label}",
-        reported=place.reported,
-        reported_tasks=place.reported_tasks,
         rows=tuple(sorted(rows, key=lambda row: row.value)),
         left_out=tuple(row.id for row, shared, _ in found if shared.trained and shared not in lines),
         frames=first.train.N + (first.ot.virtual == "cost"),

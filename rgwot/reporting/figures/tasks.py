@@ -11,8 +11,8 @@ from pydantic import Field
 from rgwot import paths
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import FAMILIES
+from rgwot.reporting.entries import Part
 from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, seeding, settings_of
-from rgwot.reporting.tables.models import Part
 from rgwot.runtime.errors import RgwotError
 
 Count = Annotated[int, Field(ge=1)]

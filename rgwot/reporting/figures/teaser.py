@@ -12,7 +12,7 @@ from rgwot.evaluation.metrics import IntArray
 from rgwot.reporting.figures.bars import draw_steps
 from rgwot.reporting.figures.interface import PlannedRun
 from rgwot.reporting.figures.labels import TaskLabels, labels_at
-from rgwot.reporting.figures.pairs import Array, Side, read_pair, shares, transport
+from rgwot.reporting.figures.pairs import Array, Side, named, read_pair, shares, transport
 from rgwot.reporting.figures.style import (
     GREY,
     Axes,
@@ -65,22 +65,16 @@ class Teaser(OfRun):
         steps = _answers(axes[0, 2], pair, labels, run, names)
         steps |= {int(step) for side in pair for step in side.steps}
         step_legend(drawn, sorted(steps), unmatched=-1 in steps)
-        tell(drawn, f"{self.title}: X = {pair[0].name}, Y = {pair[1].name}", plan.about)
+        tell(drawn, f"{self.title}: {named(pair)}", plan.about)
         return drawn
 
 
 def two_dimensions(x: Array) -> Array:
-    """Project embeddings (T, D) onto their two principal directions, (T, 2); zeros where there are fewer.
+    """Project embeddings (T, D) onto their two principal directions, (T, 2); zeros where there are fewer."""
+    from sklearn.decomposition import PCA
 
-    The sign of each direction is that of its largest entry, so that the same embeddings give the same picture.
-    """
-    centred = x - x.mean(axis=0)
-    _, _, directions = np.linalg.svd(centred, full_matrices=False)
-    kept = directions[:2]
-    kept = kept * np.sign(kept[np.arange(len(kept)), np.abs(kept).argmax(axis=1)])[:, None]
-    points = np.zeros((len(x), 2))
-    points[:, : len(kept)] = centred @ kept.T
-    return points
+    points = PCA(min(2, *x.shape), svd_solver="full").fit_transform(x)
+    return np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
 
 
 def named_order(order: str, names: dict[int, int]) -> list[int]:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rgwot import paths
+from rgwot.reporting.entries import Part
 from rgwot.reporting.figures.interface import Figure, Plan, Study
 from rgwot.reporting.figures.labels import evenly
 from rgwot.reporting.figures.style import Axes, Drawn, bare, sheet, short, tell
 from rgwot.reporting.figures.tasks import Count
-from rgwot.reporting.tables.models import Part
 from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class Tsne(Figure):
             said = store.reason or f"{len(x)} frames, too few"
             axis.text(0.5, 0.5, said, ha="center", va="center", wrap=True, transform=axis.transAxes, fontsize=7)
             return self.perplexity
-        points, perplexity = embed_2d(x, self)
+        points, perplexity = embed_2d(x, self.perplexity, self.components, self.seed)
         size = 7 if len(x) > 300 else 14
         axis.scatter(points[:, 0], points[:, 1], c=time_s, cmap=colours, s=size, linewidths=0.15, edgecolors="#00341A")
         axis.margins(0.06)
@@ -173,9 +173,7 @@ def effective_rank(x: NDArray[Any]) -> float:
 def pooled_features(store: FeatureStore, max_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Average the maps of a video over space, of at most ``max_frames`` frames spread evenly over it.
 
-    Returns
-    -------
-    (n, 1024) features as they enter the model, and (n,) times in seconds.
+    Returns features (n, 1024) as they enter the model, and times (n,) in seconds.
     """
     chosen = np.arange(len(store)) if len(store) <= max_frames else evenly(len(store), max_frames)
     blocks = [chosen[start : start + BLOCK] for start in range(0, len(chosen), BLOCK)]
@@ -183,8 +181,10 @@ def pooled_features(store: FeatureStore, max_frames: int) -> tuple[NDArray[np.fl
     return np.concatenate([np.empty((0, store.shape[1])), *pooled]), store.time_s[chosen]
 
 
-def embed_2d(x: NDArray[np.float64], figure: Tsne) -> tuple[NDArray[np.float64], float]:
-    """Reduce features (n, D) by PCA and t-SNE to (n, 2); also return the perplexity that n frames allow.
+def embed_2d(
+    x: NDArray[np.float64], perplexity: float = 30.0, components: int = 50, seed: int = 0
+) -> tuple[NDArray[Any], float]:
+    """Reduce x (n, D) by PCA to some components, then by t-SNE to (n, 2); also return the perplexity that n allows.
 
     The perplexity is the wanted one, or (n - 1) / 3 where that is less: with fewer frames every frame would be the
     neighbour of every other.
@@ -192,10 +192,9 @@ def embed_2d(x: NDArray[np.float64], figure: Tsne) -> tuple[NDArray[np.float64],
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
 
-    perplexity = min(figure.perplexity, (len(x) - 1) / 3)
-    parts = min(figure.components, *x.shape)
-    reduced = PCA(parts, svd_solver="full").fit_transform(x)
+    perplexity = min(perplexity, (len(x) - 1) / 3)
+    reduced = PCA(min(components, *x.shape), svd_solver="full").fit_transform(x)
     # PCA is the start of t-SNE, too; features that do not vary have no directions to start from.
     start = "pca" if np.ptp(reduced, axis=0).max() > 0 else "random"
-    drawn = TSNE(2, perplexity=perplexity, init=start, random_state=figure.seed).fit_transform(reduced)
-    return np.asarray(drawn, dtype=np.float64), perplexity
+    points = TSNE(2, perplexity=perplexity, init=start, random_state=seed, n_jobs=1).fit_transform(reduced)
+    return points, perplexity

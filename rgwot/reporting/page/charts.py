@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rgwot.records import TERMS
 from rgwot.reporting.choices import Curve
 
 #: Two numbers below the axis of a chart need so much between their middles, in CSS pixels.
@@ -84,7 +85,6 @@ def _draw(curves: Sequence[Mapping[str, Any]], columns: int, size: tuple[float, 
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from rgwot.records import TERMS
     from rgwot.reporting.figures.style import DASHES, LINE_COLOURS
 
     methods = list(dict.fromkeys(curve["method"] for curve in curves))

@@ -17,7 +17,7 @@ from rgwot import __version__
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.ordering import rank_procedures, video_order
 from rgwot.paths import Run, Tree
-from rgwot.records import read_annotations, read_manifest, read_scores
+from rgwot.records import CELL, read_annotations, read_manifest, read_scores
 from rgwot.reporting.names import read_names
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, shown_aspect
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
@@ -84,9 +84,7 @@ def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -
     width, height = (float("nan") if pd.isna(row[side]) else float(row[side]) for side in ("width", "height"))
     return {
         "id": str(row["video"]),
-        "name": str(row["name"]),
-        "status": str(row["status"]),
-        "reason": str(row["reason"]),
+        **{key: str(row[key]) for key in ("name", "status", "reason")},
         "duration": float(row["duration_s"]) if usable else 0.0,
         "fps": float(row["fps"]) if usable else 0.0,
         "aspect": round(shown_aspect(width, height), 4),
@@ -132,20 +130,16 @@ def _true_orders(manifest: pd.DataFrame, annotations: pd.DataFrame) -> dict[str,
 def read_task_scores(tree: Tree, runs: Sequence[Run]) -> dict[str, Any] | None:
     """Return the scores of the runs that have any, None where none has.
 
-    Returns
-    -------
-    dict
-        ``protocols``, ``backgrounds``, ``rules``, ``metrics``: the axes; ``rows``: one per method and decoder with
-        ``mean`` and ``sd`` over seeds and one per seed with its value, each a dictionary from
-        ``protocol background rule metric`` to a share in [0, 1], rounded to 5 digits.
+    ``protocols``, ``backgrounds``, ``rules`` and ``metrics`` are the axes. Of the ``rows`` there is one per method and
+    decoder, with ``mean`` and ``sd`` over seeds and the value of every seed, each a dictionary from
+    ``protocol background rule metric`` to a share in [0, 1], rounded to 5 digits.
     """
     scored = [run for run in runs if tree.scores(run).exists()]
     if not scored:
         return None
     table = read_scores([tree.scores(run) for run in scored])
-    table = table[table["metric"].isin(METRICS)]
-    key = table["protocol"] + " " + table["background"] + " " + table["label_rule"] + " " + table["metric"]
-    table = table.assign(key=key)
+    table = table[table["metric"].isin(METRICS)].copy()
+    table["key"] = table[[*CELL, "metric"]].agg(" ".join, axis=1)
     rows = []
     for method, decoder in dict.fromkeys((run.method, run.decoder) for run in scored):
         seeds = [run for run in scored if (run.method, run.decoder) == (method, decoder)]
@@ -163,13 +157,8 @@ def read_task_scores(tree: Tree, runs: Sequence[Run]) -> dict[str, Any] | None:
                 "seeds": [{"seed": run.seed, "value": _finite(by_seed.get(run.seed, {}))} for run in seeds],
             }
         )
-    return {
-        "protocols": list(PROTOCOLS),
-        "backgrounds": list(BACKGROUNDS),
-        "rules": list(RULES),
-        "metrics": list(METRICS),
-        "rows": rows,
-    }
+    axes = {"protocols": PROTOCOLS, "backgrounds": BACKGROUNDS, "rules": RULES, "metrics": METRICS}
+    return {**{name: list(values) for name, values in axes.items()}, "rows": rows}
 
 
 def _finite(values: Mapping[Any, float] | pd.Series) -> dict[Any, float]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import logging
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from rgwot.records import read_manifest
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
-from rgwot.runtime.progress import Progress
+from rgwot.runtime.progress import counted
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -45,20 +44,19 @@ def shown_aspect(width: float, height: float) -> float:
     return float(np.clip(width / height if known else 4 / 3, *_ASPECTS))
 
 
-def read_pictures(
-    video: str | os.PathLike[str], times: Sequence[float], aspect: float, height: int, fps: Fraction | None
-) -> list[Image]:
-    """Return the frames shown at increasing times in seconds, as far as the video decodes, in its own aspect.
+def read_pictures(row: Mapping[Any, Any], root: Path, times: Sequence[float], height: int) -> list[Image]:
+    """Return the frames of a video (a row of the manifest) shown at increasing times in seconds, in its own aspect.
 
-    ``fps`` is the rate of stored frames whose file states none. Raises `VideoError` when no frame decodes.
+    Those that decode, that is; a video of which none does is a `VideoError`.
     """
     from PIL import Image as pillow
 
     from rgwot.video import FrameReader
 
-    width = max(1, round(aspect * height))
+    width = max(1, round(shown_aspect(float(row["width"]), float(row["height"])) * height))
     # Readers squash frames to a square: one of the longer side keeps all that is shown.
-    with FrameReader(video, np.asarray(times), max(width, height), threads=1, frames_fps=fps) as reader:
+    side, video = max(width, height), root / str(row["path"])
+    with FrameReader(video, np.asarray(times), side, threads=1, frames_fps=row["fps"]) as reader:
         frames = [pillow.fromarray(frame) for _, batch in reader for frame in batch]
     return [frame.resize((width, height), pillow.Resampling.BILINEAR) for frame in frames]
 
@@ -82,39 +80,24 @@ def write_strips(
     """
     manifest = read_manifest(Path(manifest_csv))
     videos = manifest[manifest["status"] != "skipped"]
-    with (
-        replacing(output_dir) as folder,
-        ThreadPoolExecutor(max(1, jobs)) as pool,
-        Progress(log, f"strips {output_dir}", len(videos), unit="video") as progress,
-    ):
+    with replacing(output_dir) as folder, ThreadPoolExecutor(max(1, jobs)) as pool:
         folder.mkdir()
-        pending = [
-            pool.submit(
-                _write_strip,
-                folder / f"{row['video']}.jpg",
-                Path(root) / row["path"],
-                float(row["duration_s"]),
-                shown_aspect(float(row["width"]), float(row["height"])),
-                row["fps"],
-            )
-            for row in videos.to_dict("records")
-        ]
-        for done in as_completed(pending):
+        pending = [pool.submit(_write_strip, folder, Path(root), row) for row in videos.to_dict("records")]
+        for done in counted(log, f"strips {output_dir}", pending, unit="video"):
             done.result()
-            progress.advance(1)
 
 
-def _write_strip(output: Path, video: Path, duration_s: float, aspect: float, fps: Fraction | None) -> None:
+def _write_strip(folder: Path, root: Path, row: Mapping[Any, Any]) -> None:
     from PIL import Image as pillow
 
     try:
-        pictures = read_pictures(video, strip_times(duration_s).tolist(), aspect, STRIP_HEIGHT, fps)
+        pictures = read_pictures(row, root, strip_times(float(row["duration_s"])).tolist(), STRIP_HEIGHT)
     except RgwotError as error:
         log.warning("%s; shown without pictures", error)
         return
-    width = max(1, round(aspect * STRIP_HEIGHT))
+    width = pictures[0].width
     # What did not decode stays grey.
     strip = pillow.new("RGB", (FRAMES * width, STRIP_HEIGHT), (128, 128, 128))
     for place, picture in enumerate(pictures):
         strip.paste(picture, (place * width, 0))
-    output.write_bytes(as_jpeg(strip, STRIP_QUALITY))
+    (folder / f"{row['video']}.jpg").write_bytes(as_jpeg(strip, STRIP_QUALITY))

@@ -12,6 +12,7 @@ import base64
 import hashlib
 import json
 import os
+from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -57,20 +58,12 @@ def write_page(
     The first run is shown first. The page may lie anywhere, its links to the videos below ``root`` start from there.
     The file of names, see `rgwot.reporting.names`, need not exist. The table beside the page, ``.csv``, has the columns
     ``method,decoder,seed,rank,order,names,n_videos,share``.
-
-    Raises
-    ------
-    RgwotError
-        When there is no run, or a file is missing or cannot be read.
     """
     output = Path(output_html)
     content = gather(tree, Path(root), runs, output.parent, names_yaml)
     procedures = [
         run.procedures.assign(
-            method=run.run.method,
-            decoder=run.run.decoder,
-            seed=run.run.seed,
-            names=[named_order(str(order), run.names) for order in run.procedures["order"]],
+            **asdict(run.run), names=[named_order(str(order), run.names) for order in run.procedures["order"]]
         )
         for run in content.runs
     ]
@@ -158,24 +151,16 @@ def part(name: str) -> str:
 
 def style_sheet() -> str:
     """Return the style sheet, with a class per colour and pattern of key steps."""
-    rules = [f".step.s0{{background-color:{BACKGROUND};color:#000000}}"]
-    rules.append(f".step.none{{background-color:{UNMATCHED};color:#000000}}")
-    rules += [
-        f".step.s{at}{{background-color:{colour};color:{ink_on(colour)}}}" for at, colour in enumerate(STEP_COLOURS, 1)
-    ]
-    return part("page.css") + "\n".join(rules) + "\n"
+    colours = {"s0": BACKGROUND, "none": UNMATCHED} | {f"s{at}": one for at, one in enumerate(STEP_COLOURS, 1)}
+    rules = [f".step.{name}{{background-color:{one};color:{ink_on(one)}}}\n" for name, one in colours.items()]
+    return part("page.css") + "".join(rules)
 
 
 def _filled(template: str, script: str = "", **content: Any) -> str:
     """Fill a template, which escapes every text, in; style and script are named by its policy."""
+    loader = PackageLoader("rgwot.reporting.page", "parts")
     environment = Environment(
-        loader=PackageLoader("rgwot.reporting.page", "parts"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    style = style_sheet()
-    return environment.get_template(template).render(
-        style=style, script=script, policy=policy(style, script), **content
-    )
+    style, page = style_sheet(), environment.get_template(template)
+    return page.render(style=style, script=script, policy=policy(style, script), **content)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ import pandas as pd
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.paths import Run, Tree
-from rgwot.records import read_diagnostics, read_history, read_orders, read_procedures, read_segments
+from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
@@ -71,24 +72,21 @@ def read_run(
     result = result_id(segments)
     typed = names.get(str(run))
     known = names_of(names, str(run), segments)
-    view = _view(tree.view(run), result)
+    view, kind = _view(tree.view(run), result), kind_of(run)
+    matched = match_to_steps(videos[videos["status"] == "ok"], annotations, own)
     facts = {
         "id": str(run),
-        "method": run.method,
-        "decoder": run.decoder,
-        "seed": run.seed,
-        "kind": kind_of(run),
+        **asdict(run),
+        "kind": kind,
         "K": diagnostics.get("K"),
         "steps": sorted({int(step) for step in own["key_step"]} - {0}),
         "result": result,
         "names": {str(step): name for step, name in known.items()},
         # Names of an earlier result are not used; the person who typed them should know.
         "stale": sorted(typed.names.values()) if typed is not None and not known else [],
-        "match": {
-            str(step): to for step, to in match_to_steps(videos[videos["status"] == "ok"], annotations, own).items()
-        },
+        "match": {str(step): to for step, to in matched.items()},
         "degenerate": bool(diagnostics.get("degenerate", False)),
-        "words": soundness(diagnostics, kind_of(run) == "trivial"),
+        "words": soundness(diagnostics, kind == "trivial"),
         "view": bool(view),
     }
     choices = shown_choices(diagnostics, folder / "diagnostics.json")
@@ -142,7 +140,6 @@ def read_curves(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
     histories = {training: path for training, path in trainings.items() if path.exists()}
     if not histories:
         return []
-    from rgwot.records import TERMS
     from rgwot.reporting.figures.losses import smoothed
 
     curves = []
@@ -154,13 +151,9 @@ def read_curves(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 
 def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str]:
-    """Put ``diagnostics.json`` of a run into sentences, the verdict first.
-
-    What a decoder does not know is left out; a ``trivial`` answer is one that is made without features.
-    """
-    task = diagnostics.get("task", {})
+    """Put ``diagnostics.json`` of a run into sentences, the verdict first; what a decoder does not know is left out."""
+    task, K = diagnostics.get("task"), diagnostics.get("K")
     task = task if isinstance(task, Mapping) else {}
-    K = diagnostics.get("K")
     if trivial:
         said = ["A trivial answer: made without looking at the videos, it has nothing that could collapse."]
     elif diagnostics.get("degenerate"):
@@ -178,10 +171,8 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
     variance = task.get("relative_variance")
     if variance is not None:
         amount = "almost nothing" if variance < 0.01 else "little" if variance < 0.1 else "much"
-        said.append(
-            f"Embeddings differ by {amount}: {variance:.2g} of their power is variance (0: all the same, "
-            "1: no common part)."
-        )
+        power = f"{variance:.2g} of their power is variance (0: all the same, 1: no common part)"
+        said.append(f"Embeddings differ by {amount}: {power}.")
     entropy = task.get("membership_entropy")
     if entropy is not None:
         amount = "clear-cut" if entropy < 0.35 else "soft" if entropy < 0.8 else "nearly undecided"

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,18 +19,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot.records import read_manifest, read_segments
+from rgwot.reporting.figures.labels import evenly
+from rgwot.reporting.figures.pairs import PROBLEM
+from rgwot.reporting.figures.tsne import embed_2d
 from rgwot.reporting.names import result_id
-from rgwot.reporting.page.pictures import (
-    FRAME_HEIGHT,
-    FRAME_QUALITY,
-    as_jpeg,
-    read_pictures,
-    shown_aspect,
-    strip_times,
-)
+from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, read_pictures, strip_times
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
-from rgwot.runtime.progress import Progress
+from rgwot.runtime.progress import counted
 from rgwot.timing import predicted_labels
 
 if TYPE_CHECKING:
@@ -42,7 +38,6 @@ TYPICAL = 6
 APART_S = 2.0
 #: Points of the plane; more make it no clearer and t-SNE slow.
 MAX_POINTS = 1000
-PERPLEXITY = 30.0
 FEWEST = 10
 #: Videos of a task whose pairs are aligned: 276 plans, about 400 kB.
 MAX_VIDEOS = 24
@@ -80,11 +75,7 @@ def write_view(
 
     The file has ``result`` (which key steps it belongs to), ``typical``, ``points`` and ``alignments``. Of the segments
     those of scope ``task`` count, of the settings the block ``ot`` is read; ``seed`` sets the layout in the plane.
-
-    Raises
-    ------
-    RgwotError
-        When the segments do not belong to the embeddings.
+    Segments that do not belong to the embeddings are refused.
     """
     from rgwot.keysteps.decode import read_embeddings
 
@@ -145,36 +136,25 @@ def _with_pictures(
     """Add the picture of every typical frame; each video is opened once."""
     rows = {str(row["video"]): row for row in manifest.to_dict("records")}
     times: dict[str, set[float]] = {}
-    for frame in (frame for frames in typical.values() for frame in frames):
+    for frame in chain.from_iterable(typical.values()):
         times.setdefault(frame.video, set()).add(frame.time_s)
-    pictures: dict[str, dict[float, str]] = {}
-    with Progress(log, "view: typical frames", len(times), unit="video") as progress:
-        for video, wanted in times.items():
-            pictures[video] = _pictures(rows.get(video), root, sorted(wanted))
-            progress.advance(1)
-    return [
-        {
-            "key_step": step,
-            "frames": [
-                {
-                    "video": frame.video,
-                    "time_s": round(frame.time_s, 3),
-                    "distance": round(frame.distance, 5),
-                    "picture": pictures[frame.video].get(frame.time_s),
-                }
-                for frame in frames
-            ],
-        }
-        for step, frames in typical.items()
-    ]
+    pictures = {
+        video: _pictures(rows.get(video), root, sorted(wanted))
+        for video, wanted in counted(log, "view: typical frames", times.items(), unit="video")
+    }
+
+    def shown(frame: TypicalFrame) -> dict[str, Any]:
+        numbers = {"time_s": round(frame.time_s, 3), "distance": round(frame.distance, 5)}
+        return {"video": frame.video, **numbers, "picture": pictures[frame.video].get(frame.time_s)}
+
+    return [{"key_step": step, "frames": [shown(frame) for frame in frames]} for step, frames in typical.items()]
 
 
 def _pictures(row: Mapping[Any, Any] | None, root: Path, times: list[float]) -> dict[float, str]:
     if row is None or row["status"] == "skipped":
         return {}
-    aspect = shown_aspect(float(row["width"]), float(row["height"]))
     try:
-        read = read_pictures(root / str(row["path"]), times, aspect, FRAME_HEIGHT, row["fps"])
+        read = read_pictures(row, root, times, FRAME_HEIGHT)
     except RgwotError as error:
         log.warning("%s; typical frames without pictures", error)
         return {}
@@ -207,18 +187,13 @@ def spread(lengths: Sequence[int], most: int = MAX_POINTS) -> list[NDArray[np.in
     Every video, of which ``lengths`` are the numbers of samples, keeps at least one.
     """
     share = min(1.0, most / max(1, sum(lengths)))
-    counts = [max(1, round(share * length)) if length else 0 for length in lengths]
-    return [
-        (2 * np.arange(count) + 1) * length // (2 * max(1, count))
-        for count, length in zip(counts, lengths, strict=True)
-    ]
+    return [evenly(length, max(1, round(share * length)) if length else 0) for length in lengths]
 
 
 def tsne(x: NDArray[Any], seed: int) -> NDArray[np.float64] | str:
     """Return points (n, 2) of embeddings x (n, D) by t-SNE, scaled to [0, 1], or why there are none.
 
-    On the first 50 principal components, perplexity 30 or a third of the points, started from the principal plane. The
-    same seed gives the same picture on the same machine.
+    The same seed gives the same picture on the same machine.
     """
     if len(x) < FEWEST:
         return f"only {len(x)} frames; t-SNE needs {FEWEST} or more"
@@ -226,14 +201,10 @@ def tsne(x: NDArray[Any], seed: int) -> NDArray[np.float64] | str:
     offsets = values - values.mean(axis=0)
     if np.square(offsets).sum(axis=1).mean() <= 1e-12 * np.square(values).sum(axis=1).mean():
         return "all embeddings are the same; there is nothing to lay out"
-    from sklearn.decomposition import PCA
-    from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):
-        reduced = PCA(min(50, *values.shape), svd_solver="full").fit_transform(values)
-        perplexity = min(PERPLEXITY, (len(x) - 1) / 3)
-        points = TSNE(perplexity=perplexity, init="pca", random_state=seed, n_jobs=1).fit_transform(reduced)
+        points, _ = embed_2d(values, seed=seed)
     low, high = points.min(axis=0), points.max(axis=0)
     scaled: NDArray[np.float64] = ((points - low) / max(float((high - low).max()), 1e-12)).astype(np.float64)
     return scaled
@@ -241,8 +212,7 @@ def tsne(x: NDArray[Any], seed: int) -> NDArray[np.float64] | str:
 
 def nearest_samples(time_s: NDArray[Any], duration_s: float) -> NDArray[np.int64]:
     """Return which sample (32,) is nearest to each of the strip's 32 times; times (T,) in seconds, T >= 1."""
-    wanted = strip_times(duration_s)
-    nearest: NDArray[np.int64] = np.abs(np.asarray(time_s)[None, :] - wanted[:, None]).argmin(axis=1)
+    nearest: NDArray[np.int64] = np.abs(np.asarray(time_s) - strip_times(duration_s)[:, None]).argmin(axis=1)
     return nearest
 
 
@@ -251,12 +221,7 @@ def align_pairs(
 ) -> dict[str, Any]:
     """Align every pair among the first `MAX_VIDEOS` videos, 32 evenly spaced frames each.
 
-    Parameters
-    ----------
-    videos
-        Embeddings (T, D), times (T,) and duration in seconds by video.
-    settings
-        The block ``ot`` of the method.
+    ``videos`` gives embeddings (T, D), times (T,) and duration in seconds.
 
     Returns
     -------
@@ -277,26 +242,14 @@ def align_pairs(
         sampled.append(np.asarray(embedding)[chosen])
         shares.append(np.asarray(time_s)[chosen] / duration_s)
     x, positions = torch.from_numpy(np.stack(sampled)), torch.from_numpy(np.stack(shares))
-    in_time = settings.prior_time == "times"
+    problem = settings.model_dump(include=PROBLEM)
     pairs: list[dict[str, Any]] = []
     every = list(combinations(range(len(names)), 2))
     for start in range(0, len(every), _AT_ONCE):
         first, second = (list(side) for side in zip(*every[start : start + _AT_ONCE], strict=True))
-        found = align_frames(
-            x[first],
-            x[second],
-            alpha=settings.alpha,
-            epsilon=settings.epsilon,
-            rho=settings.rho,
-            r=settings.r,
-            zeta=settings.zeta,
-            solver=settings.solver,
-            virtual=settings.virtual,
-            max_iterations=settings.max_iterations,
-            tolerance=settings.tolerance,
-            x_positions=positions[first] if in_time else None,
-            y_positions=positions[second] if in_time else None,
-        )
+        if settings.prior_time == "times":
+            problem |= {"x_positions": positions[first], "y_positions": positions[second]}
+        found = align_frames(x[first], x[second], **problem)
         for at, (one, other) in enumerate(zip(first, second, strict=True)):
             mass = found.transport.plan[at].numpy()
             if settings.virtual == "cost":
@@ -307,15 +260,7 @@ def align_pairs(
             weights = found.weights[at].numpy()
             unit = float(weights.max()) / 255
             levels = np.rint(weights / unit if unit > 0 else weights).astype(np.uint8)
-            pairs.append(
-                {
-                    "x": one,
-                    "y": other,
-                    "unit": unit,
-                    "plan": base64.b64encode(levels.tobytes()).decode(),
-                    "x_virtual": np.round(virtual[0], 3).tolist(),
-                    "y_virtual": np.round(virtual[1], 3).tolist(),
-                    "virtual_mass": round(float(np.concatenate(virtual).mean()), 4),
-                }
-            )
+            pair = {"x": one, "y": other, "unit": unit, "plan": base64.b64encode(levels.tobytes()).decode()}
+            pair |= {f"{side}_virtual": np.round(part, 3).tolist() for side, part in zip("xy", virtual, strict=True)}
+            pairs.append({**pair, "virtual_mass": round(float(np.concatenate(virtual).mean()), 4)})
     return {"videos": names, "virtual": settings.virtual, "pairs": pairs}

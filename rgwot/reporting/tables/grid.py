@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -59,7 +59,7 @@ class Line(NamedTuple):
     label: str
     kind: str
     trivial: bool
-    cells: tuple[Cell, ...]
+    cells: tuple[Cell, ...] = ()
 
 
 class Grid(NamedTuple):
@@ -70,13 +70,8 @@ class Grid(NamedTuple):
     reported: bool
 
 
-class _Row(NamedTuple):
-    """A row that is shown: its id in the CSV, label, kind, and whether it is a trivial answer."""
-
-    id: str
-    label: str
-    kind: str
-    trivial: bool
+Key = tuple[str, str]
+"""Kind and id of a row, as the CSV has them."""
 
 
 def block_title(block: Block) -> str:
@@ -84,7 +79,7 @@ def block_title(block: Block) -> str:
     return f"{block.protocol}, {block.background} background"
 
 
-def rows_under(frame: pd.DataFrame, block: Block) -> dict[tuple[str, str], Mapping[Any, Any]]:
+def rows_under(frame: pd.DataFrame, block: Block) -> dict[Key, Mapping[Any, Any]]:
     """Return the lines of the CSV that a block shows, by kind and method."""
     here = frame[(frame["protocol"] == block.protocol) & (frame["background"] == block.background)]
     # Reported rows come with whatever label rule their code has; measured ones are shown by one of the two.
@@ -115,7 +110,7 @@ def make_grid(table: Table, frame: pd.DataFrame, blocks: Sequence[Block], max_co
     groups of columns, from left to right; with more columns than ``max_columns`` the metrics of a dataset share one.
     """
     shown = [rows_under(frame, block) for block in blocks]
-    rows = [row for row in _rows(table) if any((row.kind, row.id) in part for part in shown)]
+    rows = {key: line for key, line in _lines(table).items() if any(key in part for part in shown)}
     reported = frame[frame["kind"] == "reported"]
     # Where all that the papers print is an X, every metric counts as printed.
     printed = [
@@ -139,18 +134,16 @@ def make_grid(table: Table, frame: pd.DataFrame, blocks: Sequence[Block], max_co
                     columns.append((Column(block, place.label if len(table.datasets) > 1 else "", metrics), cells))
         else:
             # A column of one row holds all that is known of it, else a table of many tasks would be too wide.
-            for index, row in enumerate(rows):
+            for index, row in enumerate(rows.values()):
                 cells = [tuple(own[metric][index] for metric in table.metrics) for own in values.values()]
                 columns.append((Column(block, row.label, table.metrics), cells))
     kept = [(column, cells) for column, cells in columns if any(map(_shows, cells))]
-    if table.lines == "rows":
-        heads = [(row.label, row.kind, row.trivial) for row in rows]
-    else:
-        heads = [(place.label, "dataset", False) for place in table.datasets.values()]
-    lines = [Line(*head, tuple(cells[index] for _, cells in kept)) for index, head in enumerate(heads)]
+    places = [Line(place.label, "dataset", False) for place in table.datasets.values()]
+    heads = rows.values() if table.lines == "rows" else places
+    lines = [head._replace(cells=tuple(cells[index] for _, cells in kept)) for index, head in enumerate(heads)]
     if table.lines == "datasets":
         lines = [line for line in lines if any(map(_shows, line.cells))]
-    return Grid(tuple(column for column, _ in kept), tuple(lines), any(row.kind == "reported" for row in rows))
+    return Grid(tuple(column for column, _ in kept), tuple(lines), any(row.kind == "reported" for row in rows.values()))
 
 
 def _shows(cell: Cell) -> bool:
@@ -158,32 +151,30 @@ def _shows(cell: Cell) -> bool:
     return any(value.degenerate or not math.isnan(value.mean) for value in cell)
 
 
-def _rows(table: Table) -> list[_Row]:
-    """Return all rows of a table, the reported ones first."""
+def _lines(table: Table) -> dict[Key, Line]:
+    """Return all rows of a table without their cells, the reported ones first."""
     labels = {row.id: row.label for row in table.rows}
     # With a condition, several reported rows are of one method, and only the condition distinguishes them.
-    return [
-        *(
-            _Row(entry.id, f"{labels.get(entry.id, entry.method)} (reported)", "reported", False)
-            for entry in (table.reported.methods if table.reported else ())
-        ),
-        *(_Row(row.id, row.label, "measured", row.trivial) for row in table.rows),
-    ]
+    reported = {
+        ("reported", entry.id): Line(f"{labels.get(entry.id, entry.method)} (reported)", "reported", False)
+        for entry in (table.reported.methods if table.reported else ())
+    }
+    return reported | {("measured", row.id): Line(row.label, "measured", row.trivial) for row in table.rows}
 
 
 def _values(
-    part: Mapping[tuple[str, str], Mapping[Any, Any]], rows: Sequence[_Row], place: str, metric: str, printed: bool
+    part: Mapping[Key, Mapping[Any, Any]], rows: Collection[Key], place: str, metric: str, printed: bool
 ) -> list[Value]:
     values = []
-    for row in rows:
-        own = part.get((row.kind, row.id), {})
+    for key in rows:
+        own = part.get(key, {})
         # A collapse is reported of a method; its X stands where the papers have numbers.
         counts = [own.get(f"{place}_{what}") for what in ("degenerate", "task_runs")]
-        counted = row.kind == "measured" or printed
+        counted = key[0] == "measured" or printed
         mean, deviation = (100 * own.get(f"{place}_{metric}{end}", math.nan) for end in ("", "_sd"))
         values.append(Value(mean, deviation, *(int(n) if counted and pd.notna(n) else 0 for n in counts)))
     ranked = [
-        value.mean if row.kind == "measured" and not value.degenerate else math.nan
-        for row, value in zip(rows, values, strict=True)
+        value.mean if kind == "measured" and not value.degenerate else math.nan
+        for (kind, _), value in zip(rows, values, strict=True)
     ]
     return [value._replace(rank=rank) for value, rank in zip(values, _ranks(ranked, metric), strict=True)]

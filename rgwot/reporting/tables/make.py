@@ -35,10 +35,10 @@ def count_columns(table: Table) -> list[str]:
 
 
 def table_columns(table: Table) -> list[str]:
-    """Return the columns of a table.
+    """Return the columns of a table: the leading ones, then value and deviation per dataset and metric.
 
-    After the leading ones come value and deviation per dataset and metric; then, per dataset, how many runs
-    of single tasks (tasks x seeds) stand behind its values, how many of them collapsed, and the mean over those alone.
+    Last, per dataset, how many runs of single tasks (tasks x seeds) stand behind its values, how many of them
+    collapsed, and the mean over those alone.
     """
     values = [f"{place}_{metric}{end}" for place in table.datasets for metric in table.metrics for end in ("", "_sd")]
     behind = ["task_runs", "degenerate", *(f"{metric}_degenerate" for metric in table.metrics)]
@@ -46,9 +46,7 @@ def table_columns(table: Table) -> list[str]:
 
 
 def summarise(per_seed: Iterable[float]) -> tuple[float, float]:
-    """Return mean and sample standard deviation over seeds.
-
-    NaN values are left out; a single value has no deviation (NaN).
+    """Return mean and sample standard deviation over seeds, without NaN; a single value has no deviation (NaN).
 
     >>> summarise([0.25, 0.5, 0.75])
     (0.5, 0.25)
@@ -85,10 +83,8 @@ def _own(table: Table, row: Row, scores: pd.DataFrame) -> dict[Cell, dict[str, R
     every = set().union(*found.values())
     for seed, tasks in sorted(found.items()):
         if tasks != every:
-            raise RgwotError(
-                f"{where}: seed {seed}: found no scores of {', '.join(sorted(every - tasks))}, expected them as for "
-                "the other seeds"
-            )
+            gone = ", ".join(sorted(every - tasks))
+            raise RgwotError(f"{where}: seed {seed}: found no scores of {gone}, expected them as for the other seeds")
     return own
 
 
@@ -196,13 +192,7 @@ def _write(table: Table, rows: Sequence[Mapping[Any, Any]], output: str | os.Pat
 
 
 def read_table(table: Table, path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a table or one of its rows as written here.
-
-    Raises
-    ------
-    RgwotError
-        When it cannot be read or has other columns than the table.
-    """
+    """Read a table or one of its rows as written here."""
     columns = table_columns(table)
     frame = read_texts(path)
     if list(frame.columns) != columns:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
+from rgwot.config.settings import defaults
 from rgwot.evaluation.protocols import SEGMENTATION
+from rgwot.reporting.entries import Beside, DatasetName, Part, in_one_spelling
 from rgwot.runtime.errors import RgwotError, nearest
 
 Segmental = Literal[
@@ -30,20 +31,6 @@ def _as_text(value: Any) -> Any:
 
 
 Text = Annotated[str, BeforeValidator(_as_text)]
-
-
-class Part(BaseModel):
-    """Base of every entry: immutable, and an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class DatasetName(Part):
-    """A dataset in print: its label, its name in the reported numbers, and how many tasks it has."""
-
-    label: str
-    reported: str | None = None
-    n_tasks: Annotated[int, Field(ge=1)] | None = None
 
 
 class Place(DatasetName):
@@ -79,6 +66,10 @@ class Row(AnyRow):
     decoder: str
     trivial: bool = False
 
+    @model_validator(mode="after")
+    def _in_one_spelling(self, info: ValidationInfo) -> Self:
+        return in_one_spelling(self, info, f"row {self.id!r}")
+
 
 class Setting(AnyRow):
     """A row of a table of settings: where our values stand, and the name of the reported one.
@@ -97,6 +88,8 @@ class Setting(AnyRow):
     def _explained(self) -> Self:
         if self.key is None and not self.constants and not self.note:
             raise ValueError("expected a key, constants, or a note that says why there is none")
+        if self.key not in (None, "seeds", *defaults()):
+            raise RgwotError(f"row {self.id!r}: unknown setting {self.key!r}; {nearest(str(self.key), defaults())}")
         return self
 
 
@@ -104,6 +97,10 @@ class TimedRow(AnyRow):
     """A row of a table of run times: the method whose training is timed."""
 
     method: str
+
+    @model_validator(mode="after")
+    def _in_one_spelling(self, info: ValidationInfo) -> Self:
+        return in_one_spelling(self, info, f"row {self.id!r}")
 
 
 class Block(Part):
@@ -121,6 +118,10 @@ class Experiment(Part):
 
     method: str
     decoder: str
+
+    @model_validator(mode="after")
+    def _in_one_spelling(self, info: ValidationInfo) -> Self:
+        return in_one_spelling(self, info, f"experiment {self.method}/{self.decoder}")
 
 
 class Claim(AnyRow):
@@ -175,7 +176,7 @@ class Reported(Part):
     ``source`` keeps only the lines of the file that name this source.
     """
 
-    file: Path
+    file: Beside
     methods: tuple[ReportedMethod, ...] = ()
     note: str = ""
     source: str | None = None
@@ -263,6 +264,9 @@ class Table(AnyTable):
         _once("block", [f"{block.protocol} {block.background} background" for block in self.blocks])
         entries = self.reported.methods if self.reported else ()
         _once("reported method", [entry.id for entry in entries])
+        for name, place in self.datasets.items():
+            if self.reported and place.reported is None:
+                raise ValueError(f"dataset {name!r} has no name in the reported numbers; expected a key `reported`")
         for entry in entries:
             _known("reported row", entry.row, [row.id for row in self.rows])
         for gain in self.gains:

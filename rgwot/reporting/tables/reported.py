@@ -22,10 +22,7 @@ COLLAPSED = "degenerate"
 def read_reported(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read reported numbers: one value per row, in percent, empty where the paper prints none.
 
-    Raises
-    ------
-    RgwotError
-        When the file cannot be read, lacks a column, or holds a value that is not a percentage.
+    A file that cannot be read, lacks a column, or holds a value that is no percentage is an `RgwotError`.
     """
     frame = read_texts(path, "reported numbers", REPORTED_COLUMNS)
     values = pd.to_numeric(frame["value"], errors="coerce")
@@ -37,13 +34,7 @@ def read_reported(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def reported_values(table: AnyTable, entry: ReportedMethod) -> pd.DataFrame:
-    """Return the lines of the reported file that belong to one reported row of a table.
-
-    Raises
-    ------
-    RgwotError
-        When there is none, or the file has no column of the condition.
-    """
+    """Return the lines of the reported file, at least one, that belong to one reported row of a table."""
     assert table.reported is not None
     path, source = table.reported.file, table.reported.source
     own = read_reported(path)
@@ -67,13 +58,7 @@ def _same(found: str, wanted: str) -> bool:
 
 
 def reported_rows(table: Table, row_id: str | None = None) -> list[dict[str, Any]]:
-    """Return one row per reported method of a table, values in [0, 1]; with ``row_id`` those beside a measured row.
-
-    Raises
-    ------
-    RgwotError
-        When the file has no number of a method that the table names, or two of one.
-    """
+    """Return one row per reported method of a table, values in [0, 1]; with ``row_id`` those beside a measured row."""
     if table.reported is None:
         return []
     rows = []
@@ -85,15 +70,9 @@ def reported_rows(table: Table, row_id: str | None = None) -> list[dict[str, Any
             comparable = (
                 f"protocol {UNKNOWN}: comparable with no measured row, nor with reported rows of a known protocol"
             )
-        row = {
-            "method": entry.id,
-            "kind": "reported",
-            "protocol": entry.protocol,
-            "background": entry.background,
-            "label_rule": entry.label_rule,
-            "note": "; ".join(filter(None, (table.reported.note, comparable))),
-        }
-        rows.append(row | _cells(table, entry))
+        made = entry.model_dump(include={"protocol", "background", "label_rule"})
+        note = "; ".join(filter(None, (table.reported.note, comparable)))
+        rows.append({"method": entry.id, "kind": "reported", **made, "note": note, **_cells(table, entry)})
     return rows
 
 

@@ -35,23 +35,18 @@ def make_row(
     """Write the training time of one method, and what is reported of it; of the facts nothing is read.
 
     ``inputs`` are for every seed the benchmark of its training (``seed0.tsv``), its ``seed0/history.csv`` with the
-    iterations done, and its ``seed0/machine.json``.
-
-    Raises
-    ------
-    RgwotError
-        When a file is missing or cannot be read, or seeds differ in their iterations.
+    iterations done, and its ``seed0/machine.json``. Where one is missing or cannot be read, or seeds differ in their
+    iterations, an `RgwotError` says so.
     """
     row: TimedRow = table.row(row_id)
+    where = f"table {table.id!r}, row {row.id!r}"
     runs = pd.DataFrame([_run(seed, paths) for seed, paths in sorted(_by_seed(inputs).items())])
     if runs.empty:
-        raise RgwotError(f"table {table.id!r}, row {row.id!r}: found no benchmark, expected those of its trainings")
+        raise RgwotError(f"{where}: found no benchmark, expected those of its trainings")
     iterations = sorted(runs["iterations"].unique())
     if len(iterations) > 1:
-        raise RgwotError(
-            f"table {table.id!r}, row {row.id!r}: found trainings of {' and '.join(map(str, iterations))} iterations, "
-            "expected the same for every seed; train them again"
-        )
+        found = f"found trainings of {' and '.join(map(str, iterations))} iterations"
+        raise RgwotError(f"{where}: {found}, expected the same for every seed; train them again")
     minutes, deviation = summarise(runs["minutes"])
     line = {
         "method": row.id,
@@ -71,13 +66,7 @@ def make_row(
 
 
 def join_rows(table: RuntimeTable, rows: Paths, output: str | os.PathLike[str]) -> None:
-    """Write the table from its rows, the reported ones first.
-
-    Raises
-    ------
-    RgwotError
-        When a row is missing, or rows are trainings of different numbers of iterations.
-    """
+    """Write the table from its rows, the reported ones first; all have to be trained for equally many iterations."""
     frame = joined(table, rows, lambda path: read_flat(path, COLUMNS))
     measured = frame[frame["kind"] == "measured"]
     by_iterations = measured.groupby("iterations")["method"].agg(", ".join)
@@ -149,18 +138,11 @@ def _run(seed: int, paths: Mapping[str, Path]) -> dict[str, Any]:
         processor = f"{threads} thread{'' if threads == 1 else 's'} of {machine['processor']}"
         hardware = f"{machine['gpu']}, {processor}" if machine["gpu"] else processor
     except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
-        reason = " ".join(str(error).split())
-        raise RgwotError(
-            f"{paths['benchmark']}: time of a training cannot be read ({reason}); train it again"
-        ) from None
+        why = " ".join(str(error).split())
+        raise RgwotError(f"{paths['benchmark']}: time of a training cannot be read ({why}); train it again") from None
     note = RESUMED.format(seed=seed, benchmark=seconds / 60, trained=trained / 60) if seconds < trained else ""
-    return {
-        "minutes": seconds / 60,
-        "memory_mb": memory,
-        "iterations": iterations,
-        "hardware": hardware,
-        "note": note,
-    }
+    found = {"minutes": seconds / 60, "memory_mb": memory, "iterations": iterations}
+    return {**found, "hardware": hardware, "note": note}
 
 
 def _reported(table: RuntimeTable, row_id: str) -> list[dict[str, Any]]:

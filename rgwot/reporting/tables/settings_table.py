@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -91,8 +92,7 @@ def _reported(table: SettingsTable, name: str) -> Mapping[Any, str]:
 def constant(place: str) -> Any:
     """Return a number that is fixed in the source, without importing the module.
 
-    ``place`` is ``file:NAME`` below the package: the value given to NAME there, or the default of a parameter of this
-    name, which has to be a literal.
+    ``place`` is ``file:NAME`` below the package: a variable, or a parameter, that gets its number on a line of its own.
 
     >>> constant("reporting/tables/settings_table.py:SEEDS")
     'seeds'
@@ -101,24 +101,9 @@ def constant(place: str) -> Any:
     source = files("rgwot").joinpath(path)
     if not source.is_file():
         raise RgwotError(f"constant {place!r}: no file {path} in the package; correct it in tables.yaml")
-    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
-        value = _value_of(name, node)
-        if value is not None:
-            try:
-                return ast.literal_eval(value)
-            except ValueError:
-                continue
-    raise RgwotError(f"constant {place!r}: no number of this name in {path}; correct it in tables.yaml")
-
-
-def _value_of(name: str, node: ast.AST) -> ast.expr | None:
-    """Return the value that a statement gives to a name, as a variable or as the default of a parameter."""
-    match node:
-        case ast.Assign(targets=[ast.Name(id=found)]) | ast.AnnAssign(target=ast.Name(id=found)) if found == name:
-            return node.value
-        case ast.FunctionDef(args=own):
-            # Defaults belong to the last of the positional arguments.
-            positional = zip([*own.posonlyargs, *own.args][::-1], own.defaults[::-1], strict=False)
-            keywords = zip(own.kwonlyargs, own.kw_defaults, strict=True)
-            return next((value for one, value in [*positional, *keywords] if one.arg == name), None)
-    return None
+    line = rf"^ *{re.escape(name)}(?:: *\w+)? = ([^\s,]+),?$"
+    found = re.search(line, source.read_text(encoding="utf-8"), re.MULTILINE)
+    try:
+        return ast.literal_eval(found[1] if found else "")
+    except (SyntaxError, ValueError):
+        raise RgwotError(f"constant {place!r}: no number of this name in {path}; correct it in tables.yaml") from None

@@ -7,14 +7,12 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
-
-from pydantic import BaseModel, ValidationError
+from typing import Any
 
 from rgwot.config.experiments import value_text
-from rgwot.config.settings import defaults
 from rgwot.datasets.registry import tasks_of
-from rgwot.reporting.tables.models import AnyTable, ClaimsTable, DatasetName, Place, RuntimeTable, SettingsTable, Table
+from rgwot.reporting.entries import DatasetName, check_id, checked, datasets_in_print, section
+from rgwot.reporting.tables.models import AnyTable, ClaimsTable, Place, RuntimeTable, SettingsTable, Table
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.yaml_text import read_yaml
 
@@ -29,15 +27,9 @@ _NAME = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
 def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None) -> dict[str, AnyTable]:
-    """Read and check the tables.
+    """Read and check the tables of a YAML file; files of reported numbers are looked up beside it.
 
-    Parameters
-    ----------
-    path
-        A YAML file with ``datasets`` (names in print) and ``tables``. Files of reported numbers are looked up
-        beside it.
-    canonical
-        Turns method and decoder of a row, in any spelling, into the one that paths and scores use.
+    ``canonical`` turns method and decoder of a row, in any spelling, into the one that paths and scores use.
 
     Raises
     ------
@@ -49,20 +41,12 @@ def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None
     if not isinstance(content, dict) or not set(KEYS) <= set(content) <= {*KEYS, *OTHER_KEYS}:
         found = sorted(map(str, content)) if isinstance(content, dict) else type(content).__name__
         raise RgwotError(f"{source}: found {found}, expected the two keys datasets and tables, and perhaps figures")
-    for key in KEYS:
-        if not isinstance(content[key], dict):
-            raise RgwotError(f"{source}: {key}: found {type(content[key]).__name__}, expected names with their entries")
-    names = {
-        str(name): _valid(DatasetName, entry, f"{source}: dataset {str(name)!r}")
-        for name, entry in content["datasets"].items()
-    }
-    tables = {}
-    for table_id, entry in content["tables"].items():
-        where = f"{source}: table {str(table_id)!r}"
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", str(table_id)):
-            raise RgwotError(f"{where}: expected a lower-case word like egoprocel, it names a file")
-        table = _table(str(table_id), entry, names, where)
-        tables[table.id] = _resolved(table, where, source.parent, canonical)
+    names, tables = datasets_in_print(content, source), {}
+    context = {"canonical": canonical, "folder": source.parent}
+    for table_id, entry in section(content, "tables", source).items():
+        where = f"{source}: table {table_id!r}"
+        check_id(table_id, where, "egoprocel")
+        tables[table_id] = checked(*_table(table_id, entry, names, where), where, context)
     return tables
 
 
@@ -73,7 +57,10 @@ def find_table(tables: Mapping[str, AnyTable], table_id: str) -> AnyTable:
     return tables[table_id]
 
 
-def _table(table_id: str, entry: Any, names: Mapping[str, DatasetName], where: str) -> AnyTable:
+def _table(
+    table_id: str, entry: Any, names: Mapping[str, DatasetName], where: str
+) -> tuple[type[AnyTable], dict[str, Any]]:
+    """Return the kind of a table, and its entry with everything written out that stands for something else."""
     if not isinstance(entry, dict):
         raise RgwotError(f"{where}: found {type(entry).__name__}, expected title, datasets, metrics, rows")
     kind = entry.get("kind", Table.KIND)
@@ -86,42 +73,7 @@ def _table(table_id: str, entry: Any, names: Mapping[str, DatasetName], where: s
         content["reported"] = {**reported, "methods": methods}
     if KINDS[kind] in (Table, ClaimsTable):
         content["datasets"] = dict(_places(entry.get("datasets"), names, where))
-    table: AnyTable = _valid(KINDS[kind], content, where)
-    return table
-
-
-def _resolved(table: AnyTable, where: str, folder: Path, canonical: Canonical | None) -> AnyTable:
-    """Return a table with every experiment in its one spelling and its reported numbers where they lie."""
-    changes: dict[str, Any] = {}
-    if canonical is not None:
-        changes["rows"] = tuple(_canonical(row, canonical, f"{where}: row {row.id!r}") for row in table.rows)
-        if isinstance(table, ClaimsTable):
-            changes["experiments"] = {
-                name: _canonical(experiment, canonical, f"{where}: experiment {name!r}")
-                for name, experiment in table.experiments.items()
-            }
-    if table.reported is not None:
-        changes["reported"] = table.reported.model_copy(update={"file": folder / table.reported.file})
-        for name, place in getattr(table, "datasets", {}).items():
-            if place.reported is None:
-                raise RgwotError(
-                    f"{where}: dataset {name!r} has no name in the reported numbers; expected a key `reported`"
-                )
-    for row in table.rows:
-        key = getattr(row, "key", None)
-        if key is not None and key != "seeds" and key not in defaults():
-            raise RgwotError(f"{where}: row {row.id!r}: unknown setting {key!r}; {nearest(key, defaults())}")
-    return table.model_copy(update=changes)
-
-
-def _canonical(row: Any, canonical: Canonical, where: str) -> Any:
-    if not hasattr(row, "method"):
-        return row
-    try:
-        spelling = zip(("method", "decoder"), canonical(row.method, getattr(row, "decoder", None)), strict=True)
-    except RgwotError as error:
-        raise RgwotError(f"{where}: {error}") from None
-    return row.model_copy(update={key: value for key, value in spelling if hasattr(row, key)})
+    return KINDS[kind], content
 
 
 def _places(wanted: Any, names: Mapping[str, DatasetName], where: str) -> Iterator[tuple[str, Place]]:
@@ -148,31 +100,6 @@ def _places(wanted: Any, names: Mapping[str, DatasetName], where: str) -> Iterat
             spellings = {one} if known is None else {one, known.paper_label}
             in_print |= {"label": label, "n_tasks": None, "reported_tasks": tuple(sorted(spellings))}
             yield one, Place(**in_print, task=one)
-
-
-def _valid(model: type[BaseModel], content: Any, where: str) -> Any:
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "extra_forbidden":
-            for part in first["loc"][:-1]:
-                model = model if isinstance(part, int) else _entry(model.model_fields[part].annotation)[0]
-            raise RgwotError(
-                f"{where}: unknown key {place!r}; {nearest(str(first['loc'][-1]), model.model_fields)}"
-            ) from None
-        message = first["msg"].removeprefix("Value error, ")
-        message = message[0].lower() + message[1:]
-        found = "" if first["type"] == "missing" or not place else f", found {first['input']!r}"
-        raise RgwotError(": ".join(part for part in (where, place, message) if part) + found) from None
-
-
-def _entry(annotation: Any) -> list[type[BaseModel]]:
-    """Return the models inside a type, such as the ``Row`` of ``tuple[Row, ...]``."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for part in get_args(annotation) for model in _entry(part)]
 
 
 def expand(entries: Any, where: str) -> Any:

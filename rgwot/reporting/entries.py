@@ -1,0 +1,106 @@
+"""Entries of ``workflow/tables.yaml``, tables and figures alike: their base, and how one that is wrong is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
+
+from rgwot.runtime.errors import RgwotError, nearest
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Part(BaseModel):
+    """Base of every entry: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DatasetName(Part):
+    """A dataset in print: its label, its name in the reported numbers, and how many tasks it has."""
+
+    label: str
+    reported: str | None = None
+    n_tasks: Annotated[int, Field(ge=1)] | None = None
+
+
+def _beside(file: Path, info: ValidationInfo) -> Path:
+    return info.context["folder"] / file if info.context else file
+
+
+#: A file that lies beside the one with the entries.
+Beside = Annotated[Path, AfterValidator(_beside)]
+
+
+def in_one_spelling(entry: Model, info: ValidationInfo, what: str) -> Model:
+    """Return an entry with its method, and decoder where it has one, as paths and scores spell them."""
+    if not info.context or info.context["canonical"] is None:
+        return entry
+    told = {key: value for key, value in entry if key in ("method", "decoder")}
+    try:
+        spelling = info.context["canonical"](told["method"], told.get("decoder"))
+    except RgwotError as error:
+        raise RgwotError(f"{what}: {error}") from None
+    return entry.model_copy(update=dict(zip(told, spelling, strict=False)))
+
+
+def section(content: Mapping[str, Any], key: str, source: Path) -> dict[str, Any]:
+    """Return the entries below a key of the file by name; none where it has no such key."""
+    entries = content.get(key, {})
+    if not isinstance(entries, dict):
+        raise RgwotError(f"{source}: {key}: found {type(entries).__name__}, expected names with their entries")
+    return {str(name): entry for name, entry in entries.items()}
+
+
+def datasets_in_print(content: Mapping[str, Any], source: Path) -> dict[str, DatasetName]:
+    """Return what the file calls datasets in print."""
+    entries = section(content, "datasets", source)
+    return {name: checked(DatasetName, entry, f"{source}: dataset {name!r}") for name, entry in entries.items()}
+
+
+def check_id(name: str, where: str, example: str) -> None:
+    """Refuse the id of a table or figure that cannot name a file."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise RgwotError(f"{where}: expected a lower-case word like {example}, it names a file")
+
+
+def checked(model: type[Model], content: Any, where: str, context: Mapping[str, Any] | None = None) -> Model:
+    """Return an entry as its model.
+
+    Raises
+    ------
+    RgwotError
+        One line: ``where``, the key, what was found, what was expected.
+    """
+    try:
+        return model.model_validate(content, context=context)
+    except RgwotError as error:
+        raise RgwotError(f"{where}: {error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        known = _part_at(model, first["loc"][:-1]).model_fields
+        raise RgwotError(f"{where}: unknown key {place!r}; {nearest(str(first['loc'][-1]), known)}")
+    message = first["msg"].removeprefix("Value error, ")
+    told = [where, *([place] if place else []), message[0].lower() + message[1:]]
+    found = f", found {first['input']!r}" if place and first["type"] != "missing" else ""
+    raise RgwotError(": ".join(told) + found)
+
+
+def _part_at(model: type[BaseModel], place: tuple[int | str, ...]) -> type[BaseModel]:
+    """Return the model that stands at a place of another, such as the ``Row`` of ``tuple[Row, ...]``."""
+    for key in place:
+        if key in model.model_fields:
+            model = _model_in(model.model_fields[str(key)].annotation) or model
+    return model
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_model_in, get_args(annotation))), None)
