@@ -29,7 +29,6 @@ DEAD = (3.0, 1.0)
 FINE = 2
 """Codes of the first level per code of the second; published."""
 
-
 CONSTANT = 1e-6
 """A video is constant, and becomes 0, where its spread is no more of its length than float32 rounds."""
 
