@@ -380,7 +380,7 @@ print(json.dumps({"schema": json.dumps(json_schema()), **{verb: help_of(verb) fo
     )
     assert '"none", "position"]' in found["schema"]
     assert '["resnet50", "colours"]' in found["schema"]
-    assert "semimarkov or pieces; or trivial: one_label" in found["decode"]
+    assert "hvq or pieces; or trivial: one_label" in found["decode"]
     assert "regression.epochs" in found["embed"]
     assert "egoprocel" in found["synth"]
     assert "flat" not in found["synth"]

@@ -325,6 +325,50 @@ class ConsensusSettings(Block):
     D: Count = Field(24, description="whitened components of their memberships, at most")
 
 
+class AsotSettings(Block):
+    """Segmentation learnt from transport plans, the decoders `asot` and `vasot`; as for Breakfast (methods 5.12)."""
+
+    rho: NonNegative = Field(0.2, description="weight of the prior on relative time; YouTube 0.15")
+    r: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.04, description="radius of the structural term, share of the frames; Desktop Assembly 0.02"
+    )
+    alpha: Fraction01 = Field(0.4, description="weight of the structural term while training")
+    alpha_test: Fraction01 = Field(0.7, description="the same when frames are labelled")
+    lambda_: NonNegative = Field(
+        0.1, alias="lambda", description="pull towards equal shares while training; YouTube 0.12"
+    )
+    lambda_test: NonNegative = Field(0.01, description="the same when frames are labelled")
+    epsilon: Positive = Field(0.07, description="weight of the entropy while training")
+    epsilon_test: Positive = Field(0.04, description="the same when frames are labelled")
+    iterations: Count = Field(25, description="mirror steps per plan")
+    N: Annotated[int, Field(ge=2)] = Field(256, description="frames drawn per video and epoch")
+    epochs: Count = Field(15, description="passes over the videos")
+    lr: Positive = Field(1e-3, description="learning rate of Adam")
+    hidden: Count = Field(128, description="units of the hidden layer")
+    D: Count = Field(40, description="dimensions of the embedding")
+
+
+class VasotSettings(Block):
+    """What `vasot` adds to `asot` (methods 5.13); its alignment loss reads `ot` and `loss`."""
+
+    beta: NonNegative = Field(1.0, description="weight of the alignment loss; VASOT")
+
+
+class HvqSettings(Block):
+    """Hierarchical vector quantisation, the decoder `hvq` (methods 5.14)."""
+
+    epochs: Count = Field(20, description="passes over the videos; HVQ")
+    lr: Positive = Field(1e-3, description="learning rate of AdamW; HVQ")
+    weight_decay: NonNegative = Field(1e-4, description="decoupled weight decay; HVQ")
+    ema: Annotated[float, Field(ge=0, lt=1)] = Field(0.8, description="share of a code's mean kept per step; HVQ")
+    reconstruction: NonNegative = Field(0.002, description="weight of the squared error of the features; HVQ")
+    hidden: Count = Field(64, description="channels of the convolutions; ours")
+    layers: Annotated[int, Field(ge=1, le=20)] = Field(
+        4, description="convolutions of encoder and decoder, with taps 1, 2, 4, ... samples apart; ours"
+    )
+    D: Count = Field(32, description="dimensions of the codes; ours")
+
+
 class EvaluationSettings(Block):
     """Scoring (methods 2, 6)."""
 
@@ -348,6 +392,9 @@ class Settings(Block):
     graphcut: GraphcutSettings = GraphcutSettings()
     meanfield: MeanfieldSettings = MeanfieldSettings()
     consensus: ConsensusSettings = ConsensusSettings()
+    asot: AsotSettings = AsotSettings()
+    vasot: VasotSettings = VasotSettings()
+    hvq: HvqSettings = HvqSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
 
     @model_validator(mode="after")

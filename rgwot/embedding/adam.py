@@ -29,11 +29,16 @@ class Adam:
         Learning rate eta.
     weight_decay
         Weight of the squared norm of the parameters (L2), times 2.
+    decoupled
+        The decay shrinks parameters by lr times itself before the step and is no part of g: AdamW (Loshchilov and
+        Hutter 2019).
     """
 
-    def __init__(self, parameters: Iterable[Tensor], *, lr: float, weight_decay: float) -> None:
+    def __init__(
+        self, parameters: Iterable[Tensor], *, lr: float, weight_decay: float, decoupled: bool = False
+    ) -> None:
         self.parameters = list(parameters)
-        self.lr, self.weight_decay = lr, weight_decay
+        self.lr, self.weight_decay, self.decoupled = lr, weight_decay, decoupled
         self._state = {
             "steps": [torch.zeros((), dtype=torch.float32, device=value.device) for value in self.parameters],
             "first": [torch.zeros_like(value) for value in self.parameters],
@@ -54,10 +59,13 @@ class Adam:
             for every in (self.parameters, *self._state.values())
         )
         gradients = [value.grad for value in values if value.grad is not None]
+        if self.decoupled:
+            for value in values:
+                value.mul_(1 - self.lr * self.weight_decay)
         adam(
             values, gradients, first, second, [], steps,
             fused=True, amsgrad=False, maximize=False, beta1=0.9, beta2=0.999,
-            lr=self.lr, weight_decay=self.weight_decay, eps=1e-8,
+            lr=self.lr, weight_decay=0.0 if self.decoupled else self.weight_decay, eps=1e-8,
         )  # fmt: skip
 
     def state_dict(self) -> dict[str, list[Tensor]]:

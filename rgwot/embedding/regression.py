@@ -6,8 +6,7 @@ Kukleva et al., "Unsupervised learning of action classes with continuous tempora
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -22,6 +21,7 @@ from rgwot.embedding.sampler import draw_videos
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
+from rgwot.runtime.threads import one_thread
 
 ABOUT = {
     "description": "a network that tells the relative time of a frame",
@@ -119,21 +119,11 @@ def fit_regression(stores: Sequence[FeatureStore], settings: Settings, seed: int
         stores = [stores[index] for index in draw_videos(len(stores), wanted, seed)]
     x = np.concatenate([standardised(spatial_means(store)) for store in stores])
     times = np.concatenate([np.arange(len(store), dtype=np.float32) / len(store) for store in stores])
-    with _one_thread():
+    with one_thread():
         model = train_regressor(torch.from_numpy(x), torch.from_numpy(times), settings.regression, seed)
 
     def embed(store: FeatureStore) -> Embedded:
-        with _one_thread(), torch.inference_mode():
+        with one_thread(), torch.inference_mode():
             return Embedded(model.embed(torch.from_numpy(standardised(spatial_means(store)))).numpy())
 
     return embed
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -54,8 +54,8 @@ def structure_product(plan: Tensor, r: float) -> Tensor:
     a_x, a_y = structure_radius(n, r), structure_radius(m, r)
     if a_x == 0:
         return torch.zeros_like(plan)
-    far = plan.sum(-1, keepdim=True) - _neighbour_sum(plan, a_y, dim=-1)
-    return _neighbour_sum(far, a_x, dim=-2) / r
+    far = plan.sum(-1, keepdim=True) - neighbour_sum(plan, a_y, dim=-1)
+    return neighbour_sum(far, a_x, dim=-2) / r
 
 
 def _band(n: int, a: int) -> Tensor:
@@ -64,7 +64,7 @@ def _band(n: int, a: int) -> Tensor:
     return (delta >= 1) & (delta <= a)
 
 
-def _neighbour_sum(values: Tensor, a: int, dim: int) -> Tensor:
+def neighbour_sum(values: Tensor, a: int, dim: int) -> Tensor:
     """Sum of the a entries before and the a entries after each entry along ``dim``, zeros outside."""
     n = values.shape[dim]
     a = min(a, n - 1)

@@ -46,6 +46,23 @@ def test_steps_are_those_of_torch(weight_decay: float) -> None:
     assert not any(torch.equal(now, was) for now, was in zip(ours.parameters(), before, strict=True))
 
 
+def test_decoupled_decay_is_adamw() -> None:
+    torch.manual_seed(3)
+    ours = nn.Sequential(nn.Linear(7, 5), nn.Tanh(), nn.Linear(5, 3))
+    theirs = deepcopy(ours)
+    mine = Adam(ours.parameters(), lr=3e-3, weight_decay=0.2, decoupled=True)
+    other = torch.optim.AdamW(theirs.parameters(), lr=3e-3, weight_decay=0.2)
+    for step in range(25):
+        mine.zero_grad()
+        other.zero_grad()
+        loss(ours, step).backward()
+        loss(theirs, step).backward()
+        mine.step()
+        other.step()
+    for found, expected in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
 def test_a_run_goes_on_from_its_state() -> None:
     def run(network: nn.Module, optimiser: Adam, steps: range) -> None:
         for step in steps:

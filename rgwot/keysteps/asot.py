@@ -1,0 +1,234 @@
+"""ASOT: an embedding and K centres, learnt from transport plans between frames and key steps (methods 5.12).
+
+Xu and Gould, "Temporally consistent unbalanced optimal transport for unsupervised action segmentation", CVPR 2024.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from rgwot.config.settings import AsotSettings, Settings
+from rgwot.embedding.adam import Adam
+from rgwot.embedding.regression import standardised
+from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.kmeans import kmeans
+from rgwot.keysteps.meanfield import decoded
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.threads import one_thread
+from rgwot.transport.segmentation import segmentation_cost, segmentation_residual, solve_segmentation
+
+ABOUT = {
+    "description": "an embedding and centres learnt from transport plans between frames and key steps",
+    "source": "ASOT, Xu and Gould, CVPR 2024",
+    "reads": ("asot",),
+    "place": 10,
+}
+
+BATCH = 2
+"""Videos per step; published."""
+
+TEMPERATURE = 0.1
+"""Of the softmax over centres that plans are compared with; published."""
+
+SAME = 1e-10
+"""Spread of embeddings of length 1 up to which they are one and the same in float32, as the mean squared distance from
+their mean: k-means would cluster rounding."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Frames of a video in one step: embeddings f (N, D), their places (N,) in the video, and its number of frames."""
+
+    f: Tensor
+    rows: NDArray[np.int64]
+    length: int
+
+
+PairLoss = Callable[[Drawn, Drawn], Tensor]
+"""What the two videos of a step have to say about each other, a number."""
+
+
+@dataclass(frozen=True)
+class Segmenter:
+    """What was learnt: a network and centres (K', D) of length 1, K' <= K."""
+
+    network: nn.Module
+    centres: Tensor
+    settings: AsotSettings
+
+    def plan(self, x: NDArray[np.float32]) -> tuple[Tensor, float]:
+        """Return log (N T), (N, K'), of a video's features (N, F), and how far from rest it is."""
+        block = self.settings
+        cost = segmentation_cost(embed(self.network, x)[None], self.centres, block.rho)
+        weights = {
+            "alpha": block.alpha_test,
+            "r": radius(len(x), block.r),
+            "epsilon": block.epsilon_test,
+            "lambda_": block.lambda_test,
+        }
+        log_plan = solve_segmentation(cost, **weights, iterations=block.iterations)
+        return torch.log_softmax(log_plan[0], 1), float(segmentation_residual(log_plan, cost, **weights))
+
+    def memberships(self, frames: Frames) -> tuple[NDArray[np.float64], float]:
+        """Return N T of every video, (frames, K'), each from a plan of its own, and the largest residual."""
+        with one_thread(), torch.inference_mode():
+            plans = [self.plan(video) for video in videos_of(frames)]
+        memberships = torch.cat([log_plan.exp() for log_plan, _ in plans]).numpy()
+        return memberships, max(residual for _, residual in plans)
+
+
+def videos_of(frames: Frames) -> list[NDArray[np.float32]]:
+    """Return every video's features (N, F), each of mean 0 and deviation 1 over the video's frames, constant ones 0."""
+    parts = np.split(frames.x, np.cumsum(frames.lengths)[:-1])
+    return [standardised(part.astype(np.float32)) for part in parts]
+
+
+def seeded(generator: np.random.Generator, make: Callable[[], nn.Module]) -> nn.Module:
+    """Make a network with weights from the generator; the global random state stays as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(generator.integers(2**63)))
+        return make()
+
+
+def embed(network: nn.Module, x: NDArray[np.float32]) -> Tensor:
+    """Return the embeddings (N, D), of length 1, of features (N, F)."""
+    return directions_of(network(torch.from_numpy(x)), "asot")
+
+
+def directions_of(z: Tensor, name: str) -> Tensor:
+    """Scale the vectors (N, D) that the network of a decoder makes to length 1.
+
+    Raises
+    ------
+    RgwotError
+        When one is not finite.
+    """
+    if not bool(z.isfinite().all()):
+        raise RgwotError(f"{name}: found embeddings that are not finite, expected numbers; take a smaller {name}.lr")
+    return F.normalize(z, dim=1)
+
+
+def first_centres(f: Tensor, K: int, generator: np.random.Generator) -> Tensor:
+    """Return the directions of the k-means centres of vectors (N, D) of length 1, (K', D).
+
+    K' is K where so many vectors differ by more than rounding, else their number.
+    """
+    f = f.detach()
+    if float((f - f.mean(0)).square().sum(1).mean()) <= SAME:
+        return F.normalize(f[:1], dim=1)
+    clusters = kmeans(f.double().numpy(), K, generator)
+    used = np.unique(clusters.labels)
+    return F.normalize(torch.from_numpy(clusters.centres[used]), dim=1).to(f.dtype)
+
+
+def radius(N: int, r: float) -> float:
+    """Return r, or 1/N where that is more: a frame has a neighbour on either side.
+
+    Without any, a plan has the temperature epsilon / (1 - alpha), above that of the softmax which it teaches, and
+    training takes the centres together.
+    """
+    return max(r, 1 / N)
+
+
+def draw_frames(length: int, N: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Draw a frame from each of N parts of a video that are as equal as can be; all of a video of at most N."""
+    if length <= N:
+        return np.arange(length)
+    borders = np.arange(N + 1) * length // N
+    return generator.integers(borders[:-1], borders[1:])
+
+
+def segmentation_loss(f: Tensor, centres: Tensor, block: AsotSettings) -> Tensor:
+    r"""Cross-entropy of a plan with the softmax over centres, for videos (B, N, D); returns (B,).
+
+    .. math:: L = -\sum_{ik} T_{ik} \log \mathrm{softmax}_k (f_i \cdot A_k / 0.1)
+
+    T, whose entries add up to 1, is a constant.
+    """
+    with torch.no_grad():
+        log_plan = solve_segmentation(
+            segmentation_cost(f, centres, block.rho),
+            alpha=block.alpha,
+            r=radius(f.shape[1], block.r),
+            epsilon=block.epsilon,
+            lambda_=block.lambda_,
+            iterations=block.iterations,
+        )
+    log_p = torch.log_softmax(f @ centres.T / TEMPERATURE, 2)
+    return -(log_plan.exp().to(log_p) * log_p).sum((1, 2))
+
+
+def learn(
+    frames: Frames, K: int, block: AsotSettings, generator: np.random.Generator, pair_loss: PairLoss | None = None
+) -> tuple[Segmenter, list[float]]:
+    """Train a network and centres on videos, two at a time; returns them and the mean loss of every epoch.
+
+    A step minimises the sum of both videos' segmentation losses and, where there is one, of ``pair_loss``; of an odd
+    number of videos the last of an epoch is alone, without a pair.
+
+    Raises
+    ------
+    RgwotError
+        When training diverges.
+    """
+    videos = videos_of(frames)
+    width, hidden = frames.x.shape[1], block.hidden
+    network = seeded(generator, lambda: nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, block.D)))
+    with torch.no_grad():
+        f = torch.cat([embed(network, video) for video in videos])
+    centres = first_centres(f, K, generator).requires_grad_()
+    optimiser = Adam([*network.parameters(), centres], lr=block.lr, weight_decay=0.0)
+    losses = []
+    for _ in range(block.epochs):
+        order, total = generator.permutation(len(videos)), 0.0
+        for first in range(0, len(order), BATCH):
+            drawn = []
+            for video in order[first : first + BATCH]:
+                rows = draw_frames(len(videos[video]), block.N, generator)
+                drawn.append(Drawn(embed(network, videos[video][rows]), rows, len(videos[video])))
+            loss = torch.cat([segmentation_loss(f, centres, block) for f in _stacked(drawn)]).sum()
+            if pair_loss is not None and len(drawn) == BATCH:
+                loss = loss + pair_loss(*drawn)
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            with torch.no_grad():
+                centres.copy_(F.normalize(centres, dim=1))
+            total += loss.item()
+        losses.append(total / len(videos))
+    return Segmenter(network.eval(), centres.detach(), block), losses
+
+
+def decode_asot(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+    """Learn an embedding and centres, and label every frame by its plan: the decoder ``asot``."""
+    with one_thread():
+        learnt, losses = learn(frames, K, settings.asot, generator)
+    return labelled(learnt, losses, frames, K, "asot")
+
+
+def labelled(learnt: Segmenter, losses: Sequence[float], frames: Frames, K: int, name: str) -> Decoded:
+    """Label the frames of videos by what was learnt, and record it under a decoder's name."""
+    memberships, residual = learnt.memberships(frames)
+    facts = {
+        "key_steps": len(learnt.centres),
+        "epochs": len(losses),
+        "loss_first": losses[0],
+        "loss_last": losses[-1],
+        "shares": memberships.mean(axis=0).tolist(),
+        "residual": residual,
+    }
+    return decoded(memberships, K, {name: facts}, lambda others: decoded(learnt.memberships(others)[0], K))
+
+
+def _stacked(drawn: Sequence[Drawn]) -> list[Tensor]:
+    """Return the videos of a step (B, N, D) at once where they have the same number of frames, else one by one."""
+    if len({len(one.f) for one in drawn}) == 1:
+        return [torch.stack([one.f for one in drawn])]
+    return [one.f[None] for one in drawn]
