@@ -136,3 +136,17 @@ def export(format_: str, keysteps: Path, output: Path, names: Path | None, root:
     from rgwot.reporting.export.interface import export, read_videos
 
     export(format_, read_videos(keysteps, scope, names, root), output)
+
+
+@click.command()
+@click.argument("first", type=Folder)
+@click.argument("second", type=Folder)
+@click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+def compare(first: Path, second: Path, names: Path | None) -> None:
+    """Say how far two results of a task agree, and which key steps were split or merged.
+
+    FIRST and SECOND are folders such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
+    """
+    from rgwot.reporting.compare import compare_results
+
+    click.echo("\n".join(compare_results(first, second, names)))
