@@ -111,3 +111,42 @@ def report_index(output: Path, results: Path) -> None:
     from rgwot.reporting.page.render import write_index
 
     write_index(results, output)
+
+
+@click.command()
+@click.argument("format_", metavar="FORMAT")
+@click.argument("keysteps", type=Folder)
+@click.argument("output", type=Folder)
+@click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+@click.option(
+    "--root", type=Folder, help="Folder that the manifest's paths start from; links to videos are then absolute."
+)
+@click.option(
+    "--scope",
+    type=click.Choice(["task", "video"]),
+    default="task",
+    show_default=True,
+    help="task: key steps mean the same in all videos; video: those of every video by itself.",
+)
+def export(format_: str, keysteps: Path, output: Path, names: Path | None, root: Path | None, scope: str) -> None:
+    """Write a result in the FORMAT of another program into the folder OUTPUT.
+
+    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
+    """
+    from rgwot.reporting.export.interface import export, read_videos
+
+    export(format_, read_videos(keysteps, scope, names, root), output)
+
+
+@click.command()
+@click.argument("first", type=Folder)
+@click.argument("second", type=Folder)
+@click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+def compare(first: Path, second: Path, names: Path | None) -> None:
+    """Say how far two results of a task agree, and which key steps were split or merged.
+
+    FIRST and SECOND are folders such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
+    """
+    from rgwot.reporting.compare import compare_results
+
+    click.echo("\n".join(compare_results(first, second, names)))

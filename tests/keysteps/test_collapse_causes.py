@@ -74,7 +74,7 @@ def outcome(folder: Path, x: np.ndarray, decoder: str, settings: Settings) -> tu
     return json.loads((out / "diagnostics.json").read_text()), marks.first().to_dict()
 
 
-EVERYWHERE = dict.fromkeys(("micro_video", "macro_video", "macro_task", "strict_task"), 1.0)
+EVERYWHERE = dict.fromkeys(("micro_video", "macro_video", "macro_task", "strict_task", "segmentation"), 1.0)
 
 
 @pytest.mark.parametrize("decoder", sorted(DECODERS))

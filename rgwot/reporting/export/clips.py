@@ -1,0 +1,100 @@
+"""A clip of every segment, and a sheet of pictures of every key step."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.reporting.export.interface import Segment, Video
+from rgwot.reporting.page.pictures import as_jpeg, read_pictures
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.progress import counted
+
+ABOUT = {"description": "a clip per segment, and a sheet of pictures per key step; needs --root", "place": 9}
+
+log = logging.getLogger(__name__)
+
+#: Pictures of a key step on its sheet at most, a column of them, and their height in pixels.
+PICTURES, COLUMNS, HEIGHT = 40, 8, 120
+QUALITY = 85
+
+
+def export_clips(videos: Sequence[Video], folder: Path) -> None:
+    """Write ``key_step_03/VIDEO_0012.300.mp4`` for every segment, and ``key_step_03.jpg``.
+
+    Raises
+    ------
+    RgwotError
+        When a video is not where it is said to be.
+    """
+    missing = [video.path for video in videos if not video.path.is_file()]
+    if missing:
+        raise RgwotError(
+            f"{missing[0]}: found no video there; expected the folder that the manifest starts from (--root)"
+        )
+    for video in counted(log, "cut clips", videos, "video"):
+        for segment in video.segments:
+            place = folder / f"key_step_{segment.key_step:02d}"
+            place.mkdir(exist_ok=True)
+            cut(video, segment, place / f"{video.name}_{segment.start_s:08.3f}.mp4")
+    for key_step in sorted({segment.key_step for video in videos for segment in video.segments}):
+        _sheet(videos, key_step, folder / f"key_step_{key_step:02d}.jpg")
+
+
+def cut(video: Video, segment: Segment, output: Path) -> None:
+    """Write the frames of a video from the start of a segment to its end, upright, encoded anew and without sound."""
+    with av.open(str(video.path)) as source, av.open(str(output), "w") as target:
+        stream = source.streams.video[0]
+        stream.thread_type = "AUTO"
+        # To the key frame before it; what comes too early is dropped below.
+        source.seek(max(0, int((segment.start_s - 1) * av.time_base)))
+        made = None
+        for frame in source.decode(stream):
+            if frame.time is None or frame.time < segment.start_s:
+                continue
+            if frame.time >= segment.end_s:
+                break
+            upright: NDArray[Any] = np.rot90(frame.to_ndarray(format="rgb24"), frame.rotation // 90)
+            # Even sides: the colours of a clip have half the resolution.
+            height, width = (side // 2 * 2 for side in upright.shape[:2])
+            if made is None:
+                rate = stream.average_rate or Fraction(video.fps).limit_denominator(1001)
+                made = target.add_stream("libx264", rate=rate)
+                made.height, made.width, made.pix_fmt = height, width, "yuv420p"
+            pixels = np.ascontiguousarray(upright[:height, :width])
+            target.mux(made.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+        if made is not None:
+            target.mux(made.encode())
+
+
+def _sheet(videos: Sequence[Video], key_step: int, output: Path) -> None:
+    """Write the middles of the segments of a key step as one picture, evenly chosen where there are many."""
+    from PIL import Image
+
+    middles = [
+        (video, (segment.start_s + segment.end_s) / 2)
+        for video in videos
+        for segment in video.segments
+        if segment.key_step == key_step
+    ]
+    chosen = [middles[at] for at in np.unique(np.linspace(0, len(middles) - 1, PICTURES).round().astype(int))]
+    pictures = []
+    for video in videos:
+        times = [time for one, time in chosen if one is video]
+        if times:
+            pictures += read_pictures(video.path, times, video.aspect, HEIGHT, None)
+    if not pictures:
+        return
+    width = max(picture.width for picture in pictures)
+    rows = -(-len(pictures) // COLUMNS)
+    sheet = Image.new("RGB", (min(len(pictures), COLUMNS) * width, rows * HEIGHT), "white")
+    for at, picture in enumerate(pictures):
+        sheet.paste(picture, (at % COLUMNS * width, at // COLUMNS * HEIGHT))
+    output.write_bytes(as_jpeg(sheet, QUALITY))

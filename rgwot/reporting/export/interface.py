@@ -1,0 +1,141 @@
+"""What a format is given, and how a result is written in it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from rgwot import paths
+from rgwot.config.about import About, described
+from rgwot.paths import Run, Tree
+from rgwot.records import read_manifest, read_segments
+from rgwot.reporting.names import names_in, read_names
+from rgwot.reporting.page.pictures import shown_aspect
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.files import replacing
+
+FORMATS: Mapping[str, About] = described("reporting/export", About)
+
+#: The one line of annotation, where a format has several.
+TIER = "key steps"
+
+
+class Segment(NamedTuple):
+    """A segment of a key step, in seconds; ``label`` is the name of the step, or "key step 3" where it has none."""
+
+    start_s: float
+    end_s: float
+    key_step: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Video:
+    """A video with its segments in order of time; background is in none.
+
+    Attributes
+    ----------
+    name
+        Its id in the results, which names its files.
+    path
+        The video file: absolute where the folder of the dataset was given, else as in the manifest.
+    duration_s, fps, aspect
+        Length in seconds, frames per second, width over height.
+    """
+
+    name: str
+    path: Path
+    duration_s: float
+    fps: float
+    aspect: float
+    segments: tuple[Segment, ...]
+
+
+Export = Callable[[Sequence[Video], Path], None]
+"""Videos, an empty folder -> files in it."""
+
+
+def read_videos(
+    keysteps: Path, scope: str = "task", names: Path | None = None, root: Path | None = None
+) -> list[Video]:
+    """Read the result in a folder of key steps, ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``.
+
+    Parameters
+    ----------
+    keysteps
+        The folder. The manifest of its task is looked up in the same results.
+    scope
+        ``task``: key steps that mean the same in all videos; ``video``: those of every video by itself.
+    names
+        Names of key steps, as downloaded from a page; of scope ``task`` only.
+    root
+        Folder that the manifest's paths start from.
+
+    Raises
+    ------
+    RgwotError
+        When the folder is no folder of key steps, or holds no segment of that scope.
+    """
+    folder = keysteps.absolute()
+    if Run.of_folder(folder) is None or not (folder / "segments.csv").is_file():
+        raise RgwotError(
+            f"{keysteps}: found no key steps there, expected a folder such as "
+            f"{paths.RESULTS}/keysteps/rgwot/graphcut/demo/assembly/seed0"
+        )
+    manifest = read_manifest(Tree(folder.parents[5], folder.parents[1].name, folder.parents[0].name).manifest)
+    segments = read_segments(folder / "segments.csv")
+    segments = segments[(segments["scope"] == scope) & (segments["key_step"] > 0)]
+    if segments.empty:
+        raise RgwotError(f"{keysteps}: found no key step of scope {scope!r} in segments.csv")
+    called = names_in(folder, read_names(names)) if scope == "task" else {}
+    videos = []
+    for row in manifest[manifest["status"] != "skipped"].to_dict("records"):
+        own = segments[segments["video"] == row["video"]].sort_values("start_s")
+        path = Path(row["path"])
+        videos.append(
+            Video(
+                str(row["video"]),
+                (root / path).absolute() if root is not None else path,
+                float(row["duration_s"]),
+                float(row["fps"]),
+                shown_aspect(*(float(row[side]) if pd.notna(row[side]) else math.nan for side in ("width", "height"))),
+                tuple(
+                    Segment(start_s, end_s, key_step, called.get(key_step, f"key step {key_step}"))
+                    for start_s, end_s, key_step in own[["start_s", "end_s", "key_step"]].itertuples(index=False)
+                ),
+            )
+        )
+    return videos
+
+
+def export(name: str, videos: Sequence[Video], output: str | os.PathLike[str]) -> None:
+    """Write videos in a format into a folder, which is replaced as a whole.
+
+    Raises
+    ------
+    RgwotError
+        For an unknown format.
+    """
+    if name not in FORMATS:
+        raise RgwotError(f"format {name!r}: not known; {nearest(name, FORMATS)}")
+    write: Export = getattr(import_module(FORMATS[name].module), f"export_{name}")
+    with replacing(output) as folder:
+        folder.mkdir()
+        write(videos, folder)
+
+
+def clock(seconds: float, point: str = ".") -> str:
+    """Write a time as hours, minutes, seconds and milliseconds.
+
+    >>> clock(3723.5)
+    '01:02:03.500'
+    """
+    ms = round(1000 * seconds)
+    return f"{ms // 3_600_000:02d}:{ms // 60_000 % 60:02d}:{ms // 1000 % 60:02d}{point}{ms % 1000:03d}"

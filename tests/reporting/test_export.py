@@ -1,0 +1,147 @@
+"""Results in the formats of other programs, read back by parsers that are not ours where there are any."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import av
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from pympi import Eaf, TextGrid
+from videos import write_video
+
+from rgwot.reporting.export.interface import FORMATS, Segment, Video, clock, export, read_videos
+from rgwot.reporting.export.transitions import transitions
+from rgwot.runtime.errors import RgwotError
+
+NAME = 'pour <b>"oil"</b> & stir'
+VIDEOS = [
+    Video(
+        "a",
+        Path("films/a.mp4"),
+        12.0,
+        30.0,
+        4 / 3,
+        (Segment(0.5, 2.0, 1, NAME), Segment(2.0, 3.25, 2, "key step 2"), Segment(4.0, 12.0004, 1, NAME)),
+    ),
+    Video("b", Path("films/b.mp4"), 5.0, 25.0, 4 / 3, ()),
+]
+
+
+def test_elan(tmp_path: Path) -> None:
+    export("elan", VIDEOS, tmp_path / "out")
+    document = Eaf(tmp_path / "out/a.eaf")
+    found = sorted(document.get_annotation_data_for_tier("key steps"))
+    assert found == [(500, 2000, NAME), (2000, 3250, "key step 2"), (4000, 12000, NAME)]
+    (media,) = document.get_linked_files()
+    assert (media["MEDIA_URL"], media["MIME_TYPE"]) == ("films/a.mp4", "video/mp4")
+    assert Eaf(tmp_path / "out/b.eaf").get_annotation_data_for_tier("key steps") == []
+
+
+def test_praat(tmp_path: Path) -> None:
+    export("praat", VIDEOS, tmp_path / "out")
+    grid = TextGrid(tmp_path / "out/a.TextGrid")
+    (tier,) = grid.get_tiers()
+    assert [(begin, end) for begin, end, label in tier.get_intervals() if label] == [
+        (0.5, 2.0),
+        (2.0, 3.25),
+        (4.0, 12.0004),
+    ]
+    # With the empty intervals of background it covers the whole video, as Praat wants it.
+    every = tier.get_all_intervals()
+    assert (every[0][:2], every[-1][1]) == ((0, 0.5), 12.0004)
+    assert all(first[1] == second[0] for first, second in zip(every, every[1:], strict=False))
+
+
+def test_boris(tmp_path: Path) -> None:
+    export("boris", VIDEOS, tmp_path / "out")
+    project = json.loads((tmp_path / "out/project.boris").read_text(encoding="utf-8"))
+    behaviours = {one["code"]: one["type"] for one in project["behaviors_conf"].values()}
+    assert behaviours == {NAME: "State event", "key step 2": "State event"}
+    # State events come in pairs, the first starts and the second stops.
+    events = project["observations"]["a"]["events"]
+    assert [(time, code) for time, _, code, _, _ in events] == [
+        (0.5, NAME), (2.0, NAME), (2.0, "key step 2"), (3.25, "key step 2"), (4.0, NAME), (12.0, NAME),
+    ]  # fmt: skip
+    assert project["observations"]["a"]["media_info"]["length"] == {"films/a.mp4": 12.0}
+
+
+def test_labels_and_subtitles(tmp_path: Path) -> None:
+    for name in ("audacity", "webvtt", "srt", "csv"):
+        export(name, VIDEOS, tmp_path / name)
+    lines = (tmp_path / "audacity/a.txt").read_text(encoding="utf-8").splitlines()
+    assert [line.count("\t") for line in lines] == [2, 2, 2]
+    assert lines[1] == "2.000000\t3.250000\tkey step 2"
+    cues = (tmp_path / "webvtt/a.vtt").read_text(encoding="utf-8")
+    assert cues.startswith("WEBVTT\n\n00:00:00.500 --> 00:00:02.000\npour &lt;b&gt;")
+    assert re.findall(r"^(\d+)\n\S+ --> (\S+)", (tmp_path / "srt/a.srt").read_text(encoding="utf-8"), re.MULTILINE) == [
+        ("1", "00:00:02,000"), ("2", "00:00:03,250"), ("3", "00:00:12,000"),
+    ]  # fmt: skip
+    table = pd.read_csv(tmp_path / "csv/segments.csv")
+    assert table[["video", "start_s", "key_step"]].values.tolist() == [["a", 0.5, 1], ["a", 2.0, 2], ["a", 4.0, 1]]
+    assert clock(3600 * 25 + 61.0004) == "25:01:01.000"
+
+
+def test_transitions_count_what_follows_what(tmp_path: Path) -> None:
+    again = Video(
+        "c", Path("c.mp4"), 9.0, 30.0, 1.0, (Segment(0, 2, 2, "x"), Segment(3, 5, 2, "x"), Segment(5, 6, 1, "y"))
+    )
+    assert transitions([again]) == {("start", "x"): 1, ("x", "y"): 1, ("y", "end"): 1}
+    export("transitions", [*VIDEOS, again], tmp_path / "out")
+    table = pd.read_csv(tmp_path / "out/transitions.csv").set_index(["from", "to"])
+    assert table.loc[("start", "x"), "share"] == 0.5
+    assert (tmp_path / "out/transitions.pdf").stat().st_size > 1000
+
+
+def test_clips_are_those_frames_and_every_step_has_a_sheet(tmp_path: Path) -> None:
+    write_video(tmp_path / "a.mp4", 150)
+    video = Video("a", tmp_path / "a.mp4", 5.0, 30.0, 4 / 3, (Segment(1.0, 2.0, 1, "one"), Segment(2.0, 5.0, 2, "two")))
+    export("clips", [video], tmp_path / "out")
+    (clip,) = (tmp_path / "out/key_step_01").iterdir()
+    assert clip.name == "a_0001.000.mp4"
+    with av.open(str(clip)) as made, av.open(str(video.path)) as source:
+        frames = [frame.to_ndarray(format="gray") for frame in made.decode(video=0)]
+        true = [frame.to_ndarray(format="gray") for frame in source.decode(video=0)]
+    assert len(frames) == 30
+    # The frame of a second of the video, encoded again.
+    error = [np.abs(frames[at].astype(float) - true[30 + at]).mean() for at in (0, 29)]
+    other = np.abs(frames[0].astype(float) - true[100]).mean()
+    assert max(error) < 3 < other
+    with Image.open(tmp_path / "out/key_step_02.jpg") as sheet:
+        assert sheet.height == 120
+    with pytest.raises(RgwotError, match=r"found no video there; .*--root"):
+        export("clips", VIDEOS, tmp_path / "more")
+    assert not (tmp_path / "more").exists()
+
+
+def test_every_format_says_what_it_is() -> None:
+    assert list(FORMATS)[:3] == ["csv", "elan", "praat"]
+    assert all(about.description for about in FORMATS.values())
+    with pytest.raises(RgwotError, match=r"format 'eaf': not known; .*elan"):
+        export("eaf", VIDEOS, "nowhere")
+
+
+def test_a_result_is_read_by_scope_and_with_its_names(tmp_path: Path) -> None:
+    folder = tmp_path / "results/keysteps/raw/kmeans/d/t/seed0"
+    folder.mkdir(parents=True)
+    (folder / "segments.csv").write_text(
+        "video,scope,start_s,end_s,key_step\nv,task,1,2,3\nv,task,0,1,0\nv,task,0.5,1,1\nv,video,0,2,2\n"
+    )
+    manifest = tmp_path / "results/manifest/d/t.csv"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text(
+        "video,name,path,annotation,duration_s,fps,width,height,status,reason\nv,v,v.mp4,,2.0,30,64,48,ok,\n"
+        "gone,gone,gone.mp4,,,,,,skipped,broken\n"
+    )
+    (video,) = read_videos(folder)
+    assert [(start, step, label) for start, _, step, label in video.segments] == [
+        (0.5, 1, "key step 1"), (1.0, 3, "key step 3"),
+    ]  # fmt: skip
+    assert read_videos(folder, "video", root=tmp_path / "films")[0].path == tmp_path / "films/v.mp4"
+    assert [segment.key_step for segment in read_videos(folder, "video")[0].segments] == [2]
+    with pytest.raises(RgwotError, match="found no key steps there, expected a folder such as results/keysteps"):
+        read_videos(tmp_path)
