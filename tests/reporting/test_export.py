@@ -25,10 +25,10 @@ VIDEOS = [
         Path("films/a.mp4"),
         12.0,
         30.0,
-        4 / 3,
+        (64, 48),
         (Segment(0.5, 2.0, 1, NAME), Segment(2.0, 3.25, 2, "key step 2"), Segment(4.0, 12.0004, 1, NAME)),
     ),
-    Video("b", Path("films/b.mp4"), 5.0, 25.0, 4 / 3, ()),
+    Video("b", Path("films/b.mp4"), 5.0, 25.0, (64, 48), ()),
 ]
 
 
@@ -88,7 +88,7 @@ def test_labels_and_subtitles(tmp_path: Path) -> None:
 
 def test_transitions_count_what_follows_what(tmp_path: Path) -> None:
     again = Video(
-        "c", Path("c.mp4"), 9.0, 30.0, 1.0, (Segment(0, 2, 2, "x"), Segment(3, 5, 2, "x"), Segment(5, 6, 1, "y"))
+        "c", Path("c.mp4"), 9.0, 30.0, (64, 48), (Segment(0, 2, 2, "x"), Segment(3, 5, 2, "x"), Segment(5, 6, 1, "y"))
     )
     assert transitions([again]) == {("start", "x"): 1, ("x", "y"): 1, ("y", "end"): 1}
     export("transitions", [*VIDEOS, again], tmp_path / "out")
@@ -99,7 +99,9 @@ def test_transitions_count_what_follows_what(tmp_path: Path) -> None:
 
 def test_clips_are_those_frames_and_every_step_has_a_sheet(tmp_path: Path) -> None:
     write_video(tmp_path / "a.mp4", 150)
-    video = Video("a", tmp_path / "a.mp4", 5.0, 30.0, 4 / 3, (Segment(1.0, 2.0, 1, "one"), Segment(2.0, 5.0, 2, "two")))
+    video = Video(
+        "a", tmp_path / "a.mp4", 5.0, 30.0, (64, 48), (Segment(1.0, 2.0, 1, "one"), Segment(2.0, 5.0, 2, "two"))
+    )
     export("clips", [video], tmp_path / "out")
     (clip,) = (tmp_path / "out/key_step_01").iterdir()
     assert clip.name == "a_0001.000.mp4"

@@ -89,7 +89,9 @@ def _sheet(videos: Sequence[Video], key_step: int, output: Path) -> None:
     for video in videos:
         times = [time for one, time in chosen if one is video]
         if times:
-            pictures += read_pictures(video.path, times, video.aspect, HEIGHT, None)
+            width, height = video.size
+            row = {"path": video.path.name, "width": width, "height": height, "fps": Fraction(video.fps)}
+            pictures += read_pictures(row, video.path.parent, times, HEIGHT)
     if not pictures:
         return
     width = max(picture.width for picture in pictures)

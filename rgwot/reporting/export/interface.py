@@ -17,7 +17,6 @@ from rgwot.config.about import About, described
 from rgwot.paths import Run, Tree
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.names import names_in, read_names
-from rgwot.reporting.page.pictures import shown_aspect
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import replacing
 
@@ -46,15 +45,15 @@ class Video:
         Its id in the results, which names its files.
     path
         The video file: absolute where the folder of the dataset was given, else as in the manifest.
-    duration_s, fps, aspect
-        Length in seconds, frames per second, width over height.
+    duration_s, fps, size
+        Length in seconds, frames per second, width and height in pixels (NaN where they are not known).
     """
 
     name: str
     path: Path
     duration_s: float
     fps: float
-    aspect: float
+    size: tuple[float, ...]
     segments: tuple[Segment, ...]
 
 
@@ -105,7 +104,7 @@ def read_videos(
                 (root / path).absolute() if root is not None else path,
                 float(row["duration_s"]),
                 float(row["fps"]),
-                shown_aspect(*(float(row[side]) if pd.notna(row[side]) else math.nan for side in ("width", "height"))),
+                tuple(float(row[side]) if pd.notna(row[side]) else math.nan for side in ("width", "height")),
                 tuple(
                     Segment(start_s, end_s, key_step, called.get(key_step, f"key step {key_step}"))
                     for start_s, end_s, key_step in own[["start_s", "end_s", "key_step"]].itertuples(index=False)

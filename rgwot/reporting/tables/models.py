@@ -17,7 +17,7 @@ Segmental = Literal[
     "mof", "miou", "precision_sampled", "recall_sampled", "f1_sampled", "f1_10", "f1_25", "f1_50", "edit"
 ]
 SEGMENTAL: tuple[str, ...] = get_args(Segmental)
-Metric = Literal["f1", "iou", "precision", "recall", "order_tau"] | Segmental
+Metric = Literal["f1", "iou", "precision", "recall", "order_tau", Segmental]
 Background = Literal["with", "without"]
 ProtocolName = Literal["micro_video", "macro_video", "macro_task", "strict_task", "segmentation"]
 UNKNOWN = "unknown"
