@@ -23,10 +23,7 @@ def parse_rate(text: str | float | Fraction) -> Fraction:
     A rate written as a fraction is taken as it stands. A decimal one becomes the fraction with a denominator
     up to 1001 that it stands for, where there is one: 29.97002997 is 30000/1001, not a long decimal.
 
-    Raises
-    ------
-    ValueError
-        When the text is not a positive rate.
+    Raises ValueError when the text is not a positive rate.
 
     Examples
     --------
@@ -46,10 +43,7 @@ def parse_rate(text: str | float | Fraction) -> Fraction:
 def rate_text(value: str | float) -> str:
     """Return a rate of the settings in its exact form, like ``30000/1001``.
 
-    Raises
-    ------
-    ValueError
-        When it is not a positive rate.
+    Raises ValueError when it is not a positive rate.
     """
     try:
         return str(parse_rate(value))
@@ -194,10 +188,7 @@ def predicted_labels(
     The segments (n,) cover the video from 0 without gaps or overlaps, in any order. Neighbouring ends and starts may
     lie `TOLERANCE_S` apart, and a time behind the last segment by no more than that belongs to it.
 
-    Raises
-    ------
-    ValueError
-        When the segments leave a gap, overlap, or do not reach the last time.
+    Raises ValueError when the segments leave a gap, overlap, or do not reach the last time.
 
     Examples
     --------
@@ -226,10 +217,7 @@ def label_segments(time_s: NDArray[Any], labels: NDArray[Any], duration_s: float
 
     Times ``time_s`` (T,), T >= 1, increase from 0 to below the duration; ``labels`` (T,) are whole numbers.
 
-    Raises
-    ------
-    ValueError
-        When lengths differ, times do not increase or a sample lies outside [0, duration).
+    Raises ValueError when lengths differ, times do not increase or a sample lies outside [0, duration).
     """
     times, values = np.asarray(time_s, dtype=np.float64), np.asarray(labels)
     if times.ndim != 1 or len(times) == 0 or values.shape != times.shape:

@@ -68,10 +68,7 @@ def check_input(verb: str, arguments: Mapping[str, Any]) -> None:
 
     Stores and models are checked by the code that opens them.
 
-    Raises
-    ------
-    RgwotError
-        When a file is not what was written.
+    Raises RgwotError when a file is not what was written.
     """
     # The manifest writes the annotations as well; a damaged table must not keep it from writing them again.
     written = {_output_of(verb, arguments), arguments.get("annotations") if verb == "manifest" else None}

@@ -110,10 +110,7 @@ def checked(
     Without a clock, the checks that need it are left out. Where releases overlap by nature, overlaps are counted but
     not warned about.
 
-    Raises
-    ------
-    DataFault
-        If a segment ends before it starts, starts after the video or ends more than a second after it.
+    Raises DataFault if a segment ends before it starts, starts after the video or ends more than a second after it.
     """
     import pandas as pd
 

@@ -58,10 +58,7 @@ class Found:
     def of(self, task: str, at_least: int = 1) -> tuple[VideoEntry, ...]:
         """Return the videos of a task, sorted by id.
 
-        Raises
-        ------
-        RgwotError
-            If the task was not found, cannot be used or has fewer videos than ``at_least``.
+        Raises RgwotError if the task was not found, cannot be used or has fewer videos than ``at_least``.
         """
         if task not in self.tasks:
             found = f"found {', '.join(sorted(self.tasks))}" if self.tasks else "found no video of any task"
@@ -123,10 +120,7 @@ class Layout(Protocol):
     def find(self, root: Path, dataset: str, options: Options) -> Found:
         """Find the videos of every task by one directory walk, opening no video.
 
-        Raises
-        ------
-        RgwotError
-            If the tree is not as expected, or an option does not fit it.
+        Raises RgwotError if the tree is not as expected, or an option does not fit it.
         """
 
     def read_annotation(

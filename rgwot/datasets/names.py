@@ -20,10 +20,7 @@ def video_id(stem: str) -> str:
     Different stems have different ids, because ``%`` itself is encoded. Undecodable bytes come as the operating system
     escapes them.
 
-    Raises
-    ------
-    ValueError
-        If the stem is empty.
+    Raises ValueError if the stem is empty.
 
     Examples
     --------

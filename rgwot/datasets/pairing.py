@@ -37,10 +37,7 @@ def walk(root: Path, folder: Path, suffixes: Collection[str]) -> list[str]:
 
     Links are followed once; ``._*`` files, which macOS leaves beside copies, are left out.
 
-    Raises
-    ------
-    RgwotError
-        If a folder cannot be listed.
+    Raises RgwotError if a folder cannot be listed.
     """
 
     def refuse(error: OSError) -> None:

@@ -86,10 +86,7 @@ def _paired(root: Path, data: str, videos: Sequence[str], options: Options) -> F
 def read_video_names(data: Path, drop_rows: Collection[str] = ()) -> tuple[str, ...]:
     """Return the video names of the ``readme.txt`` beside a ``data.mat``, in the order of its cells.
 
-    Raises
-    ------
-    RgwotError
-        If the file is missing, a line has no two tab-separated fields, or a name occurs twice.
+    Raises RgwotError if the file is missing, a line has no two tab-separated fields, or a name occurs twice.
     """
     path = data.with_name("readme.txt")
     names: list[str] = []
@@ -109,11 +106,8 @@ def read_annotation(
 ) -> Annotation:
     """Read the key steps of one video from ``data.mat``.
 
-    Raises
-    ------
-    RgwotError
-        If list and file differ in length, the cells do not fit the step names, an interval is not usable, or
-        the video outlasts its last superframe by more than 5 s (it is probably not trimmed).
+    Raises RgwotError if list and file differ in length, the cells do not fit the step names, an interval is not usable,
+    or the video outlasts its last superframe by more than 5 s (it is probably not trimmed).
     """
     data, part = root / str(entry.annotation), entry.part
     if part is None:

@@ -51,10 +51,7 @@ def read_annotation(
 def read_mapping(path: Path) -> dict[int, str]:
     """Read ``mapping.txt``, the names of the steps: ``<int> <name_with_underscores>`` per line.
 
-    Raises
-    ------
-    RgwotError
-        If a line has another form or a number occurs twice.
+    Raises RgwotError if a line has another form or a number occurs twice.
     """
     names: dict[int, str] = {}
     for line in filled_lines(path):

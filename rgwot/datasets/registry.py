@@ -86,11 +86,8 @@ def datasets(layout: str | None = None) -> tuple[str, ...]:
 def match(word: str, known: Iterable[str], what: str) -> str:
     """Return the known name that equals ``word`` without case and punctuation.
 
-    Raises
-    ------
-    RgwotError
-        If no name or more than one matches; the message starts with ``what`` the word stands for, names the nearest
-        one and lists the known ones.
+    Raises RgwotError if no name or more than one matches; the message starts with ``what`` the word stands for, names
+    the nearest one and lists the known ones.
     """
     names = list(known)
     if word in names:
@@ -112,10 +109,7 @@ def tasks_of(dataset: str) -> tuple[TaskFacts, ...]:
 def facts(dataset: str, task: str) -> TaskFacts | None:
     """Return what is known about a task, None when the dataset is a user's own.
 
-    Raises
-    ------
-    RgwotError
-        If the dataset is registered and has no such task.
+    Raises RgwotError if the dataset is registered and has no such task.
     """
     rows = {row.task: row for row in tasks_of(dataset)}
     return rows[match(task, rows, f"task of {dataset}")] if rows else None
@@ -132,10 +126,7 @@ def camera(dataset: str, view: str | None) -> str | None:
 
     Where takes have one camera, it is None.
 
-    Raises
-    ------
-    RgwotError
-        If the view has no such name, or takes have one camera and a view was asked for.
+    Raises RgwotError if the view has no such name, or takes have one camera and a view was asked for.
     """
     views = next((row.views for row in tasks_of(dataset)), {})
     if not views:

@@ -50,10 +50,7 @@ def excerpt(text: str) -> str:
 def read_lines(path: Path) -> list[Line]:
     """Read UTF-8 text with or without a byte order mark and with LF, CRLF or CR line ends.
 
-    Raises
-    ------
-    DataFault
-        If the file cannot be read, is far too large, or is UTF-16 or binary.
+    Raises DataFault if the file cannot be read, is far too large, or is UTF-16 or binary.
     """
     try:
         size = path.stat().st_size

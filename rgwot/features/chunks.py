@@ -119,10 +119,7 @@ class Extraction:
     def finish(self, on_bad_video: Literal["fail", "skip"]) -> None:
         """Judge what decoded, complete the store and move it into place.
 
-        Raises
-        ------
-        VideoError
-            When ``on_bad_video`` is ``fail`` and more than `allowed_loss` of the video is missing.
+        Raises VideoError when ``on_bad_video`` is ``fail`` and more than `allowed_loss` of the video is missing.
         """
         marks = [self._finished(shard) for shard in self._shards]
         for shard, mark in zip(self._shards, marks, strict=True):

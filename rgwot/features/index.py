@@ -76,11 +76,8 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
 
     The stores of videos held out are not touched.
 
-    Raises
-    ------
-    RgwotError
-        When a store is missing, incomplete, empty or made differently from the first one, or a video held out is
-        not in the index.
+    Raises RgwotError when a store is missing, incomplete, empty or made differently from the first one, or a video held
+    out is not in the index.
     """
     stores: list[FeatureStore] = []
     indexed = indexed_videos(index_csv)

@@ -49,11 +49,8 @@ class Shards:
     def read(self, indices: NDArray[np.int64], found: NDArray[np.float16]) -> None:
         """Read frames ``indices``, within [0, T), into ``found`` (len(indices), C, h, w), contiguous.
 
-        Raises
-        ------
-        RgwotError
-            When a shard is missing or damaged: its index is not whole, or points outside the file or at something else,
-            or a frame does not decode.
+        Raises RgwotError when a shard is missing or damaged: its index is not whole, or points outside the file or at
+        something else, or a frame does not decode.
         """
         rows = found.reshape(len(indices), math.prod(self.frame)).view(np.uint8)
         shards = indices // self.per_shard

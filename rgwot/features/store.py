@@ -121,12 +121,8 @@ class FeatureStore:
         They are put into ``out``, contiguous, or a new array. Of a store laid out otherwise than this package does,
         neighbouring frames are read as one slice; indexing the array with a list would be a hundred times slower.
 
-        Raises
-        ------
-        ValueError
-            When an index lies outside ``[0, T)``.
-        RgwotError
-            When a file of the store is missing or damaged.
+        Raises ValueError when an index lies outside ``[0, T)``, and RgwotError when a file of the store is missing or
+        damaged.
         """
         asked = np.asarray(indices, dtype=np.int64)
         if asked.size and (asked.min() < 0 or asked.max() >= len(self)):
@@ -163,10 +159,8 @@ class FeatureStore:
 def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = None) -> FeatureStore:
     """Open a store whose attributes have the values to ``expect``, such as ``{"fps": 2.0, "weights_sha256": ...}``.
 
-    Raises
-    ------
-    RgwotError
-        When there is no store, it is incomplete or damaged, not laid out as expected or made with other settings.
+    Raises RgwotError when there is no store, it is incomplete or damaged, not laid out as expected or made with other
+    settings.
     """
     path = Path(path)
     # Frames are compared as they are read; whoever wants one of them need not wait for all.

@@ -35,10 +35,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     the same path, the later one wins, and at no time is it half of each. What a killed process left beside ``path``
     is removed first.
 
-    Raises
-    ------
-    RgwotError
-        When the disk is full.
+    Raises RgwotError when the disk is full.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -111,10 +111,7 @@ def remake(output: Path, verb: str | None = None) -> str:
 def check_file(path: Path) -> None:
     """Compare a file with the record of the job that wrote it, where there is one.
 
-    Raises
-    ------
-    RgwotError
-        When it is not what was written, or its record is damaged.
+    Raises RgwotError when it is not what was written, or its record is damaged.
     """
     records = [record_path(path)]
     if not records[0].exists():
@@ -155,10 +152,7 @@ def check_folder(output: Path, by_size: str | None = None) -> None:
 def check_inside(path: Path) -> None:
     """Compare a file of a dataset that a job wrote below ``results`` with what that job wrote; any other is left alone.
 
-    Raises
-    ------
-    RgwotError
-        When it is not what was written.
+    Raises RgwotError when it is not what was written.
     """
     if below_results(path) is None:
         return
@@ -234,10 +228,7 @@ def _check_place(record: Path, content: Mapping[str, Any]) -> None:
 def source(path: Path) -> dict[str, Any]:
     """Return what is kept of a source: size, digest of its parts, and what the file system says of it.
 
-    Raises
-    ------
-    OSError
-        When it cannot be read.
+    Raises OSError when it cannot be read.
     """
     found = hashlib.sha256()
     # Opening a pipe would wait for somebody to write into it.

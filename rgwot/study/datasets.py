@@ -156,10 +156,7 @@ class DatasetCatalogue:
     def check_left_out(self, dataset: str, task: str, video: str | None = None) -> None:
         """Raise if an earlier run skipped a bad video (this one, or any) and bad videos are now to fail.
 
-        Raises
-        ------
-        RgwotError
-            Naming the first such video.
+        Raises RgwotError that names the first such video.
         """
         for name, error in self.left_out(dataset, task).items():
             if video in (None, name):

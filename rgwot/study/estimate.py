@@ -109,10 +109,7 @@ class Estimate:
 def collections(names: Iterable[str] = (), hours: Mapping[str, float] | None = None) -> list[Collection]:
     """Return the published collections of these names, or all of them, with ``hours`` in place of the published ones.
 
-    Raises
-    ------
-    RgwotError
-        If a name is not that of a collection.
+    Raises RgwotError if a name is not that of a collection.
     """
     table = files("rgwot.study").joinpath("datasets.csv").read_text(encoding="utf-8")
     known: dict[str, Collection] = {}
@@ -131,10 +128,7 @@ def collections(names: Iterable[str] = (), hours: Mapping[str, float] | None = N
 def load_rates(name: str) -> Rates:
     """Return a set of rates of the package by name, or the rates in a JSON file.
 
-    Raises
-    ------
-    RgwotError
-        If there is no such set or file, or the file does not hold rates.
+    Raises RgwotError if there is no such set or file, or the file does not hold rates.
     """
     shipped = shipped_rates()
     if name in shipped:

@@ -22,10 +22,7 @@ class FigureCatalogue(TableCatalogue):
     def figures(self) -> Figures:
         """The figures by id, every experiment in its one spelling.
 
-        Raises
-        ------
-        RgwotError
-            When a figure is not valid.
+        Raises RgwotError when a figure is not valid.
         """
 
         def canonical(method: str, decoder: str) -> tuple[str, str]:
@@ -61,9 +58,6 @@ class FigureCatalogue(TableCatalogue):
     def _figure_plan(self, figure: str) -> Plan:
         """Return the runs and files that a figure is drawn from.
 
-        Raises
-        ------
-        RgwotError
-            When there is no such figure, or the configuration lacks what it needs.
+        Raises RgwotError when there is no such figure, or the configuration lacks what it needs.
         """
         return self.figures.figure(figure).plan(self)

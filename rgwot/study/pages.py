@@ -31,11 +31,8 @@ class PageCatalogue(FigureCatalogue):
         Those of ``page.methods`` with every seed, or for a first answer those of ``page.first`` with the first seed. A
         task without annotations leaves out the trivial answers, which serve as a comparison of scores.
 
-        Raises
-        ------
-        RgwotError
-            If the configuration names an unknown method or decoder, one that the task cannot have, or one under
-            ``page.first`` that trains an encoder.
+        Raises RgwotError if the configuration names an unknown method or decoder, one that the task cannot have, or one
+        under ``page.first`` that trains an encoder.
         """
         runs: dict[Run, None] = {}
         page, seeds = self.config.page, self.config.seeds

@@ -91,10 +91,7 @@ def examine(results: Path, *, sources: bool = False) -> Findings:
 
     With ``sources``, also every byte of the videos and feature files that the records name.
 
-    Raises
-    ------
-    RgwotError
-        If there is no such folder.
+    Raises RgwotError if there is no such folder.
     """
     if not results.is_dir():
         raise RgwotError(f"{results}: no such folder; expected results of rgwot; run where they are, or name it")

@@ -20,10 +20,7 @@ _TIMELINES, _LOOK, _FIRST_VIDEO = 0, 1, 2
 def plan(settings: SynthSettings) -> list[VideoPlan]:
     """Return the plan of a dataset; a pure function of its settings.
 
-    Raises
-    ------
-    RgwotError
-        If the settings ask for a task, recipe or number of videos that does not exist.
+    Raises RgwotError if the settings ask for a task, recipe or number of videos that does not exist.
     """
     videos = []
     for task in task_places(settings):

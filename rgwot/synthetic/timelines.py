@@ -26,10 +26,7 @@ def parametric(K: int, settings: SynthSettings, rng: np.random.Generator) -> lis
     variation is nearest to the request), missing steps, log-normal durations, cuts, lead-in, tail and uneven
     gaps. Every label occurs in at least two videos when there are two.
 
-    Raises
-    ------
-    ValueError
-        If ``K`` is below 2.
+    Raises ValueError if ``K`` is below 2.
     """
     if K < 2:
         raise ValueError(f"found K = {K}; expected at least 2 key steps")

@@ -34,11 +34,8 @@ def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> V
 
     ``frames_fps`` is the rate of stored frames whose file states none; a video states its own.
 
-    Raises
-    ------
-    VideoError
-        When the file is missing, empty, not a video, without pictures, its first frame does not decode, or the
-        decoder crashes, runs out of memory or takes longer than `TIMEOUT_S`.
+    Raises VideoError when the file is missing, empty, not a video, without pictures, its first frame does not decode,
+    or the decoder crashes, runs out of memory or takes longer than `TIMEOUT_S`.
     """
     child: _Prober | None = getattr(_own, "child", None)
     if child is None or not child.usable:

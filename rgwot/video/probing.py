@@ -68,10 +68,8 @@ class VideoInfo:
 def probe_here(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> VideoInfo:
     """Read the facts of a video file in this process; `rgwot.video.probe` survives whatever happens here.
 
-    Raises
-    ------
-    VideoError
-        When the file is missing, empty, not a video, without pictures, or its first frame does not decode.
+    Raises VideoError when the file is missing, empty, not a video, without pictures, or its first frame does not
+    decode.
     """
     path = Path(path)
     if not path.is_file():

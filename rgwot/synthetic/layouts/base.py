@@ -103,10 +103,7 @@ def by_task(videos: Iterable[VideoPlan]) -> dict[str, list[VideoPlan]]:
 def chosen(settings: SynthSettings, known: Mapping[str, TaskFacts], what: str) -> dict[str, TaskFacts]:
     """Return the tasks that the settings ask for, all known ones when they name none.
 
-    Raises
-    ------
-    RgwotError
-        If a task is not one of ``what``, the published dataset that the layout belongs to.
+    Raises RgwotError if a task is not one of ``what``, the published dataset that the layout belongs to.
     """
     for task in settings.tasks:
         if task not in known:
