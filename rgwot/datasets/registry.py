@@ -54,13 +54,13 @@ class TaskFacts:
     source: str
 
 
-def _step_ids(text: str) -> tuple[int, ...]:
+def numbers(text: str) -> tuple[int, ...]:
     """Read ``1-7 9`` as 1 to 7 and 9."""
-    ids: list[int] = []
+    found: list[int] = []
     for part in text.split():
         first, _, last = part.partition("-")
-        ids.extend(range(int(first), int(last or first) + 1))
-    return tuple(ids)
+        found.extend(range(int(first), int(last or first) + 1))
+    return tuple(found)
 
 
 @cache
@@ -69,7 +69,7 @@ def _table() -> tuple[TaskFacts, ...]:
     return tuple(
         TaskFacts(
             K=int(row.pop("K")),
-            step_ids=_step_ids(row.pop("step_ids")),
+            step_ids=numbers(row.pop("step_ids")),
             views=dict(pair.split("=", 1) for pair in row.pop("views").split()),
             n_videos=int(number) if (number := row.pop("n_videos")) else None,
             **row,

@@ -21,8 +21,8 @@ class Place:
 
     Attributes
     ----------
-    task, stem
-        Task as it is called on disk, and name of the video.
+    stem
+        Name of the video.
     video, annotation
         Paths; several videos may share one annotation file.
     take
@@ -35,7 +35,6 @@ class Place:
         Exact frame rate of the video.
     """
 
-    task: str
     stem: str
     video: str
     annotation: str
@@ -55,41 +54,38 @@ class TaskPlaces:
         ``assembly`` in layout folder, ``cmu_mmac/Brownie`` in layout egoprocel, ``40567`` in layout crosstask.
     step_ids
         What the annotations call key steps 1 to K.
-    label
-        How annotations with a text column spell a key step, with ``id`` and ``name``.
     places
         The videos, ordered by take.
+    label
+        How annotations with a text column spell a key step, with ``id`` and ``name``.
     """
 
     task: str
     step_ids: tuple[int, ...]
-    label: str
     places: tuple[Place, ...]
+    label: str = "{id} {name}"
 
 
 @dataclass(frozen=True)
 class VideoPlan:
     """Everything one video is made of; ``task``, ``step_ids`` and ``label`` as in `TaskPlaces`.
 
-    Attributes
-    ----------
-    place, timeline
-        Where its files go, and its ground truth.
-    K, names
-        Number of key steps of the task, and what they are called.
-    look_seed, seed
-        Seeds of the task's look and of this video's pictures.
+    ``names`` are those of the key steps, and the seeds those of the task's look and of this video's pictures.
     """
 
     task: str
-    place: Place
-    timeline: Timeline
-    K: int
     step_ids: tuple[int, ...]
     label: str
+    place: Place
+    timeline: Timeline
     names: tuple[str, ...]
     look_seed: int
     seed: int
+
+    @property
+    def K(self) -> int:
+        """Number of key steps of the task."""
+        return len(self.step_ids)
 
 
 def by_task(videos: Iterable[VideoPlan]) -> dict[str, list[VideoPlan]]:
