@@ -72,9 +72,7 @@ def frame_range(start_s: float, end_s: float, fps: Fraction, rule: LabelRule) ->
     """
     if rule == "exact":
         return math.ceil(_decimal(start_s) * fps), math.ceil(_decimal(end_s) * fps)
-    if rule == "cnc":
-        return math.floor(start_s * int(fps)), math.floor(end_s * int(fps)) + 1
-    raise ValueError(f"rule is {rule!r}; expected one of {', '.join(RULES)}")
+    return math.floor(start_s * int(fps)), math.floor(end_s * int(fps)) + 1
 
 
 def rasterise(

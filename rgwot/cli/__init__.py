@@ -37,7 +37,7 @@ VERBS = {
     "view": ("rgwot.cli.pages:view", "Work out what a page shows of a run's embeddings."),
     "report": ("rgwot.cli.pages:report", "Make the page of a task, to look at what was found."),
     "report-index": ("rgwot.cli.pages:report_index", "List all pages, with links to them."),
-    "figure": ("rgwot.cli.figures:figure", "Draw a figure of the paper."),
+    "figure": ("rgwot.cli.reporting:figure", "Draw a figure of the paper."),
     "plan": ("rgwot.cli.study:plan", "Estimate what a whole study costs, from measured rates."),
     "verify": ("rgwot.cli.study:verify", "Compare a whole tree of results with what was written."),
     "show": ("rgwot.cli.reporting:show", "Print a table for people."),

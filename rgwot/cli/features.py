@@ -35,23 +35,12 @@ from rgwot.runtime.errors import RgwotError
 @execution_option
 @threads_option
 @device_option
-def extract(
-    output: Path,
-    source: Path,
-    on_bad_video: Literal["fail", "skip"],
-    frames_fps: str | None,
-    settings: str,
-    execution: str,
-    threads: int,
-    device: str,
-) -> None:
+def extract(output: Path, source: Path, frames_fps: str | None, settings: str, execution: str, **how: Any) -> None:
     """Decode a video, run the frozen backbone, write the features into OUTPUT (Zarr)."""
     from rgwot.features.extract import extract as run
 
-    run(
-        source, output, read_settings(settings, execution).features,
-        on_bad_video=on_bad_video, threads=threads, device=device, frames_fps=read_rate(frames_fps, "--frames-fps"),
-    )  # fmt: skip
+    rate = read_rate(frames_fps, "--frames-fps")
+    run(source, output, read_settings(settings, execution).features, frames_fps=rate, **how)
 
 
 @click.command("import-features")

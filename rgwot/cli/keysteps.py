@@ -7,14 +7,7 @@ from typing import Any
 
 import click
 
-from rgwot.cli.options import (
-    Folder,
-    hold_out_option,
-    read_settings,
-    seed_option,
-    settings_option,
-    video_ids,
-)
+from rgwot.cli.options import Folder, hold_out_option, read_settings, seed_option, settings_option, video_ids
 from rgwot.cli.options import key_steps as resolved_key_steps
 from rgwot.cli.settings_help import SettingsCommand
 from rgwot.config.about import blocks
@@ -43,13 +36,7 @@ TRIVIAL = [name for name, about in DECODERS.items() if about.trivial]
 @settings_option
 @seed_option
 def decode(
-    output: Path,
-    embeddings: Path | None,
-    manifest: Path | None,
-    decoder: str,
-    held_out: str,
-    settings: str,
-    seed: int,
+    output: Path, embeddings: Path | None, manifest: Path | None, decoder: str, held_out: str, settings: str, seed: int
 ) -> None:
     """Find key steps and their order; writes OUTPUT (segments.csv) and its companions beside it."""
     from rgwot.config.experiments import split_id
@@ -91,15 +78,9 @@ def decode(
 @settings_option
 @seed_option
 def evaluate(
-    output: Path,
-    manifest: Path,
-    annotations: Path,
-    segments: Path,
-    diagnostics: Path,
-    key_steps: int | None,
-    settings: str,
-    **identity: Any,
-) -> None:
+    output: Path, manifest: Path, annotations: Path, segments: Path, diagnostics: Path, key_steps: int | None,
+    settings: str, **identity: Any,
+) -> None:  # fmt: skip
     """Score a prediction under every protocol into OUTPUT (CSV)."""
     from rgwot.evaluation.evaluate import evaluate as run
 

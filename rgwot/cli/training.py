@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -57,22 +58,9 @@ def train(output: Path, index: Path, held_out: str, settings: str, execution: st
 @seed_option
 @threads_option
 @device_option
-def embed(
-    output: Path,
-    index: Path,
-    model: Path | None,
-    method: str,
-    held_out: str,
-    settings: str,
-    seed: int,
-    threads: int,
-    device: str,
-) -> None:
+def embed(output: Path, index: Path, model: Path | None, held_out: str, settings: str, **how: Any) -> None:
     """Embed every video of a task into OUTPUT (Zarr); a model knows by itself which videos were held out."""
     from rgwot.embedding.embed import embed as run
 
-    run(
-        index, index.parent, model, output,
-        method=method, settings=read_settings(settings), seed=seed,
-        device=device, threads=threads, held_out=video_ids(held_out),
-    )  # fmt: skip
+    kept = video_ids(held_out)
+    run(index, index.parent, model, output, settings=read_settings(settings), held_out=kept, **how)

@@ -104,18 +104,10 @@ class Options:
 
 
 class Layout(Protocol):
-    """A module that reads one layout, with a constant ``ABOUT`` (`rgwot.config.about`).
+    """A module that reads one layout, with a constant ``ABOUT`` (`rgwot.config.about`)."""
 
-    Attributes
-    ----------
-    OPTIONS
-        Names of the `Options` it uses.
-    EXPECTED
-        The tree expected below the root, in a few words for messages.
-    """
-
-    OPTIONS: frozenset[str]
-    EXPECTED: str
+    OPTIONS: frozenset[str]  #: names of the `Options` it uses
+    EXPECTED: str  #: the tree expected below the root, in a few words for messages
 
     def find(self, root: Path, dataset: str, options: Options) -> Found:
         """Find the videos of every task by one directory walk, opening no video.

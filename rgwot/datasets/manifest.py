@@ -74,7 +74,7 @@ def write_manifest(
         annotation = module.read_annotation(folder, entry, facts, clock, chosen)
         for warning in annotation.warnings:
             _LOG.warning("%s", warning)
-        if annotation.empty:
+        if annotation.segments.empty:
             _LOG.warning("%s: no rows; %s is not scored", folder / entry.annotation, entry.name)
             row.update(status="unscored", reason="annotation without rows")
         else:

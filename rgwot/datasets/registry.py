@@ -14,44 +14,23 @@ from rgwot.runtime.errors import RgwotError, nearest
 
 @dataclass(frozen=True)
 class TaskFacts:
-    """What is known about one task before its files are opened: a row of ``registry.csv``.
-
-    Attributes
-    ----------
-    name, paper_label
-        The task's name in the dataset, and in the tables of the papers.
-    K
-        Number of key steps as reported; the number that occurs in the annotations can be smaller.
-    step_ids
-        The ids annotations may use, ascending; they can have holes (CMU-MMAC Eggs has 1 to 7 and 9).
-    folder
-        Folder of the annotations, where the layout has one per dataset.
-    code
-        Second name of the task in file or folder names (CMU-MMAC number, EGTEA session code, ProceL prefix).
-    pattern
-        Regular expression of a whole video stem; a group ``camera`` where a take was filmed by several, a group
-        ``subject`` where the name says who is seen.
-    views
-        Camera numbers by name, the default one first.
-    n_videos
-        Number of annotated videos as published, None where unknown.
-    source
-        Where the numbers come from.
-    """
+    """What is known about one task before its files are opened: a row of ``registry.csv``."""
 
     dataset: str
     task: str
-    name: str
-    paper_label: str
-    K: int
-    step_ids: tuple[int, ...]
+    name: str  #: in the dataset
+    paper_label: str  #: its name in the tables of the papers
+    K: int  #: number of key steps as reported; the number that occurs in the annotations can be smaller
+    step_ids: tuple[int, ...]  #: that annotations may use, ascending; can have holes (CMU-MMAC Eggs: 1 to 7 and 9)
     layout: str
-    folder: str
-    code: str
+    folder: str  #: of the annotations, where the layout has one per dataset
+    code: str  #: second name in file or folder names (CMU-MMAC number, EGTEA session code, ProceL prefix)
+    #: Regular expression of a whole video stem; a group ``camera`` where a take was filmed by several, a group
+    #: ``subject`` where the name says who is seen.
     pattern: str
-    views: Mapping[str, str]
-    n_videos: int | None
-    source: str
+    views: Mapping[str, str]  #: camera numbers by name, the default one first
+    n_videos: int | None  #: annotated videos as published, None where unknown
+    source: str  #: where the numbers come from
 
 
 def numbers(text: str) -> tuple[int, ...]:

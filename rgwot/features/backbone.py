@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from rgwot.config.extractors import EXTRACTORS, Extractor
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.lazy import load
 from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 
@@ -157,9 +157,8 @@ def _download(weights: str, about: Extractor) -> Mapping[str, Any]:
             about.weights[weights], progress=False, check_hash=True, weights_only=True
         )
     except (OSError, RuntimeError) as error:
-        why = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise RgwotError(
-            f"weights {weights}: could not be downloaded ({why}); set features.weights to the path of a "
+            f"weights {weights}: could not be downloaded ({first_line(error)}); set features.weights to the path of a "
             f"{about.source} {about.name} checkpoint (like /path/to/checkpoint.pth), or to random"
         ) from error
     return state

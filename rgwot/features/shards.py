@@ -24,7 +24,7 @@ import numpy as np
 from numcodecs import Blosc, Zstd
 from numpy.typing import NDArray
 
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.integrity import below_results
 
 _ENTRY = np.dtype("<u8")
@@ -139,8 +139,7 @@ def _decode(codec: str, chunk: NDArray[np.uint8], row: NDArray[np.uint8], path: 
     try:
         _DECODERS[codec](chunk, out=row)
     except (RuntimeError, ValueError) as error:
-        why = (str(error) or type(error).__name__).splitlines()[0]
-        raise _damaged(path, f"a frame cannot be decoded ({why})") from None
+        raise _damaged(path, f"a frame cannot be decoded ({first_line(error)})") from None
 
 
 def _opened(path: Path) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.datasets.names import stem_of
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.tensors import PICKLED, UnreadableTensors, load_tensors
 
 Slices = tuple[slice, ...]
@@ -93,7 +93,7 @@ def open_array(path: Path, key: str | None, scratch: Path) -> Iterator[ArraySour
     except UnreadableTensors as error:
         raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
     except DAMAGE as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:150]
+        reason = first_line(error)[:150]
         if "pickle" in reason or "Python objects" in reason:
             # Not NumPy's advice to allow them.
             reason = PICKLED

@@ -29,7 +29,7 @@ from zarr.errors import NodeNotFoundError
 
 from rgwot.config.extractors import EXTRACTORS
 from rgwot.features.shards import Shards, damaged_store, open_shards
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.integrity import check_folder, digest, source
 
 Codec = Literal["none", "lz4", "zstd"]
@@ -151,7 +151,7 @@ class FeatureStore:
             try:
                 decoded.append(np.asarray(self._conv4c[start:stop], dtype=np.float16))
             except (RuntimeError, ValueError, OSError) as error:
-                why = f"frames {start} to {stop - 1} cannot be decoded ({_first_line(error)})"
+                why = f"frames {start} to {stop - 1} cannot be decoded ({first_line(error)})"
                 raise damaged_store(self.path, self.path, why) from None
         np.take(np.concatenate(decoded), places, axis=0, out=found)
 
@@ -168,7 +168,7 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
     try:
         return _open(path, expect or {})
     except DAMAGE as error:
-        raise damaged_store(path, path, f"it cannot be opened ({_first_line(error)})") from None
+        raise damaged_store(path, path, f"it cannot be opened ({first_line(error)})") from None
 
 
 def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
@@ -214,10 +214,6 @@ def checksums(maps: NDArray[np.float16]) -> list[int]:
     """Return the CRC-32C of every frame, ``(n, C, h, w)``, little-endian as it is stored."""
     little = np.ascontiguousarray(maps, dtype="<f2")
     return [google_crc32c.value(frame.tobytes()) for frame in little]
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def source_facts(path: Path) -> dict[str, Any]:

@@ -43,28 +43,14 @@ class Collection:
 
 @dataclass(frozen=True)
 class Study:
-    """What is run on every task.
+    """What is run on every task."""
 
-    Attributes
-    ----------
-    methods
-        Methods that train an encoder.
-    seeds, decoders
-        Per method; every training is decoded and scored once per decoder.
-    iterations
-        Of one training.
-    size
-        Side of a frame in pixels.
-    group
-        Short jobs per submission to a cluster, as in ``profiles/slurm``.
-    """
-
-    methods: int
-    seeds: int
-    decoders: int
-    iterations: int
-    size: int
-    group: int
+    methods: int  #: that train an encoder
+    seeds: int  #: per method
+    decoders: int  #: per method; every training is decoded and scored once per decoder
+    iterations: int  #: of one training
+    size: int  #: side of a frame in pixels
+    group: int  #: short jobs per submission to a cluster, as in ``profiles/slurm``
 
 
 class StageRate(BaseModel):

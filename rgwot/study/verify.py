@@ -30,22 +30,13 @@ STORE = ".zarr"
 
 @dataclass
 class Findings:
-    """What was found in a tree of results.
+    """What was found in a tree of results."""
 
-    Attributes
-    ----------
-    checked
-        Number of files compared with their digests.
-    broken, changed
-        The output concerned and a line of text, for files that are not as written and for sources that have changed.
-    unchecked
-        Outputs without digests: files, and stores as folders.
-    """
-
-    checked: int = 0
+    checked: int = 0  #: number of files compared with their digests
+    #: The output concerned and a line of text, for files that are not as written and for sources that have changed.
     broken: list[tuple[Path, str]] = field(default_factory=list)
     changed: list[tuple[Path, str]] = field(default_factory=list)
-    unchecked: list[Path] = field(default_factory=list)
+    unchecked: list[Path] = field(default_factory=list)  #: outputs without digests: files, and stores as folders
 
     def lines(self) -> Iterator[str]:
         """Yield a line for everything that is broken, changed or cannot be checked."""
@@ -69,11 +60,7 @@ class Findings:
         """Remove all outputs that are broken or made from a changed source, with the other outputs of the same job.
 
         The index of a task goes with any of its feature stores, so that the next run does not take it for up to date.
-
-        Returns
-        -------
-        list of Path
-            What was removed, except for records.
+        Returns what was removed, except for records.
         """
         removed: list[Path] = []
         for output in dict.fromkeys(path for path, _ in (*self.broken, *self.changed)):

@@ -19,6 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any
 
+from rgwot.video.decode import own_output
 from rgwot.video.probing import REMEDY, VideoError, VideoInfo, probe_here
 
 #: Seconds that opening a file may take; one that states no rate or length is read to its end.
@@ -115,11 +116,7 @@ def _line(pipe: IO[bytes], deadline: float) -> bytes:
 
 def serve() -> None:
     """Answer requests on standard input until it ends."""
-    # Decoders write their complaints to the file descriptors 1 and 2 directly.
-    output = os.fdopen(os.dup(1), "wb")
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    os.dup2(silence, 2)
+    output = own_output()
     # Not on Windows; the time limit still holds there.
     with contextlib.suppress(ImportError):
         import resource

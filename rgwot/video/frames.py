@@ -14,7 +14,6 @@ from collections.abc import Generator
 from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -101,8 +100,9 @@ class FrameReader:
         self._order = _order(self._path, reader)
         self._frames_fps = frames_fps
         self._timeout_s = timeout_s
-        self._batch = batch
-        self._threads = threads
+        self._request: dict[str, Any] = {
+            "path": str(self._path.absolute()), "size": size, "batch": batch, "threads": threads
+        }  # fmt: skip
         self.served = 0
         self.readers: list[str] = []
         self.failures: list[str] = []
@@ -121,9 +121,7 @@ class FrameReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -135,14 +133,9 @@ class FrameReader:
             self._batches.close()
 
     @property
-    def reader(self) -> str:
-        """Name of what served, such as ``decord``, or ``decord+pyav`` when the second took over."""
-        return "+".join(self.readers)
-
-    @property
-    def version(self) -> str:
-        """Version of what served, in the same form as `reader`."""
-        return "+".join(metadata.version(READERS[name]) for name in self.readers)
+    def versions(self) -> dict[str, str]:
+        """Versions of the readers that served, by their names, in order."""
+        return {name: metadata.version(READERS[name]) for name in self.readers}
 
     def _read(self) -> Generator[tuple[NDArray[np.int64], NDArray[np.uint8]], None, None]:
         for name in self._order:
@@ -163,14 +156,7 @@ class FrameReader:
             raise VideoError(self._path, f"no frame decodes ({'; '.join(self.failures)})")
 
     def _read_with(self, name: str) -> Generator[NDArray[np.uint8], None, None]:
-        request: dict[str, Any] = {
-            "path": str(self._path.absolute()),
-            "times": self._times[self.served :].tolist(),
-            "size": self._size,
-            "reader": name,
-            "batch": self._batch,
-            "threads": self._threads,
-        }
+        request = self._request | {"times": self._times[self.served :].tolist(), "reader": name}
         if name == "h5":
             request["fps"] = str(probe(self._path, self._frames_fps).fps)
         child = subprocess.Popen(

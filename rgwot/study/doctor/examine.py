@@ -162,10 +162,10 @@ class _Examination:
             findings.append(of_error(error, self.root, entry.annotation, "release", task))
         if annotation is None:
             return AnnotationFacts("faulty"), findings
-        status = "no_rows" if annotation.empty else "ok"
+        status = "no_rows" if annotation.segments.empty else "ok"
         if any(finding.severity == "error" for finding in findings):
             status = "faulty"
-        elif annotation.empty:
+        elif annotation.segments.empty:
             line = f"no rows; {entry.name} is not scored, but used for everything else"
             findings.append(Finding("warning", "no_rows", line, task, entry.annotation))
         step_ids = frozenset(int(step) for step in annotation.segments["step_id"])

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 SAMPLES = 5
 """Frames decoded per video, from the first to as near the end as the tolerance allows."""
 
-TOLERANCE_S, TOLERANCE = 1.0, 0.01
-"""What a video may lack at its end: seconds, or a share of its length, whichever is more."""
-
 TIMEOUT_S = 30.0
 """Seconds for all samples of a video by the first reader, and for each by the second."""
 
@@ -82,25 +79,18 @@ def check_video(
     except (OSError, ValueError) as error:
         # A damaged header may contain anything; whatever the container library raises is about this file alone.
         return facts, False, [Finding("error", "video", f"not a readable video ({error})", task, path)]
-    facts = replace(
-        facts,
-        **{key: getattr(info, key) for key in ("duration_s", "fps", "width", "height", "rotation", "codec", "frames")},
-    )
+    facts = replace(facts, **vars(info))
     sampled, faults = _sampled(root / path, info, reader, min(timeout_s, TIMEOUT_S), frames_fps)
     findings = [Finding(severity, "frames", line, task, path) for severity, line in faults]
     return replace(facts, **sampled), True, stated_frames(path, task, info) + findings
 
 
-def _allowed_s(duration_s: float) -> float:
-    return max(TOLERANCE_S, TOLERANCE * duration_s)
-
-
 def stated_frames(path: str, task: str, info: VideoInfo) -> list[Finding]:
     """Compare the number of frames the container states with its duration."""
-    from rgwot.video.probing import REMEDY
+    from rgwot.video.probing import REMEDY, allowed_loss
 
     expected = float(info.duration_s * info.fps)
-    if info.frames is None or abs(info.frames - expected) <= _allowed_s(info.duration_s) * float(info.fps):
+    if info.frames is None or abs(info.frames - expected) <= allowed_loss(info.duration_s) * float(info.fps):
         return []
     found = (
         f"the container states {info.frames} frames, but {info.duration_s:.2f} s x {info.fps} per second are "
@@ -113,7 +103,9 @@ def sample_positions(duration_s: float) -> NDArray[np.float64]:
     """Return the times at which frames are decoded, shape (5,), in seconds from 0 to the end within the tolerance."""
     import numpy as np
 
-    return np.linspace(0.0, duration_s - min(_allowed_s(duration_s), duration_s / 2), SAMPLES)
+    from rgwot.video.probing import allowed_loss
+
+    return np.linspace(0.0, duration_s - min(allowed_loss(duration_s), duration_s / 2), SAMPLES)
 
 
 def _sampled(

@@ -17,53 +17,25 @@ Content: TypeAlias = "str | bytes"
 
 @dataclass(frozen=True)
 class Place:
-    """Where one video and its annotation lie below the root, with forward slashes.
+    """Where one video and its annotation lie below the root, with forward slashes."""
 
-    Attributes
-    ----------
-    stem
-        Name of the video.
-    video, annotation
-        Paths; several videos may share one annotation file.
-    take
-        Which performance of the task is filmed, from 0.
-    camera
-        Number of the camera, None where a take has one.
-    lead_frames
-        Frames at 30 per second this camera started before the others.
-    fps
-        Exact frame rate of the video.
-    """
-
-    stem: str
+    stem: str  #: name of the video
     video: str
-    annotation: str
-    take: int
-    camera: str | None = None
-    lead_frames: int = 0
-    fps: Fraction = Fraction(FPS)
+    annotation: str  #: several videos may share one
+    take: int  #: which performance of the task is filmed, from 0
+    camera: str | None = None  #: number of the camera, None where a take has one
+    lead_frames: int = 0  #: frames at 30 per second this camera started before the others
+    fps: Fraction = Fraction(FPS)  #: exact frame rate of the video
 
 
 @dataclass(frozen=True)
 class TaskPlaces:
-    """One task of a layout.
+    """One task of a layout."""
 
-    Attributes
-    ----------
-    task
-        ``assembly`` in layout folder, ``cmu_mmac/Brownie`` in layout egoprocel, ``40567`` in layout crosstask.
-    step_ids
-        What the annotations call key steps 1 to K.
-    places
-        The videos, ordered by take.
-    label
-        How annotations with a text column spell a key step, with ``id`` and ``name``.
-    """
-
-    task: str
-    step_ids: tuple[int, ...]
-    places: tuple[Place, ...]
-    label: str = "{id} {name}"
+    task: str  #: ``assembly`` in layout folder, ``cmu_mmac/Brownie`` in egoprocel, ``40567`` in crosstask
+    step_ids: tuple[int, ...]  #: what the annotations call key steps 1 to K
+    places: tuple[Place, ...]  #: the videos, ordered by take
+    label: str = "{id} {name}"  #: how annotations with a text column spell a key step
 
 
 @dataclass(frozen=True)
