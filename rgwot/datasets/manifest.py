@@ -141,15 +141,11 @@ def _warn_leftovers(task: str, found: FoundTask) -> None:
 
 
 def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
-    """Put the segments of all videos into one table, sorted by video, in file order within a video.
+    """Put the segments of all videos into one table ``video,start_s,end_s,key_step,name``.
 
-    Ids of a release can have holes, and some steps never occur, so the ids that occur are numbered, ascending: key
-    steps 1 to K'. A step goes by its commonest spelling, the first among equals.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``video,start_s,end_s,key_step,name``.
+    It is sorted by video, in file order within a video. Ids of a release can have holes, and some steps never occur, so
+    the ids that occur are numbered, ascending: key steps 1 to K'. A step goes by its commonest spelling, the first
+    among equals.
     """
     columns = list(ANNOTATION_COLUMNS)
     if not annotations:

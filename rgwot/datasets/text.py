@@ -81,19 +81,9 @@ def filled_lines(path: Path) -> list[Line]:
 
 
 def rows(path: Path, columns: str) -> Iterator[Row]:
-    """Yield the rows of a comma-separated file, blank lines left out.
+    """Yield the rows of a comma-separated file, blank lines left out; messages say what its ``columns`` should be.
 
-    Parameters
-    ----------
-    path
-        The file.
-    columns
-        What a row should look like, for messages; three columns are required at least.
-
-    Raises
-    ------
-    DataFault
-        If quotes are not closed or a row has fewer than three fields.
+    Raises DataFault if quotes are not closed or a row has fewer than three fields.
     """
     lines = read_lines(path)
     reader = csv.reader((line.text + "\n" for line in lines), strict=True, skipinitialspace=True)

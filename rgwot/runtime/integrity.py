@@ -128,17 +128,9 @@ def check_file(path: Path) -> None:
 def check_folder(output: Path, by_size: str | None = None) -> None:
     """Compare an output that is a folder with its record, where it has one.
 
-    Parameters
-    ----------
-    output
-        The folder.
-    by_size
-        Beginning of the paths of files that must be there with their size, and whose content is checked as it is read.
+    Of files whose paths begin with ``by_size`` only the size is compared: their content is checked as it is read.
 
-    Raises
-    ------
-    RgwotError
-        When a file is missing or is not what was written, or the record is damaged.
+    Raises RgwotError when a file is missing or is not what was written, or the record is damaged.
     """
     record = output / RECORD
     content = read_record(record)
@@ -264,14 +256,9 @@ def _seen(status: os.stat_result) -> list[int]:
 def changed_sources(output: Path, asked: Sequence[str]) -> dict[str, str]:
     """Return the sources of an output that are not what they were when it was made, and what is different.
 
-    A source that was copied or touched and is the same is remembered as it is now, so that it is read but once.
-
-    Parameters
-    ----------
-    output
-        Made by a verb that records its sources, or not there.
-    asked
-        The sources that it would be made from now.
+    The output was made by a verb that records its sources, or is not there; ``asked`` are those that it would be made
+    from now. A source that was copied or touched and is the same is remembered as it is now, so that it is read but
+    once.
     """
     try:
         recorded = read_record(record_path(output)).get("sources")

@@ -65,19 +65,8 @@ def earliest(stamps: Stamps, interval: float) -> Stamps:
 def shown(begin: Stamps, end_s: float, times: Stamps) -> NDArray[np.int64]:
     """Return which frame is on the screen at each time: the last one that began.
 
-    Parameters
-    ----------
-    begin
-        ``(F,)`` when the frames begin, increasing, seconds; see `earliest`.
-    end_s
-        When the last frame ends; later times have no frame.
-    times
-        ``(T,)`` increasing times, seconds.
-
-    Returns
-    -------
-    ndarray
-        ``(T',)`` frame numbers for the ``T' <= T`` times that have one.
+    The frames begin at ``begin`` (F,), see `earliest`, and the last one ends at ``end_s``; ``times`` (T,) increase, all
+    in seconds. Returns the frame numbers (T',) of the T' <= T times that have one.
     """
     return np.clip(np.searchsorted(begin, times[times < end_s], side="right") - 1, 0, len(begin) - 1)
 

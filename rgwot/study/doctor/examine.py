@@ -37,27 +37,13 @@ def examine(
     quick: bool = False,
     jobs: int = 1,
 ) -> Report:
-    """Examine a dataset with the code by which the workflow finds and reads it.
+    """Examine a dataset with the code by which the workflow finds and reads it, ``jobs`` videos at once.
 
-    Parameters
-    ----------
-    content
-        The configuration.
-    dataset
-        Id in the configuration, matched without case and punctuation.
-    tasks
-        Tasks to examine; all that the workflow would use if empty.
-    where
-        Name of the configuration in messages.
-    quick
-        Whether to open no video; rules that need its length are then left out.
-    jobs
-        Number of videos examined at once.
+    The dataset is named as in the configuration ``content``, which messages call ``where``, without case and
+    punctuation; ``tasks`` are all that the workflow would use if empty. If ``quick``, no video is opened, and rules
+    that need its length are left out.
 
-    Raises
-    ------
-    RgwotError
-        If the configuration, dataset or task is unknown, or the folder does not exist.
+    Raises RgwotError if the configuration, dataset or task is unknown, or the folder does not exist.
     """
     load_config(content, where)
     catalogue = Catalogue(content, Path("workflow/tables.yaml"))

@@ -48,17 +48,9 @@ def check_video(
 ) -> tuple[VideoFacts, bool, list[Finding]]:
     """Examine one video file, ``path`` below ``root``; its directory entry alone if ``quick``.
 
-    Parameters
-    ----------
-    reader, timeout_s
-        As configured for extraction; at most `TIMEOUT_S` is waited.
-    frames_fps
-        Rate of stored frames whose file states none.
-
-    Returns
-    -------
-    facts, usable, findings
-        The facts, whether the later stages can open the video, and what is wrong.
+    Reader and time limit are those of extraction, but at most `TIMEOUT_S` is waited; ``frames_fps`` is the rate of
+    stored frames whose file states none. Returns the facts, whether the later stages can open the video, and what is
+    wrong.
     """
     try:
         size = (root / path).stat().st_size
