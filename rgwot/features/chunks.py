@@ -30,7 +30,7 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from rgwot.features.backbone import Backbone
-from rgwot.features.store import SHARD, StoreWriter
+from rgwot.features.store import SHARD, StoreWriter, video_facts
 from rgwot.runtime.files import move, write_json
 from rgwot.runtime.progress import Progress
 from rgwot.video import FrameReader, VideoError, VideoInfo, sample_times
@@ -133,12 +133,7 @@ class Extraction:
                 **self._attributes,
                 "decoder": "+".join(decoders),
                 "decoder_version": "+".join(decoders.values()),
-                "duration_s": self._info.duration_s,
-                "native_fps": str(self._info.fps),
-                "width": self._info.width,
-                "height": self._info.height,
-                "status": status,
-                "reason": reason,
+                **video_facts(self._info, status, reason),
             },
         )
         move(self._folder / "store.zarr", self._output)

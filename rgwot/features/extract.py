@@ -18,7 +18,7 @@ from rgwot import __version__
 from rgwot.config.extractors import EXTRACTORS
 from rgwot.features.backbone import Backbone, load_backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
-from rgwot.features.store import StoreWriter, open_store, source_facts
+from rgwot.features.store import StoreWriter, open_store, source_facts, video_facts
 from rgwot.runtime.device import resolve_device
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing, told_when_full
@@ -135,12 +135,7 @@ def _write_skipped(
         **(source_facts(video) if video.is_file() else nothing),
         "decoder": "",
         "decoder_version": "",
-        "duration_s": 0.0,
-        "native_fps": "0",
-        "width": 0,
-        "height": 0,
-        "status": "skipped",
-        "reason": reason,
+        **video_facts(None, "skipped", reason),
     }
     with replacing(output) as temporary:
         extractor = EXTRACTORS[settings.backbone]

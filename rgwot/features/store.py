@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import google_crc32c
 import numpy as np
@@ -230,6 +230,18 @@ def source_facts(path: Path) -> dict[str, Any]:
     }
 
 
+def video_facts(video: Any, status: str, reason: str) -> dict[str, Any]:
+    """Return the attributes of a store about its video, zeros where there is None, and how much of it is there."""
+    return {
+        "duration_s": video.duration_s if video else 0.0,
+        "native_fps": str(video.fps) if video else "0",
+        "width": video.width if video else 0,
+        "height": video.height if video else 0,
+        "status": status,
+        "reason": reason,
+    }
+
+
 class StoreWriter:
     """A store being written, one shard at a time, in any order and over several runs.
 
@@ -289,8 +301,7 @@ class StoreWriter:
                 compressors=CHECKED,
                 dimension_names=("frame",),
             )
-        self._conv4c = self._array(_FEATURES)
-        self._times = self._array(_TIMES)
+        self._conv4c, self._times = (cast("zarr.Array[Any]", self._group[name]) for name in (_FEATURES, _TIMES))
 
     def write(self, shard: int, maps: NDArray[np.floating[Any]]) -> list[int]:
         """Write the maps of one shard, ``(n, C, h, w)`` with ``n <= 64``, as float16; return a checksum per frame."""
@@ -335,9 +346,3 @@ class StoreWriter:
         for array in (self._times, self._conv4c):
             if array.shape[0] != frames:
                 array.resize((frames, *array.shape[1:]))
-
-    def _array(self, name: str) -> zarr.Array[Any]:
-        array = self._group[name]
-        if not isinstance(array, zarr.Array):
-            raise ValueError(f"{name} is a {type(array).__name__}, expected an array")
-        return array

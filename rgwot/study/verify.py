@@ -9,19 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rgwot.runtime import integrity
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import remove
-from rgwot.runtime.integrity import (
-    ASIDE,
-    RECORD,
-    broken,
-    files_below,
-    output_of,
-    read_record,
-    record_path,
-    remake,
-    source,
-)
+from rgwot.runtime.integrity import ASIDE, RECORD, output_of, read_record, record_path, remake
 
 #: Folders below ``results`` whose files no stage reads.
 UNREAD = ("logs", "benchmarks", "provenance")
@@ -96,7 +87,7 @@ def examine(results: Path, *, sources: bool = False) -> Findings:
         covered.update(record.parent / name for name in digests)
         if digests and output.is_dir():
             covered.add(output)
-        wrong = [(output, str(error)) for _, error in broken(record)]
+        wrong = [(output, str(error)) for _, error in integrity.broken(record)]
         found.broken += wrong
         found.checked += len(digests) if not wrong and (output.exists() or output.is_dir()) else 0
         if sources and not wrong:
@@ -144,7 +135,7 @@ def _parts(output: Path) -> list[Path]:
 
 def _structure(store: Path) -> str | None:
     """Return the error on reading a whole store that has no digests, such as a missing chunk."""
-    if not any(name.endswith("zarr.json") for name in files_below(store)):
+    if not any(name.endswith("zarr.json") for name in integrity.files_below(store)):
         return f"{store}: no zarr.json; expected a store; {remake(store)}"
     try:
         if (store / "conv4c").is_dir():
@@ -168,7 +159,7 @@ def _changed_sources(output: Path, content: dict[str, Any]) -> Iterator[tuple[Pa
     for name, one in (recorded if isinstance(recorded, dict) else {}).items():
         path = Path(name)
         try:
-            now = source(path)
+            now = integrity.source(path)
             if (now["bytes"], now["parts_sha256"]) != (one.get("bytes"), one.get("parts_sha256")):
                 found = f"{now['bytes']} bytes, parts {now['parts_sha256'][:12]}"
                 expected = f"{one.get('bytes')} bytes, parts {str(one.get('parts_sha256'))[:12]}"
