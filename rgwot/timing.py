@@ -25,8 +25,6 @@ def parse_rate(text: str | float | Fraction) -> Fraction:
 
     Raises ValueError when the text is not a positive rate.
 
-    Examples
-    --------
     >>> parse_rate("30000/1001"), parse_rate(29.97002997002997), parse_rate("25.0")
     (Fraction(30000, 1001), Fraction(30000, 1001), Fraction(25, 1))
     """
@@ -41,10 +39,7 @@ def parse_rate(text: str | float | Fraction) -> Fraction:
 
 
 def rate_text(value: str | float) -> str:
-    """Return a rate of the settings in its exact form, like ``30000/1001``.
-
-    Raises ValueError when it is not a positive rate.
-    """
+    """Return a rate of the settings in its exact form, like ``30000/1001``; ValueError when it is not positive."""
     try:
         return str(parse_rate(value))
     except ValueError:
@@ -161,8 +156,6 @@ def truth_labels(
 
     ``frames`` (T,) are native frame numbers, increasing, from 0; the other arguments are those of `rasterise`.
 
-    Examples
-    --------
     >>> truth_labels([0.1], [0.2], [3], np.arange(0, 10, 2), Fraction(30), "exact").tolist()
     [0, 0, 3, 0, 0]
     >>> truth_labels([0.1], [0.2], [3], np.arange(0, 10, 2), Fraction(30), "cnc").tolist()
@@ -176,10 +169,7 @@ TOLERANCE_S = 1e-6
 
 
 def predicted_labels(
-    start_s: npt.ArrayLike,
-    end_s: npt.ArrayLike,
-    key_step: npt.ArrayLike,
-    times: NDArray[np.float64],
+    start_s: npt.ArrayLike, end_s: npt.ArrayLike, key_step: npt.ArrayLike, times: NDArray[np.float64]
 ) -> NDArray[np.int64]:
     """Look up the decoded label at every scoring time (T,), in seconds.
 
@@ -188,8 +178,6 @@ def predicted_labels(
 
     Raises ValueError when the segments leave a gap, overlap, or do not reach the last time.
 
-    Examples
-    --------
     >>> predicted_labels([0, 1.5], [1.5, 3], [2, 0], np.array([0.0, 1.4, 1.5, 2.9])).tolist()
     [2, 2, 0, 0]
     """

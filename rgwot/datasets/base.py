@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.registry import TaskFacts
@@ -104,7 +104,11 @@ class Options:
 
 
 class Layout(Protocol):
-    """A module that reads one layout, with a constant ``ABOUT`` (`rgwot.config.about`)."""
+    """A module that reads one layout, with a constant ``ABOUT`` (`rgwot.config.about`).
+
+    One whose release brings lists that reading does not need has ``check_lists(root, dataset)``, too, which complains
+    (`rgwot.datasets.faults`) where they do not fit each other or the annotations.
+    """
 
     OPTIONS: frozenset[str]  #: names of the `Options` it uses
     EXPECTED: str  #: the tree expected below the root, in a few words for messages
@@ -119,11 +123,3 @@ class Layout(Protocol):
         self, root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
     ) -> Annotation:
         """Read the annotation of a video that has one."""
-
-
-@runtime_checkable
-class ListedLayout(Protocol):
-    """A layout whose release brings lists that reading it does not need."""
-
-    def check_lists(self, root: Path, dataset: str) -> None:
-        """Complain, see `rgwot.datasets.faults`, where the lists do not fit each other or the annotations."""

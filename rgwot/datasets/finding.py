@@ -15,10 +15,7 @@ from rgwot.timing import parse_rate
 
 
 def layout_module(layout: str) -> Layout:
-    """Return the module of a layout, its name matched without case and punctuation.
-
-    Raises RgwotError if there is no such layout.
-    """
+    """Return the module of a layout, its name matched without case and punctuation; RgwotError if there is none."""
     name = match(layout, LAYOUTS, "layout")
     return cast(Layout, importlib.import_module(f"rgwot.datasets.{name}"))
 

@@ -22,8 +22,6 @@ def video_id(stem: str) -> str:
 
     Raises ValueError if the stem is empty.
 
-    Examples
-    --------
     >>> video_id("-aB cD.x")
     '%2DaB%20cD.x'
     """

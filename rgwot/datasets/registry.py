@@ -86,10 +86,7 @@ def tasks_of(dataset: str) -> tuple[TaskFacts, ...]:
 
 
 def facts(dataset: str, task: str) -> TaskFacts | None:
-    """Return what is known about a task, None when the dataset is a user's own.
-
-    Raises RgwotError if the dataset is registered and has no such task.
-    """
+    """Return what is known about a task, None of a user's own; RgwotError if a registered dataset has no such task."""
     rows = {row.task: row for row in tasks_of(dataset)}
     return rows[match(task, rows, f"task of {dataset}")] if rows else None
 

@@ -56,9 +56,9 @@ class Shards:
         shards = indices // self.per_shard
         for shard in np.unique(shards):
             path = self.folder.joinpath("c", str(shard), *["0"] * len(self.frame))
-            places = self._index(int(shard), path, rows.shape[1])
             file = _opened(path)
             try:
+                places = self._index(int(shard), file, path, rows.shape[1])
                 for row in np.flatnonzero(shards == shard):
                     offset, length = map(int, places[indices[row] % self.per_shard])
                     if offset == _NOTHING:
@@ -72,18 +72,14 @@ class Shards:
             finally:
                 os.close(file)
 
-    def _index(self, shard: int, path: Path, size: int) -> NDArray[np.uint64]:
+    def _index(self, shard: int, file: int, path: Path, size: int) -> NDArray[np.uint64]:
         """Return offset and length of every frame of a shard, checked once."""
         if shard not in self._places:
-            file = _opened(path)
-            try:
-                end = os.fstat(file).st_size
-                tail = np.zeros(2 * self.per_shard * _ENTRY.itemsize + _CHECKSUM_BYTES, dtype=np.uint8)
-                if end < tail.size:
-                    raise _damaged(path, f"{end} bytes, expected an index of {tail.size} at the end")
-                _fill(tail, file, end - tail.size, path)
-            finally:
-                os.close(file)
+            end = os.fstat(file).st_size
+            tail = np.zeros(2 * self.per_shard * _ENTRY.itemsize + _CHECKSUM_BYTES, dtype=np.uint8)
+            if end < tail.size:
+                raise _damaged(path, f"{end} bytes, expected an index of {tail.size} at the end")
+            _fill(tail, file, end - tail.size, path)
             index, checksum = tail[:-_CHECKSUM_BYTES].tobytes(), int.from_bytes(tail[-_CHECKSUM_BYTES:], "little")
             if google_crc32c.value(index) != checksum:
                 raise _damaged(path, "the checksum of the index at its end differs")

@@ -232,14 +232,9 @@ def source_facts(path: Path) -> dict[str, Any]:
 
 def video_facts(video: Any, status: str, reason: str) -> dict[str, Any]:
     """Return the attributes of a store about its video, zeros where there is None, and how much of it is there."""
-    return {
-        "duration_s": video.duration_s if video else 0.0,
-        "native_fps": str(video.fps) if video else "0",
-        "width": video.width if video else 0,
-        "height": video.height if video else 0,
-        "status": status,
-        "reason": reason,
-    }
+    facts = (video.duration_s, str(video.fps), video.width, video.height) if video else (0.0, "0", 0, 0)
+    names = ("duration_s", "native_fps", "width", "height")
+    return {**dict(zip(names, facts, strict=True)), "status": status, "reason": reason}
 
 
 class StoreWriter:

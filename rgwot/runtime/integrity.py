@@ -215,10 +215,7 @@ def _check_place(record: Path, content: Mapping[str, Any]) -> None:
 
 
 def source(path: Path) -> dict[str, Any]:
-    """Return what is kept of a source: size, digest of its parts, and what the file system says of it.
-
-    Raises OSError when it cannot be read.
-    """
+    """Return size, digest of the parts, and what the file system says of a source; OSError when it cannot be read."""
     found = hashlib.sha256()
     # Opening a pipe would wait for somebody to write into it.
     if not stat.S_ISREG(os.stat(path).st_mode):

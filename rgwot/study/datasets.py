@@ -144,10 +144,7 @@ class DatasetCatalogue:
         return str(self.config.root_of(dataset) / places[video])
 
     def check_left_out(self, dataset: str, task: str, video: str | None = None) -> None:
-        """Raise if an earlier run skipped a bad video (this one, or any) and bad videos are now to fail.
-
-        Raises RgwotError that names the first such video.
-        """
+        """Raise RgwotError if an earlier run skipped a bad video (this one, or any) and bad videos are now to fail."""
         for name, error in self.left_out(dataset, task).items():
             if video in (None, name):
                 raise RgwotError(error)

@@ -93,10 +93,7 @@ class Estimate:
 
 
 def collections(names: Iterable[str] = (), hours: Mapping[str, float] | None = None) -> list[Collection]:
-    """Return the published collections of these names, or all of them, with ``hours`` in place of the published ones.
-
-    Raises RgwotError if a name is not that of a collection.
-    """
+    """Return the published collections, all or those named, ``hours`` replacing theirs; RgwotError for other names."""
     table = files("rgwot.study").joinpath("datasets.csv").read_text(encoding="utf-8")
     known: dict[str, Collection] = {}
     for row in csv.DictReader(table.splitlines()):

@@ -11,7 +11,7 @@ from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.figures import FigureCatalogue
+from rgwot.study.tables import TableCatalogue
 
 RESULTS = Path(paths.RESULTS)
 
@@ -19,7 +19,7 @@ RESULTS = Path(paths.RESULTS)
 FIRST = "first"
 
 
-class PageCatalogue(FigureCatalogue):
+class PageCatalogue(TableCatalogue):
     """The pages of a configuration."""
 
     #: Whether pages ask for ``page.first`` alone, which trains nothing: those of the target `FIRST`.

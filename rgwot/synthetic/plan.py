@@ -18,10 +18,7 @@ _TIMELINES, _LOOK, _FIRST_VIDEO = 0, 1, 2
 
 
 def plan(settings: SynthSettings) -> list[VideoPlan]:
-    """Return the plan of a dataset; a pure function of its settings.
-
-    Raises RgwotError if the settings ask for a task, recipe or number of videos that does not exist.
-    """
+    """Return the plan of a dataset, a function of its settings alone; RgwotError if they ask for what is not there."""
     videos = []
     for task in task_places(settings):
         timelines = _timelines(task, settings)

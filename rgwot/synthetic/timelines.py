@@ -77,8 +77,6 @@ def kendall_distance(first: Sequence[int], second: Sequence[int]) -> float:
 
     0 for the same order, 1 for the reverse, NaN when fewer than two steps are shared.
 
-    Examples
-    --------
     >>> kendall_distance([1, 2, 3], [1, 3, 2, 7])
     0.3333333333333333
     """
@@ -99,13 +97,11 @@ def mean_distance(orders: Sequence[Sequence[int]]) -> float:
 def _scaled(clip: Timeline, length: float) -> Timeline:
     duration = whole_frames(length)
     factor = duration / clip.duration_s
-    return Timeline(
-        duration,
-        tuple(
-            Segment(round(s.start_s * factor, 3), min(round(s.end_s * factor, 3), floor_ms(duration)), s.key_step)
-            for s in clip.segments
-        ),
+    segments = (
+        Segment(round(s.start_s * factor, 3), min(round(s.end_s * factor, 3), floor_ms(duration)), s.key_step)
+        for s in clip.segments
     )
+    return Timeline(duration, tuple(segments))
 
 
 def _present(done: NDArray[np.bool_], missing: float, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -84,8 +84,6 @@ def sample_times(duration_s: float, fps: float | Fraction) -> NDArray[np.float64
 
     ``(T,)`` float64 in seconds, each one division, so that no rounding adds up.
 
-    Examples
-    --------
     >>> sample_times(1.1, 2)
     array([0. , 0.5, 1. ])
     """

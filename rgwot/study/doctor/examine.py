@@ -13,7 +13,7 @@ from rgwot import paths
 from rgwot.config.configuration import load_config
 from rgwot.config.settings import FeatureSettings
 from rgwot.datasets.annotations import VideoClock, id_ranges
-from rgwot.datasets.base import Found, FoundTask, Layout, ListedLayout, Options, VideoEntry, too_few_videos
+from rgwot.datasets.base import Found, FoundTask, Layout, Options, VideoEntry, too_few_videos
 from rgwot.datasets.faults import collecting
 from rgwot.datasets.finding import layout_module, read_options, registered_facts
 from rgwot.datasets.registry import TaskFacts, match
@@ -216,12 +216,13 @@ def _leftovers(task: str, entry: FoundTask) -> list[Finding]:
 
 
 def _lists(module: Layout, root: Path, dataset: str) -> list[Finding]:
-    if not isinstance(module, ListedLayout):
+    check_lists = getattr(module, "check_lists", None)
+    if check_lists is None:
         return []
     errors: list[Finding] = []
     with collecting() as complaints:
         try:
-            module.check_lists(root, dataset)
+            check_lists(root, dataset)
         except (RgwotError, OSError) as error:
             errors.append(of_error(error, root, None, "release", None))
     return [*errors, *(of_complaint(complaint, root, None) for complaint in complaints)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from rgwot.config.extractors import EXTRACTORS, Extractor
 from rgwot.config.settings import FeatureSettings
 from rgwot.runtime.gpus import gpu_there
-from rgwot.study.doctor.findings import Finding
+from rgwot.study.doctor.findings import Finding, Severity
 
 FORMULA = "frames x 1024 x side^2 x 2 bytes; frames = sum of ceil(duration x features.fps), side = ceil(size / 16)"
 """Bytes of the features before compression, which saves about a quarter."""
@@ -79,27 +79,20 @@ def _weights_path(extractor: Extractor, weights: str) -> Path | None:
 
 
 def _findings(machine: Machine, extractor: Extractor | None, present: Path) -> list[Finding]:
-    findings: list[Finding] = []
+    found: list[tuple[Severity, str]] = []
     if machine.gpu is None and machine.device == "cuda":
-        found = "device is cuda and this machine has no usable GPU; run where there is one, or set device: auto"
-        findings.append(Finding("warning", "machine", found))
+        line = "device is cuda and this machine has no usable GPU; run where there is one, or set device: auto"
+        found.append(("warning", line))
     if extractor is not None and not machine.weights_found:
+        path = machine.weights_path
         if extractor.is_file(machine.weights):
-            found = (
-                f"features.weights: no file {machine.weights_path}; expected a {extractor.name} checkpoint; "
-                "correct the path"
-            )
-            findings.append(Finding("error", "machine", found))
+            line = f"features.weights: no file {path}; expected a {extractor.name} checkpoint; correct the path"
+            found.append(("error", line))
         else:
-            found = (
-                f"weights {machine.weights} are not in {machine.weights_path}; the first extraction downloads "
-                f"{extractor.megabytes} MB"
-            )
-            findings.append(Finding("note", "machine", found))
+            size = f"the first extraction downloads {extractor.megabytes} MB"
+            found.append(("note", f"weights {machine.weights} are not in {path}; {size}"))
     if machine.feature_bytes is not None and machine.feature_bytes > machine.free_bytes:
-        found = (
-            f"features need up to {machine.feature_bytes / 1e9:.1f} GB and {machine.free_bytes / 1e9:.1f} GB are free "
-            f"in {present}; make room, or link results/features to another disk"
-        )
-        findings.append(Finding("warning", "machine", found))
-    return findings
+        sizes = f"{machine.feature_bytes / 1e9:.1f} GB and {machine.free_bytes / 1e9:.1f} GB are free in {present}"
+        line = f"features need up to {sizes}; make room, or link results/features to another disk"
+        found.append(("warning", line))
+    return [Finding(severity, "machine", line) for severity, line in found]
