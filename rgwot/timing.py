@@ -80,23 +80,11 @@ def rasterise(
 ) -> NDArray[np.int64]:
     """Paint segments onto native frames; where segments overlap, the later row wins.
 
-    Returns the step of every frame (n_frames,), 0 where no segment covers it (background).
+    Segments (S,) have borders in seconds and step ids from 1; ``fps`` is the exact native rate, such as
+    ``Fraction(60000, 1001)``, and the rule one of `frame_range`. Returns the step of every frame (n_frames,), 0 where
+    no segment covers it (background).
 
-    Parameters
-    ----------
-    start_s, end_s, key_step
-        (S,) segment borders in seconds, and step ids from 1.
-    fps
-        Exact native rate, such as ``Fraction(60000, 1001)``.
-    n_frames
-        Number of native frames of the video.
-    rule
-        ``exact`` or ``cnc``, see `frame_range`.
-
-    Raises
-    ------
-    ValueError
-        If the lengths differ, a time is not finite, the rate is not positive or the rule is unknown.
+    Raises ValueError if the lengths differ, a time is not finite, the rate is not positive or the rule is unknown.
     """
     starts, ends = np.asarray(start_s, dtype=np.float64), np.asarray(end_s, dtype=np.float64)
     steps = np.asarray(key_step, dtype=np.int64)

@@ -53,19 +53,10 @@ def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> Spl
     a larger fraction holds out the same videos and more, and a video added to a task, or another task with the same
     people, disturbs few of the others.
 
-    Parameters
-    ----------
-    subjects
-        Subject of each video id; the id itself to split by video.
-    fraction
-        Share of the videos to hold out, in (0, 1).
-    seed
-        At least 0; not the seed of training.
+    ``subjects`` has the subject of each video id, the id itself to split by video; ``fraction`` is the share of the
+    videos to hold out, in (0, 1); ``seed``, at least 0, is not that of training.
 
-    Raises
-    ------
-    RgwotError
-        When two videos to train on and one to hold out cannot be found.
+    Raises RgwotError when two videos to train on and one to hold out cannot be found.
     """
     if not 0 < fraction < 1:
         raise ValueError(f"fraction: found {fraction}, expected a value between 0 and 1")

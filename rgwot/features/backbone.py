@@ -27,12 +27,7 @@ _COUNTER = "num_batches_tracked"
 class Backbone(nn.Module):
     """An extractor's network, frozen and in inference mode.
 
-    Parameters
-    ----------
-    about
-        The extractor.
-    precision
-        ``float32``, or ``bfloat16`` (autocast): relative error about 1e-2, twice as fast where supported.
+    Its precision is ``float32``, or ``bfloat16`` (autocast): relative error about 1e-2, twice as fast where supported.
     """
 
     mean: Tensor
@@ -71,18 +66,10 @@ class Backbone(nn.Module):
 
     @torch.inference_mode()
     def forward(self, frames: Tensor) -> Tensor:
-        """Return the maps of a batch of frames.
+        """Return the maps of a batch of frames, ``(B, channels, ceil(H / stride), ceil(W / stride))`` float32.
 
-        Parameters
-        ----------
-        frames
-            RGB, ``(B, H, W, 3)`` or ``(B, 3, H, W)``: uint8, or floating point in [0, 1].
-
-        Returns
-        -------
-        Tensor
-            ``(B, channels, ceil(H / stride), ceil(W / stride))`` float32; for ResNet-50 1024 channels, stride 16 and
-            non-negative.
+        The frames are RGB, ``(B, H, W, 3)`` or ``(B, 3, H, W)``: uint8, or floating point in [0, 1]. The maps of
+        ResNet-50 have 1024 channels, stride 16 and no negative value.
         """
         device_type = self.mean.device.type
         with torch.autocast(device_type, torch.bfloat16, enabled=self.precision == "bfloat16"):

@@ -240,18 +240,9 @@ def video_facts(video: Any, status: str, reason: str) -> dict[str, Any]:
 class StoreWriter:
     """A store being written, one shard at a time, in any order and over several runs.
 
-    Parameters
-    ----------
-    path
-        Where to write; an unfinished store there is continued.
-    time_s
-        ``(T,)`` times of the frames expected, seconds.
-    side
-        Side of the maps where ``h = w``, else ``(h, w)``.
-    codec
-        A key of `CODECS`; values do not depend on it. A store that is continued keeps the codec it was begun with.
-    channels
-        Channels of the maps.
+    An unfinished store at ``path`` is continued. The frames expected are at ``time_s`` (T,), seconds, and ``side`` is
+    that of their maps where h = w, else (h, w). Values do not depend on ``codec``, a key of `CODECS`; a store that is
+    continued keeps the one it was begun with.
     """
 
     def __init__(

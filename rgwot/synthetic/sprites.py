@@ -85,19 +85,8 @@ def colour(hue: float, saturation: float, value: float) -> Field:
 def draw_object(shape: str, texture: int, first: Field, second: Field, periods: float, phase: float) -> Image8:
     """Draw one object: its outline, a two-coloured pattern, a dark rim and a little relief.
 
-    Parameters
-    ----------
-    shape, texture
-        Name in `SHAPES`, and number in `TEXTURES`.
-    first, second
-        The two colours, RGB in [0, 1].
-    periods, phase
-        Scale and shift of the pattern.
-
-    Returns
-    -------
-    array
-        RGBA, ``(SPRITE, SPRITE, 4)`` uint8.
+    Its shape is a name in `SHAPES` and its texture a number in `TEXTURES`; the two colours are RGB in [0, 1], and
+    ``periods`` and ``phase`` scale and shift the pattern. Returns RGBA, ``(SPRITE, SPRITE, 4)`` uint8.
     """
     x, y = _plane()
     distance = SHAPES[shape](x, y)

@@ -43,18 +43,11 @@ def parametric(K: int, settings: SynthSettings, rng: np.random.Generator) -> lis
 def from_human(clips: Sequence[Timeline], K: int, settings: SynthSettings, rng: np.random.Generator) -> list[Timeline]:
     """Make the timelines of one task from those of real people, of recordings chosen at random.
 
-    Parameters
-    ----------
-    clips
-        The recordings of one recipe, compressed to 40-90 s (:func:`rgwot.synthetic.human.read_recipe`), at least as
-        many as videos. Lengths of 40 and 90 s are mapped to ``min_s`` and ``max_s``; order, proportions and gaps stay.
-    K
-        Number of key steps in ``clips``.
-    settings
-        With ``levels: published`` background, missing and repeated steps are brought to its levels and the order stays
-        that of the person; ``plain`` leaves the clips as they are.
-    rng
-        The only source of randomness.
+    The clips, with K key steps, are the recordings of one recipe, compressed to 40-90 s
+    (`rgwot.synthetic.human.read_recipe`), at least as many as videos. Lengths of 40 and 90 s are mapped to ``min_s``
+    and ``max_s``; order, proportions and gaps stay. With ``levels: published`` background, missing and repeated steps
+    are brought to the levels of the settings and the order stays that of the person; ``plain`` leaves the clips as they
+    are.
     """
     chosen = [clips[index] for index in sorted(rng.permutation(len(clips))[: settings.n_videos])]
     spread = settings.max_s - settings.min_s
