@@ -93,23 +93,12 @@ class Backbone(nn.Module):
 def load_backbone(weights: str, seed: int = 0, precision: str = "float32", name: str = "resnet50") -> Backbone:
     """Build the frozen network with the weights asked for, on the CPU.
 
-    Parameters
-    ----------
-    weights
-        One of the extractor's own, such as ``imagenet1k_v1`` (downloaded once into torch's cache), ``random`` (drawn
-        from ``seed``, for runs without a network connection), or the path of a checkpoint: a state dict, plain or
-        under the key ``state_dict``; a prefix ``module.`` is dropped.
-    seed
-        Seeds the random weights. The global generator of torch is left alone.
-    precision
-        See `Backbone`.
-    name
-        Of the extractor.
+    They are those of the extractor ``name`` by their names, such as ``imagenet1k_v1`` (downloaded once into torch's
+    cache), ``random`` (drawn from ``seed``, for runs without a network connection; torch's global generator is left
+    alone), or the path of a checkpoint: a state dict, plain or under the key ``state_dict``; a prefix ``module.`` is
+    dropped.
 
-    Raises
-    ------
-    RgwotError
-        When the download fails, or the checkpoint is missing, unreadable or lacks part of the network.
+    Raises RgwotError when the download fails, or the checkpoint is missing, unreadable or lacks part of the network.
     """
     about = EXTRACTORS[name]
     backbone = Backbone(about, precision)

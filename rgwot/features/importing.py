@@ -74,24 +74,13 @@ def import_features(
 ) -> None:
     """Write the feature store of one video from features made elsewhere.
 
-    Feature i stands at ``start_s + i / fps``. Memory holds 64 frames, whatever the length of the video.
+    The source is a ``.npy``, ``.npz``, ``.h5``, ``.hdf5`` or ``.pt`` with one array of floating-point numbers, 1024
+    channels; feature i stands at ``start_s + i / fps``. Memory holds 64 frames, whatever the length of the video. The
+    store is a folder ``{video}.zarr``; an older one is replaced when the new one is complete. Without footage it has no
+    frames, and ``reason`` says why.
 
-    Parameters
-    ----------
-    source
-        ``.npy``, ``.npz``, ``.h5``, ``.hdf5`` or ``.pt`` with one array of floating-point numbers, 1024 channels.
-    output
-        The store, a folder ``{video}.zarr``; an older one is replaced when the new one is complete.
-    settings
-        Form, rate and origin of the array.
-    footage, reason
-        The video; None for a store without frames, and the reason why.
-
-    Raises
-    ------
-    RgwotError
-        When the file cannot be read, its shape is not as stated, a value is not finite or beyond float16, or the
-        number of features does not fit the duration.
+    Raises RgwotError when the file cannot be read, its shape is not as stated, a value is not finite or beyond float16,
+    or the number of features does not fit the duration.
     """
     source, output = Path(source), Path(output)
     with open_array(source, settings.key, output.parent) as array:

@@ -83,12 +83,8 @@ def examine(
         if video.facts.duration_s is not None
         and not paths.at(paths.FEATURES, dataset=dataset, task=video.task, video=video.entry.video).exists()
     ]
-    machine, lacking = look(
-        catalogue.config.device,
-        None if entry.imported is not None else features,
-        None if quick else pending,
-        Path("results"),
-    )
+    made_here = features if entry.imported is None else None
+    machine, lacking = look(catalogue.config.device, made_here, None if quick else pending, Path("results"))
     if entry.imported is not None:
         lacking += _not_imported(catalogue.config.folder(entry.imported.folder), videos)
     stray = [] if tasks else _lists(module, root, dataset)
@@ -113,15 +109,8 @@ class _Examination:
 
     def video(self, item: tuple[str, VideoEntry]) -> VideoReport:
         task, entry = item
-        facts, usable, findings = check_video(
-            self.root,
-            entry.path,
-            task,
-            quick=self.quick,
-            reader=self.features.reader,
-            timeout_s=self.features.timeout_s,
-            frames_fps=self.options.told_fps,
-        )
+        rate = self.options.told_fps
+        facts, usable, findings = check_video(self.root, entry.path, task, self.features, rate, self.quick)
         if entry.annotation is None:
             return VideoReport(task, entry, usable, facts, None, tuple(findings))
         if entry.annotation in self.broken:

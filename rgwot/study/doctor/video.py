@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from rgwot.config.settings import FeatureSettings
     from rgwot.video import VideoInfo
 
 SAMPLES = 5
@@ -44,11 +45,11 @@ class VideoFacts:
 
 
 def check_video(
-    root: Path, path: str, task: str, *, quick: bool, reader: str, timeout_s: float, frames_fps: Fraction | None
+    root: Path, path: str, task: str, settings: FeatureSettings, frames_fps: Fraction | None, quick: bool
 ) -> tuple[VideoFacts, bool, list[Finding]]:
     """Examine one video file, ``path`` below ``root``; its directory entry alone if ``quick``.
 
-    Reader and time limit are those of extraction, but at most `TIMEOUT_S` is waited; ``frames_fps`` is the rate of
+    It is read as the settings of extraction say, but at most `TIMEOUT_S` is waited; ``frames_fps`` is the rate of
     stored frames whose file states none. Returns the facts, whether the later stages can open the video, and what is
     wrong.
     """
@@ -72,7 +73,7 @@ def check_video(
         # A damaged header may contain anything; whatever the container library raises is about this file alone.
         return facts, False, [Finding("error", "video", f"not a readable video ({error})", task, path)]
     facts = replace(facts, **vars(info))
-    sampled, faults = _sampled(root / path, info, reader, min(timeout_s, TIMEOUT_S), frames_fps)
+    sampled, faults = _sampled(root / path, info, settings, frames_fps)
     findings = [Finding(severity, "frames", line, task, path) for severity, line in faults]
     return replace(facts, **sampled), True, stated_frames(path, task, info) + findings
 
@@ -101,12 +102,13 @@ def sample_positions(duration_s: float) -> NDArray[np.float64]:
 
 
 def _sampled(
-    path: Path, info: VideoInfo, reader: str, timeout_s: float, frames_fps: Fraction | None
+    path: Path, info: VideoInfo, settings: FeatureSettings, frames_fps: Fraction | None
 ) -> tuple[dict[str, Any], list[tuple[Severity, str]]]:
     """Decode some frames; the second reader seeks each one that the first could not read."""
     from rgwot.video.probing import REMEDY
 
-    times = sample_positions(info.duration_s)
+    times, reader = sample_positions(info.duration_s), settings.reader
+    timeout_s = min(settings.timeout_s, TIMEOUT_S)
     first = _FIRST if reader == "auto" else reader
     served, used, failures = _served(path, times, first, timeout_s, frames_fps)
     seconded = [i for i in range(len(times)) if i not in served] if reader == "auto" else []
