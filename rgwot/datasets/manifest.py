@@ -36,23 +36,14 @@ def write_manifest(
 ) -> None:
     """Probe the videos of one task, read their annotations, and write both tables.
 
-    Parameters
-    ----------
-    root, layout, options
-        The dataset's entry in the configuration.
-    output_csv
-        The manifest, with the columns of `MANIFEST_COLUMNS`; paths relative to the root, ``fps`` an exact fraction
-        like ``30000/1001``; ``status`` is ``ok``, ``unscored`` (no annotation, or one without rows) or
-        ``skipped`` (cannot be used). Of videos and annotations also size and digest (`MANIFEST_CONTENT`).
-    annotations_csv
-        ``video,start_s,end_s,key_step,name``: see `segment_table`.
-    on_bad_video
-        ``fail`` ends with the first video that cannot be used, ``skip`` lists it with the reason.
+    Root, layout and options are those of the dataset's entry in the configuration. The manifest has the columns of
+    `MANIFEST_COLUMNS`: paths relative to the root, ``fps`` an exact fraction like ``30000/1001``, and a ``status``:
+    ``ok``, ``unscored`` (no annotation, or one without rows) or ``skipped`` (cannot be used; listed with the reason,
+    where ``on_bad_video`` is ``skip``). Of videos and annotations also size and digest (`MANIFEST_CONTENT`). The
+    annotations are as of `segment_table`.
 
-    Raises
-    ------
-    RgwotError
-        If files are missing, a video is bad and ``on_bad_video`` is ``fail``, or an annotation is malformed.
+    Raises RgwotError if files are missing, a video is bad and ``on_bad_video`` is ``fail``, or an annotation is
+    malformed.
     """
     if on_bad_video not in ("fail", "skip"):
         raise ValueError(f"on_bad_video is {on_bad_video!r}; expected fail or skip")
