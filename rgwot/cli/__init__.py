@@ -39,7 +39,7 @@ VERBS = {
     "report-index": ("rgwot.cli.pages:report_index", "List all pages, with links to them."),
     "export": ("rgwot.cli.pages:export", "Write a result for ELAN, BORIS, subtitles, clips."),
     "compare": ("rgwot.cli.pages:compare", "Say how far two results of a task agree."),
-    "figure": ("rgwot.cli.figures:figure", "Draw a figure of the paper."),
+    "figure": ("rgwot.cli.reporting:figure", "Draw a figure of the paper."),
     "plan": ("rgwot.cli.study:plan", "Estimate what a whole study costs, from measured rates."),
     "verify": ("rgwot.cli.study:verify", "Compare a whole tree of results with what was written."),
     "show": ("rgwot.cli.reporting:show", "Print a table for people."),

@@ -15,11 +15,7 @@ from rgwot.runtime.errors import RgwotError
 
 @click.command()
 @click.argument("root", type=Folder)
-@click.option(
-    "--layout",
-    type=click.Choice(list(WRITTEN)),
-    help=f"Layout of the tree. Default: {next(iter(WRITTEN))}.",
-)
+@click.option("--layout", type=click.Choice(list(WRITTEN)), help=f"Layout of the tree. Default: {next(iter(WRITTEN))}.")
 @click.option("--videos", type=click.IntRange(1), help="Videos per task. Default: 10.")
 @click.option("--seconds", type=float, nargs=2, metavar="MIN MAX", help="Length of a clip, seconds. Default: 40 90.")
 @click.option(
@@ -31,25 +27,17 @@ from rgwot.runtime.errors import RgwotError
 @click.option("--settings", default="{}", metavar="JSON", help="Any other setting of a `synth` block, as JSON.")
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True, type=click.IntRange(1), help="Processes.")
 def synth(
-    root: Path,
-    layout: str | None,
-    videos: int | None,
-    seconds: tuple[float, float] | None,
-    recipe: int | None,
-    seed: int | None,
-    settings: str,
-    jobs: int,
+    root: Path, videos: int | None, seconds: tuple[float, float] | None, settings: str, jobs: int, **given: Any
 ) -> None:
     """Write synthetic procedure videos with ground truth into ROOT."""
     from rgwot.config.synthetic import synth_settings
     from rgwot.synthetic.write import write_dataset
 
-    given: dict[str, Any] = {"layout": layout, "n_videos": videos, "seed": seed}
+    given = {key: value for key, value in {"n_videos": videos, **given}.items() if value is not None}
     if seconds:
         given |= {"min_s": seconds[0], "max_s": seconds[1]}
-    if recipe is not None:
-        given |= {"driver": "captaincook4d", "recipe": recipe}
-    given = {key: value for key, value in given.items() if value is not None}
+    if "recipe" in given:
+        given["driver"] = "captaincook4d"
     write_dataset(synth_settings(read_object(settings, "--settings") | given), root, jobs=jobs)
 
 

@@ -7,17 +7,8 @@ from typing import Any, Literal
 
 import click
 
-from rgwot.cli.options import (
-    Folder,
-    device_option,
-    execution_option,
-    frames_fps_option,
-    on_bad_video_option,
-    read_rate,
-    read_settings,
-    settings_option,
-    threads_option,
-)
+from rgwot.cli import options
+from rgwot.cli.options import Folder
 from rgwot.cli.settings_help import SettingsCommand
 from rgwot.runtime.errors import RgwotError
 
@@ -29,29 +20,18 @@ from rgwot.runtime.errors import RgwotError
 )
 @click.argument("output", type=Folder)
 @click.option("--source", required=True, type=Folder, help="The video file.")
-@frames_fps_option
-@on_bad_video_option
-@settings_option
-@execution_option
-@threads_option
-@device_option
-def extract(
-    output: Path,
-    source: Path,
-    on_bad_video: Literal["fail", "skip"],
-    frames_fps: str | None,
-    settings: str,
-    execution: str,
-    threads: int,
-    device: str,
-) -> None:
+@options.frames_fps
+@options.on_bad_video
+@options.settings
+@options.execution
+@options.threads
+@options.device
+def extract(output: Path, source: Path, frames_fps: str | None, settings: str, execution: str, **how: Any) -> None:
     """Decode a video, run the frozen backbone, write the features into OUTPUT (Zarr)."""
     from rgwot.features.extract import extract as run
 
-    run(
-        source, output, read_settings(settings, execution).features,
-        on_bad_video=on_bad_video, threads=threads, device=device, frames_fps=read_rate(frames_fps, "--frames-fps"),
-    )  # fmt: skip
+    rate = options.read_rate(frames_fps, "--frames-fps")
+    run(source, output, options.read_settings(settings, execution).features, frames_fps=rate, **how)
 
 
 @click.command("import-features")
@@ -69,8 +49,8 @@ def extract(
 @click.option("--duration", type=float, help="Length of the video, seconds. Or --footage.")
 @click.option("--native-fps", metavar="RATE", help="Frame rate of the video, beside --duration. Default: as --fps.")
 @click.option("--footage", type=Folder, help="The video file, which knows its length and rate.")
-@frames_fps_option
-@on_bad_video_option
+@options.frames_fps
+@options.on_bad_video
 @click.option(
     "--on-mismatch",
     default="error",
@@ -117,10 +97,11 @@ def import_features(
     except ValidationError as error:
         raise RgwotError(f"import-features: {describe(error, ImportSettings)}") from None
     if footage is not None and duration is None and native_fps is None:
-        rate = read_rate(frames_fps, "--frames-fps")
+        rate = options.read_rate(frames_fps, "--frames-fps")
         import_video(footage, source, output, settings, on_bad_video=on_bad_video, frames_fps=rate)
     elif duration is not None and footage is None:
-        run(source, output, settings, Footage(duration, read_rate(native_fps or str(settings.fps), "--native-fps")))
+        rate = options.read_rate(native_fps or str(settings.fps), "--native-fps")
+        run(source, output, settings, Footage(duration, rate))
     else:
         raise RgwotError("import-features: expected either --duration or --footage; give one of them")
 

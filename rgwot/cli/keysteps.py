@@ -7,15 +7,8 @@ from typing import Any
 
 import click
 
-from rgwot.cli.options import (
-    Folder,
-    hold_out_option,
-    read_settings,
-    seed_option,
-    settings_option,
-    video_ids,
-)
-from rgwot.cli.options import key_steps as resolved_key_steps
+from rgwot.cli import options
+from rgwot.cli.options import Folder
 from rgwot.cli.settings_help import SettingsCommand
 from rgwot.config.about import blocks
 from rgwot.config.methods import DECODERS
@@ -39,17 +32,11 @@ TRIVIAL = [name for name, about in DECODERS.items() if about.trivial]
     required=True,
     help=f"{', '.join(CLUSTERING[:-1])} or {CLUSTERING[-1]}; or trivial: {', '.join(TRIVIAL)}.",
 )
-@hold_out_option
-@settings_option
-@seed_option
+@options.hold_out
+@options.settings
+@options.seed
 def decode(
-    output: Path,
-    embeddings: Path | None,
-    manifest: Path | None,
-    decoder: str,
-    held_out: str,
-    settings: str,
-    seed: int,
+    output: Path, embeddings: Path | None, manifest: Path | None, decoder: str, held_out: str, settings: str, seed: int
 ) -> None:
     """Find key steps and their order; writes OUTPUT (segments.csv) and its companions beside it."""
     from rgwot.config.experiments import split_id
@@ -62,9 +49,9 @@ def decode(
     if manifest is not None:
         from rgwot.keysteps.trivial import decode_trivial
 
-        resolved = read_settings(settings)
-        stride, kept = resolved.evaluation.stride, video_ids(held_out)
-        decode_trivial(manifest, output.parent, name, resolved_key_steps(resolved), seed, stride=stride, held_out=kept)
+        resolved = options.read_settings(settings)
+        stride, kept = resolved.evaluation.stride, options.video_ids(held_out)
+        decode_trivial(manifest, output.parent, name, options.key_steps(resolved), seed, stride=stride, held_out=kept)
     elif embeddings is not None:
         if held_out:
             raise RgwotError(
@@ -72,7 +59,7 @@ def decode(
             )
         from rgwot.keysteps.decode import decode as run
 
-        run(embeddings, output.parent, name, read_settings(settings), seed)
+        run(embeddings, output.parent, name, options.read_settings(settings), seed)
 
 
 @click.command(
@@ -88,22 +75,16 @@ def decode(
 @click.option("--task", required=True, help="Task id, for the table.")
 @click.option("--method", required=True, help="Method id, for the table.")
 @click.option("--decoder", required=True, help="Decoder id, for the table.")
-@settings_option
-@seed_option
+@options.settings
+@options.seed
 def evaluate(
-    output: Path,
-    manifest: Path,
-    annotations: Path,
-    segments: Path,
-    diagnostics: Path,
-    key_steps: int | None,
-    settings: str,
-    **identity: Any,
-) -> None:
+    output: Path, manifest: Path, annotations: Path, segments: Path, diagnostics: Path, key_steps: int | None,
+    settings: str, **identity: Any,
+) -> None:  # fmt: skip
     """Score a prediction under every protocol into OUTPUT (CSV)."""
     from rgwot.evaluation.evaluate import evaluate as run
 
-    stride = read_settings(settings).evaluation.stride
+    stride = options.read_settings(settings).evaluation.stride
     run(manifest, annotations, segments, diagnostics, output, identity, key_steps, stride=stride)
 
 
@@ -112,9 +93,9 @@ def evaluate(
 @click.option("--index", required=True, type=Folder, help="Feature index of the task.")
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
 @click.option("--annotations", required=True, type=Folder, help="Annotated segments of the task.")
-@settings_option
+@options.settings
 def yardsticks(output: Path, index: Path, manifest: Path, annotations: Path, settings: str) -> None:
     """Measure how hard a task is on its raw features, before any method: k-means and a supervised probe."""
     from rgwot.evaluation.yardsticks import measure
 
-    measure(index, manifest, annotations, output, resolved_key_steps(read_settings(settings)))
+    measure(index, manifest, annotations, output, options.key_steps(options.read_settings(settings)))

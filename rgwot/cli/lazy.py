@@ -39,15 +39,7 @@ def _recorded(name: str, callback: Callable[..., Any]) -> Callable[..., None]:
 
 
 class LazyGroup(click.Group):
-    """A group of verbs, listed in the order given; listing them imports none.
-
-    Parameters
-    ----------
-    verbs
-        ``(module:function, help in one line)`` by name.
-    **options
-        As of `click.Group`.
-    """
+    """A group of verbs, ``(module:function, help in one line)`` by name, in this order; listing them imports none."""
 
     def __init__(self, *, verbs: Mapping[str, tuple[str, str]], **options: Any) -> None:
         super().__init__(**options)

@@ -13,43 +13,43 @@ from rgwot.runtime.errors import RgwotError
 
 Folder = click.Path(path_type=Path)
 
-execution_option = click.option(
+execution = click.option(
     "--execution", default="{}", metavar="JSON", help="As --settings, for keys on which no result depends."
 )
-settings_option = click.option(
+settings = click.option(
     "--settings",
     default="{}",
     metavar="JSON",
     help='Blocks of settings as one JSON object, such as \'{"ot": {"alpha": 0.5}}\'. Default: all defaults.',
 )
-seed_option = click.option(
+seed = click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of everything drawn at random."
 )
-threads_option = click.option(
+threads = click.option(
     "--threads", default=1, show_default=True, type=click.IntRange(1), help="CPU threads. Does not change results."
 )
-device_option = click.option(
+device = click.option(
     "--device",
     default="auto",
     show_default=True,
     type=click.Choice(["auto", "cpu", "cuda"]),
     help="auto takes a GPU when there is one; cuda fails without one.",
 )
-hold_out_option = click.option(
+hold_out = click.option(
     "--hold-out",
     "held_out",
     default="",
     metavar="VIDEO,...",
     help="Videos that only the scoring may see (data.split: holdout), by id.",
 )
-on_bad_video_option = click.option(
+on_bad_video = click.option(
     "--on-bad-video",
     default="fail",
     show_default=True,
     type=click.Choice(["fail", "skip"]),
     help="fail ends with the reason; skip writes a store without frames, or with those that decode.",
 )
-frames_fps_option = click.option(
+frames_fps = click.option(
     "--frames-fps", metavar="RATE", help="Rate of frames stored as .h5 whose file states none, like 30000/1001."
 )
 

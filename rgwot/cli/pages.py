@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from rgwot.cli.options import Folder, read_settings, seed_option, settings_option
+from rgwot.cli import options
+from rgwot.cli.options import Folder
 from rgwot.cli.settings_help import SettingsCommand
 from rgwot.runtime.errors import RgwotError
 
@@ -39,8 +40,8 @@ def strips(output: Path, manifest: Path, root: Path, threads: int) -> None:
 @click.option("--segments", required=True, type=Folder, help="Key steps found from them (segments.csv).")
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
 @click.option("--root", required=True, type=Folder, help="Folder that the manifest's paths start from.")
-@settings_option
-@seed_option
+@options.settings
+@options.seed
 def view(output: Path, embeddings: Path, segments: Path, manifest: Path, root: Path, settings: str, seed: int) -> None:
     """Work out what the page shows of a run's embeddings, into OUTPUT (JSON).
 
@@ -49,7 +50,7 @@ def view(output: Path, embeddings: Path, segments: Path, manifest: Path, root: P
     """
     from rgwot.reporting.page.view import write_view
 
-    write_view(embeddings, segments, manifest, root, output, read_settings(settings), seed)
+    write_view(embeddings, segments, manifest, root, output, options.read_settings(settings), seed)
 
 
 @click.command()

@@ -15,17 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from rgwot.cli.options import read_object, read_settings
+from rgwot.runtime import integrity
 from rgwot.runtime.files import write_json
-from rgwot.runtime.integrity import (
-    below_results,
-    check_dataset,
-    check_file,
-    check_inside,
-    digest,
-    files_below,
-    record_path,
-    sources,
-)
+from rgwot.runtime.integrity import below_results, digest, record_path, sources
 from rgwot.runtime.provenance import RUN, surroundings
 
 _ELSEWHERE = ("output", "root", "settings", "execution", "seed", "device")
@@ -68,19 +60,16 @@ def check_input(verb: str, arguments: Mapping[str, Any]) -> None:
 
     Stores and models are checked by the code that opens them.
 
-    Raises
-    ------
-    RgwotError
-        When a file is not what was written.
+    Raises RgwotError when a file is not what was written.
     """
     # The manifest writes the annotations as well; a damaged table must not keep it from writing them again.
     written = {_output_of(verb, arguments), arguments.get("annotations") if verb == "manifest" else None}
     for path in _paths(arguments):
         if path.is_file() and path not in written and path.name != "model.pt":
-            check_file(path)
-            check_inside(path)
+            integrity.check_file(path)
+            integrity.check_inside(path)
     if verb in _LOOK_AT_VIDEOS:
-        check_dataset(arguments["root"])
+        integrity.check_dataset(arguments["root"])
 
 
 def _paths(arguments: Mapping[str, Any]) -> Iterator[Path]:
@@ -115,7 +104,7 @@ def record(verb: str, arguments: Mapping[str, Any], before: Mapping[str, Any] | 
     content |= {"sources": dict(before)} if before else {}
     beside = (name.format(output.stem) for name in BESIDE.get(verb, ()))
     written = [name for name in beside if name != output.name and output.with_name(name).exists()]
-    names = files_below(output) if output.is_dir() else [output.name, *written]
+    names = integrity.files_below(output) if output.is_dir() else [output.name, *written]
     path = record_path(output)
     write_json({**content, "digests": {name: digest(path.parent / name) for name in names}}, path)
     annotations = arguments.get("annotations")

@@ -18,13 +18,7 @@ from rgwot.cli.options import Folder, read_object
 @click.option("--decoder", help="With --row: decoder id as the score files spell it. Default: as the table does.")
 @click.option("--facts", default="{}", metavar="JSON", help="With --row of a table of settings: what they resolve to.")
 def table(
-    output: Path,
-    inputs: tuple[Path, ...],
-    tables: Path,
-    row: str | None,
-    method: str | None,
-    decoder: str | None,
-    facts: str,
+    output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None, facts: str, **experiment: str | None
 ) -> None:
     """Make OUTPUT (CSV) from score files (--row) or from rows, and the Markdown and LaTeX forms beside it."""
     from rgwot.reporting.tables.kinds import kind_of
@@ -34,9 +28,7 @@ def table(
     spec = find_table(loaded, output.parent.name if row else output.stem)
     kind = kind_of(spec)
     if row:
-        kind.make_row(
-            spec, row, inputs, output, {"method": method, "decoder": decoder, **read_object(facts, "--facts")}
-        )
+        kind.make_row(spec, row, inputs, output, experiment | read_object(facts, "--facts"))
     else:
         kind.join_rows(spec, inputs, output)
     kind.render(spec, output)
@@ -47,24 +39,15 @@ def table(
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
 @click.option("--annotations", required=True, type=Folder, help="Annotated segments of the task.")
 @click.option(
-    "--segments",
-    required=True,
-    multiple=True,
-    metavar="LABEL=PATH",
-    help="Predicted segments; once per row of bars.",
+    "--segments", required=True, multiple=True, metavar="LABEL=PATH", help="Predicted segments; once per row of bars."
 )
 @click.option("--title", default="", help="Title: dataset, task, seed, settings.")
 @click.option("--videos", default=4, show_default=True, type=click.IntRange(1), help="How many videos are drawn.")
 @click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
 def plot(
-    output: Path,
-    manifest: Path,
-    annotations: Path,
-    segments: tuple[str, ...],
-    title: str,
-    videos: int,
+    output: Path, manifest: Path, annotations: Path, segments: tuple[str, ...], title: str, videos: int,
     names: Path | None,
-) -> None:
+) -> None:  # fmt: skip
     """Draw key steps over time, ground truth above predictions, into OUTPUT (PDF, and PNG beside it)."""
     from rgwot.records import read_annotations, read_manifest, read_segments
     from rgwot.reporting.figures.segments import segment_bars
@@ -93,6 +76,26 @@ def plot_choices(output: Path, diagnostics: Path, title: str) -> None:
     from rgwot.reporting.figures.style import save
 
     save(choice_curves(diagnostics, title), output)
+
+
+@click.command()
+@click.argument("output", type=Folder)
+@click.option("--plan", required=True, metavar="JSON", help="What to draw, from which files, as the workflow says it.")
+def figure(output: Path, plan: str) -> None:
+    """Draw a figure of workflow/tables.yaml into OUTPUT (PDF, and PNG beside it).
+
+    The workflow makes the plan: `snakemake results/figures/teaser.pdf`. To draw a figure again by hand, copy the line
+    from what `snakemake --printshellcmds` prints.
+    """
+    from rgwot.reporting.figures.interface import read_plan
+    from rgwot.reporting.figures.style import save
+    from rgwot.runtime.integrity import check_file
+
+    planned = read_plan(plan)
+    for path in map(Path, planned.files()):
+        if path.is_file():
+            check_file(path)
+    save(planned.draw(), output)
 
 
 @click.command()

@@ -9,15 +9,7 @@ import click
 
 
 class SettingsCommand(click.Command):
-    """A verb with ``--settings``.
-
-    Parameters
-    ----------
-    reads
-        Blocks of settings, or single dotted keys, that the verb reads.
-    *args, **options
-        As of `click.Command`.
-    """
+    """A verb with ``--settings`` that ``reads`` blocks of them, or single dotted keys; all else as `click.Command`."""
 
     def __init__(self, *args: Any, reads: tuple[str, ...], **options: Any) -> None:
         super().__init__(*args, **options)

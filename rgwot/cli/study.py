@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -30,13 +31,7 @@ from rgwot.runtime.errors import RgwotError
 @click.option("--strict", is_flag=True, help="Warnings give exit code 1, too.")
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True, type=click.IntRange(1), help="Videos at once.")
 def doctor(
-    dataset: str,
-    configs: tuple[Path, ...],
-    tasks: tuple[str, ...],
-    json_to: str | None,
-    quick: bool,
-    strict: bool,
-    jobs: int,
+    dataset: str, configs: tuple[Path, ...], tasks: tuple[str, ...], json_to: str | None, strict: bool, **how: Any
 ) -> None:
     """Say what is wrong with DATASET on disk before anything is computed.
 
@@ -48,7 +43,7 @@ def doctor(
 
     try:
         where = " + ".join(map(str, configs))
-        report = examine(read_files(configs), dataset, tasks, where=where, quick=quick, jobs=jobs)
+        report = examine(read_files(configs), dataset, tasks, where=where, **how)
         if json_to not in (None, "-"):
             write_json(as_json(report, strict), str(json_to))
     except RgwotError as error:

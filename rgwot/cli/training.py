@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from rgwot.cli.options import (
-    Folder,
-    device_option,
-    execution_option,
-    hold_out_option,
-    read_settings,
-    seed_option,
-    settings_option,
-    threads_option,
-    video_ids,
-)
+from rgwot.cli import options
+from rgwot.cli.options import Folder
 from rgwot.cli.settings_help import SettingsCommand
 from rgwot.config.about import blocks
 from rgwot.config.methods import EMBEDDINGS
@@ -30,17 +22,17 @@ from rgwot.config.methods import EMBEDDINGS
 )
 @click.argument("output", type=Folder)
 @click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
-@hold_out_option
-@settings_option
-@execution_option
-@seed_option
-@device_option
+@options.hold_out
+@options.settings
+@options.execution
+@options.seed
+@options.device
 def train(output: Path, index: Path, held_out: str, settings: str, execution: str, seed: int, device: str) -> None:
     """Train one encoder on the features of a task; writes OUTPUT (model.pt) and history.csv beside it."""
     from rgwot.embedding.train import train as run
 
-    kept = video_ids(held_out)
-    run(index, index.parent, output.parent, read_settings(settings, execution), seed, device=device, held_out=kept)
+    resolved, kept = options.read_settings(settings, execution), options.video_ids(held_out)
+    run(index, index.parent, output.parent, resolved, seed, device=device, held_out=kept)
 
 
 @click.command(
@@ -52,27 +44,14 @@ def train(output: Path, index: Path, held_out: str, settings: str, execution: st
 @click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
 @click.option("--model", type=Folder, help="Trained model. Left out: a method without an encoder.")
 @click.option("--method", default="raw", show_default=True, help="Method id to record; without --model, how to embed.")
-@hold_out_option
-@settings_option
-@seed_option
-@threads_option
-@device_option
-def embed(
-    output: Path,
-    index: Path,
-    model: Path | None,
-    method: str,
-    held_out: str,
-    settings: str,
-    seed: int,
-    threads: int,
-    device: str,
-) -> None:
+@options.hold_out
+@options.settings
+@options.seed
+@options.threads
+@options.device
+def embed(output: Path, index: Path, model: Path | None, held_out: str, settings: str, **how: Any) -> None:
     """Embed every video of a task into OUTPUT (Zarr); a model knows by itself which videos were held out."""
     from rgwot.embedding.embed import embed as run
 
-    run(
-        index, index.parent, model, output,
-        method=method, settings=read_settings(settings), seed=seed,
-        device=device, threads=threads, held_out=video_ids(held_out),
-    )  # fmt: skip
+    kept = options.video_ids(held_out)
+    run(index, index.parent, model, output, settings=options.read_settings(settings), held_out=kept, **how)

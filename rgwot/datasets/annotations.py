@@ -42,28 +42,14 @@ class Segment:
 
 @dataclass(frozen=True)
 class Annotation:
-    """The key steps of one video.
+    """The key steps of one video."""
 
-    Attributes
-    ----------
-    segments
-        Columns ``start_s,end_s`` (seconds), ``step_id`` (as in the file), ``name``; in file order, because a
-        later row wins where segments overlap. No rows: the video cannot be scored.
-    warnings
-        One line each, naming the file and, where there is one, the line.
-    overlaps, overlap_s
-        Number of segments that start before an earlier one has ended, and the seconds covered more than once.
-    """
-
+    #: Columns ``start_s,end_s`` (seconds), ``step_id`` (as in the file), ``name``; in file order, because a later row
+    #: wins where segments overlap. No rows: the video cannot be scored.
     segments: pd.DataFrame
-    warnings: tuple[str, ...] = ()
-    overlaps: int = 0
-    overlap_s: float = 0.0
-
-    @property
-    def empty(self) -> bool:
-        """Whether no step is annotated."""
-        return self.segments.empty
+    warnings: tuple[str, ...] = ()  #: one line each, naming the file and, where there is one, the line
+    overlaps: int = 0  #: number of segments that start before an earlier one has ended
+    overlap_s: float = 0.0  #: seconds covered more than once
 
 
 class Notes:
@@ -110,10 +96,7 @@ def checked(
     Without a clock, the checks that need it are left out. Where releases overlap by nature, overlaps are counted but
     not warned about.
 
-    Raises
-    ------
-    DataFault
-        If a segment ends before it starts, starts after the video or ends more than a second after it.
+    Raises DataFault if a segment ends before it starts, starts after the video or ends more than a second after it.
     """
     import pandas as pd
 

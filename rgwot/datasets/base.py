@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.registry import TaskFacts
@@ -58,10 +58,7 @@ class Found:
     def of(self, task: str, at_least: int = 1) -> tuple[VideoEntry, ...]:
         """Return the videos of a task, sorted by id.
 
-        Raises
-        ------
-        RgwotError
-            If the task was not found, cannot be used or has fewer videos than ``at_least``.
+        Raises RgwotError if the task was not found, cannot be used or has fewer videos than ``at_least``.
         """
         if task not in self.tasks:
             found = f"found {', '.join(sorted(self.tasks))}" if self.tasks else "found no video of any task"
@@ -109,35 +106,20 @@ class Options:
 class Layout(Protocol):
     """A module that reads one layout, with a constant ``ABOUT`` (`rgwot.config.about`).
 
-    Attributes
-    ----------
-    OPTIONS
-        Names of the `Options` it uses.
-    EXPECTED
-        The tree expected below the root, in a few words for messages.
+    One whose release brings lists that reading does not need has ``check_lists(root, dataset)``, too, which complains
+    (`rgwot.datasets.faults`) where they do not fit each other or the annotations.
     """
 
-    OPTIONS: frozenset[str]
-    EXPECTED: str
+    OPTIONS: frozenset[str]  #: names of the `Options` it uses
+    EXPECTED: str  #: the tree expected below the root, in a few words for messages
 
     def find(self, root: Path, dataset: str, options: Options) -> Found:
         """Find the videos of every task by one directory walk, opening no video.
 
-        Raises
-        ------
-        RgwotError
-            If the tree is not as expected, or an option does not fit it.
+        Raises RgwotError if the tree is not as expected, or an option does not fit it.
         """
 
     def read_annotation(
         self, root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
     ) -> Annotation:
         """Read the annotation of a video that has one."""
-
-
-@runtime_checkable
-class ListedLayout(Protocol):
-    """A layout whose release brings lists that reading it does not need."""
-
-    def check_lists(self, root: Path, dataset: str) -> None:
-        """Complain, see `rgwot.datasets.faults`, where the lists do not fit each other or the annotations."""

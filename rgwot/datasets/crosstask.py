@@ -71,10 +71,7 @@ def read_annotation(
 def check_lists(root: Path, dataset: str) -> None:
     """Compare ``videos.csv`` with the annotations, and ``videos_val.csv`` with ``videos.csv``, where they are there.
 
-    Raises
-    ------
-    RgwotError
-        If a list is damaged.
+    Raises RgwotError if a list is damaged.
     """
     release = _release(root, dataset)
     primary = read_tasks(release / _TASKS)
@@ -95,10 +92,7 @@ def read_tasks(path: Path) -> dict[str, tuple[str, ...]]:
 
     A task is a block of five lines, and a blank line stands between blocks.
 
-    Raises
-    ------
-    RgwotError
-        If a block has not five lines, its number of steps is wrong, or a task occurs twice.
+    Raises RgwotError if a block has not five lines, its number of steps is wrong, or a task occurs twice.
     """
     tasks: dict[str, tuple[str, ...]] = {}
     for filled, block in groupby(read_lines(path), key=lambda line: bool(line.text.strip())):
@@ -128,10 +122,7 @@ def read_tasks(path: Path) -> dict[str, tuple[str, ...]]:
 def read_videos(path: Path) -> tuple[tuple[str, str], ...]:
     """Return the pairs of task and video in ``videos.csv`` or ``videos_val.csv``, each once.
 
-    Raises
-    ------
-    RgwotError
-        If a row has fewer than three fields or no task or video.
+    Raises RgwotError if a row has fewer than three fields or no task or video.
     """
     pairs: dict[tuple[str, str], None] = {}
     for row in rows(path, "task,video,url without a header"):

@@ -35,10 +35,7 @@ def read_three_columns(path: Path, step_ids: Collection[int] | None, clock: Vide
 
     Without the ids of the task, every id from 1 is accepted; without a clock, the checks that need it are left out.
 
-    Raises
-    ------
-    DataFault
-        Names the file, the line, the offending text and what was expected.
+    Raises DataFault that names the file, the line, the offending text and what was expected.
     """
 
     def segment(row: Row, notes: Notes) -> Segment:

@@ -14,25 +14,13 @@ from rgwot.runtime.errors import RgwotError
 
 @dataclass(frozen=True)
 class Complaint:
-    """What is wrong at one place of a file.
+    """What is wrong at one place of a file."""
 
-    Attributes
-    ----------
-    severity
-        ``error``: the stages refuse the file; ``warning``: they use it and say so.
-    rule
-        A key of `rgwot.study.doctor.findings.RULES`.
-    path, where
-        The file, and the place in it, such as ``line 3``; empty for the file as a whole.
-    message
-        What was found, expected and to be done, without file and place.
-    """
-
-    severity: Literal["error", "warning"]
-    rule: str
+    severity: Literal["error", "warning"]  #: the stages refuse the file, or they use it and say so
+    rule: str  #: a key of `rgwot.study.doctor.findings.RULES`
     path: Path
-    where: str
-    message: str
+    where: str  #: place in the file, such as ``line 3``; empty for the file as a whole
+    message: str  #: what was found, expected and to be done, without file and place
 
 
 class DataFault(RgwotError):

@@ -15,13 +15,7 @@ from rgwot.timing import parse_rate
 
 
 def layout_module(layout: str) -> Layout:
-    """Return the module of a layout, its name matched without case and punctuation.
-
-    Raises
-    ------
-    RgwotError
-        If there is no such layout.
-    """
+    """Return the module of a layout, its name matched without case and punctuation; RgwotError if there is none."""
     name = match(layout, LAYOUTS, "layout")
     return cast(Layout, importlib.import_module(f"rgwot.datasets.{name}"))
 
@@ -29,10 +23,7 @@ def layout_module(layout: str) -> Layout:
 def read_options(dataset: str, layout: str, options: Mapping[str, Any]) -> Options:
     """Check the options of a dataset's entry; None stands for an option that is not given.
 
-    Raises
-    ------
-    RgwotError
-        If an option is not one the layout knows, or its value is of the wrong kind.
+    Raises RgwotError if an option is not one the layout knows, or its value is of the wrong kind.
     """
     known = layout_module(layout).OPTIONS
     where = f"dataset {dataset!r} (layout {layout})"
@@ -65,10 +56,7 @@ def read_options(dataset: str, layout: str, options: Mapping[str, Any]) -> Optio
 def registered_facts(dataset: str, task: str, options: Options) -> TaskFacts | None:
     """Return what is known about a task, following ``subset``; None for a user's own.
 
-    Raises
-    ------
-    RgwotError
-        If ``subset`` is not a registered dataset, or a registered one has no such task.
+    Raises RgwotError if ``subset`` is not a registered dataset, or a registered one has no such task.
     """
     if options.subset and not tasks_of(options.subset):
         raise RgwotError(f"dataset {dataset!r}: subset {options.subset!r}; expected a registered dataset; correct it")
@@ -78,10 +66,7 @@ def registered_facts(dataset: str, task: str, options: Options) -> TaskFacts | N
 def find(dataset: str, layout: str, root: Path, options: Mapping[str, Any] | None = None) -> Found:
     """Find the videos of a dataset below its root without opening one; ``options`` is what else its entry says.
 
-    Raises
-    ------
-    RgwotError
-        If the layout or an option is unknown, or the root is not there or not as the layout expects.
+    Raises RgwotError if the layout or an option is unknown, or the root is not there or not as the layout expects.
     """
     module = layout_module(layout)
     chosen = read_options(dataset, layout, options or {})

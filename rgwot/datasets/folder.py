@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
 from rgwot.datasets import csv_files
 from rgwot.datasets.base import Found, FoundTask, Options
-from rgwot.datasets.pairing import ending, pair, parents, walk_videos, without
+from rgwot.datasets.pairing import by_task, ending, pair, parents, walk_videos, without
 
 ABOUT = {"description": "one folder per task", "place": 1}
 OPTIONS = frozenset({"strict", "subset", "frames_fps"})
@@ -25,9 +24,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
 
     Annotations may lie anywhere below the task's folder. Videos without one are kept, for all but scoring.
     """
-    files: dict[str, list[str]] = defaultdict(list)
-    for path in walk_videos(root, root, options, {".csv"}):
-        files[next(iter(parents(path)), "")].append(path)
+    files = by_task(walk_videos(root, root, options, {".csv"}), lambda path: next(iter(parents(path)), ""))
     unassigned = tuple(without(files.pop("", ()), ".csv"))
     tasks = {}
     for task, paths in files.items():

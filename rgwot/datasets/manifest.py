@@ -36,23 +36,14 @@ def write_manifest(
 ) -> None:
     """Probe the videos of one task, read their annotations, and write both tables.
 
-    Parameters
-    ----------
-    root, layout, options
-        The dataset's entry in the configuration.
-    output_csv
-        The manifest, with the columns of `MANIFEST_COLUMNS`; paths relative to the root, ``fps`` an exact fraction
-        like ``30000/1001``; ``status`` is ``ok``, ``unscored`` (no annotation, or one without rows) or
-        ``skipped`` (cannot be used). Of videos and annotations also size and digest (`MANIFEST_CONTENT`).
-    annotations_csv
-        ``video,start_s,end_s,key_step,name``: see `segment_table`.
-    on_bad_video
-        ``fail`` ends with the first video that cannot be used, ``skip`` lists it with the reason.
+    Root, layout and options are those of the dataset's entry in the configuration. The manifest has the columns of
+    `MANIFEST_COLUMNS`: paths relative to the root, ``fps`` an exact fraction like ``30000/1001``, and a ``status``:
+    ``ok``, ``unscored`` (no annotation, or one without rows) or ``skipped`` (cannot be used; listed with the reason,
+    where ``on_bad_video`` is ``skip``). Of videos and annotations also size and digest (`MANIFEST_CONTENT`). The
+    annotations are as of `segment_table`.
 
-    Raises
-    ------
-    RgwotError
-        If files are missing, a video is bad and ``on_bad_video`` is ``fail``, or an annotation is malformed.
+    Raises RgwotError if files are missing, a video is bad and ``on_bad_video`` is ``fail``, or an annotation is
+    malformed.
     """
     if on_bad_video not in ("fail", "skip"):
         raise ValueError(f"on_bad_video is {on_bad_video!r}; expected fail or skip")
@@ -74,7 +65,7 @@ def write_manifest(
         annotation = module.read_annotation(folder, entry, facts, clock, chosen)
         for warning in annotation.warnings:
             _LOG.warning("%s", warning)
-        if annotation.empty:
+        if annotation.segments.empty:
             _LOG.warning("%s: no rows; %s is not scored", folder / entry.annotation, entry.name)
             row.update(status="unscored", reason="annotation without rows")
         else:
@@ -141,15 +132,11 @@ def _warn_leftovers(task: str, found: FoundTask) -> None:
 
 
 def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
-    """Put the segments of all videos into one table, sorted by video, in file order within a video.
+    """Put the segments of all videos into one table ``video,start_s,end_s,key_step,name``.
 
-    Ids of a release can have holes, and some steps never occur, so the ids that occur are numbered, ascending: key
-    steps 1 to K'. A step goes by its commonest spelling, the first among equals.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``video,start_s,end_s,key_step,name``.
+    It is sorted by video, in file order within a video. Ids of a release can have holes, and some steps never occur, so
+    the ids that occur are numbered, ascending: key steps 1 to K'. A step goes by its commonest spelling, the first
+    among equals.
     """
     columns = list(ANNOTATION_COLUMNS)
     if not annotations:

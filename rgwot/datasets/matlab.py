@@ -34,10 +34,7 @@ _EXPECTED = "expected a MATLAB file of version 5 or 7.3; fetch it again"
 def read_cells(path: Path, wanted: Collection[str]) -> dict[str, Cell]:
     """Read the named variables of a file; a variable the file does not hold is left out.
 
-    Raises
-    ------
-    RgwotError
-        If the file is no MATLAB file, is damaged, far too large or nested too deeply.
+    Raises RgwotError if the file is no MATLAB file, is damaged, far too large or nested too deeply.
     """
     try:
         size = path.stat().st_size

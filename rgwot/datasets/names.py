@@ -20,13 +20,8 @@ def video_id(stem: str) -> str:
     Different stems have different ids, because ``%`` itself is encoded. Undecodable bytes come as the operating system
     escapes them.
 
-    Raises
-    ------
-    ValueError
-        If the stem is empty.
+    Raises ValueError if the stem is empty.
 
-    Examples
-    --------
     >>> video_id("-aB cD.x")
     '%2DaB%20cD.x'
     """

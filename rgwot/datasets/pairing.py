@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -37,10 +38,7 @@ def walk(root: Path, folder: Path, suffixes: Collection[str]) -> list[str]:
 
     Links are followed once; ``._*`` files, which macOS leaves beside copies, are left out.
 
-    Raises
-    ------
-    RgwotError
-        If a folder cannot be listed.
+    Raises RgwotError if a folder cannot be listed.
     """
 
     def refuse(error: OSError) -> None:
@@ -97,6 +95,14 @@ def stem(path: str) -> str:
 def parents(path: str) -> tuple[str, ...]:
     """Return the folders of a relative path, outermost first."""
     return PurePosixPath(path).parts[:-1]
+
+
+def by_task(paths: Iterable[str], task: Callable[[str], str]) -> dict[str, list[str]]:
+    """Return paths by the task of each, in the order of the paths; asked for a task without any, an empty list."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        found[task(path)].append(path)
+    return found
 
 
 def pair(

@@ -6,7 +6,6 @@ Row v of the list belongs to cell v of the file, whatever number the video's nam
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -19,7 +18,7 @@ from rgwot.datasets.base import Found, FoundTask, Options, VideoEntry
 from rgwot.datasets.faults import DataFault, judged
 from rgwot.datasets.matlab import Cell, read_cells
 from rgwot.datasets.names import folded
-from rgwot.datasets.pairing import pair, parents, stem, walk_videos
+from rgwot.datasets.pairing import by_task, pair, parents, stem, walk_videos
 from rgwot.datasets.registry import TaskFacts, tasks_of
 from rgwot.datasets.text import excerpt, filled_lines
 from rgwot.runtime.errors import RgwotError
@@ -40,15 +39,12 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     lists = {parents(path)[-1]: path for path in files if path.endswith("/data.mat")}
     known = options.subset or dataset
     wanted = {canonical(folder, known): folder for folder in lists}
-    by_task: dict[str, list[str]] = defaultdict(list)
-    for path in files:
-        if not path.endswith(".mat"):
-            by_task[_task_of(path, wanted, known)].append(path)
-    unassigned = tuple(by_task.pop("", ()))
+    videos = by_task((path for path in files if not path.endswith(".mat")), lambda path: _task_of(path, wanted, known))
+    unassigned = tuple(videos.pop("", ()))
     tasks: dict[str, FoundTask] = {}
     for folder, path in lists.items():
         try:
-            found = _paired(root, path, by_task[folder], options)
+            found = _paired(root, path, videos[folder], options)
         except RgwotError as error:
             found = FoundTask(problem=str(error))
         tasks[canonical(folder, known)] = found
@@ -86,10 +82,7 @@ def _paired(root: Path, data: str, videos: Sequence[str], options: Options) -> F
 def read_video_names(data: Path, drop_rows: Collection[str] = ()) -> tuple[str, ...]:
     """Return the video names of the ``readme.txt`` beside a ``data.mat``, in the order of its cells.
 
-    Raises
-    ------
-    RgwotError
-        If the file is missing, a line has no two tab-separated fields, or a name occurs twice.
+    Raises RgwotError if the file is missing, a line has no two tab-separated fields, or a name occurs twice.
     """
     path = data.with_name("readme.txt")
     names: list[str] = []
@@ -109,11 +102,8 @@ def read_annotation(
 ) -> Annotation:
     """Read the key steps of one video from ``data.mat``.
 
-    Raises
-    ------
-    RgwotError
-        If list and file differ in length, the cells do not fit the step names, an interval is not usable, or
-        the video outlasts its last superframe by more than 5 s (it is probably not trimmed).
+    Raises RgwotError if list and file differ in length, the cells do not fit the step names, an interval is not usable,
+    or the video outlasts its last superframe by more than 5 s (it is probably not trimmed).
     """
     data, part = root / str(entry.annotation), entry.part
     if part is None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.csv_files import read_step_first
-from rgwot.datasets.pairing import ending, pair, parents, walk_videos, without
+from rgwot.datasets.pairing import by_task, ending, pair, parents, walk_videos, without
 from rgwot.datasets.procel import canonical
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt, filled_lines
@@ -22,12 +22,13 @@ EXPECTED = "<task>/mapping.txt, <task>/annotations/<video>.csv and <task>/videos
 
 def find(root: Path, dataset: str, options: Options) -> Found:
     """Find the tasks by their folders; the folder above ``annotations`` or ``videos`` is the task."""
-    files: dict[str, list[str]] = defaultdict(list)
-    for path in walk_videos(root, root, options, {".csv"}):
-        folders = parents(path)
+
+    def task_of(path: str) -> str:
         kinds = ("annotations", "videos")
-        above = [upper for upper, kind in zip(folders, folders[1:], strict=False) if kind.casefold() in kinds]
-        files[canonical(above[0], options.subset or dataset) if above else ""].append(path)
+        above = [upper for upper, kind in pairwise(parents(path)) if kind.casefold() in kinds]
+        return canonical(above[0], options.subset or dataset) if above else ""
+
+    files = by_task(walk_videos(root, root, options, {".csv"}), task_of)
     unassigned = tuple(without(files.pop("", ()), ".csv"))
     tasks = {
         task: pair(videos, ending(paths, ".csv"), options)
@@ -51,10 +52,7 @@ def read_annotation(
 def read_mapping(path: Path) -> dict[int, str]:
     """Read ``mapping.txt``, the names of the steps: ``<int> <name_with_underscores>`` per line.
 
-    Raises
-    ------
-    RgwotError
-        If a line has another form or a number occurs twice.
+    Raises RgwotError if a line has another form or a number occurs twice.
     """
     names: dict[int, str] = {}
     for line in filled_lines(path):

@@ -14,53 +14,32 @@ from rgwot.runtime.errors import RgwotError, nearest
 
 @dataclass(frozen=True)
 class TaskFacts:
-    """What is known about one task before its files are opened: a row of ``registry.csv``.
-
-    Attributes
-    ----------
-    name, paper_label
-        The task's name in the dataset, and in the tables of the papers.
-    K
-        Number of key steps as reported; the number that occurs in the annotations can be smaller.
-    step_ids
-        The ids annotations may use, ascending; they can have holes (CMU-MMAC Eggs has 1 to 7 and 9).
-    folder
-        Folder of the annotations, where the layout has one per dataset.
-    code
-        Second name of the task in file or folder names (CMU-MMAC number, EGTEA session code, ProceL prefix).
-    pattern
-        Regular expression of a whole video stem; a group ``camera`` where a take was filmed by several, a group
-        ``subject`` where the name says who is seen.
-    views
-        Camera numbers by name, the default one first.
-    n_videos
-        Number of annotated videos as published, None where unknown.
-    source
-        Where the numbers come from.
-    """
+    """What is known about one task before its files are opened: a row of ``registry.csv``."""
 
     dataset: str
     task: str
-    name: str
-    paper_label: str
-    K: int
-    step_ids: tuple[int, ...]
+    name: str  #: in the dataset
+    paper_label: str  #: its name in the tables of the papers
+    K: int  #: number of key steps as reported; the number that occurs in the annotations can be smaller
+    step_ids: tuple[int, ...]  #: that annotations may use, ascending; can have holes (CMU-MMAC Eggs: 1 to 7 and 9)
     layout: str
-    folder: str
-    code: str
+    folder: str  #: of the annotations, where the layout has one per dataset
+    code: str  #: second name in file or folder names (CMU-MMAC number, EGTEA session code, ProceL prefix)
+    #: Regular expression of a whole video stem; a group ``camera`` where a take was filmed by several, a group
+    #: ``subject`` where the name says who is seen.
     pattern: str
-    views: Mapping[str, str]
-    n_videos: int | None
-    source: str
+    views: Mapping[str, str]  #: camera numbers by name, the default one first
+    n_videos: int | None  #: annotated videos as published, None where unknown
+    source: str  #: where the numbers come from
 
 
-def _step_ids(text: str) -> tuple[int, ...]:
+def numbers(text: str) -> tuple[int, ...]:
     """Read ``1-7 9`` as 1 to 7 and 9."""
-    ids: list[int] = []
+    found: list[int] = []
     for part in text.split():
         first, _, last = part.partition("-")
-        ids.extend(range(int(first), int(last or first) + 1))
-    return tuple(ids)
+        found.extend(range(int(first), int(last or first) + 1))
+    return tuple(found)
 
 
 @cache
@@ -69,7 +48,7 @@ def _table() -> tuple[TaskFacts, ...]:
     return tuple(
         TaskFacts(
             K=int(row.pop("K")),
-            step_ids=_step_ids(row.pop("step_ids")),
+            step_ids=numbers(row.pop("step_ids")),
             views=dict(pair.split("=", 1) for pair in row.pop("views").split()),
             n_videos=int(number) if (number := row.pop("n_videos")) else None,
             **row,
@@ -86,11 +65,8 @@ def datasets(layout: str | None = None) -> tuple[str, ...]:
 def match(word: str, known: Iterable[str], what: str) -> str:
     """Return the known name that equals ``word`` without case and punctuation.
 
-    Raises
-    ------
-    RgwotError
-        If no name or more than one matches; the message starts with ``what`` the word stands for, names the nearest
-        one and lists the known ones.
+    Raises RgwotError if no name or more than one matches; the message starts with ``what`` the word stands for, names
+    the nearest one and lists the known ones.
     """
     names = list(known)
     if word in names:
@@ -110,13 +86,7 @@ def tasks_of(dataset: str) -> tuple[TaskFacts, ...]:
 
 
 def facts(dataset: str, task: str) -> TaskFacts | None:
-    """Return what is known about a task, None when the dataset is a user's own.
-
-    Raises
-    ------
-    RgwotError
-        If the dataset is registered and has no such task.
-    """
+    """Return what is known about a task, None of a user's own; RgwotError if a registered dataset has no such task."""
     rows = {row.task: row for row in tasks_of(dataset)}
     return rows[match(task, rows, f"task of {dataset}")] if rows else None
 
@@ -132,10 +102,7 @@ def camera(dataset: str, view: str | None) -> str | None:
 
     Where takes have one camera, it is None.
 
-    Raises
-    ------
-    RgwotError
-        If the view has no such name, or takes have one camera and a view was asked for.
+    Raises RgwotError if the view has no such name, or takes have one camera and a view was asked for.
     """
     views = next((row.views for row in tasks_of(dataset)), {})
     if not views:

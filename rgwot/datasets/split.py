@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from itertools import accumulate
 from typing import NamedTuple
@@ -36,8 +37,6 @@ def subjects_of(videos: Iterable[str], pattern: str | None = None) -> dict[str, 
     The group ``subject`` of a pattern (`rgwot.datasets.registry.TaskFacts.pattern`) names the person; without such a
     group, and for a name that does not match, the video stands for itself.
 
-    Examples
-    --------
     >>> subjects_of(["P16-R03-BaconAndEggs"], r"(?P<subject>P\d+)-R03-.+")
     {'P16-R03-BaconAndEggs': 'p16'}
     """
@@ -54,28 +53,18 @@ def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> Spl
     a larger fraction holds out the same videos and more, and a video added to a task, or another task with the same
     people, disturbs few of the others.
 
-    Parameters
-    ----------
-    subjects
-        Subject of each video id; the id itself to split by video.
-    fraction
-        Share of the videos to hold out, in (0, 1).
-    seed
-        At least 0; not the seed of training.
+    ``subjects`` has the subject of each video id, the id itself to split by video; ``fraction`` is the share of the
+    videos to hold out, in (0, 1); ``seed``, at least 0, is not that of training.
 
-    Raises
-    ------
-    RgwotError
-        When two videos to train on and one to hold out cannot be found.
+    Raises RgwotError when two videos to train on and one to hold out cannot be found.
     """
     if not 0 < fraction < 1:
         raise ValueError(f"fraction: found {fraction}, expected a value between 0 and 1")
-    sizes: dict[str, int] = {}
-    for subject in subjects.values():
-        sizes[subject] = sizes.get(subject, 0) + 1
+    sizes = Counter(subjects.values())
     most = len(subjects) - MIN_TRAIN
     # A subject that would leave too few videos to train on can only be trained on.
-    ranked = [subject for subject in sorted(sizes, key=lambda name: _rank(name, seed)) if sizes[subject] <= most]
+    rank = {name: hashlib.sha256(b"%d " % seed + os.fsencode(name)).digest() for name in sizes}
+    ranked = sorted((name for name in sizes if sizes[name] <= most), key=rank.__getitem__)
     held = np.array([count for count in accumulate(sizes[subject] for subject in ranked) if count <= most])
     if len(held) == 0:
         raise RgwotError(
@@ -95,10 +84,6 @@ def check_held_out(held_out: Collection[str], known: Collection[str], where: str
     for video in held_out:
         if video not in known:
             raise RgwotError(f"held-out video {video!r}: not in {where}; {nearest(video, sorted(known))}")
-
-
-def _rank(subject: str, seed: int) -> bytes:
-    return hashlib.sha256(b"%d " % seed + os.fsencode(subject)).digest()
 
 
 def _counted(number: int, what: str) -> str:

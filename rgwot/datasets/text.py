@@ -50,10 +50,7 @@ def excerpt(text: str) -> str:
 def read_lines(path: Path) -> list[Line]:
     """Read UTF-8 text with or without a byte order mark and with LF, CRLF or CR line ends.
 
-    Raises
-    ------
-    DataFault
-        If the file cannot be read, is far too large, or is UTF-16 or binary.
+    Raises DataFault if the file cannot be read, is far too large, or is UTF-16 or binary.
     """
     try:
         size = path.stat().st_size
@@ -84,19 +81,9 @@ def filled_lines(path: Path) -> list[Line]:
 
 
 def rows(path: Path, columns: str) -> Iterator[Row]:
-    """Yield the rows of a comma-separated file, blank lines left out.
+    """Yield the rows of a comma-separated file, blank lines left out; messages say what its ``columns`` should be.
 
-    Parameters
-    ----------
-    path
-        The file.
-    columns
-        What a row should look like, for messages; three columns are required at least.
-
-    Raises
-    ------
-    DataFault
-        If quotes are not closed or a row has fewer than three fields.
+    Raises DataFault if quotes are not closed or a row has fewer than three fields.
     """
     lines = read_lines(path)
     reader = csv.reader((line.text + "\n" for line in lines), strict=True, skipinitialspace=True)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from rgwot.config.extractors import EXTRACTORS, Extractor
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.lazy import load
 from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 
@@ -27,12 +27,7 @@ _COUNTER = "num_batches_tracked"
 class Backbone(nn.Module):
     """An extractor's network, frozen and in inference mode.
 
-    Parameters
-    ----------
-    about
-        The extractor.
-    precision
-        ``float32``, or ``bfloat16`` (autocast): relative error about 1e-2, twice as fast where supported.
+    Its precision is ``float32``, or ``bfloat16`` (autocast): relative error about 1e-2, twice as fast where supported.
     """
 
     mean: Tensor
@@ -71,18 +66,10 @@ class Backbone(nn.Module):
 
     @torch.inference_mode()
     def forward(self, frames: Tensor) -> Tensor:
-        """Return the maps of a batch of frames.
+        """Return the maps of a batch of frames, ``(B, channels, ceil(H / stride), ceil(W / stride))`` float32.
 
-        Parameters
-        ----------
-        frames
-            RGB, ``(B, H, W, 3)`` or ``(B, 3, H, W)``: uint8, or floating point in [0, 1].
-
-        Returns
-        -------
-        Tensor
-            ``(B, channels, ceil(H / stride), ceil(W / stride))`` float32; for ResNet-50 1024 channels, stride 16 and
-            non-negative.
+        The frames are RGB, ``(B, H, W, 3)`` or ``(B, 3, H, W)``: uint8, or floating point in [0, 1]. The maps of
+        ResNet-50 have 1024 channels, stride 16 and no negative value.
         """
         device_type = self.mean.device.type
         with torch.autocast(device_type, torch.bfloat16, enabled=self.precision == "bfloat16"):
@@ -106,23 +93,12 @@ class Backbone(nn.Module):
 def load_backbone(weights: str, seed: int = 0, precision: str = "float32", name: str = "resnet50") -> Backbone:
     """Build the frozen network with the weights asked for, on the CPU.
 
-    Parameters
-    ----------
-    weights
-        One of the extractor's own, such as ``imagenet1k_v1`` (downloaded once into torch's cache), ``random`` (drawn
-        from ``seed``, for runs without a network connection), or the path of a checkpoint: a state dict, plain or
-        under the key ``state_dict``; a prefix ``module.`` is dropped.
-    seed
-        Seeds the random weights. The global generator of torch is left alone.
-    precision
-        See `Backbone`.
-    name
-        Of the extractor.
+    They are those of the extractor ``name`` by their names, such as ``imagenet1k_v1`` (downloaded once into torch's
+    cache), ``random`` (drawn from ``seed``, for runs without a network connection; torch's global generator is left
+    alone), or the path of a checkpoint: a state dict, plain or under the key ``state_dict``; a prefix ``module.`` is
+    dropped.
 
-    Raises
-    ------
-    RgwotError
-        When the download fails, or the checkpoint is missing, unreadable or lacks part of the network.
+    Raises RgwotError when the download fails, or the checkpoint is missing, unreadable or lacks part of the network.
     """
     about = EXTRACTORS[name]
     backbone = Backbone(about, precision)
@@ -157,9 +133,8 @@ def _download(weights: str, about: Extractor) -> Mapping[str, Any]:
             about.weights[weights], progress=False, check_hash=True, weights_only=True
         )
     except (OSError, RuntimeError) as error:
-        why = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise RgwotError(
-            f"weights {weights}: could not be downloaded ({why}); set features.weights to the path of a "
+            f"weights {weights}: could not be downloaded ({first_line(error)}); set features.weights to the path of a "
             f"{about.source} {about.name} checkpoint (like /path/to/checkpoint.pth), or to random"
         ) from error
     return state

@@ -30,11 +30,11 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from rgwot.features.backbone import Backbone
-from rgwot.features.store import SHARD, StoreWriter
+from rgwot.features.store import SHARD, StoreWriter, video_facts
 from rgwot.runtime.files import move, write_json
 from rgwot.runtime.progress import Progress
 from rgwot.video import FrameReader, VideoError, VideoInfo, sample_times
-from rgwot.video.probing import REMEDY
+from rgwot.video.probing import REMEDY, allowed_loss
 
 if TYPE_CHECKING:
     from rgwot.config.settings import FeatureSettings
@@ -42,11 +42,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _WORKERS = 3
-
-
-def allowed_loss(duration_s: float) -> float:
-    """Return how many seconds at the end of a video may fail to decode unremarked: 1 s or 1 %."""
-    return max(1.0, 0.01 * duration_s)
 
 
 @dataclass(frozen=True)
@@ -83,9 +78,10 @@ class Extraction:
         self._folder = _side_folder(output, key)
         side, channels = backbone.about.side(settings.size), backbone.about.channels
         self._store = StoreWriter(self._folder / "store.zarr", self._times, side, settings.codec, channels)
-        self._frames: Iterator[NDArray[np.uint8]] = iter(())
-        self._reader: FrameReader | None = None
-        self._progress: Callable[[int], None] = lambda _frames: None
+        # What `run` opens.
+        self._reader: FrameReader
+        self._frames: Iterator[NDArray[np.uint8]]
+        self._progress: Callable[[int], None]
 
     @property
     def _shards(self) -> range:
@@ -97,32 +93,24 @@ class Extraction:
         if not missing:
             return
         wanted = np.concatenate([self._times_of(shard) for shard in missing])
+        asked = self._settings
+        frames = FrameReader(
+            self._video, wanted, asked.size, asked.reader, asked.timeout_s, asked.batch, frames_fps=self._info.fps
+        )
         with (
             # Outermost, so that closing the reader ends a task that waits for frames.
             ThreadPoolExecutor(_WORKERS) as pool,
-            FrameReader(
-                self._video,
-                wanted,
-                self._settings.size,
-                self._settings.reader,
-                self._settings.timeout_s,
-                self._settings.batch,
-                frames_fps=self._info.fps,
-            ) as reader,
+            frames as reader,
             Progress(logger, self._video.name, len(self._times), len(self._times) - len(wanted), "frame") as progress,
         ):
             self._reader, self._progress = reader, progress.advance
             self._frames = (frame for _, frames in reader for frame in frames)
-            tasks = self._graph(missing)
-            compute(*tasks, scheduler="threads", pool=pool)  # type: ignore[no-untyped-call]
+            compute(*self._graph(missing), scheduler="threads", pool=pool)  # type: ignore[no-untyped-call]
 
     def finish(self, on_bad_video: Literal["fail", "skip"]) -> None:
         """Judge what decoded, complete the store and move it into place.
 
-        Raises
-        ------
-        VideoError
-            When ``on_bad_video`` is ``fail`` and more than `allowed_loss` of the video is missing.
+        Raises VideoError when ``on_bad_video`` is ``fail`` and more than `allowed_loss` of the video is missing.
         """
         marks = [self._finished(shard) for shard in self._shards]
         for shard, mark in zip(self._shards, marks, strict=True):
@@ -145,12 +133,7 @@ class Extraction:
                 **self._attributes,
                 "decoder": "+".join(decoders),
                 "decoder_version": "+".join(decoders.values()),
-                "duration_s": self._info.duration_s,
-                "native_fps": str(self._info.fps),
-                "width": self._info.width,
-                "height": self._info.height,
-                "status": status,
-                "reason": reason,
+                **video_facts(self._info, status, reason),
             },
         )
         move(self._folder / "store.zarr", self._output)
@@ -173,13 +156,10 @@ class Extraction:
         return written
 
     def _decode(self, shard: int, *_after: Any) -> _Chunk:
-        if self._reader is None:
-            raise RuntimeError("decoding before run() opened the reader")
         frames = list(itertools.islice(self._frames, len(self._times_of(shard))))
         side = self._settings.size
         pixels = np.stack(frames) if frames else np.empty((0, side, side, 3), dtype=np.uint8)
-        decoders = zip(self._reader.reader.split("+"), self._reader.version.split("+"), strict=True)
-        return _Chunk(shard, pixels, dict(decoders), list(self._reader.failures))
+        return _Chunk(shard, pixels, self._reader.versions, list(self._reader.failures))
 
     def _to_maps(self, chunk: _Chunk, *_after: Any) -> _Chunk:
         return replace(chunk, content=conv4c(self._backbone, chunk.content, self._settings.batch))

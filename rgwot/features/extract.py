@@ -18,7 +18,7 @@ from rgwot import __version__
 from rgwot.config.extractors import EXTRACTORS
 from rgwot.features.backbone import Backbone, load_backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
-from rgwot.features.store import StoreWriter, open_store, source_facts
+from rgwot.features.store import StoreWriter, open_store, source_facts, video_facts
 from rgwot.runtime.device import resolve_device
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing, told_when_full
@@ -55,30 +55,15 @@ def extract(
     frames_fps: Fraction | None = None,
     backbone: Backbone | None = None,
 ) -> None:
-    """Write the feature store of one video.
+    """Write the feature store of one video, a folder ``{video}.zarr``; an older one goes when the new one is complete.
 
-    Parameters
-    ----------
-    video
-        The video file.
-    output
-        The store, a folder ``{video}.zarr``; an older one is replaced when the new one is complete.
-    on_bad_video
-        What to do with a video that does not decode, or not to its end: ``fail``, or ``skip``, which records
-        a store without frames (``skipped``) or with the frames there are (``partial``), and the reason.
-    threads, device
-        CPU threads of the network; ``cpu``, ``cuda`` or ``auto``, a GPU when there is one.
-    frames_fps
-        Frames per second of stored frames whose file states none.
-    backbone
-        A network loaded before, for many videos in one process; default: loaded from the settings.
+    Of a video that does not decode, or not to its end, ``on_bad_video="skip"`` records a store without frames
+    (``skipped``) or with the frames there are (``partial``), and the reason. The network takes so many CPU ``threads``,
+    and the ``device`` is ``cpu``, ``cuda`` or ``auto``, a GPU when there is one; a ``backbone`` loaded before serves
+    many videos in one process. ``frames_fps`` is the rate of stored frames whose file states none.
 
-    Raises
-    ------
-    VideoError
-        For a bad video when ``on_bad_video`` is ``fail``.
-    RgwotError
-        When the weights cannot be had or the device is not there.
+    Raises VideoError for a bad video when ``on_bad_video`` is ``fail``, and RgwotError when the weights cannot be had
+    or the device is not there.
     """
     video, output = Path(video), Path(output)
     torch.set_num_threads(threads)
@@ -135,12 +120,7 @@ def _write_skipped(
         **(source_facts(video) if video.is_file() else nothing),
         "decoder": "",
         "decoder_version": "",
-        "duration_s": 0.0,
-        "native_fps": "0",
-        "width": 0,
-        "height": 0,
-        "status": "skipped",
-        "reason": reason,
+        **video_facts(None, "skipped", reason),
     }
     with replacing(output) as temporary:
         extractor = EXTRACTORS[settings.backbone]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rgwot import __version__
 from rgwot.config.importing import IMPORTED, ImportSettings
 from rgwot.features.sources import DAMAGE, ArraySource, open_array
-from rgwot.features.store import CHANNELS, IMPORTER, SHARD, StoreWriter, source_facts
+from rgwot.features.store import CHANNELS, IMPORTER, SHARD, StoreWriter, source_facts, video_facts
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import counted
@@ -30,7 +30,7 @@ class Footage:
     """The video that features belong to; its size in pixels is 0 where it is not known."""
 
     duration_s: float
-    native_fps: Fraction
+    fps: Fraction
     width: int = 0
     height: int = 0
 
@@ -60,38 +60,29 @@ def import_video(
     except VideoError as error:
         if on_bad_video == "fail":
             raise
-        _write(Path(source), Path(output), settings, None, error.reason)
-        return
-    import_features(source, output, settings, Footage(info.duration_s, info.fps, info.width, info.height))
+        import_features(source, output, settings, None, error.reason)
+    else:
+        import_features(source, output, settings, Footage(info.duration_s, info.fps, info.width, info.height))
 
 
 def import_features(
-    source: str | os.PathLike[str], output: str | os.PathLike[str], settings: ImportSettings, footage: Footage
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    settings: ImportSettings,
+    footage: Footage | None,
+    reason: str = "",
 ) -> None:
     """Write the feature store of one video from features made elsewhere.
 
-    Feature i stands at ``start_s + i / fps``. Memory holds 64 frames, whatever the length of the video.
+    The source is a ``.npy``, ``.npz``, ``.h5``, ``.hdf5`` or ``.pt`` with one array of floating-point numbers, 1024
+    channels; feature i stands at ``start_s + i / fps``. Memory holds 64 frames, whatever the length of the video. The
+    store is a folder ``{video}.zarr``; an older one is replaced when the new one is complete. Without footage it has no
+    frames, and ``reason`` says why.
 
-    Parameters
-    ----------
-    source
-        ``.npy``, ``.npz``, ``.h5``, ``.hdf5`` or ``.pt`` with one array of floating-point numbers, 1024 channels.
-    output
-        The store, a folder ``{video}.zarr``; an older one is replaced when the new one is complete.
-    settings, footage
-        Form, rate and origin of the array; the video.
-
-    Raises
-    ------
-    RgwotError
-        When the file cannot be read, its shape is not as stated, a value is not finite or beyond float16, or the
-        number of features does not fit the duration.
+    Raises RgwotError when the file cannot be read, its shape is not as stated, a value is not finite or beyond float16,
+    or the number of features does not fit the duration.
     """
-    _write(Path(source), Path(output), settings, footage, "")
-
-
-def _write(source: Path, output: Path, settings: ImportSettings, footage: Footage | None, reason: str) -> None:
-    """Write the store; without footage one without frames, and the reason."""
+    source, output = Path(source), Path(output)
     with open_array(source, settings.key, output.parent) as array:
         sizes = _sizes(source, array, settings.axes)
         if footage is None:
@@ -107,18 +98,7 @@ def _write(source: Path, output: Path, settings: ImportSettings, footage: Footag
             for shard in counted(logger, source.name, range(-(-count // SHARD)), "shard"):
                 start = shard * SHARD
                 store.write(shard, _maps(source, array, settings.axes, start, min(start + SHARD, count)))
-            store.finish(
-                count,
-                {
-                    **_described(source, array, settings),
-                    "duration_s": 0.0 if footage is None else footage.duration_s,
-                    "native_fps": "0" if footage is None else str(footage.native_fps),
-                    "width": 0 if footage is None else footage.width,
-                    "height": 0 if footage is None else footage.height,
-                    "status": status,
-                    "reason": reason,
-                },
-            )
+            store.finish(count, {**_described(source, array, settings), **video_facts(footage, status, reason)})
 
 
 def _sizes(source: Path, array: ArraySource, axes: str) -> dict[str, int]:

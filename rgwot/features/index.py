@@ -24,22 +24,14 @@ def write_index(
     output: str | os.PathLike[str],
     on_bad_video: Literal["fail", "skip"] = "fail",
 ) -> None:
-    """Check that every store of a task is complete and list them.
+    """Check that every store of a task is complete and list them in a CSV with the columns `COLUMNS`.
 
-    Parameters
-    ----------
-    stores
-        Feature stores, in the order of the rows; or such tables of some of them, which lie beside their stores.
-    output
-        CSV with the columns ``video,status,reason,frames``.
-    on_bad_video
-        What to do with a store that was made without all of its video, when bad videos were to be skipped: ``fail``,
-        or ``skip``, which lists it with the reason.
+    ``stores`` are feature stores, in the order of the rows, or such tables of some of them, which lie beside their
+    stores. One that was made without all of its video, when bad videos were to be skipped, is listed with the reason
+    where ``on_bad_video`` is ``skip``.
 
-    Raises
-    ------
-    RgwotError
-        When a store is missing or incomplete, or made from part of a video and ``on_bad_video`` is ``fail``.
+    Raises RgwotError when a store is missing or incomplete, or made from part of a video and ``on_bad_video`` is
+    ``fail``.
     """
     paths: list[Path] = []
     for path in map(Path, stores):
@@ -76,11 +68,8 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
 
     The stores of videos held out are not touched.
 
-    Raises
-    ------
-    RgwotError
-        When a store is missing, incomplete, empty or made differently from the first one, or a video held out is
-        not in the index.
+    Raises RgwotError when a store is missing, incomplete, empty or made differently from the first one, or a video held
+    out is not in the index.
     """
     stores: list[FeatureStore] = []
     indexed = indexed_videos(index_csv)

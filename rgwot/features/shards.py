@@ -24,7 +24,7 @@ import numpy as np
 from numcodecs import Blosc, Zstd
 from numpy.typing import NDArray
 
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.integrity import below_results
 
 _ENTRY = np.dtype("<u8")
@@ -49,19 +49,16 @@ class Shards:
     def read(self, indices: NDArray[np.int64], found: NDArray[np.float16]) -> None:
         """Read frames ``indices``, within [0, T), into ``found`` (len(indices), C, h, w), contiguous.
 
-        Raises
-        ------
-        RgwotError
-            When a shard is missing or damaged: its index is not whole, or points outside the file or at something else,
-            or a frame does not decode.
+        Raises RgwotError when a shard is missing or damaged: its index is not whole, or points outside the file or at
+        something else, or a frame does not decode.
         """
         rows = found.reshape(len(indices), math.prod(self.frame)).view(np.uint8)
         shards = indices // self.per_shard
         for shard in np.unique(shards):
             path = self.folder.joinpath("c", str(shard), *["0"] * len(self.frame))
-            places = self._index(int(shard), path, rows.shape[1])
             file = _opened(path)
             try:
+                places = self._index(int(shard), file, path, rows.shape[1])
                 for row in np.flatnonzero(shards == shard):
                     offset, length = map(int, places[indices[row] % self.per_shard])
                     if offset == _NOTHING:
@@ -75,18 +72,14 @@ class Shards:
             finally:
                 os.close(file)
 
-    def _index(self, shard: int, path: Path, size: int) -> NDArray[np.uint64]:
+    def _index(self, shard: int, file: int, path: Path, size: int) -> NDArray[np.uint64]:
         """Return offset and length of every frame of a shard, checked once."""
         if shard not in self._places:
-            file = _opened(path)
-            try:
-                end = os.fstat(file).st_size
-                tail = np.zeros(2 * self.per_shard * _ENTRY.itemsize + _CHECKSUM_BYTES, dtype=np.uint8)
-                if end < tail.size:
-                    raise _damaged(path, f"{end} bytes, expected an index of {tail.size} at the end")
-                _fill(tail, file, end - tail.size, path)
-            finally:
-                os.close(file)
+            end = os.fstat(file).st_size
+            tail = np.zeros(2 * self.per_shard * _ENTRY.itemsize + _CHECKSUM_BYTES, dtype=np.uint8)
+            if end < tail.size:
+                raise _damaged(path, f"{end} bytes, expected an index of {tail.size} at the end")
+            _fill(tail, file, end - tail.size, path)
             index, checksum = tail[:-_CHECKSUM_BYTES].tobytes(), int.from_bytes(tail[-_CHECKSUM_BYTES:], "little")
             if google_crc32c.value(index) != checksum:
                 raise _damaged(path, "the checksum of the index at its end differs")
@@ -142,8 +135,7 @@ def _decode(codec: str, chunk: NDArray[np.uint8], row: NDArray[np.uint8], path: 
     try:
         _DECODERS[codec](chunk, out=row)
     except (RuntimeError, ValueError) as error:
-        why = (str(error) or type(error).__name__).splitlines()[0]
-        raise _damaged(path, f"a frame cannot be decoded ({why})") from None
+        raise _damaged(path, f"a frame cannot be decoded ({first_line(error)})") from None
 
 
 def _opened(path: Path) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.datasets.names import stem_of
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.tensors import PICKLED, UnreadableTensors, load_tensors
 
 Slices = tuple[slice, ...]
@@ -68,20 +68,13 @@ def feature_file(folder: Path, task: str, video: str) -> Path:
 
 @contextmanager
 def open_array(path: Path, key: str | None, scratch: Path) -> Iterator[ArraySource]:
-    """Open an array; memory does not grow with its size.
+    """Open an array of a ``.npy``, ``.npz``, ``.h5``, ``.hdf5`` or ``.pt`` file; memory does not grow with its size.
 
-    Parameters
-    ----------
-    path, key
-        ``.npy``, ``.npz``, ``.h5``, ``.hdf5`` or ``.pt``, of which nothing is executed, and the name of the array in
-        it; None where there is only one.
-    scratch
-        Folder where an array of an ``.npz`` is unpacked for as long as it is open.
+    Nothing in the file is executed. ``key`` is the name of the array, None where there is only one. That of an ``.npz``
+    is unpacked into the folder ``scratch`` for as long as it is open.
 
-    Raises
-    ------
-    RgwotError
-        When the file is missing, damaged or of another kind, or has no such array of floating-point numbers.
+    Raises RgwotError when the file is missing, damaged or of another kind, or has no such array of floating-point
+    numbers.
     """
     if path.suffix.lower() not in OPENERS:
         raise RgwotError(f"{path}: found the suffix {path.suffix!r}; expected one of {', '.join(OPENERS)}")
@@ -93,7 +86,7 @@ def open_array(path: Path, key: str | None, scratch: Path) -> Iterator[ArraySour
     except UnreadableTensors as error:
         raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
     except DAMAGE as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:150]
+        reason = first_line(error)[:150]
         if "pickle" in reason or "Python objects" in reason:
             # Not NumPy's advice to allow them.
             reason = PICKLED

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import google_crc32c
 import numpy as np
@@ -29,7 +29,7 @@ from zarr.errors import NodeNotFoundError
 
 from rgwot.config.extractors import EXTRACTORS
 from rgwot.features.shards import Shards, damaged_store, open_shards
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.integrity import check_folder, digest, source
 
 Codec = Literal["none", "lz4", "zstd"]
@@ -121,12 +121,8 @@ class FeatureStore:
         They are put into ``out``, contiguous, or a new array. Of a store laid out otherwise than this package does,
         neighbouring frames are read as one slice; indexing the array with a list would be a hundred times slower.
 
-        Raises
-        ------
-        ValueError
-            When an index lies outside ``[0, T)``.
-        RgwotError
-            When a file of the store is missing or damaged.
+        Raises ValueError when an index lies outside ``[0, T)``, and RgwotError when a file of the store is missing or
+        damaged.
         """
         asked = np.asarray(indices, dtype=np.int64)
         if asked.size and (asked.min() < 0 or asked.max() >= len(self)):
@@ -155,7 +151,7 @@ class FeatureStore:
             try:
                 decoded.append(np.asarray(self._conv4c[start:stop], dtype=np.float16))
             except (RuntimeError, ValueError, OSError) as error:
-                why = f"frames {start} to {stop - 1} cannot be decoded ({_first_line(error)})"
+                why = f"frames {start} to {stop - 1} cannot be decoded ({first_line(error)})"
                 raise damaged_store(self.path, self.path, why) from None
         np.take(np.concatenate(decoded), places, axis=0, out=found)
 
@@ -163,10 +159,8 @@ class FeatureStore:
 def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = None) -> FeatureStore:
     """Open a store whose attributes have the values to ``expect``, such as ``{"fps": 2.0, "weights_sha256": ...}``.
 
-    Raises
-    ------
-    RgwotError
-        When there is no store, it is incomplete or damaged, not laid out as expected or made with other settings.
+    Raises RgwotError when there is no store, it is incomplete or damaged, not laid out as expected or made with other
+    settings.
     """
     path = Path(path)
     # Frames are compared as they are read; whoever wants one of them need not wait for all.
@@ -174,7 +168,7 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
     try:
         return _open(path, expect or {})
     except DAMAGE as error:
-        raise damaged_store(path, path, f"it cannot be opened ({_first_line(error)})") from None
+        raise damaged_store(path, path, f"it cannot be opened ({first_line(error)})") from None
 
 
 def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
@@ -222,10 +216,6 @@ def checksums(maps: NDArray[np.float16]) -> list[int]:
     return [google_crc32c.value(frame.tobytes()) for frame in little]
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
-
-
 def source_facts(path: Path) -> dict[str, Any]:
     """Return the attributes that say which file a store was made from: its name, bytes, SHA-256, and that of its parts.
 
@@ -240,21 +230,19 @@ def source_facts(path: Path) -> dict[str, Any]:
     }
 
 
+def video_facts(video: Any, status: str, reason: str) -> dict[str, Any]:
+    """Return the attributes of a store about its video, zeros where there is None, and how much of it is there."""
+    facts = (video.duration_s, str(video.fps), video.width, video.height) if video else (0.0, "0", 0, 0)
+    names = ("duration_s", "native_fps", "width", "height")
+    return {**dict(zip(names, facts, strict=True)), "status": status, "reason": reason}
+
+
 class StoreWriter:
     """A store being written, one shard at a time, in any order and over several runs.
 
-    Parameters
-    ----------
-    path
-        Where to write; an unfinished store there is continued.
-    time_s
-        ``(T,)`` times of the frames expected, seconds.
-    side
-        Side of the maps where ``h = w``, else ``(h, w)``.
-    codec
-        A key of `CODECS`; values do not depend on it. A store that is continued keeps the codec it was begun with.
-    channels
-        Channels of the maps.
+    An unfinished store at ``path`` is continued. The frames expected are at ``time_s`` (T,), seconds, and ``side`` is
+    that of their maps where h = w, else (h, w). Values do not depend on ``codec``, a key of `CODECS`; a store that is
+    continued keeps the one it was begun with.
     """
 
     def __init__(
@@ -299,8 +287,7 @@ class StoreWriter:
                 compressors=CHECKED,
                 dimension_names=("frame",),
             )
-        self._conv4c = self._array(_FEATURES)
-        self._times = self._array(_TIMES)
+        self._conv4c, self._times = (cast("zarr.Array[Any]", self._group[name]) for name in (_FEATURES, _TIMES))
 
     def write(self, shard: int, maps: NDArray[np.floating[Any]]) -> list[int]:
         """Write the maps of one shard, ``(n, C, h, w)`` with ``n <= 64``, as float16; return a checksum per frame."""
@@ -345,9 +332,3 @@ class StoreWriter:
         for array in (self._times, self._conv4c):
             if array.shape[0] != frames:
                 array.resize((frames, *array.shape[1:]))
-
-    def _array(self, name: str) -> zarr.Array[Any]:
-        array = self._group[name]
-        if not isinstance(array, zarr.Array):
-            raise ValueError(f"{name} is a {type(array).__name__}, expected an array")
-        return array

@@ -22,10 +22,7 @@ def resolve_device(device: str) -> torch.device:
     A single GPU in ``CUDA_VISIBLE_DEVICES``, as schedulers set it, is taken as given. Of several, or without the
     variable, the first that is free is taken; where none is, the job waits for one.
 
-    Raises
-    ------
-    RgwotError
-        When ``cuda`` is asked for and there is none.
+    Raises RgwotError when ``cuda`` is asked for and there is none.
     """
     there = device != "cpu" and torch.cuda.is_available()
     if device == "cuda" and not there:

@@ -16,7 +16,21 @@ class RgwotError(Exception):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__("".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in message))
+        super().__init__(escaped(message))
+
+
+def escaped(text: str) -> str:
+    r"""Return a text on one line, with control characters, line ends and undecodable bytes as escapes.
+
+    >>> print(escaped("two\nlines \x1b[31m"))
+    two\nlines \x1b[31m
+    """
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an exception says, or its kind where it says nothing."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

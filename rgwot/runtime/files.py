@@ -35,10 +35,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     the same path, the later one wins, and at no time is it half of each. What a killed process left beside ``path``
     is removed first.
 
-    Raises
-    ------
-    RgwotError
-        When the disk is full.
+    Raises RgwotError when the disk is full.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -203,22 +200,13 @@ def read_csv(
     numbers: Mapping[str, Literal["float64", "int64", "Int64"]],
     optional: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Read a table that a stage wrote, and check that it is one.
+    """Read a table that a stage wrote, a CSV with these columns among any others, and check that it is one.
 
-    Parameters
-    ----------
-    path, columns
-        CSV with a header, and the columns it must have, among any others.
-    numbers
-        Type of the columns that hold numbers; all others are text, empty where nothing stands.
-    optional
-        Columns of numbers in which the empty field is allowed and becomes a missing value.
+    ``numbers`` are the types of the columns that hold numbers; all others are text, empty where nothing stands. In
+    columns of numbers that are ``optional``, the empty field is allowed and becomes a missing value.
 
-    Raises
-    ------
-    RgwotError
-        When the file cannot be read, lacks a column, or has something else than a finite number, whole for the
-        integer types, in a column of numbers.
+    Raises RgwotError when the file cannot be read, lacks a column, or has something else than a finite number, whole
+    for the integer types, in a column of numbers.
     """
     import numpy as np
     import pandas as pd

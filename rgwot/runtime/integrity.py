@@ -41,8 +41,6 @@ _STAGES = tuple(
 PART = 2**20
 _THREADS = 8
 
-Digest = Mapping[str, Any]
-
 
 def record_path(output: Path) -> Path:
     """Return where the record of an output is."""
@@ -111,10 +109,7 @@ def remake(output: Path, verb: str | None = None) -> str:
 def check_file(path: Path) -> None:
     """Compare a file with the record of the job that wrote it, where there is one.
 
-    Raises
-    ------
-    RgwotError
-        When it is not what was written, or its record is damaged.
+    Raises RgwotError when it is not what was written, or its record is damaged.
     """
     records = [record_path(path)]
     if not records[0].exists():
@@ -126,39 +121,28 @@ def check_file(path: Path) -> None:
         content = read_record(record)
         if path.name in content.get("digests", {}):
             _check_place(record, content)
-            _check(path, content["digests"][path.name], output_of(record), content.get("verb"))
+            _check(record, content, path.name)
             return
 
 
 def check_folder(output: Path, by_size: str | None = None) -> None:
     """Compare an output that is a folder with its record, where it has one.
 
-    Parameters
-    ----------
-    output
-        The folder.
-    by_size
-        Beginning of the paths of files that must be there with their size, and whose content is checked as it is read.
+    Of files whose paths begin with ``by_size`` only the size is compared: their content is checked as it is read.
 
-    Raises
-    ------
-    RgwotError
-        When a file is missing or is not what was written, or the record is damaged.
+    Raises RgwotError when a file is missing or is not what was written, or the record is damaged.
     """
     record = output / RECORD
     content = read_record(record)
     _check_place(record, content)
-    for name, written in content.get("digests", {}).items():
-        _check(output / name, written, output, content.get("verb"), by_size is not None and name.startswith(by_size))
+    for name in content.get("digests", {}):
+        _check(record, content, name, by_size is not None and name.startswith(by_size))
 
 
 def check_inside(path: Path) -> None:
     """Compare a file of a dataset that a job wrote below ``results`` with what that job wrote; any other is left alone.
 
-    Raises
-    ------
-    RgwotError
-        When it is not what was written.
+    Raises RgwotError when it is not what was written.
     """
     if below_results(path) is None:
         return
@@ -166,7 +150,7 @@ def check_inside(path: Path) -> None:
         content = read_record(folder / RECORD)
         name = os.path.relpath(path, folder)
         if name in content.get("digests", {}):
-            _check(path, content["digests"][name], folder, content.get("verb"))
+            _check(folder / RECORD, content, name)
 
 
 def check_dataset(root: Path) -> None:
@@ -180,44 +164,43 @@ def broken(record: Path) -> Iterator[tuple[Path, RgwotError]]:
 
     Nothing is said of an output that is gone as a whole: somebody removed it, and the next run makes it again.
     """
+    output = output_of(record)
     try:
         content = read_record(record)
-        output = output_of(record)
-        digests = content.get("digests", {})
-        paths = {name: record.parent / name for name in digests}
-        if output != record.parent and not any(path.exists() for path in paths.values()):
+        names = content.get("digests", {})
+        if output != record.parent and not any((record.parent / name).exists() for name in names):
             return
         _check_place(record, content)
     except RgwotError as error:
-        yield output_of(record), error
+        yield output, error
         return
-    for name, path in paths.items():
+    for name in names:
         try:
-            _check(path, digests[name], output, content.get("verb"))
+            _check(record, content, name)
         except RgwotError as error:
-            yield path, error
+            yield record.parent / name, error
 
 
-def _check(path: Path, written: Digest, output: Path, verb: str | None, by_size: bool = False) -> None:
-    found: Digest
+def _check(record: Path, content: Mapping[str, Any], name: str, by_size: bool = False) -> None:
+    """Compare one file with the digest of its name in a record."""
+    path, written = record.parent / name, content["digests"][name]
+    found: dict[str, Any]
     try:
         size = path.stat().st_size
         found = digest(path) if size == written["bytes"] and not by_size else {"bytes": size}
     except (FileNotFoundError, NotADirectoryError):
-        raise RgwotError(
-            f"{path}: missing; expected {written['bytes']} bytes, as written; {remake(output, verb)}"
-        ) from None
+        wrong = f"missing; expected {written['bytes']} bytes, as written"
     except OSError as error:
-        raise RgwotError(f"{path}: cannot be read ({error.strerror}); {remake(output, verb)}") from None
-    if found["bytes"] != written["bytes"]:
-        raise RgwotError(
-            f"{path}: found {found['bytes']} bytes, expected {written['bytes']}, as written; {remake(output, verb)}"
-        )
-    if "sha256" in found and found["sha256"] != written["sha256"]:
-        was, is_ = written["sha256"][:12], found["sha256"][:12]
-        raise RgwotError(
-            f"{path}: changed since it was written (SHA-256 {is_}, expected {was}); {remake(output, verb)}"
-        )
+        wrong = f"cannot be read ({error.strerror})"
+    else:
+        if found["bytes"] != written["bytes"]:
+            wrong = f"found {found['bytes']} bytes, expected {written['bytes']}, as written"
+        elif "sha256" in found and found["sha256"] != written["sha256"]:
+            was, is_ = written["sha256"][:12], found["sha256"][:12]
+            wrong = f"changed since it was written (SHA-256 {is_}, expected {was})"
+        else:
+            return
+    raise RgwotError(f"{path}: {wrong}; {remake(output_of(record), content.get('verb'))}")
 
 
 def _check_place(record: Path, content: Mapping[str, Any]) -> None:
@@ -232,13 +215,7 @@ def _check_place(record: Path, content: Mapping[str, Any]) -> None:
 
 
 def source(path: Path) -> dict[str, Any]:
-    """Return what is kept of a source: size, digest of its parts, and what the file system says of it.
-
-    Raises
-    ------
-    OSError
-        When it cannot be read.
-    """
+    """Return size, digest of the parts, and what the file system says of a source; OSError when it cannot be read."""
     found = hashlib.sha256()
     # Opening a pipe would wait for somebody to write into it.
     if not stat.S_ISREG(os.stat(path).st_mode):
@@ -276,14 +253,9 @@ def _seen(status: os.stat_result) -> list[int]:
 def changed_sources(output: Path, asked: Sequence[str]) -> dict[str, str]:
     """Return the sources of an output that are not what they were when it was made, and what is different.
 
-    A source that was copied or touched and is the same is remembered as it is now, so that it is read but once.
-
-    Parameters
-    ----------
-    output
-        Made by a verb that records its sources, or not there.
-    asked
-        The sources that it would be made from now.
+    The output was made by a verb that records its sources, or is not there; ``asked`` are those that it would be made
+    from now. A source that was copied or touched and is the same is remembered as it is now, so that it is read but
+    once.
     """
     try:
         recorded = read_record(record_path(output)).get("sources")

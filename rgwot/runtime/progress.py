@@ -6,7 +6,6 @@ import logging
 import sys
 import time
 from collections.abc import Collection, Iterator
-from types import TracebackType
 from typing import TypeVar
 
 from tqdm import tqdm
@@ -35,9 +34,7 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self._bar is not None:
             self._bar.close()
 

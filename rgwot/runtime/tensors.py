@@ -31,12 +31,8 @@ def load_tensors(path: str | os.PathLike[str], *, mapped: bool = False) -> Any:
     The checksums of the archive are compared, which PyTorch does not do, unless it is ``mapped``: tensors then stay in
     the file until they are used, where its format allows that.
 
-    Raises
-    ------
-    FileNotFoundError
-        When there is no such file.
-    UnreadableTensors
-        When it is damaged or holds something else than tensors and plain values.
+    Raises FileNotFoundError when there is no such file, and UnreadableTensors when it is damaged or holds something
+    else than tensors and plain values.
     """
     import torch
 

@@ -40,10 +40,7 @@ class _Twice(Exception):
 def read_yaml(path: str | os.PathLike[str]) -> Any:
     """Read a file of YAML, or of JSON; None where it is empty.
 
-    Raises
-    ------
-    RgwotError
-        When it cannot be read, is not UTF-8, is not YAML, or a key stands twice in one block.
+    Raises RgwotError when it cannot be read, is not UTF-8, is not YAML, or a key stands twice in one block.
     """
     try:
         data = Path(path).read_bytes()

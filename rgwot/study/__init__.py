@@ -1,8 +1,8 @@
 """The facts that the workflow plans with: what is on disk, and what was asked for.
 
 The rules of the workflow know only paths and wildcards. What they look up, check or resolve is here, in layers: the
-videos of a dataset (`datasets`), the settings of jobs on them (`jobs`), the input of tables (`tables`), figures
-(`figures`) and pages (`pages`), and targets (`targets`).
+videos of a dataset (`datasets`), the settings of jobs on them (`jobs`), the input of tables and figures (`tables`) and
+pages (`pages`), and targets (`targets`).
 """
 
 from __future__ import annotations

@@ -51,19 +51,9 @@ def _make_older(output: Path, time_s: float) -> None:
 class DatasetCatalogue:
     """The datasets of a configuration, and where everything about a video is.
 
-    The folder of a dataset is walked once, when it is asked for, and no video is opened.
-
-    Parameters
-    ----------
-    content
-        The content of ``config.yaml``, with what the command line changed.
-    layers
-        The files behind it by name, so that errors name the file with the wrong value.
-
-    Raises
-    ------
-    RgwotError
-        If the configuration is not valid.
+    The folder of a dataset is walked once, when it is asked for, and no video is opened. ``content`` is that of
+    ``config.yaml`` with what the command line changed, ``layers`` the files behind it by name: errors name the file
+    with the wrong value. Raises RgwotError if the configuration is not valid.
     """
 
     def __init__(self, content: Mapping[str, Any], layers: Sequence[tuple[str, Mapping[str, Any]]] = ()) -> None:
@@ -71,7 +61,7 @@ class DatasetCatalogue:
         self.videos = cache(self._videos)
         self.found = cache(self._found)
         self.left_out = cache(self._left_out)
-        self.index_parts = cache(self._index_parts)
+        self.index_parts = cache(lambda dataset, task: split_words(self.feature_stores(dataset, task)))
         # Snakemake asks for the input of a job more than once; a user reads each line once.
         self._reported: set[str | Path] = set()
 
@@ -154,13 +144,7 @@ class DatasetCatalogue:
         return str(self.config.root_of(dataset) / places[video])
 
     def check_left_out(self, dataset: str, task: str, video: str | None = None) -> None:
-        """Raise if an earlier run skipped a bad video (this one, or any) and bad videos are now to fail.
-
-        Raises
-        ------
-        RgwotError
-            Naming the first such video.
-        """
+        """Raise RgwotError if an earlier run skipped a bad video (this one, or any) and bad videos are now to fail."""
         for name, error in self.left_out(dataset, task).items():
             if video in (None, name):
                 raise RgwotError(error)
@@ -195,22 +179,11 @@ class DatasetCatalogue:
         return found
 
     def notice_sources(self, output: str, sources: Sequence[str]) -> list[str]:
-        """Mark an output as outdated if its sources have changed since it was made.
+        """Mark an output below ``results``, if it exists, as outdated when its sources have changed since it was made.
 
         Snakemake goes by modification times, and a file copied over another may be older. So the output is dated before
         its sources. Videos that the file system reports as untouched are not read; of others, three megabytes are.
-
-        Parameters
-        ----------
-        output
-            A file or folder below ``results``; need not exist.
-        sources
-            The files of the dataset that it is made from.
-
-        Returns
-        -------
-        list of str
-            A line for each of the first sources that changed or are gone, unless it was returned before.
+        Returns a line for each of the first sources that changed or are gone, unless it was returned before.
         """
         path = Path(output)
         if not path.exists():
@@ -227,19 +200,8 @@ class DatasetCatalogue:
     def notice_damage(self, output: str, keep: bool) -> list[str]:
         """Put finished files aside that are not what was written, so that the next run rebuilds them.
 
-        Only for what no later job reads and checks: tables, figures and pages.
-
-        Parameters
-        ----------
-        output
-            A file below ``results``; need not exist.
-        keep
-            Whether to leave the files in place, as a dry run has to.
-
-        Returns
-        -------
-        list of str
-            A line for every file, unless it was returned before.
+        Only for what no later job reads and checks: tables, figures and pages. With ``keep`` the files stay in place,
+        as in a dry run they have to. Returns a line for every file, unless it was returned before.
         """
         lines = []
         for path, error in broken(record_path(Path(output))):
@@ -282,9 +244,6 @@ class DatasetCatalogue:
         if int(part) >= len(parts):
             raise RgwotError(f"{dataset}/{task}: found no part {part} of its index, expected 0 to {len(parts) - 1}")
         return parts[int(part)]
-
-    def _index_parts(self, dataset: str, task: str) -> list[list[str]]:
-        return split_words(self.feature_stores(dataset, task))
 
     def datasets_imported(self) -> list[str]:
         """Return the datasets whose features are made elsewhere."""

@@ -43,28 +43,14 @@ class Collection:
 
 @dataclass(frozen=True)
 class Study:
-    """What is run on every task.
+    """What is run on every task."""
 
-    Attributes
-    ----------
-    methods
-        Methods that train an encoder.
-    seeds, decoders
-        Per method; every training is decoded and scored once per decoder.
-    iterations
-        Of one training.
-    size
-        Side of a frame in pixels.
-    group
-        Short jobs per submission to a cluster, as in ``profiles/slurm``.
-    """
-
-    methods: int
-    seeds: int
-    decoders: int
-    iterations: int
-    size: int
-    group: int
+    methods: int  #: that train an encoder
+    seeds: int  #: per method
+    decoders: int  #: per method; every training is decoded and scored once per decoder
+    iterations: int  #: of one training
+    size: int  #: side of a frame in pixels
+    group: int  #: short jobs per submission to a cluster, as in ``profiles/slurm``
 
 
 class StageRate(BaseModel):
@@ -107,13 +93,7 @@ class Estimate:
 
 
 def collections(names: Iterable[str] = (), hours: Mapping[str, float] | None = None) -> list[Collection]:
-    """Return the published collections of these names, or all of them, with ``hours`` in place of the published ones.
-
-    Raises
-    ------
-    RgwotError
-        If a name is not that of a collection.
-    """
+    """Return the published collections, all or those named, ``hours`` replacing theirs; RgwotError for other names."""
     table = files("rgwot.study").joinpath("datasets.csv").read_text(encoding="utf-8")
     known: dict[str, Collection] = {}
     for row in csv.DictReader(table.splitlines()):
@@ -131,10 +111,7 @@ def collections(names: Iterable[str] = (), hours: Mapping[str, float] | None = N
 def load_rates(name: str) -> Rates:
     """Return a set of rates of the package by name, or the rates in a JSON file.
 
-    Raises
-    ------
-    RgwotError
-        If there is no such set or file, or the file does not hold rates.
+    Raises RgwotError if there is no such set or file, or the file does not hold rates.
     """
     shipped = shipped_rates()
     if name in shipped:

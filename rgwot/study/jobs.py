@@ -40,10 +40,7 @@ class JobCatalogue(DatasetCatalogue):
     def held_out(self, dataset: str, task: str, method: str) -> tuple[str, ...]:
         """Return the videos of a task that a method must not see before they are scored; none without a split.
 
-        Raises
-        ------
-        RgwotError
-            If the task has too few videos to hold some out.
+        Raises RgwotError if the task has too few videos to hold some out.
         """
         data = self.experiments.settings(method, None, dataset).data
         if data.split == "all":

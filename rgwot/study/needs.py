@@ -23,27 +23,16 @@ BYTES_PER_CELL = 2048
 
 @dataclass(frozen=True)
 class Need:
-    """What one job of a rule asks for at its first attempt.
+    """What one job of a rule asks for at its first attempt."""
 
-    Attributes
-    ----------
-    size
-        Unit of the input's size: megabytes of the video or feature file, megabytes of features held in memory, videos
-        of the task, or none.
-    memory_mb, memory_mb_per_size
-        Megabytes at size 0, and per unit of size.
-    minutes, minutes_per_size
-        The same for time.
-    seen_mb
-        Largest resident memory seen, without the part that grows; 0 if not measured.
-    """
-
+    #: Unit of the input's size: megabytes of the video or feature file, megabytes of features held in memory, videos
+    #: of the task, or none.
     size: Literal["file_mb", "features_mb", "videos", "none"]
-    memory_mb: int
+    memory_mb: int  #: at size 0
     memory_mb_per_size: float
-    minutes: float
+    minutes: float  #: at size 0
     minutes_per_size: float
-    seen_mb: int = 0
+    seen_mb: int = 0  #: largest resident memory seen, without the part that grows; 0 if not measured
 
 
 NEEDS: dict[str, Need] = {

@@ -11,7 +11,7 @@ from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.figures import FigureCatalogue
+from rgwot.study.tables import TableCatalogue
 
 RESULTS = Path(paths.RESULTS)
 
@@ -19,7 +19,7 @@ RESULTS = Path(paths.RESULTS)
 FIRST = "first"
 
 
-class PageCatalogue(FigureCatalogue):
+class PageCatalogue(TableCatalogue):
     """The pages of a configuration."""
 
     #: Whether pages ask for ``page.first`` alone, which trains nothing: those of the target `FIRST`.
@@ -31,11 +31,8 @@ class PageCatalogue(FigureCatalogue):
         Those of ``page.methods`` with every seed, or for a first answer those of ``page.first`` with the first seed. A
         task without annotations leaves out the trivial answers, which serve as a comparison of scores.
 
-        Raises
-        ------
-        RgwotError
-            If the configuration names an unknown method or decoder, one that the task cannot have, or one under
-            ``page.first`` that trains an encoder.
+        Raises RgwotError if the configuration names an unknown method or decoder, one that the task cannot have, or one
+        under ``page.first`` that trains an encoder.
         """
         runs: dict[Run, None] = {}
         page, seeds = self.config.page, self.config.seeds

@@ -57,12 +57,8 @@ def check_configuration(paths: Iterable[Path]) -> None:
 def layers(paths: Iterable[Path], given: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the layers of a configuration by name, the one on top last.
 
-    Parameters
-    ----------
-    paths
-        Its files in Snakemake's order: those of the command line, and then ``config.yaml``.
-    given
-        Content of ``--config``.
+    ``paths`` are its files in Snakemake's order, those of the command line and then ``config.yaml``; ``given`` is the
+    content of ``--config``.
     """
     files = [path for path in paths if path.exists()]
     ordered = sorted(files, key=lambda path: path.name != "config.yaml" or path.parent.resolve() != Path.cwd())
@@ -98,21 +94,8 @@ def check_clock(inputs: Iterable[str]) -> list[str]:
     """See to inputs that were last changed in the future, by a camera with a wrong clock or on another machine.
 
     What is made from one is older than it is. Snakemake finds that out after the job, and throws the output away.
-
-    Parameters
-    ----------
-    inputs
-        Files and folders; need not be there.
-
-    Returns
-    -------
-    list of str
-        A line for everything below ``results``, which is given the present time.
-
-    Raises
-    ------
-    RgwotError
-        One line for the first that is somebody's own.
+    Inputs, which need not exist, below ``results`` are given the present time; returns a line for each of them. Raises
+    RgwotError for the first that is somebody's own.
     """
     now, lines = time.time(), []
     for path in sorted(inputs):

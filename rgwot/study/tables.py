@@ -1,4 +1,4 @@
-"""Tables and their rows: which files each is made from."""
+"""Tables, their rows, and figures: which files each is made from."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rgwot.config.experiments import split_id
 from rgwot.config.methods import EMBEDDINGS, FAMILIES
 from rgwot.config.settings import flatten
 from rgwot.datasets.base import too_few_videos
+from rgwot.reporting.figures.spec import Figures, load_figures
 from rgwot.reporting.tables.models import AnyTable, ClaimsTable, RuntimeTable, SettingsTable, Table
 from rgwot.reporting.tables.spec import find_table, load_tables
 from rgwot.runtime.errors import RgwotError
@@ -23,7 +24,7 @@ from rgwot.study.jobs import JobCatalogue
 
 
 class TableCatalogue(JobCatalogue):
-    """The tables of the file ``tables`` (``workflow/tables.yaml``) in one configuration."""
+    """The tables and figures of the file ``tables`` (``workflow/tables.yaml``) in one configuration."""
 
     def __init__(
         self, content: Mapping[str, Any], tables: Path, layers: Sequence[tuple[str, Mapping[str, Any]]] = ()
@@ -31,19 +32,21 @@ class TableCatalogue(JobCatalogue):
         super().__init__(content, layers)
         self._tables_path = tables
         self.row_inputs = cache(self._row_inputs)
+        # Raises RgwotError when there is no such figure, or the configuration lacks what it needs.
+        self.figure_plan = cache(lambda figure: self.figures.figure(figure).plan(self))
 
     @cached_property
     def tables(self) -> dict[str, AnyTable]:
         """The tables by id, with canonical experiment ids."""
+        return load_tables(self._tables_path, self._canonical)
 
-        def canonical(method: str, decoder: str | None) -> tuple[str, str | None]:
-            return self.experiments.method(method), decoder and self.experiments.decoder(decoder, method)
+    @cached_property
+    def figures(self) -> Figures:
+        """The figures by id, with canonical experiment ids; raises RgwotError when one is not valid."""
+        return load_figures(self._tables_path, self._canonical)
 
-        return load_tables(self._tables_path, canonical)
-
-    def paper_tables(self) -> list[str]:
-        """Return the tables of the target ``paper``."""
-        return [str(paths.at(paths.TABLE, table=table.id)) for table in self.tables.values() if table.paper]
+    def _canonical(self, method: str, decoder: str | None) -> tuple[str, Any]:
+        return self.experiments.method(method), decoder and self.experiments.decoder(decoder, method)
 
     def any_table(self, table: str) -> AnyTable:
         """Return a table of any kind by its id."""
@@ -194,3 +197,29 @@ class TableCatalogue(JobCatalogue):
                 gone = [path for path, how in changed.items() if how == "gone"]
                 raise RgwotError(f"{line}; gone since {manifest} was made: {', '.join(gone)}" if gone else line)
         self.held_out(dataset, task, method)
+
+    def in_print(self, dataset: str) -> str:
+        """Return what a dataset is called in print."""
+        names = self.figures.names
+        return names[dataset].label if dataset in names else dataset
+
+    def figure_files(self, figure: str) -> list[str]:
+        """Return the files that a figure is drawn from."""
+        return self.figure_plan(figure).files()
+
+    def figure_json(self, figure: str) -> str:
+        """Return what a figure is drawn from (`Plan.text`): a change of it makes the figure outdated."""
+        return self.figure_plan(figure).text()
+
+    def figure_caption(self, figure: str) -> list[str]:
+        """Return what a report says of a figure: its title, what it shows, of which data, with which settings."""
+        return self.figure_plan(figure).caption()
+
+    def figure_labels(self, figure: str) -> dict[str, str]:
+        """Return what a report can filter figures by."""
+        return self.figure_plan(figure).labels()
+
+    def paper_files(self) -> list[str]:
+        """Return every table and every figure of the paper."""
+        tables = [paths.at(paths.TABLE, table=table.id) for table in self.tables.values() if table.paper]
+        return [*map(str, tables), *(str(paths.at(paths.FIGURE, figure=figure)) for figure in self.figures.figures)]

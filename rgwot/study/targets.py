@@ -42,11 +42,8 @@ class Catalogue(PageCatalogue):
 
         If the target `FIRST` is among them, the pages of this run show what needs no training.
 
-        Raises
-        ------
-        RgwotError
-            If a path names an unknown dataset, task, method, decoder, table or figure, spells an experiment in another
-            than its canonical way, or is a page beside the target `FIRST`.
+        Raises RgwotError if a path names an unknown dataset, task, method, decoder, table or figure, spells an
+        experiment in another than its canonical way, or is a page beside the target `FIRST`.
         """
         self.first_answer = FIRST in arguments
         for argument in arguments:

@@ -9,19 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rgwot.runtime import integrity
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import remove
-from rgwot.runtime.integrity import (
-    ASIDE,
-    RECORD,
-    broken,
-    files_below,
-    output_of,
-    read_record,
-    record_path,
-    remake,
-    source,
-)
+from rgwot.runtime.integrity import ASIDE, RECORD, output_of, read_record, record_path, remake
 
 #: Folders below ``results`` whose files no stage reads.
 UNREAD = ("logs", "benchmarks", "provenance")
@@ -30,22 +21,13 @@ STORE = ".zarr"
 
 @dataclass
 class Findings:
-    """What was found in a tree of results.
+    """What was found in a tree of results."""
 
-    Attributes
-    ----------
-    checked
-        Number of files compared with their digests.
-    broken, changed
-        The output concerned and a line of text, for files that are not as written and for sources that have changed.
-    unchecked
-        Outputs without digests: files, and stores as folders.
-    """
-
-    checked: int = 0
+    checked: int = 0  #: number of files compared with their digests
+    #: The output concerned and a line of text, for files that are not as written and for sources that have changed.
     broken: list[tuple[Path, str]] = field(default_factory=list)
     changed: list[tuple[Path, str]] = field(default_factory=list)
-    unchecked: list[Path] = field(default_factory=list)
+    unchecked: list[Path] = field(default_factory=list)  #: outputs without digests: files, and stores as folders
 
     def lines(self) -> Iterator[str]:
         """Yield a line for everything that is broken, changed or cannot be checked."""
@@ -69,11 +51,7 @@ class Findings:
         """Remove all outputs that are broken or made from a changed source, with the other outputs of the same job.
 
         The index of a task goes with any of its feature stores, so that the next run does not take it for up to date.
-
-        Returns
-        -------
-        list of Path
-            What was removed, except for records.
+        Returns what was removed, except for records.
         """
         removed: list[Path] = []
         for output in dict.fromkeys(path for path, _ in (*self.broken, *self.changed)):
@@ -91,10 +69,7 @@ def examine(results: Path, *, sources: bool = False) -> Findings:
 
     With ``sources``, also every byte of the videos and feature files that the records name.
 
-    Raises
-    ------
-    RgwotError
-        If there is no such folder.
+    Raises RgwotError if there is no such folder.
     """
     if not results.is_dir():
         raise RgwotError(f"{results}: no such folder; expected results of rgwot; run where they are, or name it")
@@ -112,7 +87,7 @@ def examine(results: Path, *, sources: bool = False) -> Findings:
         covered.update(record.parent / name for name in digests)
         if digests and output.is_dir():
             covered.add(output)
-        wrong = [(output, str(error)) for _, error in broken(record)]
+        wrong = [(output, str(error)) for _, error in integrity.broken(record)]
         found.broken += wrong
         found.checked += len(digests) if not wrong and (output.exists() or output.is_dir()) else 0
         if sources and not wrong:
@@ -160,7 +135,7 @@ def _parts(output: Path) -> list[Path]:
 
 def _structure(store: Path) -> str | None:
     """Return the error on reading a whole store that has no digests, such as a missing chunk."""
-    if not any(name.endswith("zarr.json") for name in files_below(store)):
+    if not any(name.endswith("zarr.json") for name in integrity.files_below(store)):
         return f"{store}: no zarr.json; expected a store; {remake(store)}"
     try:
         if (store / "conv4c").is_dir():
@@ -184,7 +159,7 @@ def _changed_sources(output: Path, content: dict[str, Any]) -> Iterator[tuple[Pa
     for name, one in (recorded if isinstance(recorded, dict) else {}).items():
         path = Path(name)
         try:
-            now = source(path)
+            now = integrity.source(path)
             if (now["bytes"], now["parts_sha256"]) != (one.get("bytes"), one.get("parts_sha256")):
                 found = f"{now['bytes']} bytes, parts {now['parts_sha256'][:12]}"
                 expected = f"{one.get('bytes')} bytes, parts {str(one.get('parts_sha256'))[:12]}"

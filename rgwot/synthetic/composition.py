@@ -61,11 +61,7 @@ def compose(
 
 
 def _foregrounds(
-    sequences: list[list[Piece]],
-    durations: NDArray[np.float64],
-    floor: float,
-    mean: float,
-    rng: np.random.Generator,
+    sequences: list[list[Piece]], durations: NDArray[np.float64], floor: float, mean: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Per video its foreground: Beta, at least what its pieces need, shifted to the exact mean."""
     n = len(sequences)
@@ -184,10 +180,5 @@ def _place(sequence: list[Piece], piece_s: NDArray[np.float64], duration: float,
     edges[1::2] = edges[0::2] + piece_s
     # Milliseconds: the annotation files then say the same in a few digits.
     edges = np.minimum(np.round(edges, 3), floor_ms(duration))
-    return Timeline(
-        duration,
-        tuple(
-            Segment(float(start), float(end), piece.key_step)
-            for start, end, piece in zip(edges[0::2], edges[1::2], sequence, strict=True)
-        ),
-    )
+    spans = zip(edges[0::2].tolist(), edges[1::2].tolist(), sequence, strict=True)
+    return Timeline(duration, tuple(Segment(start, end, piece.key_step) for start, end, piece in spans))

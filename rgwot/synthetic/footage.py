@@ -39,24 +39,12 @@ class Camera:
 
 @dataclass(frozen=True)
 class Bout:
-    """One stretch of the clip with one activity.
-
-    Attributes
-    ----------
-    start_s
-        It lasts until the next one.
-    activity
-        Number of the activity; ``None``: resting hands, or nothing where the camera looks away.
-    phase
-        Where in its motion the activity starts, in [0, 1).
-    away
-        Shift of the camera, in frame heights.
-    """
+    """One stretch of the clip with one activity, until the next one."""
 
     start_s: float
-    activity: int | None
-    phase: float
-    away: tuple[float, float] = (0.0, 0.0)
+    activity: int | None  #: its number; None: resting hands, or nothing where the camera looks away
+    phase: float  #: where in its motion the activity starts, in [0, 1)
+    away: tuple[float, float] = (0.0, 0.0)  #: shift of the camera, in frame heights
 
 
 def bouts_of(timeline: Timeline, n_steps: int, n_shared: int, n_own: int, rng: np.random.Generator) -> list[Bout]:

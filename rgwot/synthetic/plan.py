@@ -18,35 +18,18 @@ _TIMELINES, _LOOK, _FIRST_VIDEO = 0, 1, 2
 
 
 def plan(settings: SynthSettings) -> list[VideoPlan]:
-    """Return the plan of a dataset; a pure function of its settings.
-
-    Raises
-    ------
-    RgwotError
-        If the settings ask for a task, recipe or number of videos that does not exist.
-    """
+    """Return the plan of a dataset, a function of its settings alone; RgwotError if they ask for what is not there."""
     videos = []
     for task in task_places(settings):
         timelines = _timelines(task, settings)
         look_seed = _seed(settings.seed, task.task, _LOOK)
-        K = len(task.step_ids)
-        called = tuple(step_names(task_look(K, look_seed)))
+        called = tuple(step_names(task_look(len(task.step_ids), look_seed)))
         for place in task.places:
             # Every camera of a take has its own pictures; the first one those of a dataset with one camera.
             pictures = task.task if place.lead_frames == 0 else f"{task.task} {place.camera}"
-            videos.append(
-                VideoPlan(
-                    task=task.task,
-                    place=place,
-                    timeline=_led_in(timelines[place.take], place.lead_frames),
-                    K=K,
-                    step_ids=task.step_ids,
-                    label=task.label,
-                    names=called,
-                    look_seed=look_seed,
-                    seed=_seed(settings.seed, pictures, _FIRST_VIDEO + place.take),
-                )
-            )
+            seed = _seed(settings.seed, pictures, _FIRST_VIDEO + place.take)
+            timeline = _led_in(timelines[place.take], place.lead_frames)
+            videos.append(VideoPlan(task.task, task.step_ids, task.label, place, timeline, called, look_seed, seed))
     return videos
 
 

@@ -89,7 +89,10 @@ class Scene:
 
     @cached_property
     def _hand(self) -> Image.Image:
-        return Image.fromarray(sprites.lit(sprites.draw_hand(self._skin, self._sleeve), self._gain))
+        return self._lit(sprites.draw_hand(self._skin, self._sleeve))
+
+    def _lit(self, sprite: sprites.Image8) -> Image.Image:
+        return Image.fromarray(sprites.lit(sprite, self._gain))
 
     def _sprite(self, number: int) -> tuple[Image.Image, Image.Image]:
         if number not in self._sprites:
@@ -100,10 +103,7 @@ class Scene:
             thing = sprites.draw_object(activity.shape, activity.texture, first, second, activity.periods, phase)
             head = colour(activity.tool_hue, 0.3, 0.75)
             tool = sprites.draw_tool(activity.tool, colour(activity.tool_hue + 0.3, 0.6, 0.4), head)
-            self._sprites[number] = (
-                Image.fromarray(sprites.lit(thing, self._gain)),
-                Image.fromarray(sprites.lit(tool, self._gain)),
-            )
+            self._sprites[number] = self._lit(thing), self._lit(tool)
         return self._sprites[number]
 
     def _table_view(self, pose: Pose) -> Image.Image:
@@ -165,14 +165,9 @@ class Scene:
         per_pixel = SPRITE / (2.0 * EXTENT * size)
         c, s = np.cos(angle) * per_pixel, np.sin(angle) * per_pixel
         offset_x, offset_y = centre_x - left, centre_y - top
-        data = (
-            c,
-            s,
-            SPRITE / 2.0 - c * offset_x - s * offset_y,
-            -s / squash,
-            c / squash,
-            SPRITE / 2.0 + (s * offset_x - c * offset_y) / squash,
-        )
+        across = SPRITE / 2.0 - c * offset_x - s * offset_y
+        down = SPRITE / 2.0 + (s * offset_x - c * offset_y) / squash
+        data = (c, s, across, -s / squash, c / squash, down)
         view = sprite.transform((2 * half, 2 * half), Image.Transform.AFFINE, data, Image.Resampling.BILINEAR)
         picture.paste(view, (left, top), view)
 

@@ -85,19 +85,8 @@ def colour(hue: float, saturation: float, value: float) -> Field:
 def draw_object(shape: str, texture: int, first: Field, second: Field, periods: float, phase: float) -> Image8:
     """Draw one object: its outline, a two-coloured pattern, a dark rim and a little relief.
 
-    Parameters
-    ----------
-    shape, texture
-        Name in `SHAPES`, and number in `TEXTURES`.
-    first, second
-        The two colours, RGB in [0, 1].
-    periods, phase
-        Scale and shift of the pattern.
-
-    Returns
-    -------
-    array
-        RGBA, ``(SPRITE, SPRITE, 4)`` uint8.
+    Its shape is a name in `SHAPES` and its texture a number in `TEXTURES`; the two colours are RGB in [0, 1], and
+    ``periods`` and ``phase`` scale and shift the pattern. Returns RGBA, ``(SPRITE, SPRITE, 4)`` uint8.
     """
     x, y = _plane()
     distance = SHAPES[shape](x, y)
@@ -160,10 +149,8 @@ def draw_table(width: int, height: int, scale: float, light: Field, rng: np.rand
     elif kind == 2:  # cloth
         pattern = np.sin(2 * np.pi * f * u) * np.sin(2 * np.pi * f * v)
     elif kind == 3:  # stone
-        pattern = (
-            sum(np.sin(2 * np.pi * (rng.normal(0, f) * x + rng.normal(0, f) * y + rng.random())) for _ in range(6))
-            / 2.0
-        )
+        waves = (rng.normal(0, f) * x + rng.normal(0, f) * y + rng.random() for _ in range(6))
+        pattern = sum(np.sin(2 * np.pi * wave) for wave in waves) / 2.0
     else:  # mat
         pattern = np.sin(2 * np.pi * f * 1.5 * u) * 0.5 + np.sin(2 * np.pi * f * 0.3 * v + p)
     share = np.clip(0.5 + 0.5 * pattern, 0.0, 1.0)[..., None] * rng.uniform(0.4, 1.0)
@@ -172,10 +159,7 @@ def draw_table(width: int, height: int, scale: float, light: Field, rng: np.rand
         centre, radius = rng.uniform([-1.3, -1.0], [1.3, 1.0]), rng.uniform(0.04, 0.12)
         shape = list(SHAPES.values())[rng.integers(len(SHAPES))]
         rows, columns = (
-            slice(
-                max(0, int((c - radius) * scale + side / 2.0)),
-                max(0, int((c + radius) * scale + side / 2.0) + 1),
-            )
+            slice(max(0, int((c - radius) * scale + side / 2.0)), max(0, int((c + radius) * scale + side / 2.0) + 1))
             for c, side in ((centre[1], height), (centre[0], width))
         )
         inside = shape((x[rows, columns] - centre[0]) / radius, (y[rows, columns] - centre[1]) / radius) < 0.0

@@ -26,10 +26,7 @@ def parametric(K: int, settings: SynthSettings, rng: np.random.Generator) -> lis
     variation is nearest to the request), missing steps, log-normal durations, cuts, lead-in, tail and uneven
     gaps. Every label occurs in at least two videos when there are two.
 
-    Raises
-    ------
-    ValueError
-        If ``K`` is below 2.
+    Raises ValueError if ``K`` is below 2.
     """
     if K < 2:
         raise ValueError(f"found K = {K}; expected at least 2 key steps")
@@ -46,18 +43,11 @@ def parametric(K: int, settings: SynthSettings, rng: np.random.Generator) -> lis
 def from_human(clips: Sequence[Timeline], K: int, settings: SynthSettings, rng: np.random.Generator) -> list[Timeline]:
     """Make the timelines of one task from those of real people, of recordings chosen at random.
 
-    Parameters
-    ----------
-    clips
-        The recordings of one recipe, compressed to 40-90 s (:func:`rgwot.synthetic.human.read_recipe`), at least as
-        many as videos. Lengths of 40 and 90 s are mapped to ``min_s`` and ``max_s``; order, proportions and gaps stay.
-    K
-        Number of key steps in ``clips``.
-    settings
-        With ``levels: published`` background, missing and repeated steps are brought to its levels and the order stays
-        that of the person; ``plain`` leaves the clips as they are.
-    rng
-        The only source of randomness.
+    The clips, with K key steps, are the recordings of one recipe, compressed to 40-90 s
+    (`rgwot.synthetic.human.read_recipe`), at least as many as videos. Lengths of 40 and 90 s are mapped to ``min_s``
+    and ``max_s``; order, proportions and gaps stay. With ``levels: published`` background, missing and repeated steps
+    are brought to the levels of the settings and the order stays that of the person; ``plain`` leaves the clips as they
+    are.
     """
     chosen = [clips[index] for index in sorted(rng.permutation(len(clips))[: settings.n_videos])]
     spread = settings.max_s - settings.min_s
@@ -80,8 +70,6 @@ def kendall_distance(first: Sequence[int], second: Sequence[int]) -> float:
 
     0 for the same order, 1 for the reverse, NaN when fewer than two steps are shared.
 
-    Examples
-    --------
     >>> kendall_distance([1, 2, 3], [1, 3, 2, 7])
     0.3333333333333333
     """
@@ -102,13 +90,11 @@ def mean_distance(orders: Sequence[Sequence[int]]) -> float:
 def _scaled(clip: Timeline, length: float) -> Timeline:
     duration = whole_frames(length)
     factor = duration / clip.duration_s
-    return Timeline(
-        duration,
-        tuple(
-            Segment(round(s.start_s * factor, 3), min(round(s.end_s * factor, 3), floor_ms(duration)), s.key_step)
-            for s in clip.segments
-        ),
+    segments = (
+        Segment(round(s.start_s * factor, 3), min(round(s.end_s * factor, 3), floor_ms(duration)), s.key_step)
+        for s in clip.segments
     )
+    return Timeline(duration, tuple(segments))
 
 
 def _present(done: NDArray[np.bool_], missing: float, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -73,17 +73,10 @@ def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: i
     """Write a whole synthetic dataset below ``root``: the stage behind ``rgwot synth``.
 
     A new folder appears when it is whole; in one that is there files of the same name are replaced one by one, and
-    others are left alone. As many videos as ``jobs`` are written at the same time, each by one process.
+    others are left alone. As many videos as ``jobs`` are written at the same time, each by one process. Returns the
+    videos in the order of the plan.
 
-    Returns
-    -------
-    list of Path
-        The videos in the order of the plan.
-
-    Raises
-    ------
-    RgwotError
-        If the settings ask for what does not exist.
+    Raises RgwotError if the settings ask for what does not exist.
     """
     videos = plan(settings)
     with (

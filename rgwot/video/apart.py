@@ -1,7 +1,7 @@
 """Probing in a process apart: a file on which the decoder crashes, hangs or takes all memory costs no more than itself.
 
-The child answers one request after another, so its start (a quarter of a second) is paid once. Request and answer are
-one line of JSON each.
+The child answers one request after another, so its start (a quarter of a second) is paid once. A request is a line of
+JSON, an answer a length (four bytes, big endian) and that much JSON.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any
 
+from rgwot.video.decode import own_output
 from rgwot.video.probing import REMEDY, VideoError, VideoInfo, probe_here
 
 #: Seconds that opening a file may take; one that states no rate or length is read to its end.
@@ -34,11 +35,8 @@ def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> V
 
     ``frames_fps`` is the rate of stored frames whose file states none; a video states its own.
 
-    Raises
-    ------
-    VideoError
-        When the file is missing, empty, not a video, without pictures, its first frame does not decode, or the
-        decoder crashes, runs out of memory or takes longer than `TIMEOUT_S`.
+    Raises VideoError when the file is missing, empty, not a video, without pictures, its first frame does not decode,
+    or the decoder crashes, runs out of memory or takes longer than `TIMEOUT_S`.
     """
     child: _Prober | None = getattr(_own, "child", None)
     if child is None or not child.usable:
@@ -78,8 +76,10 @@ class _Prober:
         with contextlib.suppress(BrokenPipeError):
             stdin.write(json.dumps(request).encode() + b"\n")
             stdin.flush()
+        deadline = time.monotonic() + timeout_s
         try:
-            answer: dict[str, Any] = json.loads(_line(stdout, time.monotonic() + timeout_s))
+            length = int.from_bytes(received(stdout, 4, deadline), "big")
+            answer: dict[str, Any] = json.loads(received(stdout, length, deadline))
         except TimeoutError:
             self.close()
             raise
@@ -102,27 +102,25 @@ class _Prober:
                     pipe.close()
 
 
-def _line(pipe: IO[bytes], deadline: float) -> bytes:
-    received = b""
+def received(pipe: IO[bytes], length: int, deadline: float) -> bytearray:
+    """Read so many bytes that a child writes; TimeoutError when they come too late, EOFError when it ends before."""
+    content = bytearray(length)
+    missing = memoryview(content)
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
-        while not received.endswith(b"\n"):
+        while missing:
             if not selector.select(max(0.0, deadline - time.monotonic())):
                 raise TimeoutError
-            part = os.read(pipe.fileno(), 65536)
-            if not part:
+            count = os.readv(pipe.fileno(), [missing])
+            if not count:
                 raise EOFError
-            received += part
-    return received
+            missing = missing[count:]
+    return content
 
 
 def serve() -> None:
     """Answer requests on standard input until it ends."""
-    # Decoders write their complaints to the file descriptors 1 and 2 directly.
-    output = os.fdopen(os.dup(1), "wb")
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    os.dup2(silence, 2)
+    output = own_output()
     # Not on Windows; the time limit still holds there.
     with contextlib.suppress(ImportError):
         import resource
@@ -140,5 +138,6 @@ def serve() -> None:
             answer = {"reason": error.reason}
         except MemoryError:
             answer = {"reason": f"takes more than {MEMORY // 2**30} GiB of memory to open; {REMEDY}"}
-        output.write(json.dumps(answer).encode() + b"\n")
+        content = json.dumps(answer).encode()
+        output.write(len(content).to_bytes(4, "big") + content)
         output.flush()

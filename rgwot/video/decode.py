@@ -65,19 +65,8 @@ def earliest(stamps: Stamps, interval: float) -> Stamps:
 def shown(begin: Stamps, end_s: float, times: Stamps) -> NDArray[np.int64]:
     """Return which frame is on the screen at each time: the last one that began.
 
-    Parameters
-    ----------
-    begin
-        ``(F,)`` when the frames begin, increasing, seconds; see `earliest`.
-    end_s
-        When the last frame ends; later times have no frame.
-    times
-        ``(T,)`` increasing times, seconds.
-
-    Returns
-    -------
-    ndarray
-        ``(T',)`` frame numbers for the ``T' <= T`` times that have one.
+    The frames begin at ``begin`` (F,), see `earliest`, and the last one ends at ``end_s``; ``times`` (T,) increase, all
+    in seconds. Returns the frame numbers (T',) of the T' <= T times that have one.
     """
     return np.clip(np.searchsorted(begin, times[times < end_s], side="right") - 1, 0, len(begin) - 1)
 
@@ -170,7 +159,8 @@ def _shown_of(
             following = next(frames, None)
         except (OSError, ValueError) as error:
             following, failure = None, error
-        until = begin + max(_length(frame), interval) if following is None else following[0]
+        length_s = float(frame.duration * frame.time_base) if frame.duration and frame.time_base else 0.0
+        until = begin + max(length_s, interval) if following is None else following[0]
         count = int(np.searchsorted(times[position:], until, side="left"))
         if count:
             yield from [scaler.upright(frame)] * count
@@ -231,10 +221,6 @@ def _seconds(frame: av.VideoFrame, stamp: str) -> float | None:
     return None if ticks is None or not frame.time_base else float(ticks * frame.time_base)
 
 
-def _length(frame: av.VideoFrame) -> float:
-    return float(frame.duration * frame.time_base) if frame.duration and frame.time_base else 0.0
-
-
 class _Scaler:
     """Turns frames upright and squashes them to a square by the filter that decord uses."""
 
@@ -274,14 +260,19 @@ def plain(error: Exception) -> str:
     return re.sub(r"^\[[\d:]+\] \S+: (Error: |Check failed: )?", "", text.splitlines()[0])[:120]
 
 
-def main() -> None:
-    """Serve one request, then exit."""
-    request = json.loads(sys.stdin.buffer.readline())
-    # Decoders write their complaints to the file descriptors 1 and 2 directly.
+def own_output() -> BinaryIO:
+    """Return the standard output of this process, for itself alone: decoders complain to the descriptors 1 and 2."""
     output = os.fdopen(os.dup(1), "wb")
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
+    return output
+
+
+def main() -> None:
+    """Serve one request, then exit."""
+    request = json.loads(sys.stdin.buffer.readline())
+    output = own_output()
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     times = np.asarray(request["times"], dtype=np.float64)
     if request["reader"] == "h5":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import selectors
 import subprocess
 import sys
 import threading
@@ -14,14 +13,13 @@ from collections.abc import Generator
 from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.video import decode
-from rgwot.video.apart import probe
+from rgwot.video.apart import probe, received
 from rgwot.video.probing import VideoError
 from rgwot.video.stored import is_stored
 
@@ -69,15 +67,6 @@ class FrameReader:
         Threads of the decoder.
     frames_fps
         Frames per second of stored frames whose file states none, see `probe`.
-
-    Attributes
-    ----------
-    served
-        Number of times served so far.
-    readers
-        The readers that served, in order.
-    failures
-        Why a reader ended early, one clause each.
     """
 
     def __init__(
@@ -101,11 +90,12 @@ class FrameReader:
         self._order = _order(self._path, reader)
         self._frames_fps = frames_fps
         self._timeout_s = timeout_s
-        self._batch = batch
-        self._threads = threads
-        self.served = 0
-        self.readers: list[str] = []
-        self.failures: list[str] = []
+        self._request: dict[str, Any] = {
+            "path": str(self._path.absolute()), "size": size, "batch": batch, "threads": threads
+        }  # fmt: skip
+        self.served = 0  #: number of times served so far
+        self.readers: list[str] = []  #: that served, in order
+        self.failures: list[str] = []  #: why a reader ended early, one clause each
         self._closed = False
         self._child: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
@@ -121,9 +111,7 @@ class FrameReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -135,14 +123,9 @@ class FrameReader:
             self._batches.close()
 
     @property
-    def reader(self) -> str:
-        """Name of what served, such as ``decord``, or ``decord+pyav`` when the second took over."""
-        return "+".join(self.readers)
-
-    @property
-    def version(self) -> str:
-        """Version of what served, in the same form as `reader`."""
-        return "+".join(metadata.version(READERS[name]) for name in self.readers)
+    def versions(self) -> dict[str, str]:
+        """Versions of the readers that served, by their names, in order."""
+        return {name: metadata.version(READERS[name]) for name in self.readers}
 
     def _read(self) -> Generator[tuple[NDArray[np.int64], NDArray[np.uint8]], None, None]:
         for name in self._order:
@@ -163,14 +146,7 @@ class FrameReader:
             raise VideoError(self._path, f"no frame decodes ({'; '.join(self.failures)})")
 
     def _read_with(self, name: str) -> Generator[NDArray[np.uint8], None, None]:
-        request: dict[str, Any] = {
-            "path": str(self._path.absolute()),
-            "times": self._times[self.served :].tolist(),
-            "size": self._size,
-            "reader": name,
-            "batch": self._batch,
-            "threads": self._threads,
-        }
+        request = self._request | {"times": self._times[self.served :].tolist(), "reader": name}
         if name == "h5":
             request["fps"] = str(probe(self._path, self._frames_fps).fps)
         child = subprocess.Popen(
@@ -198,33 +174,21 @@ class FrameReader:
             child.stdin.flush()
         except OSError as error:
             raise _Stopped("the decoder did not start") from error
-        with selectors.DefaultSelector() as selector:
-            selector.register(child.stdout, selectors.EVENT_READ)
-            while True:
-                deadline = time.monotonic() + self._timeout_s
-                kind, length = decode.HEADER.unpack(self._exactly(child, selector, decode.HEADER.size, deadline))
+        while True:
+            deadline = time.monotonic() + self._timeout_s
+            try:
+                kind, length = decode.HEADER.unpack(received(child.stdout, decode.HEADER.size, deadline))
                 shape = (length, self._size, self._size, 3)
-                content = self._exactly(child, selector, math.prod(shape) if kind == b"F" else length, deadline)
-                if kind == b"D":
-                    return
-                if kind == b"E":
-                    raise _Stopped(content.decode())
-                yield np.frombuffer(content, dtype=np.uint8).reshape(shape)
-
-    def _exactly(
-        self, child: subprocess.Popen[bytes], selector: selectors.BaseSelector, length: int, deadline: float
-    ) -> bytearray:
-        buffer = bytearray(length)
-        view, filled = memoryview(buffer), 0
-        assert child.stdout is not None
-        while filled < length:
-            if not selector.select(max(0.0, deadline - time.monotonic())):
-                raise _Stopped(f"no frame within {self._timeout_s:g} s, killed")
-            received = os.readv(child.stdout.fileno(), [view[filled:]])
-            if received == 0:
-                raise _Stopped(f"the decoder died (exit code {child.wait()})")
-            filled += received
-        return buffer
+                content = received(child.stdout, math.prod(shape) if kind == b"F" else length, deadline)
+            except TimeoutError:
+                raise _Stopped(f"no frame within {self._timeout_s:g} s, killed") from None
+            except EOFError:
+                raise _Stopped(f"the decoder died (exit code {child.wait()})") from None
+            if kind == b"D":
+                return
+            if kind == b"E":
+                raise _Stopped(content.decode())
+            yield np.frombuffer(content, dtype=np.uint8).reshape(shape)
 
 
 def _order(path: Path, reader: str) -> list[str]:

@@ -38,40 +38,22 @@ class VideoError(RgwotError):
 
 @dataclass(frozen=True)
 class VideoInfo:
-    """Facts about the picture track of a video file.
+    """Facts about the picture track of a video file."""
 
-    Attributes
-    ----------
-    duration_s
-        Length in seconds; time 0 is its first frame.
-    fps
-        Average frame rate, exact, such as 30000/1001.
-    width, height
-        Size in pixels as a player shows it, that is after ``rotation``.
-    frames
-        Number of frames when the container states it.
-    rotation
-        Clockwise turn the player applies, one of 0, 90, 180, 270 degrees.
-    codec
-        Name of the codec, such as ``h264``.
-    """
-
-    duration_s: float
-    fps: Fraction
-    width: int
+    duration_s: float  #: time 0 is its first frame
+    fps: Fraction  #: average frame rate, exact, such as 30000/1001
+    width: int  #: pixels as a player shows it, that is after ``rotation``
     height: int
-    frames: int | None
-    rotation: int
-    codec: str
+    frames: int | None  #: number of frames when the container states it
+    rotation: int  #: clockwise turn the player applies, one of 0, 90, 180, 270 degrees
+    codec: str  #: name, such as ``h264``
 
 
 def probe_here(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> VideoInfo:
     """Read the facts of a video file in this process; `rgwot.video.probe` survives whatever happens here.
 
-    Raises
-    ------
-    VideoError
-        When the file is missing, empty, not a video, without pictures, or its first frame does not decode.
+    Raises VideoError when the file is missing, empty, not a video, without pictures, or its first frame does not
+    decode.
     """
     path = Path(path)
     if not path.is_file():
@@ -92,13 +74,16 @@ def probe_here(path: str | os.PathLike[str], frames_fps: Fraction | None = None)
         raise VideoError(path, f"not a readable video ({decode.plain(error)}); {REMEDY}") from error
 
 
+def allowed_loss(duration_s: float) -> float:
+    """Return how many seconds at the end of a video may fail to decode unremarked: 1 s or 1 %."""
+    return max(1.0, 0.01 * duration_s)
+
+
 def sample_times(duration_s: float, fps: float | Fraction) -> NDArray[np.float64]:
     """Return the times ``i / fps`` below the duration, at least one for a positive duration.
 
     ``(T,)`` float64 in seconds, each one division, so that no rounding adds up.
 
-    Examples
-    --------
     >>> sample_times(1.1, 2)
     array([0. , 0.5, 1. ])
     """

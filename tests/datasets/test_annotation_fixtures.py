@@ -75,7 +75,7 @@ def outcome_of(case: dict[str, str]) -> tuple[str, list[str]]:
         return ("ok_warn" if warnings else "ok"), warnings
     annotations = read_case(case)
     warnings = [warning for annotation in annotations for warning in annotation.warnings]
-    if any(annotation.empty for annotation in annotations):
+    if any(annotation.segments.empty for annotation in annotations):
         return "skip", warnings
     return ("ok_warn" if warnings else "ok"), warnings
 

@@ -72,7 +72,8 @@ def test_procel_row_without_annotation_must_be_named(tmp_path: Path) -> None:
         module.read_annotation(tmp_path, entry, None, None, plain)
     dropped = {"drop_rows": [extra]}
     (first, _) = find("mini", "procel", tmp_path, dropped).of("perform_cpr")
-    assert not module.read_annotation(tmp_path, first, None, None, read_options("mini", "procel", dropped)).empty
+    options = read_options("mini", "procel", dropped)
+    assert not module.read_annotation(tmp_path, first, None, None, options).segments.empty
 
 
 def test_procel_names_of_one_task(tmp_path: Path) -> None:

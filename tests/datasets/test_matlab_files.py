@@ -127,7 +127,7 @@ def test_a_damaged_file_ends_in_one_line(tmp_path: Path, write: Any) -> None:
 
 
 def test_an_untrimmed_video_is_refused() -> None:
-    assert not read(DATA, 0, VideoClock(14.9, Fraction(30))).empty
+    assert not read(DATA, 0, VideoClock(14.9, Fraction(30))).segments.empty
     with pytest.raises(RgwotError, match=r"lasts 15\.5 s, its last superframe ends at 10 s; expected the trimmed"):
         read(DATA, 0, VideoClock(15.5, Fraction(30)))
 

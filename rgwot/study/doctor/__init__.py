@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rgwot.study.doctor.examine import examine
-from rgwot.study.doctor.findings import Finding, escaped
+from rgwot.study.doctor.findings import Finding
 from rgwot.study.doctor.report import Report, as_json, as_text
 
-__all__ = ["Finding", "Report", "as_json", "as_text", "escaped", "examine"]
+__all__ = ["Finding", "Report", "as_json", "as_text", "examine"]

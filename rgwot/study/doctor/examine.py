@@ -13,7 +13,7 @@ from rgwot import paths
 from rgwot.config.configuration import load_config
 from rgwot.config.settings import FeatureSettings
 from rgwot.datasets.annotations import VideoClock, id_ranges
-from rgwot.datasets.base import Found, FoundTask, Layout, ListedLayout, Options, VideoEntry, too_few_videos
+from rgwot.datasets.base import Found, FoundTask, Layout, Options, VideoEntry, too_few_videos
 from rgwot.datasets.faults import collecting
 from rgwot.datasets.finding import layout_module, read_options, registered_facts
 from rgwot.datasets.registry import TaskFacts, match
@@ -37,27 +37,13 @@ def examine(
     quick: bool = False,
     jobs: int = 1,
 ) -> Report:
-    """Examine a dataset with the code by which the workflow finds and reads it.
+    """Examine a dataset with the code by which the workflow finds and reads it, ``jobs`` videos at once.
 
-    Parameters
-    ----------
-    content
-        The configuration.
-    dataset
-        Id in the configuration, matched without case and punctuation.
-    tasks
-        Tasks to examine; all that the workflow would use if empty.
-    where
-        Name of the configuration in messages.
-    quick
-        Whether to open no video; rules that need its length are then left out.
-    jobs
-        Number of videos examined at once.
+    The dataset is named as in the configuration ``content``, which messages call ``where``, without case and
+    punctuation; ``tasks`` are all that the workflow would use if empty. If ``quick``, no video is opened, and rules
+    that need its length are left out.
 
-    Raises
-    ------
-    RgwotError
-        If the configuration, dataset or task is unknown, or the folder does not exist.
+    Raises RgwotError if the configuration, dataset or task is unknown, or the folder does not exist.
     """
     load_config(content, where)
     catalogue = Catalogue(content, Path("workflow/tables.yaml"))
@@ -97,12 +83,8 @@ def examine(
         if video.facts.duration_s is not None
         and not paths.at(paths.FEATURES, dataset=dataset, task=video.task, video=video.entry.video).exists()
     ]
-    machine, lacking = look(
-        catalogue.config.device,
-        None if entry.imported is not None else features,
-        None if quick else pending,
-        Path("results"),
-    )
+    made_here = features if entry.imported is None else None
+    machine, lacking = look(catalogue.config.device, made_here, None if quick else pending, Path("results"))
     if entry.imported is not None:
         lacking += _not_imported(catalogue.config.folder(entry.imported.folder), videos)
     stray = [] if tasks else _lists(module, root, dataset)
@@ -127,15 +109,8 @@ class _Examination:
 
     def video(self, item: tuple[str, VideoEntry]) -> VideoReport:
         task, entry = item
-        facts, usable, findings = check_video(
-            self.root,
-            entry.path,
-            task,
-            quick=self.quick,
-            reader=self.features.reader,
-            timeout_s=self.features.timeout_s,
-            frames_fps=self.options.told_fps,
-        )
+        rate = self.options.told_fps
+        facts, usable, findings = check_video(self.root, entry.path, task, self.features, rate, self.quick)
         if entry.annotation is None:
             return VideoReport(task, entry, usable, facts, None, tuple(findings))
         if entry.annotation in self.broken:
@@ -162,10 +137,10 @@ class _Examination:
             findings.append(of_error(error, self.root, entry.annotation, "release", task))
         if annotation is None:
             return AnnotationFacts("faulty"), findings
-        status = "no_rows" if annotation.empty else "ok"
+        status = "no_rows" if annotation.segments.empty else "ok"
         if any(finding.severity == "error" for finding in findings):
             status = "faulty"
-        elif annotation.empty:
+        elif annotation.segments.empty:
             line = f"no rows; {entry.name} is not scored, but used for everything else"
             findings.append(Finding("warning", "no_rows", line, task, entry.annotation))
         step_ids = frozenset(int(step) for step in annotation.segments["step_id"])
@@ -230,12 +205,13 @@ def _leftovers(task: str, entry: FoundTask) -> list[Finding]:
 
 
 def _lists(module: Layout, root: Path, dataset: str) -> list[Finding]:
-    if not isinstance(module, ListedLayout):
+    check_lists = getattr(module, "check_lists", None)
+    if check_lists is None:
         return []
     errors: list[Finding] = []
     with collecting() as complaints:
         try:
-            module.check_lists(root, dataset)
+            check_lists(root, dataset)
         except (RgwotError, OSError) as error:
             errors.append(of_error(error, root, None, "release", None))
     return [*errors, *(of_complaint(complaint, root, None) for complaint in complaints)]

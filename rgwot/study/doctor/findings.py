@@ -44,45 +44,20 @@ _PLACED = re.compile(r"(?:(?P<where>line \d+|overlap): )?(?P<message>.*)", re.DO
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to know about a dataset.
+    """One thing to know about a dataset."""
 
-    Attributes
-    ----------
-    severity
-        ``error``: the stages refuse it; ``warning``: they use it and say so; ``note``: good to know.
-    rule
-        A key of `RULES`.
-    message
-        What was found, what was expected, what to do.
-    task
-        None if it concerns the whole dataset.
-    file
-        Path below the root with ``/``; None if it concerns no single file.
-    where
-        Place in the file, such as ``line 3``.
-    """
-
-    severity: Severity
-    rule: str
-    message: str
-    task: str | None = None
-    file: str | None = None
-    where: str = ""
+    severity: Severity  #: ``error``: the stages refuse it; ``warning``: they use it and say so; ``note``: good to know
+    rule: str  #: a key of `RULES`
+    message: str  #: what was found, what was expected, what to do
+    task: str | None = None  #: None if it concerns the whole dataset
+    file: str | None = None  #: path below the root with ``/``; None if it concerns no single file
+    where: str = ""  #: place in the file, such as ``line 3``
 
     @property
     def line(self) -> int | None:
         """Number of the line, from 1, or None."""
         match = _LINE.fullmatch(self.where)
         return int(match[1]) if match else None
-
-
-def escaped(text: str) -> str:
-    r"""Return a text on one line, with control characters, line ends and undecodable bytes as escapes.
-
-    >>> print(escaped("two\nlines \x1b[31m"))
-    two\nlines \x1b[31m
-    """
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
 
 
 def _below(path: Path, root: Path) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from rgwot.config.extractors import EXTRACTORS, Extractor
 from rgwot.config.settings import FeatureSettings
 from rgwot.runtime.gpus import gpu_there
-from rgwot.study.doctor.findings import Finding
+from rgwot.study.doctor.findings import Finding, Severity
 
 FORMULA = "frames x 1024 x side^2 x 2 bytes; frames = sum of ceil(duration x features.fps), side = ceil(size / 16)"
 """Bytes of the features before compression, which saves about a quarter."""
@@ -19,29 +19,15 @@ FORMULA = "frames x 1024 x side^2 x 2 bytes; frames = sum of ceil(duration x fea
 
 @dataclass(frozen=True)
 class Machine:
-    """What the machine has.
+    """What the machine has."""
 
-    Attributes
-    ----------
-    device
-        As configured.
-    gpu
-        Name of the GPU that would be used, if any.
-    weights, weights_path, weights_found
-        As configured, or ``imported`` where features are made elsewhere; the file, if any, and whether it exists.
-    feature_bytes
-        Estimate of what is still to be written, see `FORMULA`; None if no video was opened.
-    free_bytes
-        Free space on the disk of ``results``.
-    """
-
-    device: str
-    gpu: str | None
-    weights: str
+    device: str  #: as configured
+    gpu: str | None  #: name of the GPU that would be used, if any
+    weights: str  #: as configured, or ``imported`` where features are made elsewhere
     weights_path: str | None
     weights_found: bool
-    feature_bytes: int | None
-    free_bytes: int
+    feature_bytes: int | None  #: estimate of what is still to be written, see `FORMULA`; None if no video was opened
+    free_bytes: int  #: free space on the disk of ``results``
 
 
 def torch_cache() -> Path:
@@ -62,18 +48,10 @@ def feature_bytes(durations_s: Iterable[float], settings: FeatureSettings) -> in
 def look(
     device: str, settings: FeatureSettings | None, durations_s: Iterable[float] | None, results: Path
 ) -> tuple[Machine, list[Finding]]:
-    """Look at the machine.
+    """Look at the machine that is to make features below ``results``.
 
-    Parameters
-    ----------
-    device
-        ``auto``, ``cpu`` or ``cuda``.
-    settings
-        Of the features of the dataset; None where they are made elsewhere.
-    durations_s
-        Of the videos whose features are not yet there; None when they are not known.
-    results
-        Folder that will hold the features.
+    ``settings`` are those of the features, None where they are made elsewhere; ``durations_s`` those of the videos
+    whose features are not yet there, None where they are not known.
     """
     gpu = None if device == "cpu" else _gpu()
     weights = "imported" if settings is None else settings.weights
@@ -81,15 +59,8 @@ def look(
     path = None if extractor is None else _weights_path(extractor, weights)
     present = next(folder for folder in (results.absolute(), *results.absolute().parents) if folder.exists())
     needed = None if durations_s is None or settings is None else feature_bytes(durations_s, settings)
-    machine = Machine(
-        device,
-        gpu,
-        weights,
-        None if path is None else str(path),
-        path is None or path.is_file(),
-        needed,
-        shutil.disk_usage(present).free,
-    )
+    there, free = path is None or path.is_file(), shutil.disk_usage(present).free
+    machine = Machine(device, gpu, weights, None if path is None else str(path), there, needed, free)
     return machine, _findings(machine, extractor, present)
 
 
@@ -108,27 +79,20 @@ def _weights_path(extractor: Extractor, weights: str) -> Path | None:
 
 
 def _findings(machine: Machine, extractor: Extractor | None, present: Path) -> list[Finding]:
-    findings: list[Finding] = []
+    found: list[tuple[Severity, str]] = []
     if machine.gpu is None and machine.device == "cuda":
-        found = "device is cuda and this machine has no usable GPU; run where there is one, or set device: auto"
-        findings.append(Finding("warning", "machine", found))
+        line = "device is cuda and this machine has no usable GPU; run where there is one, or set device: auto"
+        found.append(("warning", line))
     if extractor is not None and not machine.weights_found:
+        path = machine.weights_path
         if extractor.is_file(machine.weights):
-            found = (
-                f"features.weights: no file {machine.weights_path}; expected a {extractor.name} checkpoint; "
-                "correct the path"
-            )
-            findings.append(Finding("error", "machine", found))
+            line = f"features.weights: no file {path}; expected a {extractor.name} checkpoint; correct the path"
+            found.append(("error", line))
         else:
-            found = (
-                f"weights {machine.weights} are not in {machine.weights_path}; the first extraction downloads "
-                f"{extractor.megabytes} MB"
-            )
-            findings.append(Finding("note", "machine", found))
+            size = f"the first extraction downloads {extractor.megabytes} MB"
+            found.append(("note", f"weights {machine.weights} are not in {path}; {size}"))
     if machine.feature_bytes is not None and machine.feature_bytes > machine.free_bytes:
-        found = (
-            f"features need up to {machine.feature_bytes / 1e9:.1f} GB and {machine.free_bytes / 1e9:.1f} GB are free "
-            f"in {present}; make room, or link results/features to another disk"
-        )
-        findings.append(Finding("warning", "machine", found))
-    return findings
+        sizes = f"{machine.feature_bytes / 1e9:.1f} GB and {machine.free_bytes / 1e9:.1f} GB are free in {present}"
+        line = f"features need up to {sizes}; make room, or link results/features to another disk"
+        found.append(("warning", line))
+    return [Finding(severity, "machine", line) for severity, line in found]

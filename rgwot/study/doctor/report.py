@@ -11,7 +11,8 @@ from typing import Any
 
 from rgwot import __version__
 from rgwot.datasets.base import Found, FoundTask, VideoEntry
-from rgwot.study.doctor.findings import RULES, Finding, Severity, escaped
+from rgwot.runtime.errors import escaped
+from rgwot.study.doctor.findings import RULES, Finding, Severity
 from rgwot.study.doctor.machine import FORMULA, Machine
 from rgwot.study.doctor.video import SAMPLES, VideoFacts
 
@@ -24,23 +25,11 @@ _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 @dataclass(frozen=True)
 class AnnotationFacts:
-    """Content of the usable rows of an annotation.
+    """Content of the usable rows of an annotation; overlaps as of `rgwot.datasets.annotations.Annotation`."""
 
-    Attributes
-    ----------
-    status
-        ``ok``, ``no_rows`` or ``faulty`` (the stages refuse it).
-    segments
-        Number of usable rows.
-    step_ids
-        The ids that occur, as in the file.
-    overlaps, overlap_s
-        Segments that begin before an earlier one has ended, and the seconds covered twice.
-    """
-
-    status: str
-    segments: int = 0
-    step_ids: frozenset[int] = frozenset()
+    status: str  #: ``ok``, ``no_rows`` or ``faulty`` (the stages refuse it)
+    segments: int = 0  #: number of usable rows
+    step_ids: frozenset[int] = frozenset()  #: the ids that occur, as in the file
     overlaps: int = 0
     overlap_s: float = 0.0
 

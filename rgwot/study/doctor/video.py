@@ -13,13 +13,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from rgwot.config.settings import FeatureSettings
     from rgwot.video import VideoInfo
 
 SAMPLES = 5
 """Frames decoded per video, from the first to as near the end as the tolerance allows."""
-
-TOLERANCE_S, TOLERANCE = 1.0, 0.01
-"""What a video may lack at its end: seconds, or a share of its length, whichever is more."""
 
 TIMEOUT_S = 30.0
 """Seconds for all samples of a video by the first reader, and for each by the second."""
@@ -47,21 +45,13 @@ class VideoFacts:
 
 
 def check_video(
-    root: Path, path: str, task: str, *, quick: bool, reader: str, timeout_s: float, frames_fps: Fraction | None
+    root: Path, path: str, task: str, settings: FeatureSettings, frames_fps: Fraction | None, quick: bool
 ) -> tuple[VideoFacts, bool, list[Finding]]:
     """Examine one video file, ``path`` below ``root``; its directory entry alone if ``quick``.
 
-    Parameters
-    ----------
-    reader, timeout_s
-        As configured for extraction; at most `TIMEOUT_S` is waited.
-    frames_fps
-        Rate of stored frames whose file states none.
-
-    Returns
-    -------
-    facts, usable, findings
-        The facts, whether the later stages can open the video, and what is wrong.
+    It is read as the settings of extraction say, but at most `TIMEOUT_S` is waited; ``frames_fps`` is the rate of
+    stored frames whose file states none. Returns the facts, whether the later stages can open the video, and what is
+    wrong.
     """
     try:
         size = (root / path).stat().st_size
@@ -82,25 +72,18 @@ def check_video(
     except (OSError, ValueError) as error:
         # A damaged header may contain anything; whatever the container library raises is about this file alone.
         return facts, False, [Finding("error", "video", f"not a readable video ({error})", task, path)]
-    facts = replace(
-        facts,
-        **{key: getattr(info, key) for key in ("duration_s", "fps", "width", "height", "rotation", "codec", "frames")},
-    )
-    sampled, faults = _sampled(root / path, info, reader, min(timeout_s, TIMEOUT_S), frames_fps)
+    facts = replace(facts, **vars(info))
+    sampled, faults = _sampled(root / path, info, settings, frames_fps)
     findings = [Finding(severity, "frames", line, task, path) for severity, line in faults]
     return replace(facts, **sampled), True, stated_frames(path, task, info) + findings
 
 
-def _allowed_s(duration_s: float) -> float:
-    return max(TOLERANCE_S, TOLERANCE * duration_s)
-
-
 def stated_frames(path: str, task: str, info: VideoInfo) -> list[Finding]:
     """Compare the number of frames the container states with its duration."""
-    from rgwot.video.probing import REMEDY
+    from rgwot.video.probing import REMEDY, allowed_loss
 
     expected = float(info.duration_s * info.fps)
-    if info.frames is None or abs(info.frames - expected) <= _allowed_s(info.duration_s) * float(info.fps):
+    if info.frames is None or abs(info.frames - expected) <= allowed_loss(info.duration_s) * float(info.fps):
         return []
     found = (
         f"the container states {info.frames} frames, but {info.duration_s:.2f} s x {info.fps} per second are "
@@ -113,16 +96,19 @@ def sample_positions(duration_s: float) -> NDArray[np.float64]:
     """Return the times at which frames are decoded, shape (5,), in seconds from 0 to the end within the tolerance."""
     import numpy as np
 
-    return np.linspace(0.0, duration_s - min(_allowed_s(duration_s), duration_s / 2), SAMPLES)
+    from rgwot.video.probing import allowed_loss
+
+    return np.linspace(0.0, duration_s - min(allowed_loss(duration_s), duration_s / 2), SAMPLES)
 
 
 def _sampled(
-    path: Path, info: VideoInfo, reader: str, timeout_s: float, frames_fps: Fraction | None
+    path: Path, info: VideoInfo, settings: FeatureSettings, frames_fps: Fraction | None
 ) -> tuple[dict[str, Any], list[tuple[Severity, str]]]:
     """Decode some frames; the second reader seeks each one that the first could not read."""
     from rgwot.video.probing import REMEDY
 
-    times = sample_positions(info.duration_s)
+    times, reader = sample_positions(info.duration_s), settings.reader
+    timeout_s = min(settings.timeout_s, TIMEOUT_S)
     first = _FIRST if reader == "auto" else reader
     served, used, failures = _served(path, times, first, timeout_s, frames_fps)
     seconded = [i for i in range(len(times)) if i not in served] if reader == "auto" else []

@@ -23,10 +23,7 @@ def written_layout(name: str) -> Any:
 def task_places(settings: SynthSettings) -> list[TaskPlaces]:
     """Return the tasks that the settings ask for, with the place of every video.
 
-    Raises
-    ------
-    RgwotError
-        If a task is not part of the layout, or the released data has fewer videos than asked for.
+    Raises RgwotError if a task is not part of the layout, or the released data has fewer videos than asked for.
     """
     places: list[TaskPlaces] = written_layout(settings.layout).tasks(settings)
     return places

@@ -17,79 +17,47 @@ Content: TypeAlias = "str | bytes"
 
 @dataclass(frozen=True)
 class Place:
-    """Where one video and its annotation lie below the root, with forward slashes.
+    """Where one video and its annotation lie below the root, with forward slashes."""
 
-    Attributes
-    ----------
-    task, stem
-        Task as it is called on disk, and name of the video.
-    video, annotation
-        Paths; several videos may share one annotation file.
-    take
-        Which performance of the task is filmed, from 0.
-    camera
-        Number of the camera, None where a take has one.
-    lead_frames
-        Frames at 30 per second this camera started before the others.
-    fps
-        Exact frame rate of the video.
-    """
-
-    task: str
-    stem: str
+    stem: str  #: name of the video
     video: str
-    annotation: str
-    take: int
-    camera: str | None = None
-    lead_frames: int = 0
-    fps: Fraction = Fraction(FPS)
+    annotation: str  #: several videos may share one
+    take: int  #: which performance of the task is filmed, from 0
+    camera: str | None = None  #: number of the camera, None where a take has one
+    lead_frames: int = 0  #: frames at 30 per second this camera started before the others
+    fps: Fraction = Fraction(FPS)  #: exact frame rate of the video
 
 
 @dataclass(frozen=True)
 class TaskPlaces:
-    """One task of a layout.
+    """One task of a layout."""
 
-    Attributes
-    ----------
-    task
-        ``assembly`` in layout folder, ``cmu_mmac/Brownie`` in layout egoprocel, ``40567`` in layout crosstask.
-    step_ids
-        What the annotations call key steps 1 to K.
-    label
-        How annotations with a text column spell a key step, with ``id`` and ``name``.
-    places
-        The videos, ordered by take.
-    """
-
-    task: str
-    step_ids: tuple[int, ...]
-    label: str
-    places: tuple[Place, ...]
+    task: str  #: ``assembly`` in layout folder, ``cmu_mmac/Brownie`` in egoprocel, ``40567`` in crosstask
+    step_ids: tuple[int, ...]  #: what the annotations call key steps 1 to K
+    places: tuple[Place, ...]  #: the videos, ordered by take
+    label: str = "{id} {name}"  #: how annotations with a text column spell a key step
 
 
 @dataclass(frozen=True)
 class VideoPlan:
     """Everything one video is made of; ``task``, ``step_ids`` and ``label`` as in `TaskPlaces`.
 
-    Attributes
-    ----------
-    place, timeline
-        Where its files go, and its ground truth.
-    K, names
-        Number of key steps of the task, and what they are called.
-    look_seed, seed
-        Seeds of the task's look and of this video's pictures.
+    ``names`` are those of the key steps, and the seeds those of the task's look and of this video's pictures.
     """
 
     task: str
-    place: Place
-    timeline: Timeline
-    K: int
     step_ids: tuple[int, ...]
     label: str
+    place: Place
+    timeline: Timeline
     names: tuple[str, ...]
     look_seed: int
     seed: int
+
+    @property
+    def K(self) -> int:
+        """Number of key steps of the task."""
+        return len(self.step_ids)
 
 
 def by_task(videos: Iterable[VideoPlan]) -> dict[str, list[VideoPlan]]:
@@ -103,10 +71,7 @@ def by_task(videos: Iterable[VideoPlan]) -> dict[str, list[VideoPlan]]:
 def chosen(settings: SynthSettings, known: Mapping[str, TaskFacts], what: str) -> dict[str, TaskFacts]:
     """Return the tasks that the settings ask for, all known ones when they name none.
 
-    Raises
-    ------
-    RgwotError
-        If a task is not one of ``what``, the published dataset that the layout belongs to.
+    Raises RgwotError if a task is not one of ``what``, the published dataset that the layout belongs to.
     """
     for task in settings.tasks:
         if task not in known:

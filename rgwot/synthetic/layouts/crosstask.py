@@ -35,18 +35,12 @@ def tasks(settings: SynthSettings) -> list[TaskPlaces]:
         # Videos lie in a folder per task or all in one; task by task both ways are used.
         rank = list(known).index(task)
         folder = f"{task}/" if rank % 2 else ""
-        ids = [_video_id(task, take) for take in range(settings.n_videos)]
-        places = (
-            Place(
-                task,
-                video,
-                f"videos/{folder}{video}{_CONTAINERS[(rank + take) % len(_CONTAINERS)]}",
-                f"{_RELEASE}/annotations/{task}_{video}.csv",
-                take,
-            )
-            for take, video in enumerate(ids)
-        )
-        listed.append(TaskPlaces(task, known[task].step_ids, "{id} {name}", tuple(places)))
+        places = []
+        for take in range(settings.n_videos):
+            video, suffix = _video_id(task, take), _CONTAINERS[(rank + take) % len(_CONTAINERS)]
+            annotation = f"{_RELEASE}/annotations/{task}_{video}.csv"
+            places.append(Place(video, f"videos/{folder}{video}{suffix}", annotation, take))
+        listed.append(TaskPlaces(task, known[task].step_ids, tuple(places)))
     return listed
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.datasets.registry import datasets, tasks_of
+from rgwot.datasets.registry import datasets, numbers, tasks_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.ground_truth import FPS
 from rgwot.synthetic.layouts.base import Content, Place, TaskPlaces, VideoPlan, chosen
@@ -27,13 +27,12 @@ def tasks(settings: SynthSettings) -> list[TaskPlaces]:
     listed = []
     for task, facts in chosen(settings, known, "EgoProceL").items():
         cameras = tuple(facts.views.values())[: settings.cameras]
-        places = _PLACES[facts.dataset](facts.task, cameras)
+        places = _places(facts.dataset, facts.task, cameras)
         n_takes = len({place.take for place in places})
         if n_takes < settings.n_videos:
             raise RgwotError(f"synth.n_videos: found {settings.n_videos}, but {task} has {n_takes} videos; lower it")
-        label = _LABELS.get(task, "{id} {name}")
         kept = tuple(place for place in places if place.take < settings.n_videos)
-        listed.append(TaskPlaces(task, facts.step_ids, label, kept))
+        listed.append(TaskPlaces(task, facts.step_ids, kept, _LABELS.get(task, TaskPlaces.label)))
     return listed
 
 
@@ -52,44 +51,42 @@ def files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
     return made
 
 
+def _places(dataset: str, task: str, cameras: Sequence[str]) -> list[Place]:
+    """Return the places of all takes of a task, by every camera."""
+    if dataset == "cmu_mmac":
+        return _cmu(task, cameras)
+    if dataset == "epic_tents":
+        return _tents()
+    if dataset == "egtea_gaze":
+        session, people = _EGTEA_SESSIONS[task]
+        stems = [f"{person}-{session}-{task}" for person in people.split()]
+        return _in_folders(stems, "EGTEA_Gaze+", f"EGTEA_Gaze+/{task}", _EGTEA_RATE)
+    if dataset == "meccano":
+        return _in_folders([f"{number:04d}" for number in numbers("3 4 6-20")], "MECCANO", "MECCANO", _MECCANO_RATE)
+    return _in_folders([f"Head_{number}" for number in numbers(_PC_NUMBERS[task])], task, task, Fraction(FPS))
+
+
+def _in_folders(stems: Sequence[str], videos: str, annotations: str, fps: Fraction) -> list[Place]:
+    return [
+        Place(stem, f"videos/{videos}/{stem}.mp4", f"annotations/{annotations}/{stem}.csv", take, fps=fps)
+        for take, stem in enumerate(stems)
+    ]
+
+
 def _cmu(task: str, cameras: Sequence[str]) -> list[Place]:
     places = []
-    for take, subject in enumerate(_numbers(_CMU_SUBJECTS[task])):
+    for take, subject in enumerate(numbers(_CMU_SUBJECTS[task])):
         for number, camera in enumerate(cameras):
             lead = number * _LEAD_FRAMES
             # The number behind the dash differs between takes and cameras: probably frames cut at the start.
             stem = f"S{subject:02d}_{task}_{camera}-{1000 + 37 * subject % 900 - lead}"
             below = f"CMU-MMAC/{task}/S{subject:02d}_{task}_Video/{stem}"
             paths = f"videos/{below}.avi", f"annotations/{below}.csv"
-            places.append(Place(task, stem, *paths, take, camera, lead, _CMU_RATES.get(camera, Fraction(FPS))))
+            places.append(Place(stem, *paths, take, camera, lead, _CMU_RATES.get(camera, Fraction(FPS))))
     return places
 
 
-def _egtea(task: str, cameras: Sequence[str]) -> list[Place]:
-    session, people = _EGTEA_SESSIONS[task]
-    stems = [f"{person}-{session}-{task}" for person in people.split()]
-    return [
-        Place(
-            task,
-            stem,
-            f"videos/EGTEA_Gaze+/{stem}.mp4",
-            f"annotations/EGTEA_Gaze+/{task}/{stem}.csv",
-            take,
-            fps=_EGTEA_RATE,
-        )
-        for take, stem in enumerate(stems)
-    ]
-
-
-def _meccano(task: str, cameras: Sequence[str]) -> list[Place]:
-    stems = [f"{number:04d}" for number in (3, 4, *range(6, 21))]
-    return [
-        Place(task, stem, f"videos/MECCANO/{stem}.mp4", f"annotations/MECCANO/{stem}.csv", take, fps=_MECCANO_RATE)
-        for take, stem in enumerate(stems)
-    ]
-
-
-def _tents(task: str, cameras: Sequence[str]) -> list[Place]:
+def _tents() -> list[Place]:
     places = []
     dates = dict(enumerate(_TENT_DATES.split(), start=1))
     # The first one's number stands in the second one's date, so that two videos are enough to mix them up.
@@ -98,25 +95,8 @@ def _tents(task: str, cameras: Sequence[str]) -> list[Place]:
         stem = f"{number:02d}.tent.{date}.gopro"
         annotation = f"annotations/EPIC-Tents/{stem}.egoprocel.ann.csv"
         video = f"videos/EPIC-Tents/{number:02d}/{stem}.MP4"
-        places.append(Place(task, stem, video, annotation, take, fps=_TENT_RATE))
+        places.append(Place(stem, video, annotation, take, fps=_TENT_RATE))
     return places
-
-
-def _pc(task: str, cameras: Sequence[str]) -> list[Place]:
-    stems = [f"Head_{number}" for number in _numbers(_PC_NUMBERS[task])]
-    return [
-        Place(task, stem, f"videos/{task}/{stem}.mp4", f"annotations/{task}/{stem}.csv", take)
-        for take, stem in enumerate(stems)
-    ]
-
-
-def _numbers(text: str) -> list[int]:
-    """Read ``7-9 12`` as 7, 8, 9 and 12."""
-    numbers: list[int] = []
-    for part in text.split():
-        first, _, last = part.partition("-")
-        numbers.extend(range(int(first), int(last or first) + 1))
-    return numbers
 
 
 _CMU_SUBJECTS = {
@@ -131,10 +111,7 @@ _EGTEA_SESSIONS = {
     "Cheeseburger": ("R05", "OP01 OP02 OP03 OP04 OP06 P02 P04 P10 P21 P26"),
     "ContinentalBreakfast": ("R04", "OP01 OP02 OP03 OP04 OP05 OP06 P02 P17 P18 P19 P20 P21"),
     "GreekSalad": ("R06", "OP01 OP02 OP03 OP04 OP06 P02 P04 P10 P21 P25"),
-    "PastaSalad": (
-        "R01",
-        "OP01 OP02 OP03 OP04 P01 P02 P03 P04 P05 P06 P07 P08 P09 P10 P11 P12 P13 P14 P15",
-    ),
+    "PastaSalad": ("R01", "OP01 OP02 OP03 OP04 P01 P02 P03 P04 P05 P06 P07 P08 P09 P10 P11 P12 P13 P14 P15"),
     "Pizza": ("R07", "OP01 OP02 OP03 OP04 OP05 OP06"),
     "TurkeySandwich": ("R02", "OP01 OP02 OP03 OP04 OP06 P01 P05 P06 P09 P10 P11 P12 P14"),
 }
@@ -146,14 +123,6 @@ _TENT_FIRST = 17
 _PC_NUMBERS = {
     "pc_assembly": "5 7 9 11 13 14 16 18 21 24 26 28 32 35",
     "pc_disassembly": "6 8 10 12 15 17 19 20 22 25 27 29-31 33",
-}
-_PLACES: Mapping[str, Callable[[str, Sequence[str]], list[Place]]] = {
-    "cmu_mmac": _cmu,
-    "egtea_gaze": _egtea,
-    "meccano": _meccano,
-    "epic_tents": _tents,
-    "pc_assembly": _pc,
-    "pc_disassembly": _pc,
 }
 # EGTEA's labels have a dot behind the number, Pizza's a slash; MECCANO's names are long and contain commas.
 _LABELS = {

@@ -17,8 +17,6 @@ def tasks(settings: SynthSettings) -> list[TaskPlaces]:
     listed = []
     for task in settings.tasks or (DEFAULT_TASK,):
         stems = [f"{task}_{number:0{digits}d}" for number in range(1, settings.n_videos + 1)]
-        places = (
-            Place(task, stem, f"{task}/{stem}.mp4", f"{task}/{stem}.csv", take) for take, stem in enumerate(stems)
-        )
-        listed.append(TaskPlaces(task, tuple(range(1, settings.K + 1)), "{id} {name}", tuple(places)))
+        places = (Place(stem, f"{task}/{stem}.mp4", f"{task}/{stem}.csv", take) for take, stem in enumerate(stems))
+        listed.append(TaskPlaces(task, tuple(range(1, settings.K + 1)), tuple(places)))
     return listed

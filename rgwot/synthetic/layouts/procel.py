@@ -33,10 +33,6 @@ def _numbers(task: str, n_videos: int) -> list[int]:
     return list(islice((number for number in count(first) if number != listed_only), n_videos))
 
 
-def _name(facts: TaskFacts, number: int) -> str:
-    return f"{facts.code}_{number:04d}"
-
-
 def tasks_with(paths: Callable[[int, TaskFacts, str], tuple[str, str]]) -> Callable[[SynthSettings], list[TaskPlaces]]:
     """Return how a layout lists its tasks, from the video and annotation paths of a name in the n-th task."""
 
@@ -45,9 +41,9 @@ def tasks_with(paths: Callable[[int, TaskFacts, str], tuple[str, str]]) -> Calla
         rank = {task: number for number, task in enumerate(known)}
         listed = []
         for task, facts in chosen(settings, known, "ProceL").items():
-            names = [_name(facts, number) for number in _numbers(task, settings.n_videos)]
-            places = (Place(task, name, *paths(rank[task], facts, name), take) for take, name in enumerate(names))
-            listed.append(TaskPlaces(task, facts.step_ids, "{id} {name}", tuple(places)))
+            names = [f"{facts.code}_{number:04d}" for number in _numbers(task, settings.n_videos)]
+            places = (Place(name, *paths(rank[task], facts, name), take) for take, name in enumerate(names))
+            listed.append(TaskPlaces(task, facts.step_ids, tuple(places)))
         return listed
 
     return tasks
@@ -72,7 +68,7 @@ def files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
 def _readme(facts: TaskFacts, videos: Sequence[VideoPlan]) -> str:
     lengths = {video.place.stem: video.timeline.duration_s for video in videos}
     if facts.task in LISTED_ONLY:
-        lengths[_name(facts, LISTED_ONLY[facts.task])] = 10.0
+        lengths[f"{facts.code}_{LISTED_ONLY[facts.task]:04d}"] = 10.0
     lines = (
         f"https://www.youtube.com/watch?v={name}\t{name}\t{_clock(_CUT_FROM_S)}\t{_clock(_CUT_FROM_S + length)}\n"
         for name, length in sorted(lengths.items())

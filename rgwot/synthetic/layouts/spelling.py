@@ -13,8 +13,6 @@ from rgwot.synthetic.layouts.base import Content, VideoPlan
 def three_columns(video: VideoPlan) -> str:
     """Spell the ground truth of a video as ``start,end,<int> <name>``, seconds, one line per segment.
 
-    Examples
-    --------
     A name with a comma is quoted: ``1.5,3.25,"3 add the pin, press it"``.
     """
     return _lines(

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from doctor_helpers import content, entry, put, run
 
 from rgwot.cli import cli
+from rgwot.runtime.errors import escaped
 from rgwot.study.doctor import as_json, as_text, examine
-from rgwot.study.doctor.findings import escaped
 
 
 def test_a_sound_dataset_is_clean(tea: Path, tmp_path: Path) -> None:
