@@ -76,8 +76,10 @@ _CNC: Mapping[str, Any] = {
 _VAVA: Mapping[str, Any] = {"loss.alignment": "kantorovich", "encoder.unit_norm": False, "cidm.beta": 0.0}
 _OPEL: Mapping[str, Any] = {
     **_VAVA,
+    "ot.last": "columns",
     "loss.prior": "laplace",
     "loss.phi_rate": 100.0,
+    "loss.count_from": 1,
     "loss.weighted_negatives": True,
 }
 _LISTED = (

@@ -93,7 +93,13 @@ class TransportSettings(Block):
         "positions", description="temporal prior on sampled positions (paper) or on true relative times"
     )
     sinkhorn: Literal["pot", "batched"] = Field(
-        "pot", description="kantorovich: 20 passes by POT per pair; batched: as many as it takes to converge"
+        "pot",
+        description="kantorovich: the passes of the methods, by POT, per pair; batched: as many as it takes to converge",
+    )
+    last: Literal["rows", "columns"] = Field(
+        "rows",
+        description="kantorovich: side scaled last, whose sums are exact: rows, 21 passes (VAVA), or columns, 20 and a "
+        "half (OPEL)",
     )
     tau_m: Positive = Field(0.5, description="partial: weight of the marginals; ours")
     lambda_s: NonNegative = Field(1.0, description="partial: weight of the smoothness along both videos; ours")
@@ -115,6 +121,9 @@ class LossSettings(Block):
     )
     phi_rate: Positive = Field(
         1.0, description="kantorovich: how fast the temporal prior gives way to the nearest frame; VAVA 1, OPEL 100"
+    )
+    count_from: Annotated[int, Field(ge=0)] = Field(
+        0, description="kantorovich: number of the first iteration for the temporal prior; VAVA 0, OPEL 1"
     )
     lambda1: NonNegative = Field(1.0, description="kantorovich: weight of the moment term, in units of N + M; VAVA")
     lambda2: Positive = Field(0.1, description="kantorovich: divergence from the prior, in units of N M / 4; VAVA")
@@ -360,7 +369,7 @@ BLOCKS: tuple[str, ...] = tuple(Settings.model_fields)
 
 
 #: Keys younger than results there are: a job's settings leave them out at their default, as the jobs before them did.
-YOUNGER: tuple[str, ...] = ("features.backbone",)
+YOUNGER: tuple[str, ...] = ("features.backbone", "ot.last", "loss.count_from")
 
 #: Keys that say how a job runs and not what it makes: no result depends on them.
 EXECUTION: tuple[str, ...] = (
