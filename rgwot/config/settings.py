@@ -94,7 +94,7 @@ class TransportSettings(Block):
     )
     sinkhorn: Literal["pot", "batched"] = Field(
         "pot",
-        description="kantorovich: the passes of the methods, by POT, per pair; batched: as many as it takes to converge",
+        description="kantorovich: the passes of the methods, by POT per pair; batched: as many as it takes to converge",
     )
     last: Literal["rows", "columns"] = Field(
         "rows",

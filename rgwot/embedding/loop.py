@@ -51,8 +51,9 @@ class Terms(NamedTuple):
 def objective(batch: PairBatch, settings: Settings) -> Terms:
     """Loss of every pair: L = L_align + beta (I(X) + I(Y)) (RGWOT's total loss; methods 3.6).
 
-    With ``cidm.reduction = sum`` the total is divided by N, as in the public code; with ``video_mean`` C-IDM counts
-    half, the mean over the two videos, as in CnC. Without ``cidm.gradient`` C-IDM is a constant.
+    With ``cidm.reduction = sum`` the total is divided by N where C-IDM is part of it, as in the public code; with
+    ``video_mean`` C-IDM counts half, the mean over the two videos, as in CnC. Without ``cidm.gradient`` C-IDM is a
+    constant.
     """
     cidm = settings.cidm
     align = ALIGNMENTS[settings.loss.alignment](batch, settings)
@@ -70,7 +71,7 @@ def objective(batch: PairBatch, settings: Settings) -> Terms:
     )
     contrast = contrast.view(2, -1).sum(0)
     loss = align + cidm.beta * (contrast / 2 if cidm.reduction == "video_mean" else contrast)
-    if cidm.reduction == "sum":
+    if cidm.reduction == "sum" and cidm.beta:
         loss = loss / batch.x.shape[1]
     return Terms(loss, align, contrast)
 
