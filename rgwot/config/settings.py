@@ -228,6 +228,9 @@ class RegressionSettings(Block):
     lr: Positive = Field(1e-3, description="learning rate, a tenth of it after every 30 epochs; Breakfast: 1e-4")
     weight_decay: NonNegative = Field(1e-4, description="coupled L2 weight decay; public code")
     batch: Count = Field(256, description="frames per step; public code")
+    standardise: bool = Field(
+        False, description="features of mean 0 and deviation 1 in every video; not for YouTube, but for Breakfast"
+    )
 
 
 class GraphSettings(Block):
@@ -292,6 +295,9 @@ class DecodeSettings(Block):
     )
     background: Annotated[float, Field(gt=0, lt=100)] | None = Field(
         None, description="viterbi: percentile of likelihoods below which a frame is background; YouTube 75; null: none"
+    )
+    stride: Count = Field(
+        2, description="viterbi with background: of every video, k-means sees each stride-th sample; public code"
     )
 
 
