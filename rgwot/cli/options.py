@@ -75,7 +75,7 @@ def read_object(text: str, option: str) -> dict[str, Any]:
 
 def read_settings(text: str, execution: str = "{}") -> Any:
     """Parse ``--settings`` (and ``--execution``) into validated blocks."""
-    from rgwot.config.settings import BLOCKS, build, flatten
+    from rgwot.config.settings import BLOCKS, FORMER, build, flatten
     from rgwot.runtime.errors import nearest
 
     content = read_object(text, "--settings")
@@ -86,7 +86,7 @@ def read_settings(text: str, execution: str = "{}") -> Any:
     for block in content:
         if block not in BLOCKS:
             raise RgwotError(f"--settings: unknown block {block!r}; {nearest(block, BLOCKS)}")
-    return build(flatten(content), "--settings")
+    return build({key: value for key, value in flatten(content).items() if key not in FORMER}, "--settings")
 
 
 def key_steps(settings: Any) -> int:

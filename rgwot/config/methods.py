@@ -110,8 +110,8 @@ _LISTED = (
     Family("tcc", "temporal cycle consistency", overrides=_TCC),
     Family(
         "gtcc",
-        "several cycles per frame and frames that may be dropped; our reading of the abstract",
-        overrides={**_TCC, "loss.alignment": "gtcc"},
+        "several cycles per frame and frames that may be dropped, as released, on sampled frames",
+        overrides={**_TCC, "loss.alignment": "gtcc", "train.clip": 1.0},
     ),
     Family(
         "lav",
@@ -126,8 +126,8 @@ _LISTED = (
     Family("cnc", "TCC and C-IDM, with the gradient of the published formula", overrides=_CNC),
     Family(
         "cnc-released",
-        "CnC as its released code computes it: no gradient of C-IDM, so that TCC alone trains",
-        overrides={**_CNC, "cidm.gradient": False},
+        "CnC with two traits of its released loss: C-IDM without gradient, TCC with norms added entry by entry",
+        overrides={**_CNC, "cidm.gradient": False, "loss.distance": "elementwise"},
     ),
     Family("vava", "Kantorovich transport with a Gaussian prior, contrast in and between videos", overrides=_VAVA),
     Family("opel", "VAVA with a Laplace prior and weighted negatives", overrides=_OPEL),

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,6 +146,8 @@ class Trainer:
             for iteration, (loss, align, cidm) in enumerate(values, self.step + 1):
                 if not np.isfinite(loss):
                     raise _not_finite(iteration, f"loss is {loss} (alignment {align}, C-IDM {cidm})")
+            if self.settings.train.clip is not None:
+                torch.nn.utils.clip_grad_norm_(self.parameters, self.settings.train.clip)
             self.optimiser.step()
             self.seconds += time.perf_counter() - began
             records = [
@@ -224,7 +227,18 @@ class Trainer:
             sides += [torch.from_numpy(times).to(x.device), torch.from_numpy(lengths).to(x.device)]
         x_times, x_lengths, y_times, y_lengths = sides
         steps = torch.tensor(iterations, device=x.device)
-        return PairBatch(x, y, x_times, x_lengths, y_times, y_lengths, steps, self.learned)
+        return PairBatch(
+            x,
+            y,
+            x_times,
+            x_lengths,
+            y_times,
+            y_lengths,
+            steps,
+            learned=self.learned,
+            planned=self.settings.train.iterations,
+            chance=partial(generator, self.seed, Stream.LOSS),
+        )
 
 
 def _not_finite(iteration: int, found: str) -> RgwotError:

@@ -123,9 +123,9 @@ def decode_viterbi(frames: Frames, K: int, settings: Settings, generator: np.ran
     out and none comes again.
 
     With ``decode.background`` q, k-means and the Gaussians see samples 0, s, 2s... of every video, s =
-    ``decode.stride``. Of the likelihoods of all T samples under a cluster, in rising order, the one at place floor(q T / 100), counted
-    from 0, is the cluster's limit; a sample below the limits of all clusters is background, and the path goes through
-    the others.
+    ``decode.stride``. Of the likelihoods of all T samples under a cluster, in rising order, the one at place
+    floor(q T / 100), counted from 0, is the cluster's limit; a sample below the limits of all clusters is background,
+    and the path goes through the others.
     """
     percentage, stride = settings.decode.background, settings.decode.stride
     seen = np.ones(len(frames.x), dtype=np.bool_)
