@@ -86,7 +86,10 @@ def read_settings(text: str, execution: str = "{}") -> Any:
     for block in content:
         if block not in BLOCKS:
             raise RgwotError(f"--settings: unknown block {block!r}; {nearest(block, BLOCKS)}")
-    return build({key: value for key, value in flatten(content).items() if key not in FORMER}, "--settings")
+    for key in FORMER:
+        block, name = key.split(".")
+        content.get(block, {}).pop(name, None)
+    return build(flatten(content), "--settings")
 
 
 def key_steps(settings: Any) -> int:

@@ -134,7 +134,7 @@ _LISTED = (
     Family("opel-gaussian", "OPEL with VAVA's Gaussian prior", overrides={**_OPEL, "loss.prior": "gaussian"}),
     Family(
         "remap",
-        "fused partial transport; our reconstruction, its formulas are not public",
+        "fused partial transport; our reconstruction, its second version was not at hand",
         overrides={"loss.alignment": "partial", "loss.lambda_c": 1.0},
     ),
     Family("cte", "relative time, regressed; then clusters in a fixed order (Kukleva)", embedding="regression"),

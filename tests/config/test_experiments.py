@@ -45,7 +45,8 @@ DEMO = Experiments(
         ("cnc-released@beta=0,cidm.gradient=true", "cnc@beta=0,loss.distance=elementwise"),
         ("cnc@beta=0.1", "cnc@beta=0.1"),
         ("lav@cidm.unit=native_frames,sigma=10,loss.gamma=0.10", "lav"),
-        ("gtcc@loss.alignment=tcc", "tcc"),
+        ("gtcc@loss.alignment=tcc", "tcc@train.clip=1"),
+        ("tcc@loss.alignment=gtcc,train.clip=1", "gtcc"),
         ("lav@beta=1,cidm.unit=seconds", "rgwot@loss.alignment=soft_dtw"),
         # What the loss does not read makes no second path, nor an id that is refused.
         ("remap@loss.alignment=gtcc,beta=0", "vaot@loss.alignment=gtcc"),
