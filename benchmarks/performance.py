@@ -196,7 +196,7 @@ def kantorovich(record: Record) -> str:
     )
     return f"""## Kantorovich problems: POT, pair after pair
 
-VAVA and OPEL solve one linear transport problem of 33 × 33 per pair, 20 Sinkhorn passes in the log domain. POT
+VAVA and OPEL solve one linear transport problem of 33 × 33 per pair, about 20 Sinkhorn passes in the log domain. POT
 takes one pair at a time; with `ot.sinkhorn: batched` as many passes as make the marginals exact to 10⁻⁶. Fastest of
 30 rounds, ms:
 

@@ -33,4 +33,4 @@ def align_frames_partially(x: Tensor, y: Tensor, **changes: Any) -> Tensor:
 
 
 def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, **changes: Any) -> Matching:
-    return match(x, y, phi, **PRIORS | {"solver": OT.sinkhorn} | changes)
+    return match(x, y, phi, **PRIORS | {"solver": OT.sinkhorn, "last": OT.last} | changes)

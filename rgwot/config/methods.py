@@ -76,8 +76,10 @@ _CNC: Mapping[str, Any] = {
 _VAVA: Mapping[str, Any] = {"loss.alignment": "kantorovich", "encoder.unit_norm": False, "cidm.beta": 0.0}
 _OPEL: Mapping[str, Any] = {
     **_VAVA,
+    "ot.last": "columns",
     "loss.prior": "laplace",
     "loss.phi_rate": 100.0,
+    "loss.count_from": 1,
     "loss.weighted_negatives": True,
 }
 _LISTED = (
@@ -109,8 +111,8 @@ _LISTED = (
     Family("tcc", "temporal cycle consistency", overrides=_TCC),
     Family(
         "gtcc",
-        "several cycles per frame and frames that may be dropped; our reading of the abstract",
-        overrides={**_TCC, "loss.alignment": "gtcc"},
+        "several cycles per frame and frames that may be dropped, as released, on sampled frames",
+        overrides={**_TCC, "loss.alignment": "gtcc", "train.clip": 1.0},
     ),
     Family(
         "lav",
@@ -125,15 +127,15 @@ _LISTED = (
     Family("cnc", "TCC and C-IDM, with the gradient of the published formula", overrides=_CNC),
     Family(
         "cnc-released",
-        "CnC as its released code computes it: no gradient of C-IDM, so that TCC alone trains",
-        overrides={**_CNC, "cidm.gradient": False},
+        "CnC with two traits of its released loss: C-IDM without gradient, TCC with norms added entry by entry",
+        overrides={**_CNC, "cidm.gradient": False, "loss.distance": "elementwise"},
     ),
     Family("vava", "Kantorovich transport with a Gaussian prior, contrast in and between videos", overrides=_VAVA),
     Family("opel", "VAVA with a Laplace prior and weighted negatives", overrides=_OPEL),
     Family("opel-gaussian", "OPEL with VAVA's Gaussian prior", overrides={**_OPEL, "loss.prior": "gaussian"}),
     Family(
         "remap",
-        "fused partial transport; our reconstruction, its formulas are not public",
+        "fused partial transport; our reconstruction, its second version was not at hand",
         overrides={"loss.alignment": "partial", "loss.lambda_c": 1.0},
     ),
     Family("cte", "relative time, regressed; then clusters in a fixed order (Kukleva)", embedding="regression"),

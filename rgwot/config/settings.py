@@ -93,7 +93,13 @@ class TransportSettings(Block):
         "positions", description="temporal prior on sampled positions (paper) or on true relative times"
     )
     sinkhorn: Literal["pot", "batched"] = Field(
-        "pot", description="kantorovich: 20 passes by POT per pair; batched: as many as it takes to converge"
+        "pot",
+        description="kantorovich: the passes of the methods, by POT per pair; batched: as many as it takes to converge",
+    )
+    last: Literal["rows", "columns"] = Field(
+        "rows",
+        description="kantorovich: side scaled last, whose sums are exact: rows, 21 passes (VAVA), or columns, 20 and a "
+        "half (OPEL)",
     )
     tau_m: Positive = Field(0.5, description="partial: weight of the marginals; ours")
     lambda_s: NonNegative = Field(1.0, description="partial: weight of the smoothness along both videos; ours")
@@ -106,15 +112,28 @@ class LossSettings(Block):
     alignment: Alignment = Field("gromov_wasserstein", description="which alignment loss; none trains C-IDM alone")
     tau: Positive = Field(0.1, description="softmax temperature; not in the paper, value of its code")
     symmetric: bool = Field(False, description="average of X to Y and Y to X instead of X to Y alone")
-    lambda_v: NonNegative = Field(1e-3, description="weight of the log variance of tcc and gtcc; TCC's code")
+    lambda_v: NonNegative = Field(1e-3, description="weight of the log variance of tcc; TCC's code")
+    distance: Literal["squared", "elementwise"] = Field(
+        "squared",
+        description="tcc: squared, or CnC's released code's |u_j|^2 + |v_j|^2 - 2 u_i.v_j, at least 0",
+    )
     gamma: Positive = Field(0.1, description="smoothing of soft_dtw; LAV")
-    components: Count = Field(3, description="soft neighbours of a frame in gtcc; ours")
-    eta: Positive = Field(1.0, description="price of dropping a frame in gtcc, 1: what a blind answer costs; ours")
+    mixture: Count = Field(15, description="gtcc: Gaussians for the matches of a frame; EgoProceL 15, other datasets 5")
+    delta: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.2, description="gtcc: window of the way back, share of N; EgoProceL 0.2, other datasets 0.5"
+    )
+    keep: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.95,
+        description="gtcc: least share of a frame, to the power of the epoch; EgoProceL 0.95, other datasets 1",
+    )
     prior: Literal["gaussian", "laplace"] = Field(
         "gaussian", description="kantorovich: density of the prior on the matches; VAVA, or laplace (OPEL)"
     )
     phi_rate: Positive = Field(
         1.0, description="kantorovich: how fast the temporal prior gives way to the nearest frame; VAVA 1, OPEL 100"
+    )
+    count_from: Annotated[int, Field(ge=0)] = Field(
+        0, description="kantorovich: number of the first iteration for the temporal prior; VAVA 0, OPEL 1"
     )
     lambda1: NonNegative = Field(1.0, description="kantorovich: weight of the moment term, in units of N + M; VAVA")
     lambda2: Positive = Field(0.1, description="kantorovich: divergence from the prior, in units of N M / 4; VAVA")
@@ -176,6 +195,7 @@ class TrainSettings(Block):
     accumulation: Count = Field(4, description="iterations per optimiser step; public code")
     lr: Positive = Field(1e-4, description="learning rate of Adam; paper")
     weight_decay: NonNegative = Field(1e-5, description="coupled L2 weight decay; paper")
+    clip: Positive | None = Field(None, description="norm of the gradient of a step at most; null: any (gtcc: 1)")
     precision: Literal["float32", "bfloat16", "auto"] = Field(
         "float32", description="arithmetic of the convolutions; auto: bfloat16 where the processor has it"
     )
@@ -219,6 +239,9 @@ class RegressionSettings(Block):
     lr: Positive = Field(1e-3, description="learning rate, a tenth of it after every 30 epochs; Breakfast: 1e-4")
     weight_decay: NonNegative = Field(1e-4, description="coupled L2 weight decay; public code")
     batch: Count = Field(256, description="frames per step; public code")
+    standardise: bool = Field(
+        False, description="features of mean 0 and deviation 1 in every video; not for YouTube, but for Breakfast"
+    )
 
 
 class GraphSettings(Block):
@@ -283,6 +306,9 @@ class DecodeSettings(Block):
     )
     background: Annotated[float, Field(gt=0, lt=100)] | None = Field(
         None, description="viterbi: percentile of likelihoods below which a frame is background; YouTube 75; null: none"
+    )
+    stride: Count = Field(
+        2, description="viterbi with background: of every video, k-means sees each stride-th sample; public code"
     )
 
 
@@ -410,7 +436,21 @@ BLOCKS: tuple[str, ...] = tuple(Settings.model_fields)
 
 
 #: Keys younger than results there are: a job's settings leave them out at their default, as the jobs before them did.
-YOUNGER: tuple[str, ...] = ("features.backbone", "graphcut.joined")
+YOUNGER: tuple[str, ...] = (
+    "features.backbone",
+    "graphcut.joined",
+    "ot.last",
+    "loss.distance",
+    "loss.mixture",
+    "loss.delta",
+    "loss.keep",
+    "loss.count_from",
+    "train.clip",
+)
+
+#: Keys that are no more: the default they had, and the alignment loss that read them. Jobs with another one are given
+#: them as ever, so that their results stay as they are, and nothing reads them.
+FORMER: Mapping[str, tuple[Any, str]] = {"loss.components": (3, "gtcc"), "loss.eta": (1.0, "gtcc")}
 
 #: Keys that say how a job runs and not what it makes: no result depends on them.
 EXECUTION: tuple[str, ...] = (

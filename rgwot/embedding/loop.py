@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,8 +52,9 @@ class Terms(NamedTuple):
 def objective(batch: PairBatch, settings: Settings) -> Terms:
     """Loss of every pair: L = L_align + beta (I(X) + I(Y)) (RGWOT's total loss; methods 3.6).
 
-    With ``cidm.reduction = sum`` the total is divided by N, as in the public code; with ``video_mean`` C-IDM counts
-    half, the mean over the two videos, as in CnC. Without ``cidm.gradient`` C-IDM is a constant.
+    With ``cidm.reduction = sum`` the total is divided by N where C-IDM is part of it, as in the public code; with
+    ``video_mean`` C-IDM counts half, the mean over the two videos, as in CnC. Without ``cidm.gradient`` C-IDM is a
+    constant.
     """
     cidm = settings.cidm
     align = ALIGNMENTS[settings.loss.alignment](batch, settings)
@@ -70,7 +72,7 @@ def objective(batch: PairBatch, settings: Settings) -> Terms:
     )
     contrast = contrast.view(2, -1).sum(0)
     loss = align + cidm.beta * (contrast / 2 if cidm.reduction == "video_mean" else contrast)
-    if cidm.reduction == "sum":
+    if cidm.reduction == "sum" and cidm.beta:
         loss = loss / batch.x.shape[1]
     return Terms(loss, align, contrast)
 
@@ -144,6 +146,8 @@ class Trainer:
             for iteration, (loss, align, cidm) in enumerate(values, self.step + 1):
                 if not np.isfinite(loss):
                     raise _not_finite(iteration, f"loss is {loss} (alignment {align}, C-IDM {cidm})")
+            if self.settings.train.clip is not None:
+                torch.nn.utils.clip_grad_norm_(self.parameters, self.settings.train.clip)
             self.optimiser.step()
             self.seconds += time.perf_counter() - began
             records = [
@@ -223,7 +227,18 @@ class Trainer:
             sides += [torch.from_numpy(times).to(x.device), torch.from_numpy(lengths).to(x.device)]
         x_times, x_lengths, y_times, y_lengths = sides
         steps = torch.tensor(iterations, device=x.device)
-        return PairBatch(x, y, x_times, x_lengths, y_times, y_lengths, steps, self.learned)
+        return PairBatch(
+            x,
+            y,
+            x_times,
+            x_lengths,
+            y_times,
+            y_lengths,
+            steps,
+            learned=self.learned,
+            planned=self.settings.train.iterations,
+            chance=partial(generator, self.seed, Stream.LOSS),
+        )
 
 
 def _not_finite(iteration: int, found: str) -> RgwotError:

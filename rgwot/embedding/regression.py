@@ -110,20 +110,26 @@ def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed
 def fit_regression(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
     """Train on the videos given (on ``data.n_train`` of them, drawn from the seed); embed any video by itself.
 
-    Runs in one thread, because threads change rounding.
+    Frames are as they are, or standardised within their video (``regression.standardise``). Runs in one thread, because
+    threads change rounding.
     """
+    read = _standardised_means if settings.regression.standardise else spatial_means
     wanted = settings.data.n_train
     if wanted is not None and wanted > len(stores):
         raise RgwotError(f"data.n_train: found {wanted}, expected at most the {len(stores)} videos with features")
     if wanted is not None:
         stores = [stores[index] for index in draw_videos(len(stores), wanted, seed)]
-    x = np.concatenate([standardised(spatial_means(store)) for store in stores])
+    x = np.concatenate([read(store) for store in stores])
     times = np.concatenate([np.arange(len(store), dtype=np.float32) / len(store) for store in stores])
     with one_thread():
         model = train_regressor(torch.from_numpy(x), torch.from_numpy(times), settings.regression, seed)
 
     def embed(store: FeatureStore) -> Embedded:
         with one_thread(), torch.inference_mode():
-            return Embedded(model.embed(torch.from_numpy(standardised(spatial_means(store)))).numpy())
+            return Embedded(model.embed(torch.from_numpy(read(store))).numpy())
 
     return embed
+
+
+def _standardised_means(store: FeatureStore) -> NDArray[np.float32]:
+    return standardised(spatial_means(store))

@@ -25,6 +25,7 @@ class Stream(IntEnum):
     PAIRS = 2
     DROPOUT = 3
     ALIGNMENT = 4
+    LOSS = 5
 
 
 @dataclass(frozen=True)

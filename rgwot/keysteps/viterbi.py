@@ -17,7 +17,7 @@ from rgwot.keysteps.kmeans import kmeans
 ABOUT = {
     "description": "clusters in one order for all videos, as CTE",
     "source": "Kukleva et al., CVPR 2019",
-    "reads": ("decode.background",),
+    "reads": ("decode.background", "decode.stride"),
     "place": 5,
 }
 
@@ -118,18 +118,25 @@ def ordered_path(log_likelihoods: NDArray[Any]) -> NDArray[np.int64]:
 def decode_viterbi(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
     """Cluster, order the clusters in time, and force every video through them: the decoder ``viterbi``.
 
-    k-means over all samples; the clusters are numbered by the mean relative time of their samples and become one
+    k-means over the samples; the clusters are numbered by the mean relative time of their samples and become one
     Gaussian each; every video follows its best path (`ordered_path`). So all videos have one order, no step is left
-    out and none comes again. With ``decode.background`` q, a sample whose likelihood under every cluster is below
-    the cluster's q-th percentile over all samples is background, and the path goes through the others.
+    out and none comes again.
+
+    With ``decode.background`` q, k-means and the Gaussians see samples 0, s, 2s... of every video, s =
+    ``decode.stride``. Of the likelihoods of all T samples under a cluster, in rising order, the one at place
+    floor(q T / 100), counted from 0, is the cluster's limit; a sample below the limits of all clusters is background,
+    and the path goes through the others.
     """
-    clusters = kmeans(frames.x, K, generator)
-    gaussians = ordered_gaussians(frames.x, clusters.labels, relative_times(frames.lengths))
+    percentage, stride = settings.decode.background, settings.decode.stride
+    seen = np.ones(len(frames.x), dtype=np.bool_)
+    if percentage is not None:
+        seen = np.concatenate([np.arange(length) % stride == 0 for length in frames.lengths])
+    clusters = kmeans(frames.x[seen], K, generator)
+    gaussians = ordered_gaussians(frames.x[seen], clusters.labels, relative_times(frames.lengths)[seen])
     likelihoods = gaussians.log_likelihoods(frames.x)
-    percentile = settings.decode.background
     limits = np.full(likelihoods.shape[1], -np.inf)
-    if percentile is not None:
-        limits = np.percentile(likelihoods, percentile, axis=0)
+    if percentage is not None:
+        limits = np.sort(likelihoods, axis=0)[int(percentage / 100 * len(likelihoods))]
 
     def follow(found: NDArray[np.float64], lengths: Sequence[int]) -> NDArray[np.int64]:
         labels = np.full(len(found), BACKGROUND, dtype=np.int64)

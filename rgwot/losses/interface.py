@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 from torch import Tensor, nn
 
 from rgwot.config.settings import Settings
@@ -28,6 +29,10 @@ class PairBatch:
         (P,) which iteration of the training each pair is, from 0.
     learned
         What the alignment loss learns beside the encoder, or None.
+    planned
+        Iterations of the whole training.
+    chance
+        Makes the random numbers that a loss may draw, the same for the same iteration; None where nothing may be drawn.
     """
 
     x: Tensor
@@ -38,6 +43,8 @@ class PairBatch:
     y_lengths: Tensor
     iterations: Tensor
     learned: nn.Module | None = None
+    planned: int = 1
+    chance: Callable[[int], np.random.Generator] | None = None
 
     @property
     def shares(self) -> tuple[Tensor, Tensor]:

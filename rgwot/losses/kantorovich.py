@@ -14,8 +14,8 @@ ABOUT = {
     "description": "transport with a prior on the matches, contrast within and between videos",
     "source": "VAVA, OPEL",
     "reads": (
-        "ot.zeta", "ot.sinkhorn", "loss.prior", "loss.phi_rate", "loss.lambda1", "loss.lambda2", "loss.window",
-        "loss.weighted_negatives", "loss.lambda_c",
+        "ot.zeta", "ot.sinkhorn", "ot.last", "loss.prior", "loss.phi_rate", "loss.count_from", "loss.lambda1",
+        "loss.lambda2", "loss.window", "loss.weighted_negatives", "loss.lambda_c",
     ),
     "place": 5,
 }  # fmt: skip
@@ -30,12 +30,13 @@ def align_kantorovich(batch: PairBatch, settings: Settings) -> Tensor:
     matching = kantorovich_match(
         batch.x.detach(),
         batch.y.detach(),
-        temporal_share(batch.iterations, loss.phi_rate),
+        temporal_share(batch.iterations + loss.count_from, loss.phi_rate),
         density=loss.prior,
         zeta=ot.zeta,
         lambda1=loss.lambda1,
         lambda2=loss.lambda2,
         solver=ot.sinkhorn,
+        last=ot.last,
     )
     return vava_loss(
         batch.x,

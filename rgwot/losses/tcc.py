@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor
 
@@ -11,9 +13,11 @@ from rgwot.losses.interface import PairBatch
 ABOUT = {
     "description": "temporal cycle consistency",
     "source": "TCC",
-    "reads": ("loss.tau", "loss.lambda_v"),
+    "reads": ("loss.tau", "loss.lambda_v", "loss.distance"),
     "place": 2,
 }
+
+Distance = Literal["squared", "elementwise"]
 
 # A cycle that comes back to one frame alone has no variance: the ratio below would be 0/0. Below a thousandth of the
 # video (0.3 s of five minutes) two answers count as the same.
@@ -23,10 +27,19 @@ VARIANCE_FLOOR = 1e-6
 def align_tcc(batch: PairBatch, settings: Settings) -> Tensor:
     """Temporal cycle consistency (TCC, CnC; methods 4.2), (P,)."""
     loss = settings.loss
-    return tcc_loss(batch.x, batch.y, *batch.shares, tau=loss.tau, lambda_v=loss.lambda_v)
+    return tcc_loss(batch.x, batch.y, *batch.shares, tau=loss.tau, lambda_v=loss.lambda_v, distance=loss.distance)
 
 
-def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, *, tau: float, lambda_v: float) -> Tensor:
+def tcc_loss(
+    x: Tensor,
+    y: Tensor,
+    x_times: Tensor,
+    y_times: Tensor,
+    *,
+    tau: float,
+    lambda_v: float,
+    distance: Distance,
+) -> Tensor:
     r"""Regress the time at which every frame's cycle through the other video comes back.
 
     For frame i of U with embedding u_i and time s_i, against the frames v_j of V:
@@ -54,6 +67,9 @@ def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, *, tau: flo
         Softmax temperature, > 0, in units of squared distance per dimension.
     lambda_v : float
         Weight of the logarithm of the variance, >= 0.
+    distance : {"squared", "elementwise"}
+        What stands in the softmaxes, there and back: the squared distance, or what CnC's released code has for it
+        (`elementwise_distance`; N = M).
 
     Returns
     -------
@@ -63,7 +79,7 @@ def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, *, tau: flo
     Raises
     ------
     ValueError
-        If shapes disagree or tau is not positive.
+        If shapes disagree, tau is not positive or the distance is unknown.
     """
     check_pair(x, y, x_times, y_times)
     check_positive(tau=tau)
@@ -71,29 +87,67 @@ def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, *, tau: flo
         x, y, x_times, y_times = accurate(x, y, x_times, y_times)
         directions = []
         for u, v, times in ((x, y, x_times), (y, x, y_times)):
-            neighbours = matches(u, v, tau) @ v
-            directions.append(cycle_error(neighbours, u, times, times, tau, lambda_v).mean(1))
+            neighbours = matches(u, v, tau, distance) @ v
+            directions.append(cycle_error(neighbours, u, times, tau, lambda_v, distance).mean(1))
         return (directions[0] + directions[1]) / 2
 
 
-def matches(u: Tensor, v: Tensor, tau: float) -> Tensor:
+def matches(u: Tensor, v: Tensor, tau: float, distance: Distance) -> Tensor:
     """Soft neighbours a of every u_i among the v_j: (P, N, D), (P, M, D) to (P, N, M), rows of sum 1.
 
-    a is the softmax over j of -|u_i - v_j|^2 / (D tau), which does not see |u_i|^2.
+    a is the softmax over j of -|u_i - v_j|^2 / (D tau), which does not see |u_i|^2; or with another distance.
     """
-    logits = 2 * u @ v.transpose(1, 2) - (v * v).sum(2)[:, None, :]
+    if distance == "elementwise":
+        logits = -elementwise_distance(u, v)
+    elif distance == "squared":
+        logits = 2 * u @ v.transpose(1, 2) - (v * v).sum(2)[:, None, :]
+    else:
+        raise ValueError(f"distance: found {distance!r}, expected 'squared' or 'elementwise'")
     return torch.softmax(logits / (u.shape[2] * tau), 2)
 
 
-def cycle_error(neighbours: Tensor, u: Tensor, times: Tensor, expected: Tensor, tau: float, lambda_v: float) -> Tensor:
-    """Variance-aware squared error (P, Q) of the time at which soft neighbours (P, Q, D) come back to u (P, N, D).
+def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
+    r"""What CnC's released code takes for squared distances: the two vectors of squared norms are added entry by entry.
 
-    ``times`` (P, N) are those of u, ``expected`` (P, Q) those at which the neighbours should come back.
+    .. math:: d_{ij} = \max\left(0, |u_j|^2 + |v_j|^2 - 2 u_i \cdot v_j\right)
+
+    |u_j|^2 stands where |u_i|^2 should (methods 4.4): it does not cancel in the softmax over j, and d_ij is the squared
+    distance on the diagonal alone.
+
+    Parameters
+    ----------
+    u, v : Tensor, shape (P, N, D)
+        As many frames in both.
+
+    Returns
+    -------
+    Tensor, shape (P, N, N)
+
+    Raises
+    ------
+    ValueError
+        If there are more frames in one of them.
     """
-    b = matches(neighbours, u, tau)
+    if u.shape[1] != v.shape[1]:
+        raise ValueError(
+            f"distance: found 'elementwise' for {u.shape[1]} and {v.shape[1]} frames, expected as many in both videos; "
+            "take 'squared'"
+        )
+    norms = (u * u).sum(2) + (v * v).sum(2)
+    return (norms[:, None, :] - 2 * u @ v.transpose(1, 2)).clamp_min(0)
+
+
+def cycle_error(
+    neighbours: Tensor, u: Tensor, times: Tensor, tau: float, lambda_v: float, distance: Distance
+) -> Tensor:
+    """Variance-aware squared error (P, N) of the time at which the soft neighbour of every frame comes back to it.
+
+    ``neighbours`` and ``u`` (P, N, D), ``times`` (P, N) those of u.
+    """
+    b = matches(neighbours, u, tau, distance)
     mean = (b * times[:, None, :]).sum(2)
     variance = (b * (times[:, None, :] - mean[:, :, None]) ** 2).sum(2).clamp_min(VARIANCE_FLOOR)
-    return (expected - mean) ** 2 / variance + lambda_v * variance.log()
+    return (times - mean) ** 2 / variance + lambda_v * variance.log()
 
 
 def accurate(x: Tensor, y: Tensor, *others: Tensor) -> tuple[Tensor, ...]:

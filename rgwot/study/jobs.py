@@ -11,7 +11,7 @@ from typing import Any, Literal
 from rgwot.config.experiments import Experiments, split_id
 from rgwot.config.extractors import EXTRACTORS
 from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
-from rgwot.config.settings import EXECUTION, YOUNGER, defaults, flatten
+from rgwot.config.settings import EXECUTION, FORMER, YOUNGER, defaults, flatten
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.embedding.prior import inactive_prior
@@ -90,6 +90,9 @@ class JobCatalogue(DatasetCatalogue):
         for key in YOUNGER:
             if key in chosen and chosen[key] == defaults()[key]:
                 del chosen[key]
+        for key, (value, alignment) in FORMER.items():
+            if key.split(".")[0] in wanted and not execution and values["loss.alignment"] != alignment:
+                chosen[key] = value
         K = chosen.get("decode.K")
         if isinstance(K, str) and K != "auto":
             annotated = self.key_steps(dataset, task)

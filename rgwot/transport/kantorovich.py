@@ -28,6 +28,7 @@ from rgwot.transport.costs import add_virtual_frame, squared_distance
 
 Density = Literal["gaussian", "laplace"]
 Solver = Literal["pot", "batched"]
+Side = Literal["rows", "columns"]
 
 # Bounds of phi, base of its decay, and the range that the kernel is clamped to: constants of the public code.
 PHI_RANGE = (0.001, 0.999)
@@ -62,7 +63,7 @@ def temporal_share(iterations: Tensor, rate: float) -> Tensor:
     .. math:: \varphi = 0.999^{\lfloor\sqrt{\mathrm{rate} \cdot \mathrm{iteration} + 1}\rfloor},
         \text{ within } [0.001, 0.999]
 
-    Float64, (B,), for the iterations done, (B,), from 0; the rate is 1 for VAVA, 100 for OPEL.
+    Float64, (B,), for the numbers of the iterations, (B,): from 0 for VAVA with rate 1, from 1 for OPEL with rate 100.
     """
     return (PHI_DECAY ** (rate * iterations.double() + 1).sqrt().floor()).clamp(*PHI_RANGE)
 
@@ -125,6 +126,7 @@ def kantorovich_match(
     lambda1: float,
     lambda2: float,
     solver: Solver,
+    last: Side,
 ) -> Matching:
     r"""Match the frames of pairs of videos by Kantorovich transport with priors (module docstring).
 
@@ -144,7 +146,7 @@ def kantorovich_match(
         Weight of the inverse difference moment, in units of N + M.
     lambda2 : float
         Weight of the divergence from the prior, > 0, in units of N M / 4.
-    solver : {"pot", "batched"}
+    solver, last
         See `kantorovich_plan`.
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
@@ -154,20 +156,26 @@ def kantorovich_match(
         prior, moment = match_prior(real.argmin(2), m, phi.to(x.device), density=density)
         log_kernel = prior.log() + (lambda1 * (n + m) * moment - cost) / (lambda2 * n * m / 4)
         log_kernel = log_kernel.clamp(*(math.log(bound) for bound in KERNEL_RANGE))
-        plan = kantorovich_plan(log_kernel, solver)
+        plan = kantorovich_plan(log_kernel, solver, last)
         return Matching(plan, (log_kernel.exp() * cost)[:, 1:, 1:])
 
 
-def kantorovich_plan(log_kernel: Tensor, solver: Solver) -> Tensor:
+def kantorovich_plan(log_kernel: Tensor, solver: Solver, last: Side) -> Tensor:
     """Scale a kernel to uniform marginals by POT's ``ot.sinkhorn`` in the log domain, pair after pair.
+
+    A pass scales the columns, then the rows. Both public codes end 20 of them with the columns once more; VAVA's then
+    scales the rows as well, which makes 21 passes, and OPEL's does not.
 
     Parameters
     ----------
     log_kernel : Tensor, float64, shape (B, N, M)
         Logarithm of the kernel, finite.
     solver : {"pot", "batched"}
-        ``pot``: the 20 passes of the methods; row sums are exact, column sums as far as the passes go. ``batched``
-        (named after a solver of earlier versions): as many as make column sums exact to 1e-6, relative.
+        ``pot``: the passes of the methods. ``batched`` (named after a solver of earlier versions): as many as make
+        column sums exact to 1e-6, relative.
+    last : {"rows", "columns"}
+        Side that is scaled last, whose sums are exact: ``rows`` (VAVA) or ``columns`` (OPEL). The sums of the other
+        are right as far as the passes go.
 
     Returns
     -------
@@ -178,12 +186,17 @@ def kantorovich_plan(log_kernel: Tensor, solver: Solver) -> Tensor:
 
     if solver not in {"pot", "batched"}:
         raise ValueError(f"solver: found {solver!r}, expected 'pot' or 'batched'")
+    if last not in {"rows", "columns"}:
+        raise ValueError(f"last: found {last!r}, expected 'rows' or 'columns'")
     _, rows, columns = log_kernel.shape
     p, q = log_kernel.new_full((rows,), 1 / rows), log_kernel.new_full((columns,), 1 / columns)
-    passes, error = (SINKHORN_PASSES, 0.0) if solver == "pot" else (MOST_PASSES, 1e-6 / columns)
+    passes, error = SINKHORN_PASSES + (last == "rows"), 0.0
+    if solver == "batched":
+        passes, error = MOST_PASSES, 1e-6 / columns
     # The kernel is exp(-M / reg).
     options = {"method": "sinkhorn_log", "numItermax": passes, "stopThr": error, "warn": False}
-    return torch.stack([ot.sinkhorn(p, q, -one, 1.0, **options) for one in log_kernel])
+    plan = torch.stack([ot.sinkhorn(p, q, -one, 1.0, **options) for one in log_kernel])
+    return plan if last == "rows" else plan * (q / plan.sum(1))[:, None, :]
 
 
 def _density(u: Tensor, density: Density) -> Tensor:

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from rgwot.config.settings import DataSettings, RegressionSettings, Settings
+from rgwot.embedding.pooled import spatial_means
 from rgwot.embedding.regression import TimeRegressor, fit_regression, standardised, train_regressor
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
@@ -72,7 +73,7 @@ def test_training_against_adam_by_hand() -> None:
 
 def test_it_learns_when_a_frame_is_and_new_videos_follow(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores({name: drifting(60, seed) for seed, name in enumerate("abcd")})
-    settings = Settings(regression=RegressionSettings(E=5, epochs=60, lr=0.01, batch=32))
+    settings = Settings(regression=RegressionSettings(E=5, epochs=60, lr=0.01, batch=32, standardise=True))
     embed = fit_regression(stores[:3], settings, seed=0)
     early, late = (embed(stores[3]).embedding[rows].mean(axis=0) for rows in (slice(0, 15), slice(45, 60)))
     spread = embed(stores[3]).embedding.std(axis=0).max()
@@ -96,6 +97,23 @@ def test_the_seed_decides_and_threads_do_not(write_stores: Callable[..., list[Fe
     torch.set_num_threads(before)
     np.testing.assert_array_equal(made[0], made[1])
     assert not np.allclose(made[0], made[2])
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+def test_features_are_standardised_within_their_video_only_where_that_is_asked_for(
+    write_stores: Callable[..., list[FeatureStore]], standardise: bool
+) -> None:
+    videos = {name: drifting(30, seed) for seed, name in enumerate("ab")}
+    stores = write_stores(videos)
+    chosen = RegressionSettings(E=3, epochs=2, lr=0.01, batch=4, standardise=standardise)
+    read = [spatial_means(store) for store in stores]
+    if standardise:
+        read = [standardised(x) for x in read]
+    times = torch.from_numpy(np.tile(np.arange(30, dtype=np.float32) / 30, 2))
+    model = train_regressor(torch.from_numpy(np.concatenate(read)), times, chosen, 0)
+    expected = model.embed(torch.from_numpy(read[1])).detach().numpy()
+    found = fit_regression(stores, Settings(regression=chosen), 0)(stores[1]).embedding
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_only_the_drawn_videos_train(write_stores: Callable[..., list[FeatureStore]]) -> None:

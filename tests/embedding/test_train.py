@@ -16,15 +16,17 @@ import pandas as pd
 import pytest
 import torch
 
-from rgwot.config.settings import Settings
+from rgwot.config.methods import FAMILIES
+from rgwot.config.settings import Settings, build
 from rgwot.embedding import loop
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder
-from rgwot.embedding.loop import Record, Trainer
+from rgwot.embedding.loop import Record, Trainer, objective
 from rgwot.embedding.prior import inactive_prior
 from rgwot.embedding.resume import Checkpoint
 from rgwot.embedding.train import build_encoder, train
 from rgwot.features.index import open_stores
+from rgwot.losses.interface import PairBatch
 from rgwot.runtime.errors import RgwotError
 
 Make = Callable[..., Settings]
@@ -97,6 +99,26 @@ def test_sum_reduction_divides_by_the_frames(task: Path, settings: Make, tmp_pat
     assert by_sum[1] == by_mean[1]
     assert by_sum[2] == pytest.approx(6 * by_mean[2], rel=1e-5)
     assert by_sum[0] == pytest.approx((by_sum[1] + 0.5 * by_sum[2]) / 6, rel=1e-5)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5])
+def test_only_a_total_with_the_contrast_is_divided_by_the_frames(beta: float) -> None:
+    """Two orthogonal frames twice, by hand: at the published radius the public solver takes one pass."""
+    frames = torch.eye(2, dtype=torch.float64)[None]
+    times, length = torch.tensor([[0.0, 100.0]], dtype=torch.float64), torch.tensor([1000.0], dtype=torch.float64)
+    batch = PairBatch(frames, frames, times, length, times, length, torch.tensor([0]))
+    loss, align, contrast = objective(batch, build({**FAMILIES["rgwot-parity"].overrides, "cidm.beta": beta}, "test"))
+    # Virtual frame first; the others 0 or 1 apart, and half a video apart beside the diagonal.
+    cost = np.array([[0.5, 0.5, 0.5], [0.5, 0, 1 + 0.35 / 2], [0.5, 1 + 0.35 / 2, 0]])
+    kernel = np.exp(-0.7 * cost / 0.07)
+    row = (1 / 3) / kernel.sum(1)
+    plan = 3 * row[:, None] * kernel * (1 / 3) / (kernel.T @ row)
+    P = np.exp(10 * np.eye(2))
+    by_hand = -(plan[1:, 1:] * np.log(P / P.sum(1) + 1e-11)).sum() / 2
+    assert align.item() == pytest.approx(by_hand, rel=1e-9)
+    # 100 native frames are near, both ways and in both videos, at squared distance 2.
+    assert contrast.item() == pytest.approx(8)
+    assert loss.item() == pytest.approx((by_hand + 0.5 * 8) / 2 if beta else by_hand, rel=1e-9)
 
 
 def test_native_frames_equal_seconds_times_the_rate(task: Path, settings: Make, tmp_path: Path) -> None:

@@ -86,13 +86,17 @@ def test_a_common_order_is_found_and_clusters_are_numbered_by_it(seed: int) -> N
     np.testing.assert_array_equal(made.unseen(Frames(new, (8,), 2.0)).labels, [0, 0, 0, 1, 1, 2, 3, 3])
 
 
-def test_samples_unlikely_under_every_cluster_are_background_and_the_path_passes_them() -> None:
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_samples_unlikely_under_every_cluster_are_background_and_the_path_passes_them(stride: int) -> None:
     frames, _ = task(noise=0.3)
     x = frames.x
-    made = decode_viterbi(frames, 4, Settings(decode=DecodeSettings(background=80.0)), np.random.default_rng(0))
+    chosen = Settings(decode=DecodeSettings(background=80.0, stride=stride))
+    made = decode_viterbi(frames, 4, chosen, np.random.default_rng(0))
 
-    clusters = kmeans(x, 4, np.random.default_rng(0)).labels
-    L = ordered_gaussians(x, clusters, relative_times(frames.lengths)).log_likelihoods(x)
+    starts = np.cumsum((0, *frames.lengths))
+    seen = np.concatenate([np.arange(a, b, stride) for a, b in itertools.pairwise(starts)])
+    clusters = kmeans(x[seen], 4, np.random.default_rng(0)).labels
+    L = ordered_gaussians(x[seen], clusters, relative_times(frames.lengths)[seen]).log_likelihoods(x)
     below = np.all([L[:, k] < np.sort(L[:, k])[int(0.8 * len(x))] for k in range(4)], axis=0)
     expected = np.full(len(x), BACKGROUND)
     for rows in np.split(np.arange(len(x)), np.cumsum(frames.lengths)[:-1]):
@@ -103,3 +107,21 @@ def test_samples_unlikely_under_every_cluster_are_background_and_the_path_passes
     np.testing.assert_array_equal(made.unseen(frames).labels, made.labels)
     # The limits are those of the training samples: a video of nothing but strangers is background as a whole.
     np.testing.assert_array_equal(made.unseen(Frames(np.full((6, 5), 9.0), (6,), 2.0)).labels, BACKGROUND)
+
+
+def test_the_limit_of_a_cluster_is_one_of_its_likelihoods() -> None:
+    """Place int(0.75 * 6) = 4 of six in rising order; a percentile would lie between the fourth and the fifth."""
+    x = np.array([[0.0], [1.0], [2.5], [4.5], [7.0], [10.0]])
+    chosen = Settings(decode=DecodeSettings(background=75.0, stride=1))
+    labels = decode_viterbi(Frames(x, (6,), 2.0), 1, chosen, np.random.default_rng(0)).labels
+    # The mean is 25/6: 4.5 is nearest to it, then 2.5, and only they are not below the limit, which is that of 2.5.
+    np.testing.assert_array_equal(labels, [BACKGROUND, BACKGROUND, 0, 0, BACKGROUND, BACKGROUND])
+
+
+def test_without_background_k_means_sees_every_sample() -> None:
+    frames, _ = task()
+    made = [
+        decode_viterbi(frames, 4, Settings(decode=DecodeSettings(stride=stride)), np.random.default_rng(0)).labels
+        for stride in (1, 2)
+    ]
+    np.testing.assert_array_equal(*made)

@@ -11,9 +11,9 @@ from loss_helpers import descent
 from torch import Tensor
 
 from rgwot.losses import tcc
-from rgwot.losses.tcc import VARIANCE_FLOOR
+from rgwot.losses.tcc import VARIANCE_FLOOR, elementwise_distance
 
-tcc_loss = partial(tcc.tcc_loss, tau=0.1, lambda_v=1e-3)
+tcc_loss = partial(tcc.tcc_loss, tau=0.1, lambda_v=1e-3, distance="squared")
 Pair = tuple[Tensor, Tensor, Tensor, Tensor]
 
 
@@ -85,6 +85,73 @@ def test_a_collapsed_embedding_costs_one() -> None:
     torch.testing.assert_close(tcc_loss(x, y, x_times, y_times, lambda_v=0), torch.ones(2, dtype=torch.float64))
 
 
+def test_norms_added_entry_by_entry_worked_out_by_hand() -> None:
+    # |u_j|^2 + |v_j|^2 is (1 + 1, 4 + 1, 1 + 9) in every row, and twice the products are the rows subtracted from it;
+    # the last frame of u would be at -2 from the last of v.
+    u = torch.tensor([[[1.0, 0.0], [0.0, 2.0], [0.0, -1.0]]])
+    v = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [0.0, -3.0]]])
+    expected = [[2 - 2, 5 - 0, 10 - 0], [2 - 0, 5 - 4, 10 + 12], [2 - 0, 5 + 2, 10 - 6]]
+    assert elementwise_distance(u, v)[0].tolist() == expected
+    assert elementwise_distance(u / 2, 3 * v)[0, 1].tolist() == [0.25 + 9, 1 + 9 - 6, 0.25 + 81 + 18]
+    short, long = torch.tensor([[[0.5], [3.0]]]), torch.tensor([[[2.0], [1.0]]])
+    # 0.25 + 4 - 12 is below 0, and so counts as 0.
+    assert elementwise_distance(short, long)[0].tolist() == [[0.25 + 4 - 2, 9 + 1 - 1], [0, 9 + 1 - 6]]
+
+
+def test_two_frames_with_norms_added_entry_by_entry_worked_out_by_hand() -> None:
+    # u = (0, 1), v = (1, 2), D tau = 1: squared norms add up to (1, 5), and the "distances" are 1, 5 from the first
+    # frame and, -1 counting as 0, 0, 1 from the second.
+    there = [1 / (1 + math.exp(-4)), 1 / (1 + math.exp(-1))]
+    first, second = (share + 2 * (1 - share) for share in there)
+    # On the way back the neighbours' own squared norms stand beside those of u, again column by column.
+    on_first, on_second = first**2 + 0, second**2 + 1
+    chances = []
+    for neighbour in (first, second):
+        to_first, to_second = max(0, on_first - 0), max(0, on_second - 2 * neighbour)
+        chances.append(1 / (1 + math.exp(to_second - to_first)))
+    # Half a video apart: the way back lands on the second frame with chance 1 - q.
+    expected = 0.0
+    for time, q in zip((0.25, 0.75), (1 - chance for chance in chances), strict=True):
+        mean = 0.25 * q + 0.75 * (1 - q)
+        expected += (time - mean) ** 2 / (q * (1 - q) / 4) / 2
+    x, y = torch.tensor([[[0.0], [1.0]]], dtype=torch.float64), torch.tensor([[[1.0], [2.0]]], dtype=torch.float64)
+    times = torch.tensor([[0.25, 0.75]], dtype=torch.float64)
+    neighbours = tcc.matches(x, y, 1.0, "elementwise") @ y
+    torch.testing.assert_close(neighbours[0, :, 0], torch.tensor([first, second], dtype=torch.float64))
+    found = tcc.cycle_error(neighbours, x, times, 1.0, 0.0, "elementwise").mean()
+    assert found.item() == pytest.approx(expected, rel=1e-12)
+
+
+def entry_by_entry(u: Tensor, v: Tensor, tau: float) -> Tensor:
+    """Shares of the frames of v for each of u, one pair, one entry at a time."""
+    n, dim = u.shape
+    logits = torch.empty(n, n, dtype=u.dtype)
+    for i in range(n):
+        for j in range(n):
+            found = sum(u[j, d] ** 2 + v[j, d] ** 2 - 2 * u[i, d] * v[j, d] for d in range(dim))
+            logits[i, j] = -max(float(found), 0.0) / (dim * tau)
+    return torch.softmax(logits, 1)
+
+
+def test_norms_added_entry_by_entry_against_loops() -> None:
+    x, y, x_times, y_times = pair(8, n=5, m=5)
+    loss = tcc_loss(x, y, x_times, y_times, lambda_v=0.3, distance="elementwise")
+    for p in range(2):
+        expected = 0.0
+        for u, v, times in ((x[p], y[p], x_times[p]), (y[p], x[p], y_times[p])):
+            back = entry_by_entry(entry_by_entry(u, v, 0.1) @ v, u, 0.1)
+            cycles = [error(float(times[i]), back[i].tolist(), times.tolist(), 0.3) for i in range(5)]
+            expected += sum(cycles) / 10
+        assert loss[p].item() == pytest.approx(expected, rel=1e-9)
+    assert not torch.allclose(loss, tcc_loss(x, y, x_times, y_times, lambda_v=0.3))
+
+
+def test_frames_of_one_length_make_no_difference_on_the_way_there() -> None:
+    x, y, *_ = pair(9, n=5, m=5)
+    x, y = (torch.nn.functional.normalize(value, dim=2) for value in (x, y))
+    torch.testing.assert_close(tcc.matches(x, y, 0.1, "elementwise"), tcc.matches(x, y, 0.1, "squared"))
+
+
 def test_perfect_cycles_cost_the_logarithm_alone() -> None:
     x = 100 * torch.eye(4, dtype=torch.float64)[None]
     times = torch.linspace(0, 0.9, 4, dtype=torch.float64)[None]
@@ -105,10 +172,12 @@ def test_finite_at_any_scale(seed: int, scale: float) -> None:
     assert gradient.isfinite().all()
 
 
-def test_gradient() -> None:
-    x, y, x_times, y_times = pair(2, n=4, m=3)
+@pytest.mark.parametrize(("distance", "m"), [("squared", 3), ("elementwise", 4)])
+def test_gradient(distance: str, m: int) -> None:
+    x, y, x_times, y_times = pair(2, n=4, m=m)
     assert torch.autograd.gradcheck(
-        lambda x, y: tcc_loss(x, y, x_times, y_times, tau=0.3), (x.requires_grad_(), y.requires_grad_())
+        lambda x, y: tcc_loss(x, y, x_times, y_times, tau=0.3, distance=distance),
+        (x.requires_grad_(), y.requires_grad_()),
     )
 
 
@@ -148,3 +217,7 @@ def test_mistakes_are_told() -> None:
         tcc_loss(x, y, y_times, x_times)
     with pytest.raises(ValueError, match="tau: found 0"):
         tcc_loss(x, y, x_times, y_times, tau=0)
+    with pytest.raises(ValueError, match="distance: found 'elementwise' for 6 and 5 frames, expected as many in both"):
+        tcc_loss(x, y, x_times, y_times, distance="elementwise")
+    with pytest.raises(ValueError, match="distance: found 'cosine', expected 'squared' or 'elementwise'"):
+        tcc_loss(x, y, x_times, y_times, distance="cosine")

@@ -181,12 +181,13 @@ def test_a_batch_is_its_pairs_one_by_one(name: str) -> None:
 def test_families_differ_as_described() -> None:
     """VAVA and OPEL from the functions with their constants written out."""
     batch = batch_of(8)
-    for name, density, rate, weighted in [
-        ("vava", "gaussian", 1, False),
-        ("opel", "laplace", 100, True),
-        ("opel-gaussian", "gaussian", 100, True),
+    for name, density, rate, first, last, weighted in [
+        ("vava", "gaussian", 1, 0, "rows", False),
+        ("opel", "laplace", 100, 1, "columns", True),
+        ("opel-gaussian", "gaussian", 100, 1, "columns", True),
     ]:
-        match = kantorovich_match(batch.x, batch.y, temporal_share(batch.iterations, rate), density=density)
+        phi = temporal_share(batch.iterations + first, rate)
+        match = kantorovich_match(batch.x, batch.y, phi, density=density, last=last)
         expected = vava_loss(batch.x, batch.y, match, window=2, weighted_negatives=weighted)
         torch.testing.assert_close(of_family(name, batch), expected, rtol=1e-12, atol=0)
 
@@ -205,6 +206,7 @@ def test_prior_of_remap_in_true_time() -> None:
             ("vava", key, value)
             for key, value in [
                 ("loss.prior", "laplace"), ("loss.phi_rate", 100.0), ("loss.lambda1", 0.0), ("loss.lambda2", 0.4),
+                ("ot.last", "columns"), ("loss.count_from", 5),
                 ("loss.window", 3.0), ("loss.weighted_negatives", True), ("loss.lambda_c", 0.1), ("ot.zeta", 0.9),
             ]
         ),
@@ -235,8 +237,10 @@ def test_the_plan_is_a_constant_of_the_loss(name: str) -> None:
         weights = align_frames_partially(x, batch.y)
         loss = remap_loss(batch.x, batch.y, weights, lambda_c=0.5)
     else:
-        rate, density = (100, "laplace") if name == "opel" else (1, "gaussian")
-        match = kantorovich_match(x, batch.y, temporal_share(batch.iterations, rate), density=density)
+        match = kantorovich_match(x, batch.y, temporal_share(batch.iterations, 1))
+        if name == "opel":
+            phi = temporal_share(batch.iterations + 1, 100)
+            match = kantorovich_match(x, batch.y, phi, density="laplace", last="columns")
         loss = vava_loss(batch.x, batch.y, match, window=2, weighted_negatives=name == "opel", lambda_c=0.5)
     torch.testing.assert_close(whole, torch.autograd.grad(loss.sum(), batch.x)[0])
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from with_defaults import kantorovich_match
 
 from rgwot.transport import sinkhorn
-from rgwot.transport.kantorovich import Density, kantorovich_plan, match_prior, temporal_share
+from rgwot.transport.kantorovich import Density, Side, kantorovich_plan, match_prior, temporal_share
 
 Array = NDArray[np.float64]
 
@@ -94,17 +94,20 @@ def test_share_of_the_temporal_prior() -> None:
     assert temporal_share(torch.tensor([10**9]), 1).item() == 0.001
 
 
+@pytest.mark.parametrize("last", ["rows", "columns"])
 @pytest.mark.parametrize("density", ["gaussian", "laplace"])
-def test_kernel_and_plan_by_a_double_loop(density: Density) -> None:
+def test_kernel_and_plan_by_a_double_loop(density: Density, last: Side) -> None:
     x, y = embeddings(1, 3, 6, 5)
     phi, zeta = torch.tensor([0.999, 0.6, 0.001]), 0.7
-    match = kantorovich_match(x, y, phi, density=density, zeta=zeta, lambda1=0.8, lambda2=0.3)
+    match = kantorovich_match(x, y, phi, density=density, zeta=zeta, lambda1=0.8, lambda2=0.3, last=last)
     for b in range(3):
         one = plain(x[b].numpy(), y[b].numpy(), float(phi[b]), density, zeta, 0.8 * 11, 0.3 * 30 / 4)
         np.testing.assert_allclose(match.score[b], (one["K"] * one["D"])[1:, 1:], rtol=1e-11)
         row, column = np.ones(7), np.ones(6)
         for _ in range(20):
-            column = (1 / 6) / (one["K"].T @ row)
+            row = (1 / 7) / (one["K"] @ ((1 / 6) / (one["K"].T @ row)))
+        column = (1 / 6) / (one["K"].T @ row)
+        if last == "rows":
             row = (1 / 7) / (one["K"] @ column)
         np.testing.assert_allclose(match.plan[b], row[:, None] * one["K"] * column, rtol=1e-10)
 
@@ -126,21 +129,39 @@ def marginal_errors(plan: Tensor) -> tuple[float, float]:
 @pytest.mark.parametrize("scale", [0.1, 1.0])
 @pytest.mark.parametrize("phi", [0.999, 0.37])
 def test_marginals_at_the_size_of_training(scale: float, phi: float) -> None:
-    """33 frames of 128 dimensions, phi of the first and of OPEL's last step: after 20 passes rows are exact, columns
+    """33 frames of 128 dimensions, phi of the first and of OPEL's last step: the side scaled last is exact, the other
     to 2e-3.
     """
     x, y = embeddings(3, 4, 32, 32, 128, scale)
     rows, columns = marginal_errors(kantorovich_match(x, y, torch.full((4,), phi)).plan)
     assert rows < 1e-12
     assert columns < 2e-3
+    rows, columns = marginal_errors(kantorovich_match(x, y, torch.full((4,), phi), last="columns").plan)
+    assert rows < 2e-3
+    assert columns < 1e-12
     assert max(marginal_errors(kantorovich_match(x, y, torch.full((4,), phi), solver="batched").plan)) < 1e-6
+
+
+def test_transported_cost_at_the_size_of_training() -> None:
+    """As the public code of VAVA has it: 20 passes, then the columns and the rows once more, and no logarithms."""
+    x, y = embeddings(5, 1, 32, 32, 128, 0.3)
+    one = plain(x[0].numpy(), y[0].numpy(), 0.9, "gaussian", 0.5, 64.0, 0.1 * 32 * 32 / 4)
+    row = np.full(33, 1 / 33)
+    for _ in range(20):
+        row = (1 / 33) / (one["K"] @ ((1 / 33) / (one["K"].T @ row)))
+    column = (1 / 33) / (one["K"].T @ row)
+    row = (1 / 33) / (one["K"] @ column)
+    expected = row @ (one["K"] * one["D"]) @ column
+    plan = kantorovich_match(x, y, torch.tensor([0.9], dtype=torch.float64)).plan[0].numpy()
+    assert (plan * one["D"]).sum() == pytest.approx(expected, rel=5e-15)
 
 
 def test_marginals_of_a_hard_kernel() -> None:
     log_kernel = -20 * torch.rand(2, 9, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
-    assert marginal_errors(kantorovich_plan(log_kernel, "pot"))[1] > 1e-4
-    converged = kantorovich_plan(log_kernel, "batched")
+    assert marginal_errors(kantorovich_plan(log_kernel, "pot", "rows"))[1] > 1e-4
+    converged = kantorovich_plan(log_kernel, "batched", "rows")
     assert max(marginal_errors(converged)) < 1e-6
+    assert max(marginal_errors(kantorovich_plan(log_kernel, "batched", "columns"))) < 1e-6
     uniform = (torch.full((2, size), 1 / size, dtype=torch.float64) for size in (9, 7))
     np.testing.assert_allclose(sinkhorn(-log_kernel, *uniform, 1.0, tolerance=1e-9).plan, converged, atol=1e-7)
 
@@ -159,4 +180,6 @@ def test_unknown_names_are_told() -> None:
     with pytest.raises(ValueError, match="density: found 'uniform', expected 'gaussian' or 'laplace'"):
         match_prior(torch.zeros(1, 3, dtype=torch.int64), 3, torch.ones(1), density="uniform")
     with pytest.raises(ValueError, match="solver: found 'exact', expected 'pot' or 'batched'"):
-        kantorovich_plan(torch.zeros(1, 3, 3), "exact")
+        kantorovich_plan(torch.zeros(1, 3, 3), "exact", "rows")
+    with pytest.raises(ValueError, match="last: found 'both', expected 'rows' or 'columns'"):
+        kantorovich_plan(torch.zeros(1, 3, 3), "pot", "both")
