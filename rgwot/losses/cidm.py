@@ -43,9 +43,12 @@ def cidm_loss(
 
     Of embeddings x (B, N, D) of the sampled frames of each video and their ``times`` (B, N) in any unit, in which sigma
     and the ``duration`` L > 0, one or (B,), are given, too; L = 1 gives omega = (t_i - t_j)^2 + 1. The margin lambda is
-    in units of the distance: for unit vectors and squared distance, 2 means orthogonal. The distance d is
-    \|x_i - x_j\|^2 or, ``euclidean``, \|x_i - x_j\|, whose gradient is zero where the frames coincide. With the weight
-    ``none`` omega is 1; ``weighted`` positives are d / omega. ``mean`` is (1/N) sum_i sum_j as in the alignment loss.
+    in units of the distance: for unit vectors and squared distance, 2 means orthogonal.
+
+    - distance: ``squared`` is \|x_i - x_j\|^2, ``euclidean`` its root, whose gradient is zero where the frames coincide
+    - weight: ``relative_time`` is omega as above, ``none`` is 1
+    - positives: ``plain`` is d, ``weighted`` is d / omega
+    - reduction: ``sum`` over i and j, or ``mean`` over rows, (1/N) sum_i sum_j as in the alignment loss
 
     Returns one value per video, (B,), >= 0; raises ValueError if shapes disagree or an option is unknown.
     """
