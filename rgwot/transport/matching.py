@@ -13,8 +13,8 @@ from rgwot.transport.fused_gromov_wasserstein import TransportResult, solve
 from rgwot.transport.partial import solve_partial
 
 # What the two problems read of the settings.
-BALANCED = {"alpha", "epsilon", "max_iterations", "tolerance", "r", "solver"}
-PARTIAL = {"alpha", "epsilon", "max_iterations", "tolerance", "tau_m", "lambda_s", "b"}
+BALANCED = ("alpha", "epsilon", "max_iterations", "tolerance", "r", "solver")
+PARTIAL = ("alpha", "epsilon", "max_iterations", "tolerance", "tau_m", "lambda_s", "b")
 
 
 class FrameAlignment(NamedTuple):
@@ -63,7 +63,7 @@ def align_frames(
         If shapes disagree.
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
-        transport = solve(_cost(x, y, ot, positions), **ot.model_dump(include=BALANCED))
+        transport = solve(_cost(x, y, ot, positions), **{key: getattr(ot, key) for key in BALANCED})
         return FrameAlignment(transport, *_real_frames(transport.plan, ot, x.dtype))
 
 
@@ -76,7 +76,7 @@ def align_frames_partially(
     one; returns the weights, (B, N, M).
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
-        problem = ot.model_dump(include=PARTIAL)
+        problem = {key: getattr(ot, key) for key in PARTIAL}
         plan = solve_partial(_cost(x, y, ot, positions), virtual=ot.virtual == "cost", **problem).plan
         return _real_frames(plan, ot, x.dtype)[0]
 
