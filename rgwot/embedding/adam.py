@@ -19,9 +19,19 @@ class Adam:
     .. math:: m = \beta_1 m + (1 - \beta_1) g, \quad v = \beta_2 v + (1 - \beta_2) g^2, \quad
        \theta = \theta - \eta \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \epsilon}
 
-    with g the gradient plus the weight decay times theta, as the public code trains (methods 3.7): the decay is twice
-    the weight of the squared norm of the parameters (L2). ``decoupled`` decay shrinks parameters by lr times itself
-    before the step and is no part of g: AdamW (Loshchilov and Hutter 2019). Parameters stay on their device.
+    with g the gradient plus the weight decay times theta, as the public code trains (methods 3.7).
+
+    Parameters
+    ----------
+    parameters
+        What is trained, on the device it stays on.
+    lr
+        Learning rate eta.
+    weight_decay
+        Weight of the squared norm of the parameters (L2), times 2.
+    decoupled
+        The decay shrinks parameters by lr times itself before the step and is no part of g: AdamW (Loshchilov and
+        Hutter 2019).
     """
 
     def __init__(

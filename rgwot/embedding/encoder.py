@@ -28,9 +28,22 @@ def convolve(x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Ten
 
     .. math:: y_0 = W_1 (x_0 + x_1) + (W_2 - W_1) x_1, \quad y_1 = W_1 (x_0 + x_1) + (W_0 - W_1) x_0.
 
-    Of x (c, n, h, w, I), weight (O, I, 3, 3, 3) and bias (O,), as in ``nn.Conv3d``; returns (c, n, h, w, O). Products
-    are formed in ``dtype`` and added up in that of the bias.
+    Parameters
+    ----------
+    x
+        (c, n, h, w, I).
+    weight, bias
+        (O, I, 3, 3, 3) and (O,), as in ``nn.Conv3d``.
+    dtype
+        Arithmetic of the products; they are added up in that of ``bias``.
 
+    Returns
+    -------
+    Tensor
+        (c, n, h, w, O).
+
+    Notes
+    -----
     Not ``F.conv3d``: on the CPU it takes up to twice as long, and in bfloat16 PyTorch 2.15 returns garbage for the
     gradient of the weight at c = 2.
     """
@@ -56,10 +69,23 @@ def _convolve_maps(x: Tensor, kernel: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def batch_norm(x: Tensor, norm: nn.BatchNorm2d, groups: int, tracked: Sequence[int]) -> Tensor:
-    """Normalise each of several groups of clips (c, n, h, w, C) by its own statistics, as separate passes would.
+    """Normalise each of several groups of clips by its own statistics, as separate forward passes would.
 
-    In training mode the n clips are so many equal consecutive groups, of which the ``tracked`` ones, by index, update
-    the running averages of ``norm``.
+    Parameters
+    ----------
+    x
+        (c, n, h, w, C); in training mode n is divisible by ``groups``.
+    norm
+        Scale, shift, running averages, momentum and eps; the running averages are updated in training mode.
+    groups
+        Equal consecutive parts of the clips with statistics of their own (training mode).
+    tracked
+        Indices of the groups that update the running averages.
+
+    Returns
+    -------
+    Tensor
+        (c, n, h, w, C).
     """
     parts = []
     groups = groups if norm.training else 1

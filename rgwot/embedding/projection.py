@@ -47,7 +47,12 @@ class ProjectedStore(FeatureStore):
 class Projection:
     """Whitening of single places of maps that are standardised per video and channel.
 
-    The mean (C,) and basis (C, D) are those of `rgwot.embedding.whitened.Whitening`, fitted on the standardised maps.
+    Attributes
+    ----------
+    mean
+        (C,) of the standardised maps it was fitted on.
+    basis
+        (C, D) principal components, each divided by the standard deviation along it.
     """
 
     mean: NDArray[np.float32]

@@ -70,8 +70,16 @@ def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed
     """Minimise sum (found - true)^2 over batches of shuffled frames by Adam, the rate a tenth after every 30 epochs.
 
     The sum and not the mean, as in the public code: Adam's weight decay is coupled, and would weigh 256 times as
-    much against a mean. Of the frames x (n, F) of all videos and their relative times (n,) in [0, 1); the seed is that
-    of the initial weights and the order of the frames.
+    much against a mean.
+
+    Parameters
+    ----------
+    x
+        (n, F) frames of all videos.
+    times
+        (n,) their relative times in [0, 1).
+    seed
+        Of the initial weights and the order of the frames.
 
     Raises
     ------

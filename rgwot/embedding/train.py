@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 
-from rgwot.config.radius import inactive_prior
 from rgwot.config.settings import EXECUTION, Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, initialised
 from rgwot.embedding.loop import Record, Trainer
+from rgwot.embedding.prior import inactive_prior
 from rgwot.embedding.resume import Checkpoint, stop_requested
 from rgwot.embedding.sampler import Stream, draw_videos, generator
 from rgwot.features.index import SHARED, open_stores

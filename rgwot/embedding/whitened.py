@@ -95,8 +95,12 @@ def conditioned(stores: Sequence[FeatureStore], settings: WhitenSettings) -> lis
 class Whitening:
     """A projection onto principal components of unit variance.
 
-    The mean (C,) is that of the samples it was fitted on; each component of the basis (C, D) is divided by the standard
-    deviation along it.
+    Attributes
+    ----------
+    mean
+        (C,) of the samples it was fitted on.
+    basis
+        (C, D) components, each divided by the standard deviation along it.
     """
 
     mean: NDArray[np.float64]
@@ -109,12 +113,25 @@ class Whitening:
 
 
 def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> Whitening:
-    """Fit PCA whitening to the samples of several videos, (T_v, C) each.
+    """Fit PCA whitening to the samples of several videos.
 
-    Of at most D components, and no more than channels and samples, those below the share ``floor`` of the largest
-    variance are dropped: their samples differ by rounding alone, and whitening would make that as loud as the rest. One
-    is left at least; where all samples are equal it is 0, and so is every sample.
+    Parameters
+    ----------
+    videos
+        (T_v, C) per video, C the same for all.
+    D
+        Components at most; there are no more than channels and samples.
+    floor
+        Components below this share of the largest variance are dropped: their samples differ by rounding alone, and
+        whitening would make that as loud as the rest.
 
+    Returns
+    -------
+    Whitening
+        With one component at least. Where all samples are equal it is 0, and so is every sample.
+
+    Notes
+    -----
     The D leading eigenpairs of the covariance (C, C), or of the samples' inner products (T, T) where there are fewer
     samples than channels: with X the centred samples, X X' u = mu u gives the component X' u / sqrt(mu), of variance
     mu / T. A component is known up to its sign; here its largest entry is positive.

@@ -109,8 +109,14 @@ def score_fixed(
     An answer that never says background gets nothing for background: under ``macro_task`` its class counts 0,
     under ``strict_task`` all its frames are wrong.
 
-    The protocol is of scope ``task``; its ratios are taken, its matching is replaced by `match_fixed`. Labels and
-    ``said`` are those of `background_detection`; ``n_key_steps`` and ``n_clusters`` K_gt and K without background.
+    Parameters
+    ----------
+    protocol
+        Of scope ``task``; its ratios are taken, its matching is replaced by `match_fixed`.
+    truths, predictions, said
+        As in `background_detection`.
+    n_key_steps, n_clusters
+        K_gt and K, both without background.
 
     Examples
     --------

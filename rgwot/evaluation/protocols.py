@@ -97,9 +97,14 @@ def unit(
     0 are dropped before anything else and G = K_gt. Classes that do not occur stay in the universe. Predicted
     labels may be any whole numbers; at most ``n_clusters`` different ones.
 
-    Of true key steps (T,), 0 background, 1..K_gt, and predicted labels (T,), where 0 is an ordinary cluster;
-    ``n_key_steps`` and ``n_clusters`` are K_gt, and K, the clusters the decoder could use. ``background`` is ``with``
-    or ``without``.
+    Parameters
+    ----------
+    truth, prediction
+        (T,) true key steps, 0 background, 1..K_gt; and predicted labels, where 0 is an ordinary cluster.
+    n_key_steps, n_clusters
+        K_gt, and K, the clusters the decoder could use.
+    background
+        ``with`` or ``without``.
     """
     g = np.asarray(truth, dtype=np.int64)
     c = np.asarray(prediction, dtype=np.int64)
@@ -129,8 +134,13 @@ def score(
     R, not averaged itself (methods 6.1). Videos without a frame to score (no key step at all, without
     background) are left out and do not count in ``n_videos``.
 
-    Of one array (T_v,) of true and one of predicted labels per video, all arguments as in `unit`. For protocols of
-    scope ``task`` the predicted labels mean the same thing in all videos.
+    Parameters
+    ----------
+    truths, predictions
+        One array (T_v,) per video, labels as in `unit`. For protocols of scope ``task`` the predicted labels
+        mean the same thing in all videos.
+    n_key_steps, n_clusters, background
+        As in `unit`.
 
     Examples
     --------

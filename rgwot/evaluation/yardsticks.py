@@ -82,7 +82,14 @@ def kmeans_yardstick(
     videos under one Hungarian matching. Frames of unmatched clusters stay in the denominators, so that
     precision, recall and F1 equal the share of key-step frames labelled right (methods 6.1, D).
 
-    Of average-pooled features ``(T, C)`` and key steps ``(T,)``, 1 to K, 0 for background, of each video; K clusters.
+    Parameters
+    ----------
+    pooled
+        Per video average-pooled features ``(T, C)``.
+    labels
+        Per video key steps ``(T,)``: 1 to K, 0 for background.
+    K
+        Number of clusters.
 
     Raises
     ------
@@ -117,9 +124,16 @@ def probe_yardstick(
     `FOLDS`, every `FOLDS`-th, and each fit sees at most `PROBE_FRAMES` frames, evenly spaced, because its cost grows
     with their square. Of more than `SCORED_FRAMES` key-step frames in all, evenly spaced ones are used.
 
-    Of feature maps ``(T, C, h, w)`` and key steps ``(T,)``, 1 to K, 0 for background, which is left out, of each video;
-    maps are taken one by one, so that a generator keeps one in memory. ``watch`` is what the fits in turn go through,
-    to report progress.
+    Parameters
+    ----------
+    maps
+        Per video feature maps ``(T, C, h, w)``; taken one by one, so that a generator keeps one in memory.
+    labels
+        Per video key steps ``(T,)``: 1 to K, 0 for background, which is left out.
+    grid
+        Cells per side after pooling.
+    watch
+        What the fits in turn go through, to report progress.
 
     Raises
     ------
@@ -183,15 +197,29 @@ def largest_step_share(labels: Sequence[Array]) -> dict[str, float]:
 
 
 def max_pool(maps: Array, grid: int) -> NDArray[np.float32]:
-    """Max-pool feature maps ``(T, C, h, w)`` to ``(T, C, grid, grid)`` float32; ValueError if they are smaller.
+    """Max-pool feature maps ``(T, C, h, w)`` to ``(T, C, grid, grid)`` float32.
 
     Cells are those of adaptive pooling: cell ``i`` covers rows floor(i h / grid) to ceil((i + 1) h / grid).
-    """
-    import torch
 
-    if min(maps.shape[-2:]) < grid:
+    Raises
+    ------
+    ValueError
+        If the maps are smaller than the grid.
+    """
+    height, width = maps.shape[-2:]
+    if min(height, width) < grid:
         raise ValueError(f"maps {maps.shape}; expected at least {grid} x {grid} cells")
-    return torch.nn.functional.adaptive_max_pool2d(torch.from_numpy(maps), grid).float().numpy()  # type: ignore[no-any-return]
+    result = np.empty((*maps.shape[:2], grid, grid), dtype=np.float32)
+    for row in range(grid):
+        for column in range(grid):
+            cell = maps[
+                :,
+                :,
+                row * height // grid : -(-(row + 1) * height // grid),
+                column * width // grid : -(-(column + 1) * width // grid),
+            ]
+            result[:, :, row, column] = cell.max(axis=(2, 3))
+    return result
 
 
 def _check(features: Sequence[Array], labels: Sequence[Array]) -> None:

@@ -43,7 +43,15 @@ def unary_weight(unary: float, per: UnaryPer, features_fps: float, native_fps: f
 
     Per second, or per two native frames (the public code cuts every second frame), the smoothing does not depend on how
     densely a video was sampled: 3.0 per second is the published 0.2 per two frames of a video with 30 a second.
-    ``unary`` is the weight of what ``per`` names; the rates are samples and frames per second of the video, > 0.
+
+    Parameters
+    ----------
+    unary
+        Weight of what ``per`` names.
+    per
+        ``sample``, ``second`` or ``frame_pair``.
+    features_fps, native_fps
+        Samples and frames per second of the video, > 0.
     """
     if per == "sample":
         return unary
@@ -111,7 +119,14 @@ def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: Metric) -
     label. The inner minimum is taken for all a at once, so the whole costs O(T K). Of equally good labellings, in
     0..K-1, one is returned that switches late and to the smallest label.
 
-    Of finite costs (T, K) and edge weights (T - 1,) >= 0, of which 0 cuts the chain (see `edge_weights`).
+    Parameters
+    ----------
+    unary
+        (T, K) finite costs.
+    weights
+        (T - 1,) edge weights >= 0; 0 cuts the chain (see `edge_weights`).
+    metric
+        ``potts`` or ``linear``.
     """
     costs, edges = check_problem(unary, weights)
     distance = label_distance(costs.shape[1], metric).astype(np.float64)

@@ -83,11 +83,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Converged:
-    """What a start ended with, after so many updates.
-
-    Memberships u (T, K), whose rows add up to 1, centres c (K, D), the objective J = sum_t sum_k u_tk^m |x_t - c_k|^2,
-    and whether |U - U_old| (Frobenius) fell to the tolerance.
-    """
+    """What a start ended with: memberships (T, K), centres (K, D), objective, updates, and whether it converged."""
 
     memberships: Floats
     centres: Floats
@@ -97,9 +93,16 @@ class Converged:
 
 
 def converge(samples: Samples, rough: Passes, max_iterations: int, tolerance: float) -> Converged:
-    """Return the best of several starts, converged; ``rough`` are these over the same samples in single precision.
+    """Return the best of several starts, converged.
 
-    The limits are those of `rgwot.keysteps.fuzzy_cmeans.fuzzy_cmeans`, with at least 2 iterations.
+    Parameters
+    ----------
+    samples
+        T samples.
+    rough
+        The starts, over the same samples in single precision.
+    max_iterations, tolerance
+        See `rgwot.keysteps.fuzzy_cmeans.fuzzy_cmeans`; at least 2 iterations.
     """
     candidates = settle(rough, samples, max_iterations - 1)
     limit = min(rough.objective[candidates]) * (1 + SAME_OBJECTIVE)
@@ -119,7 +122,14 @@ def converge(samples: Samples, rough: Passes, max_iterations: int, tolerance: fl
 def settle(passes: Passes, samples: Samples, max_iterations: int) -> list[int]:
     """Run starts until their memberships hardly change; return those that did not become an earlier one, in order.
 
-    Their centres are compared on the scale of the spread of ``samples``.
+    Parameters
+    ----------
+    passes
+        The starts.
+    samples
+        What their spread is measured on.
+    max_iterations
+        Updates at most.
     """
     radius = SAME_START * samples.spread
     # Near m = 1 the rounding of a distance grows by the exponent 1 / (m - 1).

@@ -21,13 +21,33 @@ LARGE = 2**14
 
 
 @dataclass(frozen=True)
-class FuzzyCMeans(Converged):
-    """A fuzzy partition of T samples into K clusters, that of the start with the smallest objective.
+class FuzzyCMeans:
+    """A fuzzy partition of T samples into K clusters.
 
-    ``distinct_centres`` are further apart than `SAME_CENTRE` times the spread of the samples. ``collapsed``: all K > 1
-    centres coincide, or memberships are as good as 1/K, and the partition says nothing.
+    Attributes
+    ----------
+    memberships
+        u (T, K), rows add up to 1.
+    centres
+        c (K, D).
+    objective
+        J = sum_t sum_k u_tk^m |x_t - c_k|^2.
+    iterations
+        Updates made by the start that was kept.
+    converged
+        Whether |U - U_old| (Frobenius) fell to the tolerance.
+    distinct_centres
+        Centres further apart than `SAME_CENTRE` times the spread of the samples.
+    collapsed
+        Whether all K > 1 centres coincide, or memberships are as good as 1/K: the partition then says
+        nothing.
     """
 
+    memberships: NDArray[Any]
+    centres: NDArray[Any]
+    objective: float
+    iterations: int
+    converged: bool
     distinct_centres: int
     collapsed: bool
 
@@ -97,15 +117,7 @@ def fuzzy_cmeans(
     if initial is not None and np.shape(initial) != (T, K):
         raise ValueError(f"initial memberships: found shape {np.shape(initial)}, expected ({T}, {K})")
     if identical:
-        return FuzzyCMeans(
-            memberships=np.full((T, K), 1 / K, dtype=given.dtype),
-            centres=np.tile(mean, (K, 1)),
-            objective=0.0,
-            iterations=0,
-            converged=True,
-            distinct_centres=1,
-            collapsed=K > 1,
-        )
+        return _identical(given, mean, K)
     if T >= LARGE and max_iterations > 1:
         samples, single = Samples.two(given, mean)
         sketch = sketch_of(single, max_iterations)
@@ -135,10 +147,16 @@ def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float =
 
 
 def unseen_memberships(x: NDArray[Any], seen: NDArray[Any], clusters: FuzzyCMeans, m: float) -> NDArray[Any]:
-    """Return the memberships u (T, K) of new samples x (T, D), that the centres were not made from.
+    """Return the memberships u (T, K) of samples that the centres were not made from.
 
-    ``clusters`` is the partition of the samples ``seen`` (T', D) by `fuzzy_cmeans` with fuzzifier m; where new samples
-    are the same, so are memberships.
+    Parameters
+    ----------
+    x
+        New samples (T, D).
+    seen
+        Samples (T', D) of which ``clusters`` is the partition; where new ones are the same, so are memberships.
+    clusters, m
+        Result and fuzzifier of `fuzzy_cmeans`.
     """
     offsets, mean = centred(seen)
     floor = Samples.of(offsets).floor
@@ -194,10 +212,29 @@ def _run(samples: Samples, u: NDArray[Any], m: float, max_iterations: int, toler
 
 def _partition(found: Converged, samples: Samples, mean: NDArray[Any]) -> FuzzyCMeans:
     """Judge the partition of samples less their mean, and put the mean back."""
+    K, u = len(found.centres), found.memberships
     distinct = _distinct(found.centres, SAME_CENTRE * samples.spread)
-    uniform = distinct == 1 or membership_contrast(found.memberships) < UNIFORM_MEMBERSHIP
-    moved = vars(found) | {"centres": found.centres + mean}
-    return FuzzyCMeans(**moved, distinct_centres=distinct, collapsed=len(found.centres) > 1 and uniform)
+    return FuzzyCMeans(
+        memberships=u,
+        centres=found.centres + mean,
+        objective=found.objective,
+        iterations=found.iterations,
+        converged=found.converged,
+        distinct_centres=distinct,
+        collapsed=K > 1 and (distinct == 1 or membership_contrast(u) < UNIFORM_MEMBERSHIP),
+    )
+
+
+def _identical(x: NDArray[Any], mean: NDArray[Any], K: int) -> FuzzyCMeans:
+    return FuzzyCMeans(
+        memberships=np.full((len(x), K), 1 / K, dtype=x.dtype),
+        centres=np.tile(mean, (K, 1)),
+        objective=0.0,
+        iterations=0,
+        converged=True,
+        distinct_centres=1,
+        collapsed=K > 1,
+    )
 
 
 def squared_distances(

@@ -146,8 +146,16 @@ class _Chain:
 def minimise(x: NDArray[Any], lengths: Sequence[int], p: NDArray[Any], settings: MeanfieldSettings) -> MeanField:
     """Minimise the energy F over memberships and centres, from given memberships (methods 5.4).
 
-    Of samples x (T, D) of any length but 0, which is a sample without a direction, of videos of so many samples, >= 1,
-    one after the other. The rows of the memberships p (T, K) add up to 1; hard ones are allowed.
+    Parameters
+    ----------
+    x
+        Samples (T, D) of videos one after the other, of any length but 0, which is a sample without a direction.
+    lengths
+        Samples of each video, >= 1; they add up to T.
+    p
+        Memberships (T, K) to start from, rows that add up to 1; hard ones are allowed.
+    settings
+        Every key but ``restarts`` is read.
     """
     x = directions(x)
     start = np.maximum(np.asarray(p, dtype=np.float64).T, SMALLEST)

@@ -16,9 +16,19 @@ Order = tuple[int, ...]
 def video_order(key_steps: NDArray[Any], positions: NDArray[Any], weights: NDArray[Any] | None = None) -> Order:
     """Return the key steps present in a video, sorted by their mean normalised time.
 
-    Of equal means the smaller key step comes first. Of the key steps (T,) of samples or segments, T >= 1, their
-    ``positions`` in [0, 1], time (or middle of a segment) over duration, and weights such as the lengths of segments.
+    Of equal means the smaller key step comes first.
 
+    Parameters
+    ----------
+    key_steps
+        (T,) key step of each sample or segment, T >= 1.
+    positions
+        (T,) normalised time in [0, 1]: time (or middle of a segment) over duration.
+    weights
+        (T,) weight of each entry, such as the length of its segment; default 1.
+
+    Examples
+    --------
     >>> video_order(np.array([2, 2, 1]), np.array([0.0, 0.3, 0.6]))
     (2, 1)
     """

@@ -58,10 +58,16 @@ def decode_trivial(
     Both scopes hold the same segments: labels mean the same in every video by construction. Returns the content of
     ``diagnostics.json``; a trivial answer is never marked degenerate, as nothing has collapsed.
 
-    An existing folder is replaced as a whole. The decoder is ``one_label``, ``uniform`` or ``random``, which uses
-    ``seed`` and labels every ``stride``-th native frame. K is at least 1; a word like ``gt`` must have become its
-    number before. ``held_out`` are the only videos to be scored, as for the methods this answer is compared with; none
-    means all.
+    Parameters
+    ----------
+    manifest_csv, output_dir
+        Manifest of a task, and the folder to write; an existing one is replaced as a whole.
+    decoder
+        ``one_label``, ``uniform`` or ``random``, which uses ``seed`` and labels every ``stride``-th native frame.
+    K
+        Number of key steps, at least 1; a word like ``gt`` must have become its number before.
+    held_out
+        The only videos to be scored, as for the methods this answer is compared with; none means all.
 
     Raises
     ------

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from rgwot.losses.cidm import cidm_loss
-from rgwot.losses.gromov_wasserstein import alignment_loss
+from rgwot.losses.cross_entropy import alignment_loss
 
 __all__ = ["alignment_loss", "cidm_loss"]

@@ -41,16 +41,37 @@ def cidm_loss(
     (The public CnC code detaches its distances, so that there the term has no gradient; here that is for the caller to
     do, as `rgwot.embedding.loop.objective` does without ``cidm.gradient``.)
 
-    Of embeddings x (B, N, D) of the sampled frames of each video and their ``times`` (B, N) in any unit, in which sigma
-    and the ``duration`` L > 0, one or (B,), are given, too; L = 1 gives omega = (t_i - t_j)^2 + 1. The margin lambda is
-    in units of the distance: for unit vectors and squared distance, 2 means orthogonal.
+    Parameters
+    ----------
+    x : Tensor, shape (B, N, D)
+        Embeddings of the sampled frames of each video.
+    times : Tensor, shape (B, N)
+        When the frames were taken, in any unit.
+    lambda_ : float
+        Margin, in units of the distance. For unit vectors and squared distance, 2 means orthogonal.
+    sigma : float
+        Half width of the window of positives, in the unit of ``times``.
+    duration : Tensor of shape (B,) or float
+        Length L of each video in the unit of ``times``, > 0; 1 gives omega = (t_i - t_j)^2 + 1.
+    distance : {"squared", "euclidean"}
+        d = \|x_i - x_j\|^2 or d = \|x_i - x_j\|. The gradient of the latter is zero where the frames
+        coincide.
+    weight : {"relative_time", "none"}
+        omega as above, or 1.
+    positives : {"plain", "weighted"}
+        Positive term d, or d / omega.
+    reduction : {"mean", "sum"}
+        Mean over rows, (1/N) sum_i sum_j as the alignment loss, or sum over i and j.
 
-    - distance: ``squared`` is \|x_i - x_j\|^2, ``euclidean`` its root, whose gradient is zero where the frames coincide
-    - weight: ``relative_time`` is omega as above, ``none`` is 1
-    - positives: ``plain`` is d, ``weighted`` is d / omega
-    - reduction: ``sum`` over i and j, or ``mean`` over rows, (1/N) sum_i sum_j as in the alignment loss
+    Returns
+    -------
+    Tensor, shape (B,)
+        One value per video, >= 0.
 
-    Returns one value per video, (B,), >= 0; raises ValueError if shapes disagree or an option is unknown.
+    Raises
+    ------
+    ValueError
+        If shapes disagree or an option is unknown.
     """
     if x.ndim != 3 or times.shape != x.shape[:2]:
         raise ValueError(f"x, times: found shapes {tuple(x.shape)}, {tuple(times.shape)}, expected (B, N, D), (B, N)")

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from rgwot.config.settings import Settings
@@ -52,9 +51,9 @@ class PairBatch:
         """Times of the frames of x and of y as shares of their video, t / L, (P, N) each."""
         return self.x_times / self.x_lengths[:, None], self.y_times / self.y_lengths[:, None]
 
-    def prior_positions(self, settings: Settings) -> tuple[Tensor, Tensor] | None:
+    def prior_positions(self, settings: Settings) -> tuple[Tensor, Tensor] | tuple[None, None]:
         """Positions of the frames for the temporal prior; None for the sampled ones."""
-        return self.shares if settings.ot.prior_time == "times" else None
+        return self.shares if settings.ot.prior_time == "times" else (None, None)
 
 
 Alignment = Callable[[PairBatch, Settings], Tensor]
@@ -63,16 +62,3 @@ Alignment = Callable[[PairBatch, Settings], Tensor]
 Learned = Callable[[Settings], nn.Module]
 """Settings -> parameters of the loss itself: made from the seed, trained and resumed with the encoder, and no part of
 the model."""
-
-
-def accurate(x: Tensor, y: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
-    """Return the tensors in the precision of the embeddings x and y, at least float32."""
-    dtype = torch.promote_types(torch.promote_types(x.dtype, y.dtype), torch.float32)
-    return tuple(tensor.to(dtype) for tensor in (x, y, *others))
-
-
-def check_positive(**values: float) -> None:
-    """Raise ValueError for the first value that is not above 0."""
-    for name, value in values.items():
-        if not value > 0:
-            raise ValueError(f"{name}: found {value}, expected a value above 0")

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from rgwot.config.settings import Settings
-from rgwot.losses.interface import PairBatch, accurate
+from rgwot.losses.interface import PairBatch
 from rgwot.transport.costs import add_virtual_frame, squared_distance
 from rgwot.transport.kantorovich import Matching, kantorovich_match, temporal_share
 
@@ -68,17 +68,38 @@ def vava_loss(
     is a constant: the gradient with respect to D is T, that of the minimum which the transport problem has. Both
     divisions of the transport cost are the public code's; for N = M = 32 they leave it a weight of 9e-7.
 
-    Of embeddings x (B, N, D) and y (B, M, D) in order of time, of any length, and their matching by
-    `rgwot.transport.kantorovich.kantorovich_match` with the same zeta; ``window`` and ``weighted_negatives`` are those
-    of `intra_video_loss`. Returns (B,); raises ValueError if shapes disagree.
+    Parameters
+    ----------
+    x : Tensor, shape (B, N, D)
+        Embeddings of the first video of each pair, in order of time, of any length.
+    y : Tensor, shape (B, M, D)
+        Embeddings of the second video of each pair.
+    matching : Matching
+        From `rgwot.transport.kantorovich.kantorovich_match`.
+    zeta : float
+        Cost of the virtual frame, as in the matching.
+    window, weighted_negatives
+        See `intra_video_loss`.
+    lambda_c : float
+        Weight of the contrast between the videos.
+
+    Returns
+    -------
+    Tensor, shape (B,)
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree.
     """
     n, m = x.shape[1], y.shape[1]
     if matching.plan.shape != (len(x), n + 1, m + 1):
         raise ValueError(f"plan: found shape {tuple(matching.plan.shape)}, expected {(len(x), n + 1, m + 1)}")
     with torch.autocast(device_type=x.device.type, enabled=False):
-        x, y, plan = accurate(x, y, matching.plan)
+        dtype = torch.promote_types(torch.promote_types(x.dtype, y.dtype), torch.float32)
+        x, y = x.to(dtype), y.to(dtype)
         distance = squared_distance(x, y)
-        transport = (plan * add_virtual_frame(distance, zeta)).sum((1, 2)) / ((n + 1) * (m + 1))
+        transport = (matching.plan.to(dtype) * add_virtual_frame(distance, zeta)).sum((1, 2)) / ((n + 1) * (m + 1))
         intra = intra_video_loss(x, window, weighted_negatives) + intra_video_loss(y, window, weighted_negatives)
         inter = inter_video_loss(distance / x.shape[2], matching.score)
         return intra / 2 + transport / (n * m) + lambda_c * inter
@@ -92,9 +113,22 @@ def intra_video_loss(x: Tensor, window: float, weighted_negatives: bool) -> Tens
             + [|i - j| \le w]\, \frac{d_{ij}}{(i - j)^2 + 1}, \qquad
         d_{ij} = \tfrac1D |x_i - x_j|^2
 
-    with lambda = 2, omega = 1 (VAVA) or, with ``weighted_negatives``, omega = (i - j)^2 + 1 (OPEL; that is
-    `rgwot.losses.cidm.cidm_loss` on positions instead of times). Of embeddings x (B, N, D) of the sampled frames of
-    each video in order of time, and w = ``window`` in sampled frames. Returns one value per video, (B,), >= 0.
+    with lambda = 2, omega = 1 (VAVA) or omega = (i - j)^2 + 1 (OPEL; that is `rgwot.losses.cidm.cidm_loss` on
+    positions instead of times).
+
+    Parameters
+    ----------
+    x : Tensor, shape (B, N, D)
+        Embeddings of the sampled frames of each video, in order of time.
+    window : float
+        w, in sampled frames.
+    weighted_negatives : bool
+        Whether far pairs are weighted by (i - j)^2 + 1.
+
+    Returns
+    -------
+    Tensor, shape (B,)
+        One value per video, >= 0.
     """
     d = squared_distance(x, x) / x.shape[2]
     index = torch.arange(x.shape[1], dtype=d.dtype, device=d.device)
@@ -112,8 +146,19 @@ def inter_video_loss(distance: Tensor, score: Tensor) -> Tensor:
         b = \tfrac1N \sum_i d_{i, \arg\max_j s_{ij}} + \tfrac1M \sum_j d_{\arg\max_i s_{ij}, j}
 
     and w the same with arg min: the cross-entropy of the logits (b, w) / theta, theta = 0.5, with w as the right
-    answer. Both d and s are (B, N, M); no gradient flows into s, by which matches are chosen. Returns (B,): log 2 for
-    equal distances, towards 0 as they part.
+    answer.
+
+    Parameters
+    ----------
+    distance : Tensor, shape (B, N, M)
+        d, differentiable.
+    score : Tensor, shape (B, N, M)
+        s, by which matches are chosen; no gradient flows into it.
+
+    Returns
+    -------
+    Tensor, shape (B,)
+        log 2 for equal distances, towards 0 as they part.
     """
     best = _matched(distance, score.argmax(2), score.argmax(1))
     worst = _matched(distance, score.argmin(2), score.argmin(1))

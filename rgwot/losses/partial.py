@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from rgwot.config.settings import Settings
-from rgwot.losses.interface import PairBatch, accurate
+from rgwot.losses.interface import PairBatch
 from rgwot.losses.kantorovich import inter_video_loss
 from rgwot.transport import align_frames_partially
 from rgwot.transport.costs import cosine_cost
@@ -24,8 +24,24 @@ ABOUT = {
 
 def align_partial(batch: PairBatch, settings: Settings) -> Tensor:
     """Fused partial transport and contrast between videos (REMAP, our reconstruction; methods 4.8), (P,)."""
-    positions = batch.prior_positions(settings)
-    weights = align_frames_partially(batch.x.detach(), batch.y.detach(), settings.ot, positions)
+    ot = settings.ot
+    x_positions, y_positions = batch.prior_positions(settings)
+    weights = align_frames_partially(
+        batch.x.detach(),
+        batch.y.detach(),
+        alpha=ot.alpha,
+        epsilon=ot.epsilon,
+        rho=ot.rho,
+        zeta=ot.zeta,
+        tau_m=ot.tau_m,
+        lambda_s=ot.lambda_s,
+        b=ot.b,
+        virtual=ot.virtual,
+        max_iterations=ot.max_iterations,
+        tolerance=ot.tolerance,
+        x_positions=x_positions,
+        y_positions=y_positions,
+    )
     return remap_loss(batch.x, batch.y, weights, lambda_c=settings.loss.lambda_c)
 
 
@@ -34,16 +50,35 @@ def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float) -> Ten
 
     .. math:: L = \frac1N \sum_{ij} W_{ij} C_{ij} + \lambda_c L_{inter}, \qquad C_{ij} = 1 - \cos(x_i, y_j)
 
-    W is the plan of fused partial transport (`rgwot.transport.matching.align_frames_partially`) and a constant; L_inter
-    is VAVA's contrast between the videos, on C and with best and worst matches by W.
+    W is the plan of fused partial transport and a constant; L_inter is VAVA's contrast between the videos, on C and
+    with best and worst matches by W.
 
-    Of embeddings x (B, N, D) and y (B, M, D) and ``weights`` W (B, N, M). Returns (B,), >= 0; raises ValueError if
-    shapes disagree.
+    Parameters
+    ----------
+    x : Tensor, shape (B, N, D)
+        Embeddings of the first video of each pair.
+    y : Tensor, shape (B, M, D)
+        Embeddings of the second video of each pair.
+    weights : Tensor, shape (B, N, M)
+        W, from `rgwot.transport.matching.align_frames_partially`; no gradient flows into it.
+    lambda_c : float
+        Weight of the contrast.
+
+    Returns
+    -------
+    Tensor, shape (B,)
+        >= 0.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree.
     """
     expected = (x.shape[0], x.shape[1], y.shape[1])
     if weights.shape != expected:
         raise ValueError(f"weights: found shape {tuple(weights.shape)}, expected {expected}")
     with torch.autocast(device_type=x.device.type, enabled=False):
-        x, y, weights = accurate(x, y, weights.detach())
-        cost = cosine_cost(x, y)
+        dtype = torch.promote_types(torch.promote_types(x.dtype, y.dtype), torch.float32)
+        cost = cosine_cost(x.to(dtype), y.to(dtype))
+        weights = weights.detach().to(dtype)
         return (weights * cost).sum((1, 2)) / x.shape[1] + lambda_c * inter_video_loss(cost, weights)

@@ -10,7 +10,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from rgwot.config.settings import Settings
-from rgwot.losses.interface import PairBatch, accurate, check_positive
+from rgwot.losses.interface import PairBatch
 from rgwot.transport.costs import squared_distance
 
 ABOUT = {"description": "soft dynamic time warping", "source": "LAV", "reads": ("loss.gamma",), "place": 4}
@@ -26,12 +26,29 @@ def soft_dtw_loss(x: Tensor, y: Tensor, *, gamma: float) -> Tensor:
 
     .. math:: L = \frac{1}{N} \mathrm{softDTW}_\gamma(D), \qquad D_{ij} = |x_i - y_j|^2
 
-    Of embeddings x (P, N, D) and y (P, M, D), in order of time; gamma as in `soft_dtw`, whose errors these are.
-    Returns one value per pair, (P,). It may be negative: identical constant videos have -gamma / N times the logarithm
-    of the number of monotone paths.
+    Parameters
+    ----------
+    x : Tensor, shape (P, N, D)
+        Embeddings of the first video of each pair, in order of time.
+    y : Tensor, shape (P, M, D)
+        Embeddings of the second video of each pair, in order of time.
+    gamma : float
+        Smoothing, > 0, in units of squared distance.
+
+    Returns
+    -------
+    Tensor, shape (P,)
+        One value per pair. It may be negative: identical constant videos have -gamma / N times the logarithm of the
+        number of monotone paths.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree or gamma is not positive.
     """
+    dtype = torch.promote_types(torch.promote_types(x.dtype, y.dtype), torch.float32)
     with torch.autocast(device_type=x.device.type, enabled=False):
-        return soft_dtw(squared_distance(*accurate(x, y)), gamma) / x.shape[1]
+        return soft_dtw(squared_distance(x.to(dtype), y.to(dtype)), gamma) / x.shape[1]
 
 
 def soft_dtw(cost: Tensor, gamma: float) -> Tensor:
@@ -46,8 +63,17 @@ def soft_dtw(cost: Tensor, gamma: float) -> Tensor:
     E exp((R_successor - D_successor - R_ij) / gamma) (algorithm 2); those exponents are never positive. Both passes
     take all pairs and all cells of an anti-diagonal at once, O(NM) work in N + M - 1 steps, in float64.
 
-    The cost D is (P, N, M), finite; gamma > 0 is in its units, and towards 0 the value becomes that of dynamic time
-    warping. Returns (P,) in the precision of ``cost``, differentiable once.
+    Parameters
+    ----------
+    cost : Tensor, shape (P, N, M)
+        D, finite.
+    gamma : float
+        Smoothing, > 0, in units of the cost; towards 0 the value becomes that of dynamic time warping.
+
+    Returns
+    -------
+    Tensor, shape (P,)
+        In the precision of ``cost``. Differentiable once.
 
     Raises
     ------
@@ -56,7 +82,8 @@ def soft_dtw(cost: Tensor, gamma: float) -> Tensor:
     """
     if cost.ndim != 3 or 0 in cost.shape[1:]:
         raise ValueError(f"cost: found shape {tuple(cost.shape)}, expected (P, N, M) with at least one cell")
-    check_positive(gamma=gamma)
+    if not gamma > 0:
+        raise ValueError(f"gamma: found {gamma}, expected a value above 0")
     return cast(Tensor, _SoftDTW.apply(cost, gamma))
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from rgwot.config.settings import Settings
-from rgwot.losses.interface import PairBatch, accurate, check_positive
+from rgwot.losses.interface import PairBatch
 
 ABOUT = {
     "description": "temporal cycle consistency",
@@ -55,10 +55,26 @@ def tcc_loss(
     averaged over both orders of the pair, (U, V) = (x, y) and (y, x). An answer that knows nothing, b uniform,
     has the value 1 for evenly spaced frames, up to the small second term. Variances below 1e-6 count as 1e-6.
 
-    Of embeddings x (P, N, D) and y (P, M, D) of any length and the times (P, N) and (P, M) of their frames as a share
-    of their video, t_i / L, in [0, 1]; tau > 0 is in units of squared distance per dimension, lambda_v >= 0. With the
-    distance ``elementwise`` the softmaxes, there and back, have what CnC's released code has in place of the squared
-    distance (`elementwise_distance`; N = M). Returns one value per pair, (P,), above -14 lambda_v.
+    Parameters
+    ----------
+    x : Tensor, shape (P, N, D)
+        Embeddings of the first video of each pair, of any length.
+    y : Tensor, shape (P, M, D)
+        Embeddings of the second video of each pair.
+    x_times, y_times : Tensor, shape (P, N) and (P, M)
+        When the frames were taken as a share of their video, t_i / L, in [0, 1].
+    tau : float
+        Softmax temperature, > 0, in units of squared distance per dimension.
+    lambda_v : float
+        Weight of the logarithm of the variance, >= 0.
+    distance : {"squared", "elementwise"}
+        What stands in the softmaxes, there and back: the squared distance, or what CnC's released code has for it
+        (`elementwise_distance`; N = M).
+
+    Returns
+    -------
+    Tensor, shape (P,)
+        One value per pair, above -14 lambda_v.
 
     Raises
     ------
@@ -96,7 +112,21 @@ def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
     .. math:: d_{ij} = \max\left(0, |u_j|^2 + |v_j|^2 - 2 u_i \cdot v_j\right)
 
     |u_j|^2 stands where |u_i|^2 should (methods 4.4): it does not cancel in the softmax over j, and d_ij is the squared
-    distance on the diagonal alone. Of u and v (P, N, D), with as many frames in both, (P, N, N); else ValueError.
+    distance on the diagonal alone.
+
+    Parameters
+    ----------
+    u, v : Tensor, shape (P, N, D)
+        As many frames in both.
+
+    Returns
+    -------
+    Tensor, shape (P, N, N)
+
+    Raises
+    ------
+    ValueError
+        If there are more frames in one of them.
     """
     if u.shape[1] != v.shape[1]:
         raise ValueError(
@@ -120,9 +150,22 @@ def cycle_error(
     return (times - mean) ** 2 / variance + lambda_v * variance.log()
 
 
+def accurate(x: Tensor, y: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
+    """Return the tensors in the precision of the embeddings x and y, at least float32."""
+    dtype = torch.promote_types(torch.promote_types(x.dtype, y.dtype), torch.float32)
+    return tuple(tensor.to(dtype) for tensor in (x, y, *others))
+
+
 def check_pair(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor) -> None:
     """Raise ValueError unless the shapes are (P, N, D), (P, M, D), (P, N), (P, M)."""
     fits = x.ndim == y.ndim == 3 and x.shape[0] == y.shape[0] and x.shape[2] == y.shape[2]
     if not fits or x_times.shape != x.shape[:2] or y_times.shape != y.shape[:2]:
         found = ", ".join(str(tuple(tensor.shape)) for tensor in (x, y, x_times, y_times))
         raise ValueError(f"x, y, x_times, y_times: found {found}, expected (P, N, D), (P, M, D), (P, N), (P, M)")
+
+
+def check_positive(**values: float) -> None:
+    """Raise ValueError for the first value that is not above 0."""
+    for name, value in values.items():
+        if not value > 0:
+            raise ValueError(f"{name}: found {value}, expected a value above 0")

@@ -11,10 +11,10 @@ from typing import Any, Literal
 from rgwot.config.experiments import Experiments, split_id
 from rgwot.config.extractors import EXTRACTORS
 from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
-from rgwot.config.radius import inactive_prior
 from rgwot.config.settings import EXECUTION, FORMER, YOUNGER, defaults, flatten
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
+from rgwot.embedding.prior import inactive_prior
 from rgwot.runtime.arguments import argument
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.gpus import gpu_there

@@ -11,8 +11,22 @@ def cosine_cost(x: Tensor, y: Tensor) -> Tensor:
 
     .. math:: C_{ij} = 1 - \frac{x_i \cdot y_j}{|x_i| |y_j|}
 
-    Of embeddings x (B, N, D) and y (B, M, D) of pairs of videos, of any scale. Returns (B, N, M) in [0, 2]; a zero
-    vector is at distance 1 from everything. Raises ValueError if the batch or embedding dimensions disagree.
+    Parameters
+    ----------
+    x : Tensor, shape (B, N, D)
+        Embeddings of the first video of each pair; any scale.
+    y : Tensor, shape (B, M, D)
+        Embeddings of the second video of each pair.
+
+    Returns
+    -------
+    Tensor, shape (B, N, M)
+        Values in [0, 2]; a zero vector is at distance 1 from everything.
+
+    Raises
+    ------
+    ValueError
+        If the batch or embedding dimensions disagree.
     """
     _check(x, y)
     unit_x = torch.nn.functional.normalize(x, dim=2)
@@ -42,8 +56,17 @@ def temporal_prior(x_positions: Tensor, y_positions: Tensor) -> Tensor:
     r"""Temporal prior :math:`R_{ij} = |s_i - u_j|` between relative positions (methods 3.3).
 
     With :func:`relative_positions` this is the published \|i/N - j/M\|; with time stamps divided by the length of the
-    video it is the prior in true relative time, which differs because frames are sampled at random. Of positions in
-    [0, 1], (N,) or (B, N) and (M,) or (B, M); returns (N, M) or (B, N, M), values in [0, 1].
+    video it is the prior in true relative time, which differs because frames are sampled at random.
+
+    Parameters
+    ----------
+    x_positions, y_positions : Tensor, shape (N,) or (B, N), (M,) or (B, M)
+        Relative positions in [0, 1] in the two videos.
+
+    Returns
+    -------
+    Tensor, shape (N, M) or (B, N, M)
+        Values in [0, 1].
     """
     return (x_positions[..., :, None] - y_positions[..., None, :]).abs()
 

@@ -94,13 +94,15 @@ def solve(
     solver : {"converged", "parity"}
         ``converged``: gradient (1-alpha) C + 2 alpha C^x T C^y, stationary point of F, exact marginals.
         ``parity``: ``parity_outer`` times [kernel exp(-G/epsilon), G = (1-alpha) C + alpha C^x T C^y, without
-        the factor 2; ``parity_inner`` passes of row then column scaling from b = 1]; 25 and 1 in the public
-        code. Column sums are exact, row sums are not.
+        the factor 2; ``parity_inner`` passes of row then column scaling from b = 1]. Column sums are exact,
+        row sums are not.
     max_iterations : int
         Limit of outer iterations of ``converged``.
     tolerance : float
         Marginal error to reach, relative; not below 1e-12. The objective is then converged to about epsilon
         times this, being second order in the distance of the plan (see ``TransportResult.stationarity``).
+    parity_outer, parity_inner : int
+        Loop counts of ``parity``; the public code uses 25 and 1.
 
     Raises
     ------

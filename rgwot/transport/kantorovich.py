@@ -82,9 +82,20 @@ def match_prior(nearest: Tensor, m: int, phi: Tensor, *, density: Density) -> tu
     corner keeps the formula, with n = 0. Frame n(i), counted from 0, stands in column n(i) + 2: the published
     offset puts the peak of the optimality prior one frame before the nearest one.
 
-    Of the nearest frame (B, N) in the second video, from 0, of each real frame of the first, M = ``m`` real frames of
-    the second, and the share ``phi`` (B,) of the temporal prior, in [0, 1]. The density g is ``gaussian``, normal with
-    standard deviation 2 (VAVA), or ``laplace``, exp(-u / 2) / 4 (OPEL). Returns float64, (B, N + 1, M + 1) each.
+    Parameters
+    ----------
+    nearest : Tensor, int64, shape (B, N)
+        For each real frame of the first video its nearest frame in the second, from 0.
+    m : int
+        Real frames M of the second video.
+    phi : Tensor, shape (B,)
+        Share of the temporal prior, in [0, 1].
+    density : {"gaussian", "laplace"}
+        g: normal density with standard deviation 2 (VAVA), or exp(-u / 2) / 4 (OPEL).
+
+    Returns
+    -------
+    prior, moment : Tensor, float64, shape (B, N + 1, M + 1)
     """
     rows, columns = nearest.shape[1] + 1, m + 1
     i = torch.arange(1, rows + 1, dtype=torch.float64, device=nearest.device)
@@ -121,9 +132,22 @@ def kantorovich_match(
 
     The cost is :math:`D_{ij} = |x_i - y_j|^2`, with zeta for the virtual frame. In float64 and the log domain.
 
-    Of embeddings x (B, N, D) and y (B, M, D) in order of time, the share ``phi`` (B,) of `temporal_share` and the
-    ``density`` of `match_prior`; lambda1 is in units of N + M, lambda2 > 0 in units of N M / 4. ``solver`` and ``last``
-    are those of `kantorovich_plan`.
+    Parameters
+    ----------
+    x, y : Tensor, shape (B, N, D) and (B, M, D)
+        Embeddings of the two videos of each pair, in order of time.
+    phi : Tensor, shape (B,)
+        Share of the temporal prior; see `temporal_share`.
+    density : {"gaussian", "laplace"}
+        Prior; see `match_prior`.
+    zeta : float
+        Cost of the virtual frame, in units of D.
+    lambda1 : float
+        Weight of the inverse difference moment, in units of N + M.
+    lambda2 : float
+        Weight of the divergence from the prior, > 0, in units of N M / 4.
+    solver, last
+        See `kantorovich_plan`.
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
         real = squared_distance(x.double(), y.double())
@@ -142,10 +166,21 @@ def kantorovich_plan(log_kernel: Tensor, solver: Solver, last: Side) -> Tensor:
     A pass scales the columns, then the rows. Both public codes end 20 of them with the columns once more; VAVA's then
     scales the rows as well, which makes 21 passes, and OPEL's does not.
 
-    Of the finite logarithm (B, N, M) of the kernel in float64; returns plans (B, N, M) of total mass 1. The solver
-    ``pot`` takes the passes of the methods, ``batched`` (named after a solver of earlier versions) as many as make
-    column sums exact to 1e-6, relative. The side scaled ``last``, ``rows`` (VAVA) or ``columns`` (OPEL), has exact
-    sums; those of the other are right as far as the passes go.
+    Parameters
+    ----------
+    log_kernel : Tensor, float64, shape (B, N, M)
+        Logarithm of the kernel, finite.
+    solver : {"pot", "batched"}
+        ``pot``: the passes of the methods. ``batched`` (named after a solver of earlier versions): as many as make
+        column sums exact to 1e-6, relative.
+    last : {"rows", "columns"}
+        Side that is scaled last, whose sums are exact: ``rows`` (VAVA) or ``columns`` (OPEL). The sums of the other
+        are right as far as the passes go.
+
+    Returns
+    -------
+    Tensor, shape (B, N, M)
+        Total mass 1.
     """
     import ot
 

@@ -36,10 +36,19 @@ _ROUNDING = 1e-14
 
 
 class PartialResult(NamedTuple):
-    """Plans (B, N, M) of any total mass, near 1 for large tau_m, and how well each problem was solved, (B,) each.
+    """A batch of plans and how well each problem was solved.
 
-    ``objective`` is F(T). ``stationarity`` is sum_ij T_ij |grad F_ij| / epsilon, zero at a stationary point, all of
-    which are interior; ``converged`` where it reached the tolerance.
+    Attributes
+    ----------
+    plan : Tensor, float64, shape (B, N, M)
+        Plan of any total mass, near 1 for large tau_m.
+    objective : Tensor, float64, shape (B,)
+        F(T).
+    iterations : Tensor, int64, shape (B,)
+    stationarity : Tensor, float64, shape (B,)
+        sum_ij T_ij |grad F_ij| / epsilon; zero at a stationary point, all of which are interior.
+    converged : Tensor, bool, shape (B,)
+        Whether the stationarity reached the tolerance.
     """
 
     plan: Tensor
@@ -50,10 +59,16 @@ class PartialResult(NamedTuple):
 
 
 def laplace_kernel(n: int, b: float, *, virtual: bool = False, device: torch.device | None = None) -> Tensor:
-    r"""Structure matrix :math:`C_{ik} = e^{-|i-k| / (b n)}` of n real frames, positive definite, (n, n).
+    r"""Structure matrix :math:`C_{ik} = e^{-|i-k| / (b n)}`, positive definite, shape (n, n) or (n + 1, n + 1).
 
-    The scale b > 0 is a share of the video. A virtual frame stands first and is related to itself alone, as it has no
-    place in time: (n + 1, n + 1).
+    Parameters
+    ----------
+    n : int
+        Real frames.
+    b : float
+        Scale as a share of the video, > 0.
+    virtual : bool
+        Put a virtual frame first, which is related to itself alone: it has no place in time.
     """
     index = torch.arange(n, dtype=torch.float64, device=device)
     kernel = torch.exp(-(index[:, None] - index).abs() / (b * n))
@@ -88,10 +103,27 @@ def solve_partial(
     Sinkhorn passes with softened marginals are done. The weight s grows until F falls. F is not convex. In float64,
     without gradient; the problems of a batch do not influence each other.
 
-    Of a cost (B, N, M), ``virtual`` if its first row and column stand for the virtual frame; alpha in [0, 1], epsilon
-    and tau_m > 0 in units of the cost (an infinite tau_m would be the balanced problem), lambda_s >= 0, and the scale
-    b > 0 of the Laplace kernels, a share of the video. The tolerance is that of F relative to epsilon: a problem has
-    converged when its stationarity, of which F depends in second order, is at most the square root of it.
+    Parameters
+    ----------
+    cost : Tensor, shape (B, N, M)
+        Cost, the virtual row and column included.
+    alpha : float
+        Weight of the structural part, in [0, 1].
+    epsilon : float
+        Entropy weight, > 0, in units of the cost.
+    tau_m : float
+        Weight of the marginals, > 0, in units of the cost; infinite would be the balanced problem.
+    lambda_s : float
+        Weight of the smoothness, >= 0.
+    b : float
+        Scale of the Laplace kernels, a share of the video, > 0.
+    virtual : bool
+        Whether the first row and column stand for the virtual frame.
+    max_iterations : int
+        Steps at most.
+    tolerance : float
+        Tolerance of F relative to epsilon: a problem has converged when its stationarity, of which F depends in
+        second order, is at most the square root of this.
 
     Raises
     ------

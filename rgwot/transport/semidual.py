@@ -35,11 +35,23 @@ def solve_semidual(
 ) -> Tensor:
     r"""Solve :math:`(\mathrm{diag}(a) - T \mathrm{diag}(b)^{-1} T^\top) u = c`.
 
-    Of a plan T (B, N, M) in float64, entries >= 0, its positive sums a = ``rows`` (B, N) and b = ``columns`` (B, M),
-    and c = ``right`` (B, N) of sum 0. The direct solution is exact to rounding; the iterative one starts at the guess
-    (B, N), zero by default, and reaches the tolerance, one or (B,), relative to the residual of the guess.
+    Parameters
+    ----------
+    plan : Tensor, shape (B, N, M), float64
+        T, entries >= 0.
+    rows, columns : Tensor, shape (B, N) and (B, M)
+        Its sums a and b, positive.
+    right : Tensor, shape (B, N)
+        c, of sum 0.
+    tolerance : float or Tensor, shape (B,)
+        Residual of the iterative solution relative to that of the guess; the direct one is exact to rounding.
+    guess : Tensor, shape (B, N), optional
+        Where the iterative solution starts; zero by default.
 
-    Returns u (B, N), fixed up to a constant; not finite where a factorisation failed.
+    Returns
+    -------
+    Tensor, shape (B, N)
+        u, fixed up to a constant; not finite where a factorisation failed.
     """
     if plan.shape[1] > DIRECT_MAX_ROWS:
         return _conjugate_gradients(plan, rows, columns, right, tolerance, guess)
@@ -56,8 +68,14 @@ def tangent_part(values: Tensor, plan: Tensor, guess: Tensor) -> Tensor:
     r"""Subtract row and column constants so that T * values has row and column sums zero.
 
     The constants u_i, v_j minimise :math:`\sum_{ij} T_{ij} (A_{ij} - u_i - v_j)^2`; what is left of a
-    gradient A is its part along the transport polytope. ``values`` A and ``plan`` T are (B, N, M) in float64, T with
-    positive row and column sums; the guess (B, N) approximates u, up to a constant.
+    gradient A is its part along the transport polytope.
+
+    Parameters
+    ----------
+    values, plan : Tensor, shape (B, N, M), float64
+        A and T, which has positive row and column sums.
+    guess : Tensor, shape (B, N)
+        An approximation of u, up to a constant.
     """
     rows, columns = plan.sum(2), plan.sum(1)
     weighted = plan * values

@@ -54,10 +54,22 @@ def sinkhorn(
 ) -> SinkhornResult:
     r"""Minimise :math:`\langle C, T\rangle + \epsilon \sum T \log T` subject to T 1 = p and T^T 1 = q.
 
-    Of a cost (B, N, M) in float64 and positive marginals p (B, N) and q (B, M) of sum 1; epsilon is in units of the
-    cost. Starts from the row potential f (B, N), in units of epsilon, and stops when the marginal error of every
-    problem of the batch is at most ``tolerance``, or after so many updates of the potential.
+    Parameters
+    ----------
+    cost : Tensor, shape (B, N, M), float64
+    p, q : Tensor, shape (B, N) and (B, M)
+        Row and column marginal, positive, sum 1.
+    epsilon : float
+        Entropy weight, in units of the cost.
+    tolerance : float
+        Stop when the marginal error of every problem of the batch is at most this.
+    f : Tensor, shape (B, N), optional
+        Row potential to start from, in units of epsilon.
+    max_passes : int
+        Upper limit of potential updates.
 
+    References
+    ----------
     M. Cuturi, "Sinkhorn distances", NeurIPS 2013; Newton steps on the semi-dual as in G. Peyre and M. Cuturi,
     "Computational optimal transport", 2019, section 4.
     """

@@ -36,8 +36,19 @@ def structure_product(plan: Tensor, r: float) -> Tensor:
 
     .. math:: C^x T C^y = \tfrac{1}{r} B_x (T 1 1^T - T B_y)
 
-    where B sums the a neighbours on each side; both are differences of cumulative sums. The plan (B, N, M) may be any
-    real matrix, r is >= 0. Returns (B, N, M), zero if the band of C^x is empty.
+    where B sums the a neighbours on each side; both are differences of cumulative sums.
+
+    Parameters
+    ----------
+    plan : Tensor, shape (B, N, M)
+        Any real matrix, usually a transport plan.
+    r : float
+        Radius, >= 0.
+
+    Returns
+    -------
+    Tensor, shape (B, N, M)
+        Zero if the band of C^x is empty.
     """
     n, m = plan.shape[-2:]
     a_x, a_y = structure_radius(n, r), structure_radius(m, r)

@@ -17,12 +17,12 @@ import pytest
 import torch
 
 from rgwot.config.methods import FAMILIES
-from rgwot.config.radius import inactive_prior
 from rgwot.config.settings import Settings, build
 from rgwot.embedding import loop
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.loop import Record, Trainer, objective
+from rgwot.embedding.prior import inactive_prior
 from rgwot.embedding.resume import Checkpoint
 from rgwot.embedding.train import build_encoder, train
 from rgwot.features.index import open_stores

@@ -194,7 +194,7 @@ def test_families_differ_as_described() -> None:
 
 def test_prior_of_remap_in_true_time() -> None:
     batch = batch_of(12)
-    weights = align_frames_partially(batch.x, batch.y, (batch.x_times / 10, batch.y_times / 10))
+    weights = align_frames_partially(batch.x, batch.y, x_positions=batch.x_times / 10, y_positions=batch.y_times / 10)
     expected = remap_loss(batch.x, batch.y, weights)
     torch.testing.assert_close(of_family("remap", batch, **{"ot.prior_time": "times"}), expected, rtol=1e-12, atol=0)
 

@@ -89,11 +89,11 @@ def test_methods_have_to_train_equally_long(times, tmp_path):
 
 
 def test_constants_are_read_from_the_source():
-    assert settings_table.constant("losses/gromov_wasserstein.py:_PROBABILITY_FLOOR") == 1e-11
+    assert settings_table.constant("losses/cross_entropy.py:_PROBABILITY_FLOOR") == 1e-11
     assert settings_table.constant("transport/fused_gromov_wasserstein.py:parity_outer") == 25
     for place, message in (
         ("losses/gone.py:X", "no file losses/gone.py in the package"),
-        ("losses/gromov_wasserstein.py:GONE", "no number of this name"),
+        ("losses/cross_entropy.py:GONE", "no number of this name"),
     ):
         with pytest.raises(RgwotError, match=message):
             settings_table.constant(place)

@@ -207,11 +207,11 @@ def test_cost_virtual_frame_and_scale_of_the_weights() -> None:
     cost = 1 - torch.cosine_similarity(x[:, :, None], y[:, None], dim=3) + 0.6 * (s[:, None] - u).abs()
     options = {**SETTINGS, "alpha": 0.5, "tau_m": 0.4, "lambda_s": 2.0, "max_iterations": 100, "tolerance": 1e-6}
     del options["virtual"]
-    weights = align_frames_partially(x, y, (s, u), rho=0.6, zeta=0.7, **options)
+    weights = align_frames_partially(x, y, rho=0.6, zeta=0.7, x_positions=s, y_positions=u, **options)
     padded = torch.full((3, 8, 8), 0.7, dtype=torch.float64)
     padded[:, 1:, 1:] = cost
     np.testing.assert_allclose(weights, 8 * solve_partial(padded, virtual=True, **options).plan[:, 1:, 1:], rtol=1e-9)
-    bare = align_frames_partially(x, y, (s, u), rho=0.6, virtual="none", **options)
+    bare = align_frames_partially(x, y, rho=0.6, virtual="none", x_positions=s, y_positions=u, **options)
     np.testing.assert_allclose(bare, 7 * solve_partial(cost, virtual=False, **options).plan, rtol=1e-9)
 
 
@@ -240,3 +240,5 @@ def test_mistakes_are_told(changes: dict[str, Any], message: str) -> None:
         solve_partial(costs(0, 1, 3, 3), **{**SETTINGS, **changes})
     with pytest.raises(ValueError, match=r"cost: found shape \(3, 3\)"):
         solve_partial(costs(0, 1, 3, 3)[0], **SETTINGS)
+    with pytest.raises(ValueError, match="virtual: found 'some'"):
+        align_frames_partially(*frames(0), virtual="some")

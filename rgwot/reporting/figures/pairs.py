@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot import paths
-from rgwot.config.settings import TransportSettings
 from rgwot.evaluation.metrics import IntArray
 from rgwot.reporting.figures.labels import TaskLabels, evenly, labels_at
 from rgwot.reporting.figures.tasks import PlannedTask
 
 Array = NDArray[np.float64]
+#: Settings of the block ``ot`` that the solver of RGWOT reads.
+PROBLEM = {"alpha", "epsilon", "rho", "r", "zeta", "solver", "virtual", "max_iterations", "tolerance"}
 
 
 class Side(NamedTuple):
@@ -78,14 +79,14 @@ def transport(x: Side, y: Side, settings: Mapping[str, Any], **changes: Any) -> 
 
     from rgwot.transport import add_virtual_frame, align_frames, cosine_cost, relative_positions, temporal_prior
 
-    given = {key.removeprefix("ot."): value for key, value in settings.items() if key.startswith("ot.")}
-    ot = TransportSettings(**given | changes | {"virtual": "cost"})
+    ot = {key.removeprefix("ot."): value for key, value in settings.items()} | changes | {"virtual": "cost"}
     places = (
         (torch.from_numpy(x.time_s / x.duration_s), torch.from_numpy(y.time_s / y.duration_s))
-        if ot.prior_time == "times"
-        else (relative_positions(len(x.x), dtype=torch.float64), relative_positions(len(y.x), dtype=torch.float64))
+        if ot["prior_time"] == "times"
+        else tuple(relative_positions(len(side.x), dtype=torch.float64) for side in (x, y))
     )
     first, second = (torch.from_numpy(np.ascontiguousarray(side.x))[None] for side in (x, y))
-    solved = align_frames(first, second, ot, places)
-    cost = add_virtual_frame(cosine_cost(first, second) + ot.rho * temporal_prior(*places), ot.zeta)
+    problem = {key: ot[key] for key in PROBLEM}
+    solved = align_frames(first, second, **problem, x_positions=places[0], y_positions=places[1])
+    cost = add_virtual_frame(cosine_cost(first, second) + ot["rho"] * temporal_prior(*places), ot["zeta"])
     return PairPlan(cost[0].numpy(), solved.transport.plan[0].double().numpy())

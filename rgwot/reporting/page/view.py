@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.figures.labels import evenly
+from rgwot.reporting.figures.pairs import PROBLEM
 from rgwot.reporting.figures.tsne import embed_2d
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, read_pictures, strip_times
@@ -241,12 +242,14 @@ def align_pairs(
         sampled.append(np.asarray(embedding)[chosen])
         shares.append(np.asarray(time_s)[chosen] / duration_s)
     x, positions = torch.from_numpy(np.stack(sampled)), torch.from_numpy(np.stack(shares))
+    problem = settings.model_dump(include=PROBLEM)
     pairs: list[dict[str, Any]] = []
     every = list(combinations(range(len(names)), 2))
     for start in range(0, len(every), _AT_ONCE):
         first, second = (list(side) for side in zip(*every[start : start + _AT_ONCE], strict=True))
-        places = (positions[first], positions[second]) if settings.prior_time == "times" else None
-        found = align_frames(x[first], x[second], settings, places)
+        if settings.prior_time == "times":
+            problem |= {"x_positions": positions[first], "y_positions": positions[second]}
+        found = align_frames(x[first], x[second], **problem)
         for at, (one, other) in enumerate(zip(first, second, strict=True)):
             mass = found.transport.plan[at].numpy()
             if settings.virtual == "cost":

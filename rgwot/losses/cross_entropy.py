@@ -1,0 +1,62 @@
+"""Alignment loss: cross-entropy between the transport plan and the soft nearest neighbours (methods 3.6)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+# Floor inside the logarithm of the public code; log P can then not fall below -25.3.
+_PROBABILITY_FLOOR = 1e-11
+
+
+def alignment_loss(x: Tensor, y: Tensor, plan: Tensor, tau: float, symmetric: bool) -> Tensor:
+    r"""Cross-entropy of softmax matches with the transport plan, for every pair of videos.
+
+    .. math::
+        L = -\frac{1}{N} \sum_{ij} T^*_{ij} \log(P_{ij} + 10^{-11}), \qquad
+        P_{ij} = \mathrm{softmax}_j (x_i \cdot y_j / \tau)
+
+    With ``symmetric`` the mean of this and of the same sum with P normalised over i instead of j. The
+    logarithm is taken as log(exp(log P) + 1e-11) without forming P, and at least in float32 under autocast.
+
+    Parameters
+    ----------
+    x : Tensor, shape (B, N, D)
+        Unit-length embeddings of the first video of each pair.
+    y : Tensor, shape (B, M, D)
+        Unit-length embeddings of the second video of each pair.
+    plan : Tensor, shape (B, N, M)
+        T*, rows rescaled to about 1 (``FrameAlignment.weights``); no gradient flows into it.
+    tau : float
+        Softmax temperature, > 0, in units of the dot product.
+    symmetric : bool
+        Also ask each y_j for its partner in x.
+
+    Returns
+    -------
+    Tensor, shape (B,)
+        One value per pair, >= 0 up to 1e-11.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree or tau is not positive.
+    """
+    if x.ndim != 3 or y.ndim != 3 or plan.shape != (x.shape[0], x.shape[1], y.shape[1]):
+        found = f"{tuple(x.shape)}, {tuple(y.shape)}, {tuple(plan.shape)}"
+        raise ValueError(f"x, y, plan: found {found}, expected (B, N, D), (B, M, D), (B, N, M)")
+    if not tau > 0:
+        raise ValueError(f"tau: found {tau}, expected a value above 0")
+    dtype = torch.promote_types(torch.promote_types(x.dtype, y.dtype), torch.float32)
+    with torch.autocast(device_type=x.device.type, enabled=False):
+        logits = x.to(dtype) @ y.to(dtype).transpose(1, 2) / tau
+        log_p = _floored_log(torch.log_softmax(logits, 2))
+        if symmetric:
+            log_p = (log_p + _floored_log(torch.log_softmax(logits, 1))) / 2
+        return -(plan.detach().to(dtype) * log_p).sum((1, 2)) / x.shape[1]
+
+
+def _floored_log(log_p: Tensor) -> Tensor:
+    return torch.logaddexp(log_p, log_p.new_tensor(math.log(_PROBABILITY_FLOOR)))
