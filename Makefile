@@ -25,7 +25,7 @@ help:
 	@echo "make faults the demo killed at 30 random moments and damaged by 300 random faults, full disks; an hour"
 	@echo "make bench  every ratio of docs/performance.md measured again, and the page renewed; two hours on an idle machine"
 	@echo "make bench-answers  every recipe on every development task, and the tables of docs/better.md; 85 minutes on 2 cores"
-	@echo "make claims  the paper's claims on eight development tasks, with intervals and verdicts, and docs/claims.md; two hours on 2 cores"
+	@echo "make claims  the paper's claims on eight development tasks, with intervals and verdicts, and docs/claims.md"
 	@echo "make test-page  the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
 	@echo "make pictures   the same, and keeps the pictures of the guide in docs/images"
 	@echo "make cluster-test   the demo through a Slurm on this machine; needs root and installs Debian's packages"

@@ -78,9 +78,15 @@ def decode(
 @options.settings
 @options.seed
 def evaluate(
-    output: Path, manifest: Path, annotations: Path, segments: Path, diagnostics: Path, key_steps: int | None,
-    settings: str, **identity: Any,
-) -> None:  # fmt: skip
+    output: Path,
+    manifest: Path,
+    annotations: Path,
+    segments: Path,
+    diagnostics: Path,
+    key_steps: int | None,
+    settings: str,
+    **identity: Any,
+) -> None:
     """Score a prediction under every protocol into OUTPUT (CSV)."""
     from rgwot.evaluation.evaluate import evaluate as run
 

@@ -45,9 +45,14 @@ def table(
 @click.option("--videos", default=4, show_default=True, type=click.IntRange(1), help="How many videos are drawn.")
 @click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
 def plot(
-    output: Path, manifest: Path, annotations: Path, segments: tuple[str, ...], title: str, videos: int,
+    output: Path,
+    manifest: Path,
+    annotations: Path,
+    segments: tuple[str, ...],
+    title: str,
+    videos: int,
     names: Path | None,
-) -> None:  # fmt: skip
+) -> None:
     """Draw key steps over time, ground truth above predictions, into OUTPUT (PDF, and PNG beside it)."""
     from rgwot.records import read_annotations, read_manifest, read_segments
     from rgwot.reporting.figures.segments import segment_bars

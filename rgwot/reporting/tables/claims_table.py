@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from rgwot import paths
 from rgwot.evaluation.claims import FAILS, HOLDS, UNKNOWN, judge
 from rgwot.records import read_history, read_scores
 from rgwot.reporting.tables.forms import write_flat
@@ -25,10 +23,6 @@ COLUMNS = (
     "margin", "verdict",
 )  # fmt: skip
 ALL = "all"
-_HISTORY = re.compile(
-    re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(paths.HISTORY.removeprefix(f"{paths.RESULTS}/")))
-)
-RUN = ["method", "decoder", "dataset", "task", "seed"]
 
 
 def make_row(
@@ -86,11 +80,15 @@ def _seconds(histories: Paths) -> pd.DataFrame:
     """Return the seconds per iteration of trainings, by run."""
     rows = []
     for path in map(Path, histories):
-        named = _HISTORY.search(path.as_posix())
-        if named is None:
-            raise RgwotError(f"{path}: expected the history of a training")
+        *_, method, dataset, task, seed, _ = path.parts
         last = read_history(path).iloc[-1]
-        rows.append(named.groupdict() | {"value": float(last["seconds"]) / float(last["step"])})
+        rows.append({
+            "method": method,
+            "dataset": dataset,
+            "task": task,
+            "seed": seed.removeprefix("seed"),
+            "value": float(last["seconds"]) / float(last["step"]),
+        })  # fmt: skip
     return pd.DataFrame(rows)
 
 
