@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rgwot import __version__
 from rgwot.config.importing import IMPORTED, ImportSettings
-from rgwot.features.sources import DAMAGE, ArraySource, open_array
+from rgwot.datasets.arrays import DAMAGE, ArraySource, open_array
 from rgwot.features.store import CHANNELS, IMPORTER, SHARD, StoreWriter, source_facts, video_facts
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing

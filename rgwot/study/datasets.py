@@ -18,7 +18,7 @@ from rgwot.datasets.base import Found, VideoEntry
 from rgwot.datasets.finding import find
 from rgwot.datasets.names import video_id
 from rgwot.features import left_out
-from rgwot.features.sources import feature_file
+from rgwot.datasets.arrays import feature_file
 from rgwot.runtime.arguments import split_words
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.integrity import ASIDE, broken, changed_sources, check_file, record_path

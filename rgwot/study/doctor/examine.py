@@ -218,7 +218,7 @@ def _lists(module: Layout, root: Path, dataset: str) -> list[Finding]:
 
 
 def _not_imported(folder: Path, videos: Iterable[VideoReport]) -> list[Finding]:
-    from rgwot.features.sources import feature_file
+    from rgwot.datasets.arrays import feature_file
 
     findings = []
     for video in videos:
