@@ -1,8 +1,9 @@
 """Embedder of feature maps: two 3-D convolutions, global max pooling, two hidden layers, a unit vector.
 
 This is RGWOT's encoder (methods 3.1). Features that are vectors have no space to convolve over; two fully connected
-layers over the whole stack take the place of the convolutions. Its parameters have the names and shapes of textbook layers; only the order of
-the arithmetic differs. Inside, stacks of maps are ordered (c, n, h, w, C): time first, channels last.
+layers over the whole stack take the place of the convolutions. Its parameters have the names and shapes of textbook
+layers; only the order of the arithmetic differs. Inside, stacks of maps are ordered (c, n, h, w, C): time first,
+channels last.
 """
 
 from __future__ import annotations
@@ -192,8 +193,8 @@ class Encoder(nn.Module):
         Parameters
         ----------
         x
-            (n, c, features, h, w), float16 or float32, without gradient; h = w = 1 for vectors. In training the clips of a pair are
-            consecutive, first video first, both videos with the same number of clips.
+            (n, c, features, h, w), float16 or float32, without gradient; h = w = 1 for vectors. In training the clips
+            of a pair are consecutive, first video first, both videos with the same number of clips.
         pairs
             Pairs of videos in the batch; batch-norm statistics never cross pairs. Without effect in eval mode.
         masks

@@ -90,13 +90,18 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
 
 
 def _check_size(store: FeatureStore, first: FeatureStore) -> None:
-    """Raise where the features of a video are not of the size of those of another."""
+    """Raise where the features of a video are not of the size, or made elsewhere at the rate, of those of another."""
+    rates = [one.attributes.get("fps") for one in (store, first)]
+    if store.imported and rates[0] != rates[1]:
+        raise RgwotError(
+            f"{store.path}: {rates[0]:g} features per second, expected {rates[1]:g} as in {first.path.name}; one rate "
+            "per task: make its features again or leave the video out"
+        )
     if store.shape[1:] == first.shape[1:]:
         return
-    what, sizes = "maps", [one.shape[1:] for one in (store, first)]
-    if store.vectors and first.vectors:
-        what, sizes = "vectors", [one.shape[1:2] for one in (store, first)]
-    found, expected = (" x ".join(map(str, size)) for size in sizes)
+    vectors = store.vectors and first.vectors
+    what = "vectors" if vectors else "maps"
+    found, expected = (" x ".join(map(str, one.shape[1 : 2 if vectors else 4])) for one in (store, first))
     again = "delete it and extract the video again"
     if store.imported:
         again = "one size per task: make its features again or leave the video out; is the order of `axes` right?"

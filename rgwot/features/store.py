@@ -1,14 +1,15 @@
 """The feature store of one video: Zarr version 3, written once, refused when incomplete or different.
 
-The features are one array, float16: ``conv4c``, ``(T, C, h, w)``, of the paper's backbone, ``features`` of anything else,
-``(T, C, h, w)`` for maps or ``(T, D)`` for vectors. ``layer`` and ``backbone`` say what they are. rgwot 0.1.0 called all
-of them ``conv4c`` and kept vectors as maps of one place, ``(T, 1024, 1, 1)``; such stores are read as maps.
-``time_s`` is ``(T,)`` float64, the sampled times. One frame is one inner chunk, so that a training step reads only the frames it drew; 64 frames are one shard, so that a
-dataset of thousands of videos does not become millions of files. Frames are stored as they are, and then read as
-fast as from a memory-mapped array, or by LZ4 of shuffled bits, a sixth smaller, or by Zstandard at level 1, a quarter
-smaller and the slowest (``features.codec``; docs/performance.md). All hold the same values and may stand side by side.
-``crc32c`` is ``(T,)`` uint32, the checksum of every frame's values, whatever its codec: frames are compared when they
-are read, so that a byte, a shard or a frame that is not what was written is an error. Stores of rgwot 0.1.0 lack it.
+The features are one array, float16: ``conv4c``, ``(T, C, h, w)``, of the paper's backbone, or ``features`` of anything
+else, ``(T, C, h, w)`` for maps and ``(T, D)`` for vectors. ``layer`` and ``backbone`` say what they are. rgwot 0.1.0
+called all of them ``conv4c`` and kept vectors as maps of one place, ``(T, 1024, 1, 1)``; such stores are read as maps.
+``time_s`` is ``(T,)`` float64, the sampled times. One frame is one inner chunk, so that a training step reads only the
+frames it drew; 64 frames are one shard, so that a dataset of thousands of videos does not become millions of files.
+Frames are stored as they are, and then read as fast as from a memory-mapped array, or by LZ4 of shuffled bits, a sixth
+smaller, or by Zstandard at level 1, a quarter smaller and the slowest (``features.codec``; docs/performance.md). All
+hold the same values and may stand side by side. ``crc32c`` is ``(T,)`` uint32, the checksum of every frame's values,
+whatever its codec: frames are compared when they are read, so that a byte, a shard or a frame that is not what was
+written is an error. Stores of rgwot 0.1.0 lack it.
 
 Open stores in the process that reads them: Zarr's event loop does not survive ``fork``.
 """
@@ -30,7 +31,7 @@ from zarr.codecs import BloscCodec, Crc32cCodec, ZstdCodec
 from zarr.errors import NodeNotFoundError
 
 from rgwot.config.extractors import EXTRACTORS
-from rgwot.features import ARRAYS, CONV4C
+from rgwot.features import ARRAYS, CONV4C, OTHER
 from rgwot.features.shards import Shards, damaged_store, open_shards
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.integrity import check_folder, digest, source
@@ -218,9 +219,9 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
 def _channels(attributes: Mapping[str, Any], name: str) -> int | None:
     """Return how many channels features must have; None: any number, as those made elsewhere have."""
     made_here = attributes.get("decoder") != IMPORTER
-    extractor = EXTRACTORS.get(str(attributes.get("backbone"))) if made_here else None
-    if extractor is not None:
-        return extractor.channels
+    about = EXTRACTORS.get(str(attributes.get("backbone"))) if made_here else None
+    if about is not None:
+        return about.channels
     return CHANNELS if name == CONV4C else None
 
 
@@ -249,6 +250,16 @@ def video_facts(video: Any, status: str, reason: str) -> dict[str, Any]:
     facts = (video.duration_s, str(video.fps), video.width, video.height) if video else (0.0, "0", 0, 0)
     names = ("duration_s", "native_fps", "width", "height")
     return {**dict(zip(names, facts, strict=True)), "status": status, "reason": reason}
+
+
+def array_name(layer: str, shape: Sequence[int]) -> str:
+    """Return what the array of features of a layer is called, a frame of the shape (C, h, w) or (D,)."""
+    return CONV4C if layer == CONV4C and len(shape) == 3 and shape[0] == CHANNELS else OTHER
+
+
+def space_of(shape: Sequence[int]) -> tuple[int, int] | None:
+    """Return height and width of a frame of the shape (C, h, w), None of a vector (D,)."""
+    return (shape[1], shape[2]) if len(shape) == 3 else None
 
 
 class StoreWriter:

@@ -128,7 +128,8 @@ def check_file(path: Path) -> None:
 def check_folder(output: Path, by_size: tuple[str, ...] = ()) -> None:
     """Compare an output that is a folder with its record, where it has one.
 
-    Of files whose paths begin with one of ``by_size`` only the size is compared: their content is checked as it is read.
+    Of files whose paths begin with one of ``by_size`` only the size is compared: their content is checked when it is
+    read.
 
     Raises RgwotError when a file is missing or is not what was written, or the record is damaged.
     """
