@@ -113,6 +113,7 @@ def import_features(
     from rgwot.features.importing import Footage, import_folder, import_video
     from rgwot.features.importing import import_features as run
 
+    options.read_rate(form["native_fps"], "--native-fps")
     try:
         settings = ImportSettings.model_validate(form)
     except ValidationError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import pickle
 import shutil
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
@@ -239,10 +240,16 @@ def _csv(path: Path, key: str | None, times: str | None, _scratch: Path) -> Iter
             f"{path}: column {odd[0]!r} is no feature; name it as `times` if it holds seconds, or write the table "
             "without it"
         )
-    table = pd.read_csv(
-        path, sep=separator, header=0 if named else None, names=names if named else None, dtype=np.float64,
-        encoding="utf-8-sig", float_precision="round_trip", index_col=False, compression=None,
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        # What pandas only warns of is a row that is longer than the names, whose end it would drop.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            table = pd.read_csv(
+                path, sep=separator, header=0 if named else None, names=names if named else None, dtype=np.float64,
+                encoding="utf-8-sig", index_col=False, compression=None,
+            )  # fmt: skip
+        except pd.errors.ParserWarning as error:
+            raise ValueError(first_line(error)) from None
     when = None
     if times is not None:
         when = _times(path, table[times].to_numpy())

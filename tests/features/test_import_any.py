@@ -105,6 +105,7 @@ def test_tables_of_text(tmp_path: Path, sign: str, named: bool) -> None:
         (",f0\n0,1.5\n1,2.5\n", "column '' is no feature"),
         ("f0,f1\n1.5,\n2.5,3\n", "nan in channel 1 of feature 0; expected finite numbers"),
         ("1.5,2\n2.5,cat\n", "could not convert string to float: 'cat'"),
+        ("f0,f1\n1.5,2,3\n2.5,3,4\n", "cannot be read"),
         ("1.5,2\n2.5,3,4\n", "Expected 2 fields in line 2, saw 3"),
         ("", "cannot be read"),
     ],

@@ -32,13 +32,12 @@ class FeatureFacts:
     fps: float
     start_s: float
     end_s: float  #: where the last feature ends
-    read: bool  #: whether all values were read
 
 
 def check_features(
     path: Path, root: Path, task: str, settings: ImportSettings, video: VideoFacts | None, quick: bool
 ) -> tuple[FeatureFacts | None, VideoFacts | None, list[Finding]]:
-    """Examine one file of features by the code that imports it; unless ``quick``, every value.
+    """Examine one file of features by the code that imports it, every value; its directory entry alone if ``quick``.
 
     ``video`` is what is known of the video it belongs to, None where there is none. Returns what the file holds, what
     it says in place of a video, and what is wrong; neither where the file cannot be used.
@@ -48,6 +47,9 @@ def check_features(
 
     findings: list[Finding] = []
     try:
+        size = path.stat().st_size
+        if quick:
+            return None, VideoFacts(size), []
         with (
             tempfile.TemporaryDirectory(prefix="rgwot.") as scratch,
             open_array(path, settings.key, Path(scratch), settings.times) as array,
@@ -61,16 +63,16 @@ def check_features(
                 if dropped or reason:
                     line = reason or f"{dropped} of {found.count} features lie beyond the video and are dropped"
                     findings.append(Finding("warning", "features", line, task, _below(path, root)))
-            for start in range(0, 0 if quick else kept, FRAMES):
+            for start in range(0, kept, FRAMES):
                 read_maps(path, array, settings.axes, start, min(start + FRAMES, kept))
     except (RgwotError, OSError) as error:
         return None, None, [*findings, of_error(error, root, _below(path, root), "features", task)]
     sizes = found.sizes
     facts = FeatureFacts(
         path.name, found.count, sizes["C"], sizes["H"], sizes["W"], float(found.fps),
-        float(found.time_s(1)[0]), found.end_s, not quick,
+        float(found.time_s(1)[0]), found.end_s,
     )  # fmt: skip
-    return facts, VideoFacts(path.stat().st_size, found.end_s, native_rate(found, settings)), findings
+    return facts, VideoFacts(size, found.end_s, native_rate(found, settings)), findings
 
 
 def compare(task: str, files: Mapping[str, FeatureFacts]) -> list[Finding]:

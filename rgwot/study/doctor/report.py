@@ -205,8 +205,8 @@ def as_text(report: Report) -> str:
         else f"every video was opened and {SAMPLES} frames of it decoded"
     )
     if any(video.features is not None for video in report.videos):
-        values = "no value was read" if report.quick else "all values were read"
-        how = f"{how}; {values}" if any(video.facts.codec for video in report.videos) else f"features: {values}"
+        filmed = any(video.facts.codec for video in report.videos)
+        how = f"{how}, and all features read" if filmed else "every file was opened and all features read"
     head = [f"{report.dataset}: layout {report.layout}, {report.found.where}", how]
     columns = ("task", "videos", "annotated", "skipped", "hours", "fps", "K found/known", "warnings", "errors")
     rows = [_row(task, report.quick) for task in report.tasks]
