@@ -231,6 +231,11 @@ def _csv(path: Path, key: str | None, times: str | None, _scratch: Path) -> Iter
     cells = first.split() if separator == r"\s+" else next(csv.reader([first], delimiter=separator), [])
     names = [cell.strip() for cell in cells]
     named = any(not _is_number(name) for name in names)
+    if named and [_is_number(name) for name in names] == [True, True, False]:
+        raise RgwotError(
+            f"{path}: looks like an annotation (start,end,number name), expected features; put annotations into a "
+            "folder `annotations` of the task"
+        )
     if times is not None and times not in names:
         hint = nearest(times, names) if named else "its first line has no names"
         raise RgwotError(f"{path}: no column {times!r} for the times; {hint}")

@@ -18,7 +18,7 @@ from rgwot import __version__
 from rgwot.config.importing import IMPORTED, ImportSettings
 from rgwot.datasets.arrays import DAMAGE, OPENERS, ArraySource, open_array
 from rgwot.datasets.feature_files import Measured, measure, measure_file, native_rate
-from rgwot.datasets.features import features_in
+from rgwot.datasets.features import LOOKED_AT, features_in
 from rgwot.datasets.names import video_id
 from rgwot.datasets.pairing import VIDEO_SUFFIXES, by_task, walk
 from rgwot.features import OTHER
@@ -100,7 +100,7 @@ def import_folder(
     Raises RgwotError before the first store is written when a file is not as stated, has no video, or its features are
     not of the size of the others in its folder; and for a value that a store cannot hold, when it is met.
     """
-    folders = by_task(walk(source, source, OPENERS), lambda path: str(PurePosixPath(path).parent))
+    folders = by_task(walk(source, source, LOOKED_AT), lambda path: str(PurePosixPath(path).parent))
     files = {folder: features_in(paths) for folder, paths in folders.items()}
     if not any(files.values()):
         raise RgwotError(f"{source}: no features in it; expected files with a suffix of {', '.join(OPENERS)}")
