@@ -36,14 +36,15 @@ SCORES = [
     for dataset in DATASETS
     for method, decoder in RUNS.items()
 ]
-TABLE = """
-datasets: {%s}
-tables:
+TABLE = "results/tables/any_features.csv"
+ENTRY = """
   any_features:
     title: Any features
-    datasets: [%s]
+    paper: false
+    datasets: [filmed_tc, filmed_tchw, alone_tc, alone_tchw]
+    metrics: [f1]
+    blocks: *every_protocol
     rows:
-      raw: {method: raw, decoder: kmeans}
 """
 
 
@@ -62,16 +63,27 @@ def write(root: Path) -> None:
             np.save(folder / f"{name}.npy", (rng.normal(size=(20, *shape)) + 30 * shown).astype(np.float32))
             (folder / f"{name}.csv").write_text(STEPS)
     (root / "more.yaml").write_text(CONFIGURATION)
+    tables = root / "workflow/tables.yaml"
+    rows = "".join(
+        f"      - {{id: {method}, label: {method}, method: {method}, decoder: {decoder}}}\n"
+        for method, decoder in RUNS.items()
+    )
+    labels = "".join(f"  {name}: {{label: {name}}}\n" for name in DATASETS)
+    text = tables.read_text().replace("\ndatasets:\n", f"\ndatasets:\n{labels}", 1)
+    tables.write_text(text.replace("\ntables:\n", f"\ntables:\n{ENTRY[1:]}{rows}", 1))
 
 
 @pytest.mark.slow
 def test_every_form_goes_from_files_to_scores_and_pages(fresh: Checkout) -> None:
     write(fresh.path)
     pages = ["results/report/alone_tc/tea.html", "results/report/alone_tchw/tea.html"]
-    made = fresh.snakemake(*SCORES, *pages, more=["more.yaml"], timeout_s=900)
+    made = fresh.snakemake(TABLE, *SCORES, *pages, more=["more.yaml"], timeout_s=900)
     assert made.returncode == 0, made.text[-4000:]
     for target in SCORES:
         assert len(pd.read_csv(fresh.path / target)) > 0
+    table = pd.read_csv(fresh.path / TABLE)
+    assert set(table.method) >= set(RUNS)
+    assert table[[f"{dataset}_f1" for dataset in DATASETS]].notna().all(axis=None)
     for dataset in DATASETS:
         store = open_store(fresh.path / f"results/features/{dataset}/tea/a.zarr")
         assert (store.vectors, store.shape[1]) == (dataset.endswith("tc"), 768 if dataset.endswith("tc") else 512)
@@ -90,7 +102,7 @@ def test_every_form_goes_from_files_to_scores_and_pages(fresh: Checkout) -> None
         fresh.path / f"results/keysteps/raw/kmeans/{name}/tea/seed0/segments.csv" for name in ("filmed_tc", "alone_tc")
     ]
     assert raw[0].read_text() == raw[1].read_text()
-    assert not fresh.plan(*SCORES, *pages, more=["more.yaml"]).jobs
+    assert not fresh.plan(TABLE, *SCORES, *pages, more=["more.yaml"]).jobs
 
 
 def test_bad_features_are_told_in_one_line_each_and_nothing_is_lost(fresh: Checkout) -> None:
