@@ -515,7 +515,9 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if not key:
         return message
-    found = "" if first["type"] in ("missing", "unknown") else f", found {first['input']!r}"
+    # A fault of a whole block names its key by itself.
+    whole = first["type"] == "value_error" and isinstance(first["input"], Mapping)
+    found = "" if whole or first["type"] in ("missing", "unknown") else f", found {first['input']!r}"
     return f"{key}: {message}{found}"
 
 

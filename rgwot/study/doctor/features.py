@@ -19,6 +19,9 @@ from rgwot.study.doctor.video import VideoFacts
 FRAMES = 64
 """Features read at once."""
 
+CHANNELS = frozenset({256, 400, 512, 768, 1024, 1280, 1536, 2048, 4096})
+"""Numbers of channels that networks have, and recordings of one length rarely happen to have."""
+
 
 @dataclass(frozen=True)
 class FeatureFacts:
@@ -90,6 +93,15 @@ def compare(task: str, files: Mapping[str, FeatureFacts]) -> list[Finding]:
                 if value(one) != usual:
                     line = f"{what} {value(one)}, expected {usual} as in the other files of the task; {hint}"
                     findings.append(Finding("error", "features", line, task, path))
+    lengths = {one.count for one in files.values()}
+    if len(files) > 1 and len(lengths) == 1 and lengths <= CHANNELS:
+        channels = sorted({one.channels for one in files.values()})
+        if channels[-1] not in CHANNELS:
+            line = (
+                f"every file has {min(lengths)} features of {channels[-1]} channels, as if the axes were the other way "
+                "round; is the order of `axes` right?"
+            )
+            findings.append(Finding("warning", "features", line, task))
     return findings
 
 
