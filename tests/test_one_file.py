@@ -356,7 +356,8 @@ print(json.dumps({
     )
     assert found["files"] == ["results/manifest/mine/soup.csv", "results/manifest/mine/tea.csv"]
     random = "backbone with random weights: not the paper's numbers"
-    assert found["caption"] == ["Videos. Videos of a task, counted.", f"mine; seeds 0, 1, 2; {random}"]
+    other = "features by colours: not the paper's numbers"
+    assert found["caption"] == ["Videos. Videos of a task, counted.", f"mine; seeds 0, 1, 2; {random}; {other}"]
     # Nor with all the others.
     assert {"Teaser", "Tsne", "VideoCounts"} <= set(found["kinds"])
     assert found["imported"] == []
