@@ -356,7 +356,8 @@ print(json.dumps({
     )
     assert found["files"] == ["results/manifest/mine/soup.csv", "results/manifest/mine/tea.csv"]
     random = "backbone with random weights: not the paper's numbers"
-    assert found["caption"] == ["Videos. Videos of a task, counted.", f"mine; seeds 0, 1, 2; {random}"]
+    other = "features by colours: not the paper's numbers"
+    assert found["caption"] == ["Videos. Videos of a task, counted.", f"mine; seeds 0, 1, 2; {random}; {other}"]
     # Nor with all the others.
     assert {"Teaser", "Tsne", "VideoCounts"} <= set(found["kinds"])
     assert found["imported"] == []
@@ -379,7 +380,7 @@ print(json.dumps({"schema": json.dumps(json_schema()), **{verb: help_of(verb) fo
 """,
     )
     assert '"none", "position"]' in found["schema"]
-    assert '["resnet50", "colours"]' in found["schema"]
+    assert '["resnet50", "efficientnet_lite0", "colours"]' in found["schema"]
     assert "hvq or pieces; or trivial: one_label" in found["decode"]
     assert "regression.epochs" in found["embed"]
     assert "egoprocel" in found["synth"]
@@ -412,7 +413,7 @@ def test_what_a_file_says_is_true() -> None:
             assert not about.module or callable(load(f"{about.module}:{verb}_{name}"))
     for name, extractor in EXTRACTORS.items():
         assert extractor.description
-        assert min(extractor.channels, extractor.stride) > 0
+        assert extractor.members or min(extractor.channels, extractor.stride) > 0
         for verb in ("network", "randomise"):
             assert callable(load(f"{extractor.module}:{verb}_{name}"))
     for name, about in LAYOUTS.items():

@@ -53,6 +53,6 @@ def manifest(output: Path, dataset: str, task: str, options: str, annotations: P
 
     given = read_object(options, "--options")
     expected = {"layout", "root", "options", "on_bad_video"}
-    if set(given) != expected:
+    if set(given) - {"imported"} != expected:
         raise RgwotError(f"--options: found the keys {sorted(given)}, expected {sorted(expected)}")
     write_manifest(dataset, task, output_csv=output, annotations_csv=annotations, **given)

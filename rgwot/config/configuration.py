@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from rgwot.config.importing import ImportedFeatures
 from rgwot.config.settings import BLOCKS, Block, Settings, build, describe, flatten
@@ -18,6 +18,9 @@ from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.yaml_text import read_yaml
 from rgwot.timing import rate_text
+
+FEATURES = "features"
+"""The layout of features without videos."""
 
 
 class DatasetSettings(Block):
@@ -48,6 +51,29 @@ class DatasetSettings(Block):
     @classmethod
     def _exact(cls, rate: float | str | None) -> str | None:
         return rate if rate is None or rate == "file" else rate_text(rate)
+
+    @model_validator(mode="after")
+    def _features_described(self) -> Self:
+        if self.features_alone and self.imported is None:
+            raise ValueError(
+                "imported: Field required in the layout features, what its files hold, such as {axes: TC, fps: 2}"
+            )
+        if self.features_alone and self.imported is not None and self.imported.folder not in (None, self.root):
+            raise ValueError(
+                f"imported.folder: found {self.imported.folder!r}, but in the layout features `root` is the folder of "
+                "the features; leave it out"
+            )
+        if not self.features_alone and self.imported is not None and self.imported.folder is None:
+            raise ValueError(
+                "imported.folder: Field required, where the features of the videos are; features without videos are "
+                "the layout features"
+            )
+        return self
+
+    @property
+    def features_alone(self) -> bool:
+        """Whether the dataset is features without videos."""
+        return self.layout.strip().casefold() == FEATURES
 
     def options(self) -> dict[str, Any]:
         """Return the options of the layout as plain values."""

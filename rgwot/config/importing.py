@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from rgwot.config.settings import Block
 from rgwot.timing import rate_text
@@ -16,28 +16,58 @@ class ImportSettings(Block):
     """Form, rate and origin of features made elsewhere."""
 
     axes: Literal["TCHW", "THWC", "TC", "CT"] = Field(
-        description="order of the axes: T time, C the 1024 channels, H and W space; without space, h = w = 1"
+        description="order of the axes: T time, C channels, H and W space; without space they are vectors"
     )
-    fps: float | str = Field(description="features per second, may be an exact fraction like 30000/1001")
+    fps: float | str | None = Field(
+        None, description="features per second, may be an exact fraction like 30000/1001; needed unless there are times"
+    )
+    times: str | None = Field(
+        None,
+        min_length=1,
+        description="array inside the file with the time of every feature in seconds; of a .csv a column; of an .npy "
+        "the file NAME.times.npy beside it",
+    )
     key: str | None = Field(None, description="array inside the file, where it holds several")
-    start_s: float = Field(0.0, ge=0, description="time of the first feature, seconds")
+    channels: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="channels that every file must have; null: any number, the same in a whole task"
+    )
+    start_s: float = Field(0.0, ge=0, description="time of the first feature, seconds; `times` say it themselves")
+    native_fps: float | str | None = Field(
+        None,
+        description="frame rate of the videos, whose frames are scored, where there are only features; null: as fps",
+    )
     on_mismatch: Literal["error", "trim"] = Field(
         "error",
         description="when rate, number of features and duration disagree by a sample or more: stop, or drop surplus "
         "features and mark a video with too few as partial",
     )
     backbone: str = Field(IMPORTED, min_length=1, description="name of the network, to record")
+    layer: str = Field(IMPORTED, min_length=1, description="name of its layer, to record")
     weights: str = Field(IMPORTED, min_length=1, description="name of its weights, to record")
 
-    @field_validator("fps")
+    @field_validator("fps", "native_fps")
     @classmethod
-    def _exact(cls, fps: Any) -> str:
-        return rate_text(fps)
+    def _exact(cls, fps: Any) -> str | None:
+        return None if fps is None else rate_text(fps)
+
+    @model_validator(mode="after")
+    def _when(self) -> Self:
+        if self.fps is None and self.times is None:
+            raise ValueError("fps: Field required, features per second; or times, the array that holds them")
+        if self.times is not None and self.start_s:
+            raise ValueError("start_s and times are both set; expected one of them, since times begin where they say")
+        return self
 
 
 class ImportedFeatures(ImportSettings):
     """Features of a dataset made elsewhere, one file per video."""
 
-    folder: str = Field(
-        description="a key of `roots`, or a path; holds <task>/<video>.npy or <video>.npy, or .npz, .h5, .hdf5, .pt"
+    folder: str | None = Field(
+        None,
+        description="a key of `roots`, or a path; holds <task>/<video>.npy or <video>.npy, or .npz, .h5, .hdf5, .pt, "
+        ".csv, .mat; in the layout `features` it is the root",
     )
+
+    def form(self) -> ImportSettings:
+        """Return what is said of the files without where they are."""
+        return ImportSettings.model_validate(self.model_dump(exclude={"folder"}))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from rgwot.config.extractors import EXTRACTORS
+from rgwot.config.extractors import EXTRACTORS, extractor
 from rgwot.config.methods import ALIGNMENTS
 from rgwot.runtime.errors import RgwotError, nearest
 
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     Backbone = str
 else:  # known at run time: the losses and extractors that are found
     Alignment = Literal[tuple(ALIGNMENTS)]
-    Backbone = Literal[tuple(EXTRACTORS)]
+    # Networks by name, and families by the form of their members' names.
+    Backbone = Literal[tuple(name for name, about in EXTRACTORS.items() if not about.members)]
+    for _name, _about in EXTRACTORS.items():
+        if _about.members:
+            Backbone |= Annotated[str, Field(pattern=f"^{_name}:[a-z0-9_]+/[A-Za-z0-9_.]+$")]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Fraction01 = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -41,10 +45,13 @@ class FeatureSettings(Block):
 
     fps: Positive = Field(2.0, description="samples per second, by time stamp")
     size: Annotated[int, Field(ge=32)] = Field(168, description="side of the squashed frame, pixels; paper's code")
-    backbone: Backbone = Field("resnet50", description="the frozen network; paper")
+    backbone: Backbone = Field(
+        "resnet50",
+        description="the frozen network: resnet50 (paper), efficientnet_lite0 or torchvision:<model>/<layer>",
+    )
     weights: str = Field(
         "imagenet1k_v1",
-        description="imagenet1k_v1 (torchvision's, fetched), random (seeded, no network) or a path to a checkpoint",
+        description="imagenet1k_v1 (fetched; of efficientnet_lite0 installed), random (seeded) or a checkpoint",
     )
     seed: Annotated[int, Field(ge=0)] = Field(0, description="seed of random weights; without effect otherwise")
     precision: Literal["float32", "bfloat16"] = Field("float32", description="arithmetic of the network")
@@ -63,9 +70,11 @@ class FeatureSettings(Block):
     @field_validator("backbone", mode="before")
     @classmethod
     def _known(cls, name: object) -> object:
-        if isinstance(name, str) and name not in EXTRACTORS:
-            found = f"unknown network {name!r}; {nearest(name, EXTRACTORS)}"
-            raise PydanticCustomError("unknown", "{found}", {"found": found})
+        if isinstance(name, str):
+            try:
+                extractor(name)
+            except RgwotError as error:
+                raise PydanticCustomError("unknown", "{found}", {"found": str(error)}) from None
         return name
 
 
@@ -506,7 +515,9 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if not key:
         return message
-    found = "" if first["type"] in ("missing", "unknown") else f", found {first['input']!r}"
+    # A fault of a whole block names its key by itself.
+    whole = first["type"] == "value_error" and isinstance(first["input"], Mapping)
+    found = "" if whole or first["type"] in ("missing", "unknown") else f", found {first['input']!r}"
     return f"{key}: {message}{found}"
 
 

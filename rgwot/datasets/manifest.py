@@ -13,10 +13,13 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from rgwot.config.importing import ImportSettings
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import FoundTask, VideoEntry
+from rgwot.datasets.feature_files import measure_file, native_rate
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, read_manifest
+from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 from rgwot.runtime.integrity import check_dataset, source
 from rgwot.runtime.progress import counted
@@ -33,14 +36,16 @@ def write_manifest(
     output_csv: str | os.PathLike[str],
     annotations_csv: str | os.PathLike[str],
     on_bad_video: Literal["fail", "skip"],
+    imported: Mapping[str, Any] | None = None,
 ) -> None:
     """Probe the videos of one task, read their annotations, and write both tables.
 
-    Root, layout and options are those of the dataset's entry in the configuration. The manifest has the columns of
-    `MANIFEST_COLUMNS`: paths relative to the root, ``fps`` an exact fraction like ``30000/1001``, and a ``status``:
-    ``ok``, ``unscored`` (no annotation, or one without rows) or ``skipped`` (cannot be used; listed with the reason,
-    where ``on_bad_video`` is ``skip``). Of videos and annotations also size and digest (`MANIFEST_CONTENT`). The
-    annotations are as of `segment_table`.
+    Root, layout and options are those of the dataset's entry in the configuration. So is ``imported`` where there are
+    features without videos: their files take the place of the videos, with a width and height of 0. The manifest has
+    the columns of `MANIFEST_COLUMNS`: paths relative to the root, ``fps`` an exact fraction like ``30000/1001``, and a
+    ``status``: ``ok``, ``unscored`` (no annotation, or one without rows) or ``skipped`` (cannot be used; listed with
+    the reason, where ``on_bad_video`` is ``skip``). Of videos and annotations also size and digest
+    (`MANIFEST_CONTENT`). The annotations are as of `segment_table`.
 
     Raises RgwotError if files are missing, a video is bad and ``on_bad_video`` is ``fail``, or an annotation is
     malformed.
@@ -49,6 +54,7 @@ def write_manifest(
         raise ValueError(f"on_bad_video is {on_bad_video!r}; expected fail or skip")
     folder = Path(root)
     module, chosen = layout_module(layout), read_options(dataset, layout, options)
+    form = None if imported is None else ImportSettings.model_validate(imported)
     # Found with a file missing, clips that the workflow wrote itself would be a smaller task and nothing else.
     check_dataset(folder)
     found = find(dataset, layout, folder, options)
@@ -57,7 +63,7 @@ def write_manifest(
     rows: list[dict[str, Any]] = []
     annotations: dict[str, Annotation] = {}
     for entry in counted(_LOG, f"manifest {dataset}/{task}", entries, "video"):
-        row, clock = _probed(folder, entry, on_bad_video, chosen.told_fps)
+        row, clock = _probed(folder, entry, on_bad_video, chosen.told_fps, form)
         row |= _content(folder, entry)
         rows.append(row)
         if clock is None or entry.annotation is None:
@@ -78,7 +84,7 @@ def write_manifest(
 
 
 def _probed(
-    root: Path, entry: VideoEntry, on_bad_video: str, frames_fps: Fraction | None
+    root: Path, entry: VideoEntry, on_bad_video: str, frames_fps: Fraction | None, form: ImportSettings | None
 ) -> tuple[dict[str, Any], VideoClock | None]:
     """Return the manifest row of a video, and its clock unless it cannot be used."""
     from rgwot.video import VideoError, probe
@@ -90,16 +96,23 @@ def _probed(
         "annotation": entry.annotation or "",
     }
     try:
-        info = probe(root / entry.path, frames_fps)
-    except VideoError as error:
-        if on_bad_video == "fail":
+        if form is None:
+            info = probe(root / entry.path, frames_fps)
+            clock, size = VideoClock(info.duration_s, info.fps), (info.width, info.height)
+        else:
+            features = measure_file(root / entry.path, form)
+            clock, size = VideoClock(features.end_s, native_rate(features, form)), (0, 0)
+    except RgwotError as error:
+        # Of a video whatever else goes wrong is no fault of the file.
+        if on_bad_video == "fail" or (form is None and not isinstance(error, VideoError)):
             raise
         _LOG.warning("%s; left out", error)
-        return row | {"status": "skipped", "reason": " ".join(error.reason.split())}, None
-    row |= {"duration_s": info.duration_s, "fps": str(info.fps), "width": info.width, "height": info.height}
+        reason = error.reason if isinstance(error, VideoError) else str(error)
+        return row | {"status": "skipped", "reason": " ".join(reason.split())}, None
+    row |= {"duration_s": clock.duration_s, "fps": str(clock.fps), "width": size[0], "height": size[1]}
     annotated = entry.annotation is not None
     row |= {"status": "ok" if annotated else "unscored", "reason": "" if annotated else "no annotation"}
-    return row, VideoClock(info.duration_s, info.fps)
+    return row, clock
 
 
 def _content(root: Path, entry: VideoEntry) -> dict[str, Any]:

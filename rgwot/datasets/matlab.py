@@ -1,4 +1,4 @@
-"""MATLAB files of nested cells as plain lists, for version 5 (SciPy) and version 7.3 (HDF5).
+"""MATLAB files of nested cells as plain lists, for version 5 (SciPy) and version 7.3 (HDF5), and arrays of version 5.
 
 SciPy ends the whole process on some damaged files, and a damaged size can ask for any amount of memory. A file
 is therefore read in a child process with limits on time and memory: this module, run by itself.
@@ -27,6 +27,9 @@ MEMORY = 8 * 2**30
 Cell: TypeAlias = "str | np.ndarray[Any, Any] | list[Cell]"
 """Text, a float64 array of two dimensions, or the items of a cell in column order."""
 
+UNPACK = "--unpack"
+"""What the child is told before a folder, to write arrays into it."""
+
 _DEEPEST = 8
 _EXPECTED = "expected a MATLAB file of version 5 or 7.3; fetch it again"
 
@@ -36,17 +39,47 @@ def read_cells(path: Path, wanted: Collection[str]) -> dict[str, Cell]:
 
     Raises RgwotError if the file is no MATLAB file, is damaged, far too large or nested too deeply.
     """
+    _check_head(path, LARGEST)
+    answer = _ask(path, *wanted)
+    cells: dict[str, Cell] = json.loads(answer, object_hook=_array)
+    return cells
+
+
+def is_version_73(path: Path) -> bool:
+    """Whether a file is MATLAB's version 7.3, HDF5 with its axes reversed; RgwotError if it is no MATLAB file."""
+    return _check_head(path, None).startswith(b"MATLAB 7.3")
+
+
+def unpack_arrays(path: Path, folder: Path) -> dict[str, str]:
+    """Write the arrays of numbers of a version 5 file into a folder, ``0.npy`` and so on in the order of the file.
+
+    Returns what every variable is: a ``number``, or a cell, char, struct and the like, which is not written.
+
+    Raises RgwotError if the file is no MATLAB file, is damaged or far too large.
+    """
+    _check_head(path, LARGEST)
+    kinds: dict[str, str] = json.loads(_ask(path, UNPACK, str(folder.absolute())))
+    return kinds
+
+
+def _check_head(path: Path, largest: int | None) -> bytes:
+    """Return how a MATLAB file begins, or raise where it is something else or larger than a number of bytes."""
     try:
         size = path.stat().st_size
         with path.open("rb") as stream:
             head = stream.read(16)
     except OSError as error:
         raise RgwotError(f"{path}: cannot be read ({error.strerror}); {_EXPECTED}") from error
-    if size > LARGEST:
-        raise RgwotError(f"{path}: {size} bytes; expected at most {LARGEST}; is it another file?")
+    if largest is not None and size > largest:
+        raise RgwotError(f"{path}: {size} bytes; expected at most {largest}; is it another file?")
     if not head.startswith(b"MATLAB "):
         raise RgwotError(f"{path}: begins with {head!r}; {_EXPECTED}")
-    command = [sys.executable, "-m", "rgwot.datasets.matlab", str(path.absolute()), *wanted]
+    return head
+
+
+def _ask(path: Path, *words: str) -> bytes:
+    """Have a child process read a file and return its answer."""
+    command = [sys.executable, "-m", "rgwot.datasets.matlab", str(path.absolute()), *words]
     try:
         child = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired as error:
@@ -55,8 +88,7 @@ def read_cells(path: Path, wanted: Collection[str]) -> dict[str, Cell]:
         lines = child.stderr.decode(errors="replace").strip().splitlines()
         reason = lines[-1] if lines and child.returncode > 0 else f"its reader crashed, code {child.returncode}"
         raise RgwotError(f"{path}: cannot be read ({reason}); {_EXPECTED}")
-    cells: dict[str, Cell] = json.loads(child.stdout, object_hook=_array)
-    return cells
+    return child.stdout
 
 
 def _listed(array: np.ndarray[Any, Any]) -> dict[str, Any]:
@@ -115,6 +147,21 @@ def _numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.atleast_2d(array).astype(np.float64)
 
 
+def _unpack(path: Path, folder: Path) -> dict[str, str]:
+    import scipy.io
+
+    kinds = {name: kind for name, _, kind in scipy.io.whosmat(path)}
+    content = scipy.io.loadmat(path, variable_names=list(kinds))
+    found: dict[str, str] = {}
+    for number, (name, kind) in enumerate(kinds.items()):
+        array = np.asarray(content.get(name))
+        plain = array.dtype.kind in "biuf"
+        found[name] = "number" if plain else kind
+        if plain:
+            np.save(folder / f"{number}.npy", array)
+    return found
+
+
 def _limit_memory() -> None:
     try:
         import resource
@@ -124,12 +171,12 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def _child(path: Path, wanted: Collection[str]) -> int:
+def _child(path: Path, wanted: list[str]) -> int:
     _limit_memory()
     with path.open("rb") as stream:
         read = _read_version_73 if stream.read(10) == b"MATLAB 7.3" else _read_version_5
     try:
-        content = read(path, wanted)
+        content: Any = _unpack(path, Path(wanted[1])) if wanted[:1] == [UNPACK] else read(path, wanted)
     except Exception as error:  # noqa: BLE001 - the readers raise anything on damaged files
         sys.stderr.write(f"{type(error).__name__}: {' '.join(str(error).split())}\n")
         return 1

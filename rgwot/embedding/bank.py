@@ -83,7 +83,7 @@ class FeatureBank:
         Returns
         -------
         Tensor
-            (sum of n, c, 1024, h, w) float16 on ``device``; its memory is ordered (n, c, h, w, 1024).
+            (sum of n, c, C, h, w) float16 on ``device``; its memory is ordered (n, c, h, w, C).
         """
         if self._maps is None:
             read = [self.stores[video].frames(stack.ravel()) for video, stack in zip(videos, stacks, strict=True)]
@@ -96,7 +96,7 @@ class FeatureBank:
         return maps.view(-1, stacks[0].shape[1], *maps.shape[1:]).movedim(-1, 2)
 
     def _loaded(self) -> Tensor:
-        """Return all maps, (T, h, w, 1024), in their place."""
+        """Return all maps, (T, h, w, C), in their place."""
         _, channels, height, width = self.stores[0].shape
         maps = torch.empty(
             (int(self.lengths.sum()), height, width, channels),
@@ -111,7 +111,7 @@ class FeatureBank:
         return maps
 
     def statistics(self) -> tuple[Tensor, Tensor]:
-        """Estimate mean and standard deviation of every channel, (1024,) float32 each.
+        """Estimate mean and standard deviation of every channel, (C,) float32 each.
 
         Taken over positions and frames, at most 512 evenly spaced frames per video, every video with equal
         weight. A channel that never varies gets the deviation 1.

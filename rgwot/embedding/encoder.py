@@ -1,7 +1,9 @@
-"""Embedder of conv4c features: two 3-D convolutions, global max pooling, two hidden layers, a unit vector.
+"""Embedder of feature maps: two 3-D convolutions, global max pooling, two hidden layers, a unit vector.
 
-This is RGWOT's encoder (methods 3.1). Its parameters have the names and shapes of textbook layers; only the order of
-the arithmetic differs. Inside, stacks of maps are ordered (c, n, h, w, C): time first, channels last.
+This is RGWOT's encoder (methods 3.1). Features that are vectors have no space to convolve over; two fully connected
+layers over the whole stack take the place of the convolutions. Its parameters have the names and shapes of textbook
+layers; only the order of the arithmetic differs. Inside, stacks of maps are ordered (c, n, h, w, C): time first,
+channels last.
 """
 
 from __future__ import annotations
@@ -99,6 +101,11 @@ def batch_norm(x: Tensor, norm: nn.BatchNorm2d, groups: int, tracked: Sequence[i
     return torch.cat(parts, dim=1)
 
 
+def connect(x: Tensor, layer: nn.Linear, dtype: torch.dtype) -> Tensor:
+    """Fully connected layer on the last axis, its products in ``dtype`` and their sum in that of the bias."""
+    return F.linear(x.to(dtype), layer.weight.to(dtype)).to(layer.bias.dtype) + layer.bias
+
+
 def dropout_masks(rng: np.random.Generator, clips: int, widths: Sequence[int], rate: float) -> list[Tensor]:
     """Draw a mask (clips, width) for each hidden layer's input: 0 with probability ``rate``, else 1 / (1 - rate)."""
     return [
@@ -108,11 +115,12 @@ def dropout_masks(rng: np.random.Generator, clips: int, widths: Sequence[int], r
 
 
 class Encoder(nn.Module):
-    """Map stacks of conv4c maps to unit vectors (methods 3.1).
+    """Map stacks of feature maps to unit vectors (methods 3.1).
 
-    Conv3d(1024, channels, 3, padding 1), batch norm, ReLU; Conv3d(channels, channels, 3, padding 1), batch
+    Conv3d(features, channels, 3, padding 1), batch norm, ReLU; Conv3d(channels, channels, 3, padding 1), batch
     norm, ReLU; maximum over time, rows and columns; twice dropout, Linear, ReLU; Linear to D; and, under
-    ``unit_norm``, division by the Euclidean norm.
+    ``unit_norm``, division by the Euclidean norm. For vectors, Linear(c features, channels) and Linear(channels,
+    channels) stand where the convolutions and the maximum do.
 
     Parameters
     ----------
@@ -131,7 +139,9 @@ class Encoder(nn.Module):
     features
         Channels of the input.
     precision
-        Arithmetic of the two convolutions; everything after them is float32.
+        Arithmetic of the two convolutions, or of the layers in their place; everything after them is float32.
+    vectors
+        Whether the input has one place per frame and the stack goes through fully connected layers.
     """
 
     input_mean: Tensor
@@ -150,6 +160,7 @@ class Encoder(nn.Module):
         unit_norm: bool = True,
         features: int = 1024,
         precision: Literal["float32", "bfloat16"] = "float32",
+        vectors: bool = False,
     ) -> None:
         super().__init__()
         self.c = c
@@ -158,9 +169,17 @@ class Encoder(nn.Module):
         self.input_norm = input_norm
         self.unit_norm = unit_norm
         self.precision = precision
-        self.conv1 = nn.Conv3d(features, channels, KERNEL, padding=1)
+        self.vectors = vectors
+        # One after the other, since the initial weights follow from the order in which they are drawn.
+        if vectors:
+            self.stack1 = nn.Linear(c * features, channels)
+        else:
+            self.conv1 = nn.Conv3d(features, channels, KERNEL, padding=1)
         self.bn1 = nn.BatchNorm2d(channels)
-        self.conv2 = nn.Conv3d(channels, channels, KERNEL, padding=1)
+        if vectors:
+            self.stack2 = nn.Linear(channels, channels)
+        else:
+            self.conv2 = nn.Conv3d(channels, channels, KERNEL, padding=1)
         self.bn2 = nn.BatchNorm2d(channels)
         self.fc1 = nn.Linear(channels, hidden)
         self.fc2 = nn.Linear(hidden, hidden)
@@ -174,8 +193,8 @@ class Encoder(nn.Module):
         Parameters
         ----------
         x
-            (n, c, 1024, h, w), float16 or float32, without gradient. In training the clips of a pair are
-            consecutive, first video first, both videos with the same number of clips.
+            (n, c, features, h, w), float16 or float32, without gradient; h = w = 1 for vectors. In training the clips
+            of a pair are consecutive, first video first, both videos with the same number of clips.
         pairs
             Pairs of videos in the batch; batch-norm statistics never cross pairs. Without effect in eval mode.
         masks
@@ -188,6 +207,8 @@ class Encoder(nn.Module):
         """
         if x.ndim != 5 or x.shape[1:3] != (self.c, self.input_mean.numel()):
             raise ValueError(f"x has shape {tuple(x.shape)}; expected (n, {self.c}, {self.input_mean.numel()}, h, w)")
+        if self.vectors and x.shape[3:] != (1, 1):
+            raise ValueError(f"x has shape {tuple(x.shape)}; expected vectors, h = w = 1")
         if masks is not None and not self.training:
             raise ValueError("masks given in eval mode; expected None")
         per_video = self.batch_norm == "per_video"
@@ -195,20 +216,33 @@ class Encoder(nn.Module):
         tracked = range(0, groups, 2) if per_video else range(groups)
         # A copy always: it is changed in place, which saves a large allocation at every step.
         order = torch.contiguous_format
-        y = x.permute(1, 0, 3, 4, 2).to(self.conv1.weight.dtype, copy=True, memory_format=order)
+        y = x.permute(1, 0, 3, 4, 2).to(self.fc1.weight.dtype, copy=True, memory_format=order)
         if self.input_norm:
             y.sub_(self.input_mean).div_(self.input_std)
-        for convolution, norm in ((self.conv1, self.bn1), (self.conv2, self.bn2)):
-            dtype = torch.bfloat16 if self.precision == "bfloat16" else convolution.weight.dtype
-            y = convolve(y, convolution.weight, cast(Tensor, convolution.bias), dtype)
-            y = F.relu(batch_norm(y, norm, groups, tracked))
-        y = y.flatten(2, 3).max(dim=2).values.max(dim=0).values
+        y = self._joined(y, groups, tracked) if self.vectors else self._convolved(y, groups, tracked)
         for index, layer in enumerate((self.fc1, self.fc2)):
             if masks is not None:
                 y = y * masks[index]
             y = F.relu(layer(y))
         y = self.projection(y)
         return F.normalize(y, dim=1) if self.unit_norm else y
+
+    def _convolved(self, y: Tensor, groups: int, tracked: Sequence[int]) -> Tensor:
+        """Stacks of maps (c, n, h, w, features) to (n, channels)."""
+        for convolution, norm in ((self.conv1, self.bn1), (self.conv2, self.bn2)):
+            dtype = torch.bfloat16 if self.precision == "bfloat16" else convolution.weight.dtype
+            y = convolve(y, convolution.weight, cast(Tensor, convolution.bias), dtype)
+            y = F.relu(batch_norm(y, norm, groups, tracked))
+        return y.flatten(2, 3).max(dim=2).values.max(dim=0).values
+
+    def _joined(self, y: Tensor, groups: int, tracked: Sequence[int]) -> Tensor:
+        """Stacks of vectors (c, n, 1, 1, features) to (n, channels)."""
+        # The layers see a stack as one vector, its frames one after the other.
+        y = y.movedim(0, -2).flatten(-2)[None]
+        for layer, norm in ((self.stack1, self.bn1), (self.stack2, self.bn2)):
+            dtype = torch.bfloat16 if self.precision == "bfloat16" else layer.weight.dtype
+            y = F.relu(batch_norm(connect(y, layer, dtype), norm, groups, tracked))
+        return y[0, :, 0, 0]
 
 
 def initialised(seed: int, **settings: Any) -> Encoder:

@@ -37,14 +37,14 @@ NEGATIVE = 5
 
 @dataclass(frozen=True)
 class Clips:
-    """Clips of one video: features (C, 1024) of norm 1, and the clip (T,) of every sample."""
+    """Clips of one video: features (C, F) of norm 1, and the clip (T,) of every sample."""
 
     features: NDArray[np.float32]
     of_sample: NDArray[np.int64]
 
 
 def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: float) -> Clips:
-    """Cut a video, samples at times (T,) with features (T, 1024), into clips of equal length and average over each.
+    """Cut a video, samples at times (T,) with features (T, F), into clips of equal length and average over each.
 
     Where ``clip_s`` is shorter than the distance of samples, each sample is a clip.
     """

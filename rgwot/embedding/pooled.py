@@ -17,7 +17,7 @@ FRAMES_AT_ONCE = 64
 
 
 def spatial_means(store: FeatureStore) -> NDArray[np.float32]:
-    """Average the maps of every frame over space, (T, 1024); read in blocks."""
+    """Average the maps of every frame over space, (T, C); read in blocks. A vector stays what it is."""
     means = np.empty((len(store), store.shape[1]), dtype=np.float32)
     for start in range(0, len(store), FRAMES_AT_ONCE):
         block = np.arange(start, min(start + FRAMES_AT_ONCE, len(store)))
@@ -32,5 +32,5 @@ def unit(x: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def fit_pooled(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
-    """Fit nothing: every video is its spatial means, scaled to norm 1 (D = 1024)."""
+    """Fit nothing: every video is its spatial means, scaled to norm 1 (D = C)."""
     return lambda store: Embedded(unit(spatial_means(store)))

@@ -69,7 +69,7 @@ class Projection:
             block = np.arange(start, min(start + FRAMES, frames))
             places = np.moveaxis(store.frames(block).astype(np.float32), 1, -1)
             maps[block] = np.moveaxis(places @ basis - offset, -1, 1)
-        return ProjectedStore(store.path, store.attributes, store.time_s, store._conv4c, maps=maps)  # noqa: SLF001
+        return ProjectedStore(store.path, store.attributes, store.time_s, store._array, maps=maps)  # noqa: SLF001
 
 
 def moments(store: FeatureStore) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

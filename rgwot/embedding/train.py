@@ -122,9 +122,10 @@ def _fit(
 ) -> None:
     """Train on some stores and write the files; ``known`` is all of the model's content that is known before."""
     videos = [[store.video, *store.shape, store.duration_s, str(store.native_fps)] for store in stores]
-    checkpoint = Checkpoint(
-        output_dir, {**{key: known[key] for key in ("settings", "seed", "features")}, "videos": videos}
-    )
+    identity = {**{key: known[key] for key in ("settings", "seed", "features")}, "videos": videos}
+    if all(store.vectors for store in stores):
+        identity["vectors"] = True
+    checkpoint = Checkpoint(output_dir, identity)
 
     projection = None
     if settings.encoder.input_norm == "whitened":
@@ -181,6 +182,9 @@ def resolve_precision(name: str, device: torch.device) -> str:
 def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str) -> tuple[Encoder, dict[str, Any]]:
     """Make the encoder to train, on the CPU, and the arguments it was made with.
 
+    Vectors go through fully connected layers where all videos have them, that is, where none was imported by rgwot
+    0.1.0, which kept vectors as maps of one place.
+
     Features of untrained weights are nearly parallel, so ``encoder.input_norm = auto`` standardises those.
     """
     block = settings.encoder
@@ -191,6 +195,9 @@ def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str
         "features": bank.stores[0].shape[1],
         "precision": resolve_precision(settings.train.precision, bank.device),
     }
+    # Only where it is true: models of features that are maps keep the arguments that they had.
+    if all(store.vectors for store in bank.stores):
+        architecture["vectors"] = True
     encoder = initialised(int(generator(seed, Stream.WEIGHTS).integers(2**31)), **architecture)
     if standardise:
         mean, std = bank.statistics()

@@ -34,7 +34,7 @@ SMALL = 1500
 
 
 def cell_means(store: FeatureStore, grid: int) -> NDArray[np.float32]:
-    """Average the maps of every frame over the cells of a grid, (T, cells * 1024); read in blocks.
+    """Average the maps of every frame over the cells of a grid, (T, cells * C); read in blocks.
 
     Height and width are divided by ``grid``; a side of fewer places than that has a cell per place. The channels of the
     first cell come first, then those of the next, row by row.

@@ -56,6 +56,10 @@ def measure(
         rate, first_s = parse_rate(store.attributes["fps"]), store.time_s[0]
         frames = np.arange(len(store), dtype=np.int64)
         stores.append(store)
+        if "source_times" in store.attributes:
+            # Times of their own need not be those of a rate.
+            labels.append(_labels_at(store.time_s, own.start_s, own.end_s, own.key_step))
+            continue
         labels.append(truth_labels(own.start_s - first_s, own.end_s - first_s, own.key_step, frames, rate, "exact"))
     # Twice through the stores, a video at a time: all maps of a task may be more than fits into memory.
     pooled = [store.read().astype(np.float32).mean(axis=(2, 3)) for store in stores]
@@ -71,6 +75,14 @@ def measure(
     }
     write_json(found, output_json)
     return found
+
+
+def _labels_at(times: Array, starts: Iterable[float], ends: Iterable[float], key_steps: Iterable[int]) -> Array:
+    """Return the key step annotated at each of some times (T,), 0 where there is none; a later segment wins."""
+    labels = np.zeros(len(times), dtype=np.int64)
+    for start_s, end_s, key_step in zip(starts, ends, key_steps, strict=True):
+        labels[(times >= start_s) & (times < end_s)] = key_step
+    return labels
 
 
 def kmeans_yardstick(

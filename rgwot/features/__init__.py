@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+#: What the array of features is called: maps of the paper's backbone, and anything else.
+CONV4C, OTHER = "conv4c", "features"
+ARRAYS = (CONV4C, OTHER)
+
 
 def left_out(status: str, imported: bool) -> bool:
     """Whether a store of this status lacks frames because bad videos were to be skipped when it was made.

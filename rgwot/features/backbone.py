@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rgwot.config.extractors import EXTRACTORS, Extractor
+from rgwot.config.extractors import Extractor, extractor
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.lazy import load
 from rgwot.runtime.tensors import UnreadableTensors, load_tensors
@@ -41,7 +41,8 @@ class Backbone(nn.Module):
         self.precision = precision
         # Layers draw an initialisation from the global generator, which belongs to the caller.
         with torch.random.fork_rng(devices=[]):
-            self.network: nn.Module = load(f"{about.module}:network_{about.name}")()
+            network = load(f"{about.module}:network_{about.base}")
+            self.network: nn.Module = network(about.member) if about.member else network()
         self.register_buffer("mean", torch.tensor(about.mean).view(1, 3, 1, 1))
         self.register_buffer("std", torch.tensor(about.std).view(1, 3, 1, 1))
         self.requires_grad_(False)
@@ -61,20 +62,47 @@ class Backbone(nn.Module):
         from torch.fx.experimental.optimization import fuse
 
         copied = copy.deepcopy(self)
-        copied.network = fuse(copied.network)
+        # A traced model copies itself as one in training.
+        copied.network = fuse(copied.network.eval(), inplace=True)
         return copied.requires_grad_(False).to(memory_format=torch.channels_last)
 
     @torch.inference_mode()
     def forward(self, frames: Tensor) -> Tensor:
         """Return the maps of a batch of frames, ``(B, channels, ceil(H / stride), ceil(W / stride))`` float32.
 
+        Members of a family may give vectors, ``(B, D)``, and maps of any size.
+
         The frames are RGB, ``(B, H, W, 3)`` or ``(B, 3, H, W)``: uint8, or floating point in [0, 1]. The maps of
         ResNet-50 have 1024 channels, stride 16 and no negative value.
         """
         device_type = self.mean.device.type
         with torch.autocast(device_type, torch.bfloat16, enabled=self.precision == "bfloat16"):
-            maps: Tensor = self.network(self.normalise(frames))
-        return maps.float()
+            maps = self.network(self.normalise(frames))
+            if self.about.member:
+                maps = load(f"{self.about.module}:maps_{self.about.base}")(self.about.member, maps)
+        found: Tensor = maps.float()
+        return found
+
+    def frame_shape(self, height: int, width: int) -> tuple[int, ...]:
+        """Return the shape of the features of one frame: (C, h, w) of maps, (D,) of vectors.
+
+        Raises RgwotError when the network does not take frames of that size, or its layer is neither.
+        """
+        if not self.about.member:
+            return (self.about.channels, self.about.side(height), self.about.side(width))
+        try:
+            found = self(torch.zeros(1, height, width, 3, dtype=torch.uint8, device=self.mean.device))
+        except Exception as error:  # noqa: BLE001 - the code of any model, which may raise anything
+            raise RgwotError(
+                f"network {self.about.name}: does not take frames of {height} x {width} pixels "
+                f"({first_line(error)[:120]}); set features.size to what it takes, such as 224"
+            ) from None
+        if found.ndim not in (2, 4):
+            raise RgwotError(
+                f"network {self.about.name}: its layer gives {tuple(found.shape)} for a frame; expected a map or a "
+                "vector; name another layer"
+            )
+        return tuple(found.shape[1:])
 
     def normalise(self, frames: Tensor) -> Tensor:
         """Scale frames to ``(B, 3, H, W)`` float32 with the extractor's mean and standard deviation."""
@@ -94,18 +122,19 @@ def load_backbone(weights: str, seed: int = 0, precision: str = "float32", name:
     """Build the frozen network with the weights asked for, on the CPU.
 
     They are those of the extractor ``name`` by their names, such as ``imagenet1k_v1`` (downloaded once into torch's
-    cache), ``random`` (drawn from ``seed``, for runs without a network connection; torch's global generator is left
-    alone), or the path of a checkpoint: a state dict, plain or under the key ``state_dict``; a prefix ``module.`` is
-    dropped.
+    cache, or installed with a Python package), ``random`` (drawn from ``seed``, for runs without a network connection;
+    torch's global generator is left alone), or the path of a checkpoint: a state dict, plain or under the key
+    ``state_dict``; a prefix ``module.`` is dropped.
 
     Raises RgwotError when the download fails, or the checkpoint is missing, unreadable or lacks part of the network.
     """
-    about = EXTRACTORS[name]
+    about = extractor(name)
     backbone = Backbone(about, precision)
     if weights == "random":
-        load(f"{about.module}:randomise_{name}")(backbone.network, torch.Generator().manual_seed(seed))
+        load(f"{about.module}:randomise_{about.base}")(backbone.network, torch.Generator().manual_seed(seed))
     else:
-        state = _checkpoint(Path(weights), about) if about.is_file(weights) else _download(weights, about)
+        place = Path(weights) if about.is_file(weights) else about.packaged(weights)
+        state = _download(weights, about) if place is None else _checkpoint(place, about)
         _fill(backbone, state, weights)
     return backbone
 
@@ -129,9 +158,13 @@ def _weights(backbone: Backbone) -> dict[str, Tensor]:
 
 def _download(weights: str, about: Extractor) -> Mapping[str, Any]:
     try:
-        state: Mapping[str, Any] = torch.hub.load_state_dict_from_url(
-            about.weights[weights], progress=False, check_hash=True, weights_only=True
-        )
+        state: Mapping[str, Any]
+        if about.member:
+            state = load(f"{about.module}:weights_{about.base}")(about.member, weights)
+        else:
+            state = torch.hub.load_state_dict_from_url(
+                about.weights[weights], progress=False, check_hash=True, weights_only=True
+            )
     except (OSError, RuntimeError) as error:
         raise RgwotError(
             f"weights {weights}: could not be downloaded ({first_line(error)}); set features.weights to the path of a "

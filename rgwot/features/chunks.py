@@ -30,7 +30,7 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from rgwot.features.backbone import Backbone
-from rgwot.features.store import SHARD, StoreWriter, video_facts
+from rgwot.features.store import SHARD, StoreWriter, array_name, space_of, video_facts
 from rgwot.runtime.files import move, write_json
 from rgwot.runtime.progress import Progress
 from rgwot.video import FrameReader, VideoError, VideoInfo, sample_times
@@ -76,8 +76,15 @@ class Extraction:
         self._times = sample_times(info.duration_s, settings.fps)
         key = {**self._attributes, "reader": settings.reader, "batch": settings.batch}
         self._folder = _side_folder(output, key)
-        side, channels = backbone.about.side(settings.size), backbone.about.channels
-        self._store = StoreWriter(self._folder / "store.zarr", self._times, side, settings.codec, channels)
+        shape = backbone.frame_shape(settings.size, settings.size)
+        self._store = StoreWriter(
+            self._folder / "store.zarr",
+            self._times,
+            space_of(shape),
+            settings.codec,
+            shape[0],
+            array_name(backbone.about.layer, shape),
+        )
         # What `run` opens.
         self._reader: FrameReader
         self._frames: Iterator[NDArray[np.uint8]]
@@ -187,16 +194,17 @@ class Extraction:
 
 
 def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> Callable[[], NDArray[np.float16]]:
-    """Run the network over frames ``(T, H, W, 3)`` in batches; the call returned gives ``(T, C, h, w)`` float16.
+    """Run the network over frames ``(T, H, W, 3)`` in batches.
+
+    The call returned gives maps ``(T, C, h, w)`` float16, or vectors ``(T, D)``.
 
     On a GPU the work is only queued, from and to pinned memory, and the call waits for it: the next frames are queued
     meanwhile, so that the GPU never waits for the CPU.
     """
-    about, device = backbone.about, backbone.mean.device
+    device = backbone.mean.device
     queued = device.type == "cuda"
-    maps = torch.empty(
-        (len(frames), about.channels, *map(about.side, frames.shape[1:3])), dtype=torch.float16, pin_memory=queued
-    )
+    shape = backbone.frame_shape(*frames.shape[1:3])
+    maps = torch.empty((len(frames), *shape), dtype=torch.float16, pin_memory=queued)
     pixels = torch.from_numpy(frames)
     if queued:
         pixels = pixels.pin_memory().to(device, non_blocking=True)

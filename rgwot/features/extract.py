@@ -15,10 +15,10 @@ import numpy as np
 import torch
 
 from rgwot import __version__
-from rgwot.config.extractors import EXTRACTORS
+from rgwot.config.extractors import extractor
 from rgwot.features.backbone import Backbone, load_backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
-from rgwot.features.store import StoreWriter, open_store, source_facts, video_facts
+from rgwot.features.store import StoreWriter, array_name, open_store, source_facts, space_of, video_facts
 from rgwot.runtime.device import resolve_device
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing, told_when_full
@@ -33,11 +33,12 @@ logger = logging.getLogger(__name__)
 
 def identity(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]:
     """Return the attributes two stores must share for their features to be comparable."""
+    about = extractor(settings.backbone)
     return {
         "backbone": settings.backbone,
-        "layer": EXTRACTORS[settings.backbone].layer,
+        "layer": about.layer,
         "weights_sha256": weights_sha256,
-        "transform": EXTRACTORS[settings.backbone].transform,
+        "transform": about.transform,
         "size": settings.size,
         "fps": settings.fps,
         "precision": settings.precision,
@@ -94,7 +95,7 @@ def extract(
             if on_bad_video == "fail":
                 raise
             logger.warning("%s, skipped", error)
-            _write_skipped(video, output, settings, attributes, error.reason)
+            _write_skipped(video, output, backbone.frame_shape(settings.size, settings.size), attributes, error.reason)
 
 
 @functools.lru_cache(maxsize=1)
@@ -112,7 +113,7 @@ def _made_meanwhile(output: Path, facts: Mapping[str, Any]) -> bool:
 
 
 def _write_skipped(
-    video: Path, output: Path, settings: FeatureSettings, attributes: Mapping[str, Any], reason: str
+    video: Path, output: Path, shape: tuple[int, ...], attributes: Mapping[str, Any], reason: str
 ) -> None:
     nothing = {"source": video.name, "source_bytes": 0, "source_sha256": ""}
     recorded = {
@@ -123,8 +124,8 @@ def _write_skipped(
         **video_facts(None, "skipped", reason),
     }
     with replacing(output) as temporary:
-        extractor = EXTRACTORS[settings.backbone]
-        store = StoreWriter(temporary, np.empty(0), extractor.side(settings.size), channels=extractor.channels)
+        name = array_name(str(attributes["layer"]), shape)
+        store = StoreWriter(temporary, np.empty(0), space_of(shape), channels=shape[0], name=name)
         store.finish(0, recorded)
     for unfinished in side_folders(output):
         shutil.rmtree(unfinished)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import glob
 import logging
 import math
 import os
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 import numpy as np
@@ -15,12 +16,16 @@ from numpy.typing import NDArray
 
 from rgwot import __version__
 from rgwot.config.importing import IMPORTED, ImportSettings
-from rgwot.features.sources import DAMAGE, ArraySource, open_array
-from rgwot.features.store import CHANNELS, IMPORTER, SHARD, StoreWriter, source_facts, video_facts
+from rgwot.datasets.arrays import DAMAGE, OPENERS, ArraySource, open_array
+from rgwot.datasets.feature_files import Measured, measure, measure_file, native_rate
+from rgwot.datasets.features import LOOKED_AT, features_in
+from rgwot.datasets.names import video_id
+from rgwot.datasets.pairing import VIDEO_SUFFIXES, by_task, walk
+from rgwot.features import OTHER
+from rgwot.features.store import IMPORTER, SHARD, StoreWriter, array_name, source_facts, space_of, video_facts
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import counted
-from rgwot.timing import frame_times
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +44,10 @@ class Footage:
             raise RgwotError(f"duration: found {self.duration_s} s; expected a positive number of seconds")
 
 
+FEATURES_ALONE: Literal["features alone"] = "features alone"
+"""In place of footage: there is no video, and it is taken to last as long as its features."""
+
+
 def import_video(
     video: str | os.PathLike[str],
     source: str | os.PathLike[str],
@@ -50,9 +59,19 @@ def import_video(
 ) -> None:
     """Write the feature store of a video that is at hand, for its length, rate and size; see `import_features`.
 
-    Where it cannot be opened, ``on_bad_video`` is to ``fail``, or to ``skip``: write a store without frames.
+    The file of the features in place of the video says that there is none. Where the video cannot be opened, or such
+    features cannot be used, ``on_bad_video`` is to ``fail``, or to ``skip``: write a store without frames.
     ``frames_fps`` is the rate of stored frames whose file states none.
     """
+    if Path(video).absolute() == Path(source).absolute():
+        try:
+            import_features(source, output, settings, FEATURES_ALONE)
+        except RgwotError as error:
+            if on_bad_video == "fail" or not Path(source).is_file():
+                raise
+            logger.warning("%s; left out", error)
+            _write_skipped(Path(source), Path(output), settings, str(error))
+        return
     from rgwot.video import VideoError, probe
 
     try:
@@ -65,79 +84,152 @@ def import_video(
         import_features(source, output, settings, Footage(info.duration_s, info.fps, info.width, info.height))
 
 
+def import_folder(
+    source: Path,
+    output: Path,
+    settings: ImportSettings,
+    videos: Path | None,
+    *,
+    frames_fps: Fraction | None = None,
+) -> None:
+    """Write the stores of a folder of features into a folder: ``{video}.zarr``, a video per file.
+
+    Subfolders stay what they are, such as one per task. ``videos`` is the folder with a video of the same name for
+    every file, None where there are none.
+
+    Raises RgwotError before the first store is written when a file is not as stated, has no video, or its features are
+    not of the size of the others in its folder; and for a value that a store cannot hold, when it is met.
+    """
+    folders = by_task(walk(source, source, LOOKED_AT), lambda path: str(PurePosixPath(path).parent))
+    files = {folder: features_in(paths) for folder, paths in folders.items()}
+    if not any(files.values()):
+        raise RgwotError(f"{source}: no features in it; expected files with a suffix of {', '.join(OPENERS)}")
+    jobs: list[tuple[Path, Path, Path]] = []
+    for folder, names in files.items():
+        first: tuple[str, Measured] | None = None
+        for name in names:
+            path = source / name
+            found = measure_file(path, settings)
+            first = first or (name, found)
+            size, expected = ([one.sizes[axis] for axis in "CHW"] for one in (found, first[1]))
+            if size != expected:
+                raise RgwotError(
+                    f"{path}: features of {size[0]} channels, {size[1]} x {size[2]} places, expected {expected[0]}, "
+                    f"{expected[1]} x {expected[2]} as in {first[0]}; is the order of `axes` right?"
+                )
+            video = path if videos is None else _video_of(videos, folder, path)
+            jobs.append((video, path, output / folder / f"{video_id(path.stem)}.zarr"))
+    twice = [place for _, _, place in jobs if sum(place == other for _, _, other in jobs) > 1]
+    if twice:
+        raise RgwotError(f"{twice[0]}: features of two files would go there; expected one file per video; rename one")
+    for video, path, place in counted(logger, str(output), jobs, "file"):
+        import_video(video, path, place, settings, frames_fps=frames_fps)
+
+
+def _video_of(videos: Path, folder: str, path: Path) -> Path:
+    """Return the video of a file of features: of its name, in the same folder below ``videos`` or in that itself."""
+    places = (videos / folder, videos)
+    for place in places:
+        found = sorted(one for one in place.glob(f"{glob.escape(path.stem)}.*") if one.suffix.lower() in VIDEO_SUFFIXES)
+        if found:
+            return found[0]
+    raise RgwotError(f"{path}: no video {places[0] / path.stem}.*; expected one per file of features, or --no-video")
+
+
 def import_features(
     source: str | os.PathLike[str],
     output: str | os.PathLike[str],
     settings: ImportSettings,
-    footage: Footage | None,
+    footage: Footage | Literal["features alone"] | None,
     reason: str = "",
 ) -> None:
     """Write the feature store of one video from features made elsewhere.
 
-    The source is a ``.npy``, ``.npz``, ``.h5``, ``.hdf5`` or ``.pt`` with one array of floating-point numbers, 1024
-    channels; feature i stands at ``start_s + i / fps``. Memory holds 64 frames, whatever the length of the video. The
-    store is a folder ``{video}.zarr``; an older one is replaced when the new one is complete. Without footage it has no
-    frames, and ``reason`` says why.
+    The source is a file that `rgwot.datasets.arrays` opens, with one array of floating-point numbers, maps or vectors
+    of any number of channels; feature i stands at ``start_s + i / fps``, or at the time that the file says. Memory
+    holds 64 frames, whatever the length of the video, unless the file is text or packed. The store is a folder
+    ``{video}.zarr``; an older one is replaced when the new one is complete. Without footage it has no frames, and
+    ``reason`` says why.
 
     Raises RgwotError when the file cannot be read, its shape is not as stated, a value is not finite or beyond float16,
-    or the number of features does not fit the duration.
+    or the number or times of the features do not fit the duration.
     """
     source, output = Path(source), Path(output)
-    with open_array(source, settings.key, output.parent) as array:
-        sizes = _sizes(source, array, settings.axes)
+    with open_array(source, settings.key, output.parent, settings.times) as array:
+        found = measure(source, array, settings)
+        if footage == FEATURES_ALONE:
+            footage = Footage(found.end_s, native_rate(found, settings))
         if footage is None:
             count, status = 0, "skipped"
         else:
-            count, reason = _count(source, sizes["T"], settings, footage)
+            count, reason = count_kept(source, found, settings, footage)
             status = "partial" if reason else "ok"
         if reason:
             logger.warning("%s: %s", source, reason)
-        times = settings.start_s + frame_times(np.arange(count), Fraction(settings.fps))
+        sizes = found.sizes
+        shape = tuple(sizes[axis] for axis in "CHW"[: len(settings.axes) - 1])
         with replacing(output) as temporary:
-            store = StoreWriter(temporary, times, (sizes["H"], sizes["W"]))
+            store = StoreWriter(
+                temporary,
+                found.time_s(count),
+                space_of(shape),
+                channels=sizes["C"],
+                name=array_name(settings.layer, shape),
+            )
             for shard in counted(logger, source.name, range(-(-count // SHARD)), "shard"):
                 start = shard * SHARD
-                store.write(shard, _maps(source, array, settings.axes, start, min(start + SHARD, count)))
-            store.finish(count, {**_described(source, array, settings), **video_facts(footage, status, reason)})
+                store.write(shard, read_maps(source, array, settings.axes, start, min(start + SHARD, count)))
+            facts = _described(source, array, found, settings)
+            store.finish(count, {**facts, **video_facts(footage, status, reason)})
 
 
-def _sizes(source: Path, array: ArraySource, axes: str) -> dict[str, int]:
-    """Return the size of every axis, H and W 1 where there is no space."""
-    if len(array.shape) != len(axes):
-        raise RgwotError(f"{source}: shape {array.shape}; expected {len(axes)} axes, since `axes` is {axes}")
-    sizes = {"H": 1, "W": 1, **dict(zip(axes, array.shape, strict=True))}
-    if sizes["C"] != CHANNELS:
-        raise RgwotError(
-            f"{source}: {sizes['C']} channels in shape {array.shape} read as {axes}; expected {CHANNELS} (ResNet-50, "
-            "conv4c); import such features, or correct `axes`"
+def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason: str) -> None:
+    """Write a store without frames, of features that cannot be used."""
+    nothing = {"source_key": settings.key or "", "source_axes": settings.axes, "fps_exact": settings.fps}
+    with replacing(output) as temporary:
+        store = StoreWriter(temporary, np.empty(0), None, channels=settings.channels or 1, name=OTHER)
+        facts = {**_origin(source, settings), **nothing, "fps": 0.0, "precision": ""}
+        store.finish(0, {**facts, **video_facts(None, "skipped", reason)})
+
+
+def count_kept(source: Path, measured: Measured, settings: ImportSettings, footage: Footage) -> tuple[int, str]:
+    """Return how many features are kept, and why the video is partial (empty: it is whole).
+
+    Raises RgwotError when they do not fit the video and are not to be trimmed.
+    """
+    found, fps = measured.count, measured.fps
+    if measured.times is not None:
+        # One that begins before the end of the video belongs to it; the gap after the last may be as long as any.
+        expected = int((measured.times < footage.duration_s).sum())
+        longest = float(np.diff(measured.times).max(initial=float(1 / fps)))
+        surplus, lacking = found > expected, measured.times[-1] + 2 * longest <= footage.duration_s
+        clause = (
+            f"{found} features with times up to {measured.times[-1]:.2f} s, but the video lasts "
+            f"{footage.duration_s:.2f} s"
         )
-    if min(sizes.values()) == 0:
-        raise RgwotError(f"{source}: shape {array.shape}; expected at least one feature")
-    return sizes
-
-
-def _count(source: Path, found: int, settings: ImportSettings, footage: Footage) -> tuple[int, str]:
-    """Return how many features are kept, and why the video is partial (empty: it is whole)."""
-    fps = Fraction(settings.fps)
-    # One more or less than the quotient is a matter of rounding; a whole sample is not.
-    samples = (Fraction(footage.duration_s) - Fraction(settings.start_s)) * fps
-    expected = max(math.ceil(samples), 0)
-    if abs(found - samples) < 1:
+        wanted = "expected times within it that reach its end; correct the times"
+    else:
+        # One more or less than the quotient is a matter of rounding; a whole sample is not.
+        samples = (Fraction(footage.duration_s) - Fraction(settings.start_s)) * fps
+        expected = max(math.ceil(samples), 0)
+        surplus, lacking = found - samples >= 1, samples - found >= 1
+        clause = (
+            f"{found} features at {fps} per second from {settings.start_s:g} s reach to {measured.end_s:.2f} s, "
+            f"but the video lasts {footage.duration_s:.2f} s"
+        )
+        wanted = f"expected about {expected}; correct fps"
+    if not (surplus or lacking):
         return found, ""
-    clause = (
-        f"{found} features at {fps} per second from {settings.start_s:g} s reach to "
-        f"{settings.start_s + float(found / fps):.2f} s, but the video lasts {footage.duration_s:.2f} s"
-    )
     if settings.on_mismatch == "error" or not expected:
-        raise RgwotError(f"{source}: {clause}; expected about {expected}; correct fps or set on_mismatch to trim")
-    if found > samples:
+        raise RgwotError(f"{source}: {clause}; {wanted} or set on_mismatch to trim")
+    if surplus:
         logger.warning("%s: %s; the last %d are dropped", source, clause, found - expected)
         return expected, ""
     return found, clause
 
 
-def _maps(source: Path, array: ArraySource, axes: str, start: int, end: int) -> NDArray[np.float16]:
-    """Return the maps of some frames, ``(n, 1024, h, w)``."""
+def read_maps(source: Path, array: ArraySource, axes: str, start: int, end: int) -> NDArray[np.float16]:
+    """Return the features of some frames, ``(n, C, h, w)``; vectors have h = w = 1."""
     try:
         part = array.read(tuple(slice(start, end) if axis == "T" else slice(None) for axis in axes))
     except DAMAGE as error:
@@ -157,23 +249,31 @@ def _maps(source: Path, array: ArraySource, axes: str, start: int, end: int) -> 
     return maps
 
 
-def _described(source: Path, array: ArraySource, settings: ImportSettings) -> dict[str, Any]:
+def _described(source: Path, array: ArraySource, found: Measured, settings: ImportSettings) -> dict[str, Any]:
+    timed = {} if settings.times is None else {"source_times": settings.times}
+    return {
+        **_origin(source, settings),
+        "precision": array.dtype,
+        "fps": float(found.fps),
+        "fps_exact": str(found.fps),
+        "start_s": settings.start_s,
+        "source_key": array.key,
+        "source_axes": settings.axes,
+        **timed,
+        "source_shape": list(array.shape),
+    }
+
+
+def _origin(source: Path, settings: ImportSettings) -> dict[str, Any]:
     return {
         "backbone": settings.backbone,
         "weights": settings.weights,
         "weights_sha256": "",
         "seed": None,
-        "layer": IMPORTED,
+        "layer": settings.layer,
         "transform": IMPORTED,
         "size": None,
-        "precision": array.dtype,
-        "fps": float(Fraction(settings.fps)),
-        "fps_exact": settings.fps,
-        "start_s": settings.start_s,
         **source_facts(source),
-        "source_key": array.key,
-        "source_axes": settings.axes,
-        "source_shape": list(array.shape),
         "decoder": IMPORTER,
         "decoder_version": __version__,
         "rgwot_version": __version__,

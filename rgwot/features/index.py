@@ -30,8 +30,8 @@ def write_index(
     stores. One that was made without all of its video, when bad videos were to be skipped, is listed with the reason
     where ``on_bad_video`` is ``skip``.
 
-    Raises RgwotError when a store is missing or incomplete, or made from part of a video and ``on_bad_video`` is
-    ``fail``.
+    Raises RgwotError when a store is missing or incomplete, made from part of a video and ``on_bad_video`` is ``fail``,
+    or its features are of another size than those of the first.
     """
     paths: list[Path] = []
     for path in map(Path, stores):
@@ -44,6 +44,9 @@ def write_index(
                 f"{store.path}: video {store.video!r} was {store.status} by an earlier run ({store.reason}) and "
                 "on_bad_video is fail; mend the video and delete this folder, or set on_bad_video: skip"
             )
+    with_frames = [store for store in opened if len(store)]
+    for store in with_frames:
+        _check_size(store, with_frames[0])
     rows = [(store.video, store.status, store.reason, len(store)) for store in opened]
     write_rows(COLUMNS, rows, output)
 
@@ -81,10 +84,25 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
         store = open_store(path, expect)
         if len(store) == 0:
             raise RgwotError(f"{path}: no frames, but {index_csv} says there are; run rgwot index again")
-        if stores and store.shape[1:] != stores[0].shape[1:]:
-            raise RgwotError(
-                f"{path}: maps of shape {store.shape[1:]}, expected {stores[0].shape[1:]} as in "
-                f"{stores[0].path.name}; delete it and extract the video again"
-            )
+        _check_size(store, stores[0] if stores else store)
         stores.append(store)
     return stores
+
+
+def _check_size(store: FeatureStore, first: FeatureStore) -> None:
+    """Raise where the features of a video are not of the size, or made elsewhere at the rate, of those of another."""
+    rates = [one.attributes.get("fps") for one in (store, first)]
+    if store.imported and rates[0] != rates[1]:
+        raise RgwotError(
+            f"{store.path}: {rates[0]:g} features per second, expected {rates[1]:g} as in {first.path.name}; one rate "
+            "per task: make its features again or leave the video out"
+        )
+    if store.shape[1:] == first.shape[1:]:
+        return
+    vectors = store.vectors and first.vectors
+    what = "vectors" if vectors else "maps"
+    found, expected = (" x ".join(map(str, one.shape[1 : 2 if vectors else 4])) for one in (store, first))
+    again = "delete it and extract the video again"
+    if store.imported:
+        again = "one size per task: make its features again or leave the video out; is the order of `axes` right?"
+    raise RgwotError(f"{store.path}: {what} of {found}, expected {expected} as in {first.path.name}; {again}")

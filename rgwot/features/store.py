@@ -1,12 +1,15 @@
 """The feature store of one video: Zarr version 3, written once, refused when incomplete or different.
 
-``conv4c`` is ``(T, C, h, w)`` float16 and ``time_s`` is ``(T,)`` float64, the sampled times. One frame is
-one inner chunk, so that a training step reads only the frames it drew; 64 frames are one shard, so that a
-dataset of thousands of videos does not become millions of files. Frames are stored as they are, and then read as
-fast as from a memory-mapped array, or by LZ4 of shuffled bits, a sixth smaller, or by Zstandard at level 1, a quarter
-smaller and the slowest (``features.codec``; docs/performance.md). All hold the same values and may stand side by side.
-``crc32c`` is ``(T,)`` uint32, the checksum of every frame's values, whatever its codec: frames are compared when they
-are read, so that a byte, a shard or a frame that is not what was written is an error. Stores of rgwot 0.1.0 lack it.
+The features are one array, float16: ``conv4c``, ``(T, C, h, w)``, of the paper's backbone, or ``features`` of anything
+else, ``(T, C, h, w)`` for maps and ``(T, D)`` for vectors. ``layer`` and ``backbone`` say what they are. rgwot 0.1.0
+called all of them ``conv4c`` and kept vectors as maps of one place, ``(T, 1024, 1, 1)``; such stores are read as maps.
+``time_s`` is ``(T,)`` float64, the sampled times. One frame is one inner chunk, so that a training step reads only the
+frames it drew; 64 frames are one shard, so that a dataset of thousands of videos does not become millions of files.
+Frames are stored as they are, and then read as fast as from a memory-mapped array, or by LZ4 of shuffled bits, a sixth
+smaller, or by Zstandard at level 1, a quarter smaller and the slowest (``features.codec``; docs/performance.md). All
+hold the same values and may stand side by side. ``crc32c`` is ``(T,)`` uint32, the checksum of every frame's values,
+whatever its codec: frames are compared when they are read, so that a byte, a shard or a frame that is not what was
+written is an error. Stores of rgwot 0.1.0 lack it.
 
 Open stores in the process that reads them: Zarr's event loop does not survive ``fork``.
 """
@@ -28,6 +31,7 @@ from zarr.codecs import BloscCodec, Crc32cCodec, ZstdCodec
 from zarr.errors import NodeNotFoundError
 
 from rgwot.config.extractors import EXTRACTORS
+from rgwot.features import ARRAYS, CONV4C, OTHER
 from rgwot.features.shards import Shards, damaged_store, open_shards
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.integrity import check_folder, digest, source
@@ -35,7 +39,7 @@ from rgwot.runtime.integrity import check_folder, digest, source
 Codec = Literal["none", "lz4", "zstd"]
 
 SHARD = 64
-#: Of features made elsewhere, and of the default network.
+#: Of the default network, and of features that rgwot 0.1.0 imported.
 CHANNELS = 1024
 #: What the attribute ``decoder`` says of features made elsewhere.
 IMPORTER = "import"
@@ -47,7 +51,6 @@ CODECS: Mapping[Codec, Any] = {
 }
 #: How the small arrays of a store are compressed: Zarr compares their checksum when it reads them.
 CHECKED = (ZstdCodec(level=0), Crc32cCodec())
-_FEATURES = "conv4c"
 _TIMES = "time_s"
 _SUMS = "crc32c"
 #: What Zarr, its codecs and JSON say of a store that is cut short or changed.
@@ -66,7 +69,7 @@ class FeatureStore:
     path: Path
     attributes: Mapping[str, Any]
     time_s: NDArray[np.float64]
-    _conv4c: zarr.Array[Any]
+    _array: zarr.Array[Any]
     _shards: Shards | None = None
     _sums: NDArray[np.uint32] | None = None
 
@@ -101,9 +104,15 @@ class FeatureStore:
         return Fraction(self.attributes["native_fps"])
 
     @property
+    def vectors(self) -> bool:
+        """Whether a frame is a vector. It is read as a map of one place, h = w = 1, all the same."""
+        return self._array.ndim == 2
+
+    @property
     def shape(self) -> tuple[int, int, int, int]:
         """``(T, C, h, w)``."""
-        frames, channels, height, width = self._conv4c.shape
+        frames, channels, *space = self._array.shape
+        height, width = space or (1, 1)
         return frames, channels, height, width
 
     def __len__(self) -> int:
@@ -139,7 +148,8 @@ class FeatureStore:
     def _compare(self, asked: NDArray[np.int64], found: NDArray[np.float16], sums: NDArray[np.uint32]) -> None:
         for index, checksum in zip(asked.tolist(), checksums(found), strict=True):
             if checksum != sums[index]:
-                shard = self.path.joinpath(_FEATURES, "c", str(index // SHARD), "0", "0", "0")
+                zeros = ["0"] * (self._array.ndim - 1)
+                shard = self.path.joinpath(self._array.basename, "c", str(index // SHARD), *zeros)
                 why = f"frame {index} differs from the checksum it was written with"
                 raise damaged_store(shard, self.path, why)
 
@@ -149,11 +159,11 @@ class FeatureStore:
         for run in np.split(wanted, np.flatnonzero(np.diff(wanted) > 1) + 1):
             start, stop = int(run[0]), int(run[-1]) + 1
             try:
-                decoded.append(np.asarray(self._conv4c[start:stop], dtype=np.float16))
+                decoded.append(np.asarray(self._array[start:stop], dtype=np.float16))
             except (RuntimeError, ValueError, OSError) as error:
                 why = f"frames {start} to {stop - 1} cannot be decoded ({first_line(error)})"
                 raise damaged_store(self.path, self.path, why) from None
-        np.take(np.concatenate(decoded), places, axis=0, out=found)
+        np.take(np.concatenate(decoded).reshape(-1, *self.shape[1:]), places, axis=0, out=found)
 
 
 def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = None) -> FeatureStore:
@@ -164,7 +174,7 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
     """
     path = Path(path)
     # Frames are compared as they are read; whoever wants one of them need not wait for all.
-    check_folder(path, by_size=f"{_FEATURES}/c/")
+    check_folder(path, by_size=tuple(f"{name}/c/" for name in ARRAYS))
     try:
         return _open(path, expect or {})
     except DAMAGE as error:
@@ -185,14 +195,16 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
                 f"{path}: made with {key} {attributes.get(key)!r}, expected {value!r}; "
                 "delete it and extract the video again"
             )
-    conv4c, times, sums = group.get(_FEATURES), group.get(_TIMES), group.get(_SUMS)
-    if not isinstance(conv4c, zarr.Array) or not isinstance(times, zarr.Array):
-        raise RgwotError(f"{path}: arrays {sorted(group)}, expected {_FEATURES} and {_TIMES}")
-    channels = _channels(attributes)
-    if conv4c.ndim != 4 or conv4c.shape[1] != channels or times.shape != conv4c.shape[:1]:
+    name = next((name for name in ARRAYS if name in group), ARRAYS[0])
+    array, times, sums = group.get(name), group.get(_TIMES), group.get(_SUMS)
+    if not isinstance(array, zarr.Array) or not isinstance(times, zarr.Array):
+        raise RgwotError(f"{path}: arrays {sorted(group)}, expected {' or '.join(ARRAYS)} and {_TIMES}")
+    channels = _channels(attributes, name)
+    maps = array.ndim == 4 or (array.ndim == 2 and name != CONV4C)
+    if not maps or array.shape[1] != (channels or array.shape[1]) or times.shape != array.shape[:1]:
         raise RgwotError(
-            f"{path}: {_FEATURES} {conv4c.shape} and {_TIMES} {times.shape}, "
-            f"expected (T, {channels}, h, w) and (T,) with one T"
+            f"{path}: {name} {array.shape} and {_TIMES} {times.shape}, "
+            f"expected (T, {channels or 'C'}, h, w) and (T,) with one T"
         )
     time_s = np.asarray(times[:], dtype=np.float64)
     # Zarr takes a chunk that is missing for zeros.
@@ -201,13 +213,16 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     known = np.asarray(sums[:], dtype=np.uint32) if isinstance(sums, zarr.Array) else None
     if known is not None and len(known) != len(time_s):
         raise damaged_store(path / _SUMS, path, f"{len(known)} checksums, expected {len(time_s)}")
-    return FeatureStore(path, attributes, time_s, conv4c, open_shards(path / _FEATURES, conv4c.shape), known)
+    return FeatureStore(path, attributes, time_s, array, open_shards(path / name, array.shape), known)
 
 
-def _channels(attributes: Mapping[str, Any]) -> int:
+def _channels(attributes: Mapping[str, Any], name: str) -> int | None:
+    """Return how many channels features must have; None: any number, as those made elsewhere have."""
     made_here = attributes.get("decoder") != IMPORTER
-    extractor = EXTRACTORS.get(str(attributes.get("backbone"))) if made_here else None
-    return CHANNELS if extractor is None else extractor.channels
+    about = EXTRACTORS.get(str(attributes.get("backbone"))) if made_here else None
+    if about is not None:
+        return about.channels
+    return CHANNELS if name == CONV4C else None
 
 
 def checksums(maps: NDArray[np.float16]) -> list[int]:
@@ -237,11 +252,22 @@ def video_facts(video: Any, status: str, reason: str) -> dict[str, Any]:
     return {**dict(zip(names, facts, strict=True)), "status": status, "reason": reason}
 
 
+def array_name(layer: str, shape: Sequence[int]) -> str:
+    """Return what the array of features of a layer is called, a frame of the shape (C, h, w) or (D,)."""
+    return CONV4C if layer == CONV4C and len(shape) == 3 and shape[0] == CHANNELS else OTHER
+
+
+def space_of(shape: Sequence[int]) -> tuple[int, int] | None:
+    """Return height and width of a frame of the shape (C, h, w), None of a vector (D,)."""
+    return (shape[1], shape[2]) if len(shape) == 3 else None
+
+
 class StoreWriter:
     """A store being written, one shard at a time, in any order and over several runs.
 
     An unfinished store at ``path`` is continued. The frames expected are at ``time_s`` (T,), seconds, and ``side`` is
-    that of their maps where h = w, else (h, w). Values do not depend on ``codec``, a key of `CODECS`; a store that is
+    that of their maps where h = w, else (h, w), or None for vectors. ``name`` is that of the array, one of `ARRAYS`.
+    Values do not depend on ``codec``, a key of `CODECS`; a store that is
     continued keeps the one it was begun with.
     """
 
@@ -249,34 +275,36 @@ class StoreWriter:
         self,
         path: str | os.PathLike[str],
         time_s: NDArray[np.float64],
-        side: int | tuple[int, int],
+        side: int | tuple[int, int] | None,
         codec: Codec = "none",
         channels: int = CHANNELS,
+        name: str = CONV4C,
     ) -> None:
         frames = len(time_s)
-        shape = (frames, channels, *((side, side) if isinstance(side, int) else side))
+        space = (side, side) if isinstance(side, int) else side or ()
+        shape = (frames, channels, *space)
         self._checksums: dict[int, list[int]] = {}
         with zarr.config.set({"array.write_empty_chunks": True}):
-            self._prepare(Path(path), shape, codec)
-        if self._conv4c.shape[1:] != shape[1:]:
-            raise ValueError(f"store {self._conv4c.shape}, expected {shape}")
+            self._prepare(Path(path), shape, codec, name)
+        if self._array.shape[1:] != shape[1:]:
+            raise ValueError(f"store {self._array.shape}, expected {shape}")
         self._resize(frames)
         if frames:
             self._times[:] = time_s
 
-    def _prepare(self, path: Path, shape: tuple[int, int, int, int], codec: Codec) -> None:
+    def _prepare(self, path: Path, shape: tuple[int, ...], codec: Codec, name: str) -> None:
         """Open the arrays, or create them; chunks of nothing but zeros are written as well, so that none may miss."""
         self._group = zarr.open_group(path, mode="a", zarr_format=3)
         # An array that exists is kept with its shards; creating it is atomic (its metadata is one file).
-        if _FEATURES not in self._group:
+        if name not in self._group:
             self._group.create_array(
-                _FEATURES,
+                name,
                 shape=shape,
                 dtype="float16",
                 chunks=(1, *shape[1:]),
                 shards=(SHARD, *shape[1:]),
                 compressors=CODECS[codec],
-                dimension_names=("frame", "channel", "y", "x"),
+                dimension_names=("frame", "channel", "y", "x")[: len(shape)],
             )
         if _TIMES not in self._group:
             self._group.create_array(
@@ -287,16 +315,19 @@ class StoreWriter:
                 compressors=CHECKED,
                 dimension_names=("frame",),
             )
-        self._conv4c, self._times = (cast("zarr.Array[Any]", self._group[name]) for name in (_FEATURES, _TIMES))
+        self._array, self._times = (cast("zarr.Array[Any]", self._group[own]) for own in (name, _TIMES))
 
     def write(self, shard: int, maps: NDArray[np.floating[Any]]) -> list[int]:
-        """Write the maps of one shard, ``(n, C, h, w)`` with ``n <= 64``, as float16; return a checksum per frame."""
+        """Write the features of one shard, of ``n <= 64`` frames, as float16; return a checksum per frame.
+
+        They are ``(n, C, h, w)``; vectors may be ``(n, D)`` as well.
+        """
         if len(maps) > SHARD:
             raise ValueError(f"{len(maps)} frames for one shard, expected at most {SHARD}")
         start = shard * SHARD
-        stored = maps.astype(np.float16)
+        stored = maps.astype(np.float16).reshape(len(maps), *self._array.shape[1:])
         if len(maps):
-            self._conv4c[start : start + len(maps)] = stored
+            self._array[start : start + len(maps)] = stored
         self._checksums[shard] = checksums(stored)
         return self._checksums[shard]
 
@@ -316,7 +347,7 @@ class StoreWriter:
         for shard in range(-(-frames // SHARD)):
             known = self._checksums.get(shard)
             if known is None:
-                known = checksums(np.asarray(self._conv4c[shard * SHARD : (shard + 1) * SHARD], dtype=np.float16))
+                known = checksums(np.asarray(self._array[shard * SHARD : (shard + 1) * SHARD], dtype=np.float16))
             sums += known
         with zarr.config.set({"array.write_empty_chunks": True}):
             self._group.create_array(
@@ -329,6 +360,6 @@ class StoreWriter:
             )
 
     def _resize(self, frames: int) -> None:
-        for array in (self._times, self._conv4c):
+        for array in (self._times, self._array):
             if array.shape[0] != frames:
                 array.resize((frames, *array.shape[1:]))

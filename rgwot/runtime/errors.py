@@ -43,5 +43,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     close = [known for known in words if known.lower() == word.lower()] or difflib.get_close_matches(word, words, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
+    if not words:
+        return "known: none"
     more = f" and {len(words) - 16} more" if len(words) > 16 else ""
     return f"known: {', '.join(words[:16])}{more}"

@@ -125,10 +125,11 @@ def check_file(path: Path) -> None:
             return
 
 
-def check_folder(output: Path, by_size: str | None = None) -> None:
+def check_folder(output: Path, by_size: tuple[str, ...] = ()) -> None:
     """Compare an output that is a folder with its record, where it has one.
 
-    Of files whose paths begin with ``by_size`` only the size is compared: their content is checked as it is read.
+    Of files whose paths begin with one of ``by_size`` only the size is compared: their content is checked when it is
+    read.
 
     Raises RgwotError when a file is missing or is not what was written, or the record is damaged.
     """
@@ -136,7 +137,7 @@ def check_folder(output: Path, by_size: str | None = None) -> None:
     content = read_record(record)
     _check_place(record, content)
     for name in content.get("digests", {}):
-        _check(record, content, name, by_size is not None and name.startswith(by_size))
+        _check(record, content, name, name.startswith(by_size))
 
 
 def check_inside(path: Path) -> None:

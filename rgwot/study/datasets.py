@@ -14,11 +14,12 @@ from typing import Any
 from rgwot import paths
 from rgwot.config.configuration import Config, load_config
 from rgwot.datasets import registry
+from rgwot.datasets.arrays import feature_file
 from rgwot.datasets.base import Found, VideoEntry
-from rgwot.datasets.finding import find
+from rgwot.datasets.finding import find, layout_module
+from rgwot.datasets.looks import no_task
 from rgwot.datasets.names import video_id
 from rgwot.features import left_out
-from rgwot.features.sources import feature_file
 from rgwot.runtime.arguments import split_words
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.integrity import ASIDE, broken, changed_sources, check_file, record_path
@@ -94,6 +95,9 @@ class DatasetCatalogue:
             known = tuple(facts.task for facts in registered)
         else:
             known = tuple(self.found(dataset).tasks)
+        if not known:
+            root, module = self.config.root_of(dataset), layout_module(entry.layout)
+            raise no_task(dataset, entry.layout, root, module.EXPECTED)
         for task in entry.tasks or ():
             if task not in known:
                 raise RgwotError(f"datasets.{dataset}.tasks: unknown task {task!r}; {nearest(task, known)}")
@@ -257,27 +261,30 @@ class DatasetCatalogue:
 
     def feature_file(self, dataset: str, task: str, video: str) -> list[str]:
         """Return the file with the imported features of one video, as the input of a job."""
-        self.video_file(dataset, task, video)
-        return [str(feature_file(self.config.folder(self._imported(dataset)["folder"]), task, video))]
+        file, folder = self.video_file(dataset, task, video), self._imported(dataset).get("folder")
+        if folder is None or self.config.dataset(dataset).features_alone:
+            return [file]
+        return [plain_path(str(feature_file(self.config.folder(folder), task, video)))]
 
     def import_options(self, dataset: str) -> str:
         """Return the options of ``rgwot import-features`` for a dataset, quoted for a shell."""
         options = self._imported(dataset)
-        del options["folder"]
+        options.pop("folder", None)
         return shlex.join(f"--{key.replace('_', '-')}={value}" for key, value in options.items())
 
     def manifest_options(self, dataset: str) -> str:
         """Return the options of the manifest stage, as JSON."""
         entry = self.config.dataset(dataset)
-        return json.dumps(
-            {
-                "layout": entry.layout,
-                "root": str(self.config.root_of(dataset)),
-                "options": entry.options(),
-                "on_bad_video": self.config.on_bad_video,
-            },
-            sort_keys=True,
-        )
+        options = {
+            "layout": entry.layout,
+            "root": str(self.config.root_of(dataset)),
+            "options": entry.options(),
+            "on_bad_video": self.config.on_bad_video,
+        }
+        if entry.features_alone:
+            # What no video says: it takes the rate to know how long features last.
+            options["imported"] = {key: value for key, value in self._imported(dataset).items() if key != "folder"}
+        return json.dumps(options, sort_keys=True)
 
     def synth_json(self, dataset: str) -> str:
         """Return the settings of a synthetic dataset, as JSON."""

@@ -6,10 +6,11 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 from rgwot.config.experiments import Experiments, split_id
-from rgwot.config.extractors import EXTRACTORS
+from rgwot.config.extractors import extractor, missing_checkpoint
 from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
 from rgwot.config.settings import EXECUTION, FORMER, YOUNGER, defaults, flatten
 from rgwot.datasets import registry
@@ -64,9 +65,19 @@ class JobCatalogue(DatasetCatalogue):
         return "" if number is None else f"--key-steps {number}"
 
     def weights_file(self, dataset: str) -> list[str]:
-        """Return the checkpoint of the backbone where the configuration names a file: another file, other features."""
+        """Return the checkpoint of the backbone where the configuration names a file: another file, other features.
+
+        Raises RgwotError if there is no such file, once and not for every video that it would take.
+        """
         features = self.experiments.settings("none", None, dataset).features
-        return [plain_path(features.weights)] if EXTRACTORS[features.backbone].is_file(features.weights) else []
+        about = extractor(features.backbone)
+        # A package that is missing would fail every video, too.
+        about.packaged(features.weights)
+        if not about.is_file(features.weights):
+            return []
+        if not Path(features.weights).is_file():
+            raise RgwotError(missing_checkpoint(f"datasets.{dataset}", about, features.weights))
+        return [plain_path(features.weights)]
 
     def _settings_json(
         self,
@@ -137,7 +148,11 @@ class JobCatalogue(DatasetCatalogue):
             return needs.megabytes(files[:1])
         if counted == "features_mb":
             settings = self.experiments.settings(wildcards["method"], None, wildcards["dataset"])
-            held = needs.features_mb(files[0], needs.map_cells(settings.features.size))
+            about = extractor(settings.features.backbone)
+            cells, channels = about.side(settings.features.size) ** 2, about.channels
+            if self.config.dataset(wildcards["dataset"]).imported is not None or not channels:
+                cells, channels = needs.stored_frame(files[0])
+            held = needs.features_mb(files[0], cells, channels)
             return min(held, 1000 * settings.train.memory_gb)
         if counted == "videos":
             dataset = wildcards["dataset"]

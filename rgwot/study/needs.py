@@ -10,6 +10,8 @@ slower machines. `rgwot plan` estimates what is really spent.
 from __future__ import annotations
 
 import csv
+import json
+import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,8 +19,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-#: Bytes of one frame's conv4c map per cell: 1024 channels of float16.
-BYTES_PER_CELL = 2048
+from rgwot.features import ARRAYS
+
+#: Channels of conv4c, and bytes of one frame's map of it per cell, float16.
+CHANNELS = 1024
+BYTES_PER_CELL = 2 * CHANNELS
 
 
 @dataclass(frozen=True)
@@ -99,13 +104,30 @@ def map_cells(size: int) -> int:
     return (-(-size // 16)) ** 2
 
 
-def features_mb(index_csv: str | os.PathLike[str], cells: int) -> float:
+def features_mb(index_csv: str | os.PathLike[str], cells: int, channels: int = CHANNELS) -> float:
     """Return the size in memory of a task's features, ``cells`` per map, in megabytes; 0 while there is no index."""
     path = Path(index_csv)
     if not path.is_file():
         return 0.0
     # Many trainings share an index; a renewed one has another modification time.
-    return _frames(str(path), path.stat().st_mtime_ns) * cells * BYTES_PER_CELL / 1e6
+    return _frames(str(path), path.stat().st_mtime_ns) * cells * channels * 2 / 1e6
+
+
+def stored_frame(index_csv: str | os.PathLike[str]) -> tuple[int, int]:
+    """Return the cells and channels of the features of a task as they are stored, zeros while there are none.
+
+    Features made elsewhere, and those of some networks, are of a size that no setting tells.
+    """
+    folder = Path(index_csv).parent
+    for name in ARRAYS:
+        for path in sorted(folder.glob(f"*.zarr/{name}/zarr.json"))[:1]:
+            try:
+                frames, channels, *space = json.loads(path.read_text(encoding="utf-8"))["shape"]
+                return math.prod(space), int(channels)
+            except (OSError, ValueError, KeyError, TypeError):
+                # Damaged, as below.
+                return 0, 0
+    return 0, 0
 
 
 @lru_cache(maxsize=256)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rgwot.features import ARRAYS
 from rgwot.runtime import integrity
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import remove
@@ -138,7 +139,7 @@ def _structure(store: Path) -> str | None:
     if not any(name.endswith("zarr.json") for name in integrity.files_below(store)):
         return f"{store}: no zarr.json; expected a store; {remake(store)}"
     try:
-        if (store / "conv4c").is_dir():
+        if _holds_features(store):
             from rgwot.features.store import open_store
 
             features = open_store(store)
@@ -151,6 +152,10 @@ def _structure(store: Path) -> str | None:
     except RgwotError as error:
         return str(error)
     return None
+
+
+def _holds_features(store: Path) -> bool:
+    return any((store / name).is_dir() for name in ARRAYS)
 
 
 def _changed_sources(output: Path, content: dict[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -176,7 +181,7 @@ def _changed_sources(output: Path, content: dict[str, Any]) -> Iterator[tuple[Pa
 
 def _whole_digest(output: Path) -> tuple[str, str] | None:
     """Return name and SHA-256 of the source file of a feature store."""
-    if output.suffix != STORE or not (output / "conv4c").is_dir():
+    if output.suffix != STORE or not _holds_features(output):
         return None
     from rgwot.features.store import open_store
 

@@ -191,3 +191,24 @@ def test_embedding_takes_any_number_of_clips(batch_norm: str) -> None:
     x = clips(7, 2)
     with torch.no_grad():
         torch.testing.assert_close(encoder(x), torch.cat([encoder(x[:3]), encoder(x[3:])]))
+
+
+def test_vectors_go_through_fully_connected_layers_as_by_hand() -> None:
+    encoder = initialised(0, c=3, D=4, channels=6, hidden=5, features=7, vectors=True).eval()
+    x = torch.randn(8, 3, 7, generator=torch.Generator().manual_seed(0))
+    y = torch.relu(encoder.bn1(encoder.stack1(x.flatten(1))[..., None, None])[..., 0, 0])
+    y = torch.relu(encoder.bn2(encoder.stack2(y)[..., None, None])[..., 0, 0])
+    y = encoder.projection(torch.relu(encoder.fc2(torch.relu(encoder.fc1(y)))))
+    assert torch.allclose(encoder(x[..., None, None]), y / y.norm(dim=1, keepdim=True), atol=1e-6)
+    with pytest.raises(ValueError, match="expected vectors, h = w = 1"):
+        encoder(torch.zeros(8, 3, 7, 2, 2))
+
+
+def test_pairs_of_vectors_have_statistics_of_their_own() -> None:
+    settings = {"c": 2, "D": 4, "channels": 6, "hidden": 5, "features": 7, "vectors": True, "dropout": 0.0}
+    x = torch.randn(16, 2, 7, 1, 1, generator=torch.Generator().manual_seed(0))
+    together = initialised(0, **settings).train()(x, pairs=2)
+    apart = initialised(0, **settings).train()
+    assert torch.allclose(together, torch.cat([apart(x[:8]), apart(x[8:])]), atol=1e-6)
+    bfloat16 = initialised(0, **settings, precision="bfloat16").eval()(x)
+    assert 0 < float((bfloat16 - initialised(0, **settings).eval()(x)).norm()) < 0.5

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rgwot
-from rgwot.features import sources
+from rgwot.datasets import arrays
 from rgwot.runtime.errors import RgwotError
 
 FORBIDDEN = {
@@ -72,12 +72,12 @@ def test_the_check_finds(line: str) -> None:
 
 
 def test_an_archive_that_unpacks_to_far_more_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "UNCHECKED", 2**20)
+    monkeypatch.setattr(arrays, "UNCHECKED", 2**20)
     path = tmp_path / "bomb.npz"
     np.savez_compressed(path, maps=np.zeros((2, 2**18), np.float32))
     with pytest.raises(RgwotError, match=r"bomb.npz: \d+ bytes that unpack to 2097280"):
-        sources.open_array(path, None, tmp_path / "scratch").__enter__()
+        arrays.open_array(path, None, tmp_path / "scratch").__enter__()
     assert list((tmp_path / "scratch").iterdir()) == []
-    monkeypatch.setattr(sources, "UNCHECKED", 2**22)
-    with sources.open_array(path, None, tmp_path / "scratch") as array:
+    monkeypatch.setattr(arrays, "UNCHECKED", 2**22)
+    with arrays.open_array(path, None, tmp_path / "scratch") as array:
         assert array.shape == (2, 2**18)

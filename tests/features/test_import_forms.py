@@ -127,7 +127,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, suffix: str) -> None
     else:
         torch.save(torch.from_numpy(array), path)
     script = (
-        "from pathlib import Path\nfrom rgwot.features.sources import open_array\n"
+        "from pathlib import Path\nfrom rgwot.datasets.arrays import open_array\n"
         "def anonymous():\n"
         "    line = next(l for l in open('/proc/self/status') if l.startswith('RssAnon'))\n"
         "    return int(line.split()[1]) // 1024\n"

@@ -18,10 +18,9 @@ from rgwot.runtime.errors import RgwotError
 @pytest.mark.parametrize(
     ("axes", "shape", "said"),
     [
-        ("TC", (9, 2048), r"2048 channels in shape \(9, 2048\) read as TC; expected 1024"),
-        ("TC", (1024, 9), r"9 channels in shape \(1024, 9\) read as TC; expected 1024"),
-        ("CT", (9, 1024), "9 channels"),
-        ("THWC", (9, 1024, 2, 2), "2 channels"),
+        ("TC", (9, 2048), r"9 features at 2 per second from 0 s reach to 4.50 s, but the video lasts 65.00 s"),
+        ("CT", (9, 1024), "1024 features at 2 per second"),
+        ("TCHW", (0, 1024, 2, 2), "expected at least one feature"),
         ("TCHW", (9, 1024), "expected 4 axes, since `axes` is TCHW"),
         ("TC", (9, 1024, 2, 2), "expected 2 axes"),
         ("TC", (0, 1024), "expected at least one feature"),
@@ -48,6 +47,14 @@ def test_values_that_a_store_cannot_hold_are_refused(tmp_path: Path, value: floa
     with pytest.raises(RgwotError, match=said):
         run(npy(tmp_path, array), "TC")
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.npy"]
+
+
+@pytest.mark.parametrize(("axes", "shape"), [("TC", (FRAMES, 2048)), ("CT", (9, FRAMES)), ("THWC", (FRAMES, 4, 2, 2))])
+def test_other_channels_than_told_are_refused(tmp_path: Path, axes: str, shape: tuple[int, ...]) -> None:
+    path = npy(tmp_path, np.zeros(shape, np.float32))
+    with pytest.raises(RgwotError, match=rf"channels in shape .* read as {axes}; expected 1024, as `channels` says"):
+        run(path, axes, channels=1024)
+    run(path, axes)
 
 
 class Bomb:

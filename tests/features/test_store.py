@@ -103,7 +103,7 @@ def test_incomplete_stores_are_refused(tmp_path: Path, maps: np.ndarray) -> None
         open_store(path)
     write(path, maps[:3])
     shutil.rmtree(path / "time_s")
-    with pytest.raises(RgwotError, match="expected conv4c and time_s"):
+    with pytest.raises(RgwotError, match="expected conv4c or features and time_s"):
         open_store(path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -34,6 +35,9 @@ def export_clips(videos: Sequence[Video], folder: Path) -> None:
     RgwotError
         When a video is not where it is said to be.
     """
+    alone = [video.path for video in videos if math.isnan(video.size[0])]
+    if alone:
+        raise RgwotError(f"{alone[0]}: found features without a video, expected videos to cut clips from")
     missing = [video.path for video in videos if not video.path.is_file()]
     if missing:
         raise RgwotError(

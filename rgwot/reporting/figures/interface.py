@@ -158,6 +158,9 @@ class Figure(Part):
         about = [part for part in said if part]
         if any(study.experiments.settings("none", None, one).features.weights == "random" for one in datasets):
             about.append("backbone with random weights: not the paper's numbers")
+        networks = {study.experiments.settings("none", None, one).features.backbone for one in datasets} - {"resnet50"}
+        if networks:
+            about.append(f"features by {' and '.join(sorted(networks))}: not the paper's numbers")
         settings = ""
         trained = [run for run in runs if FAMILIES[split_id(run.method)[0]].trained]
         if trained:

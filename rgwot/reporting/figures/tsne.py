@@ -129,7 +129,7 @@ class Tsne(Figure):
         tell(
             drawn,
             self.title,
-            f"{plan.about}; conv4c averaged over space, {how}; axes have no unit; d: mean pairwise cosine distance, "
+            f"{plan.about}; features averaged over space, {how}; axes have no unit; d: mean pairwise cosine distance, "
             "er: effective rank of the covariance",
         )
         return drawn
@@ -173,7 +173,7 @@ def effective_rank(x: NDArray[Any]) -> float:
 def pooled_features(store: FeatureStore, max_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Average the maps of a video over space, of at most ``max_frames`` frames spread evenly over it.
 
-    Returns features (n, 1024) as they enter the model, and times (n,) in seconds.
+    Returns features (n, C) as they enter the model, and times (n,) in seconds.
     """
     chosen = np.arange(len(store)) if len(store) <= max_frames else evenly(len(store), max_frames)
     blocks = [chosen[start : start + BLOCK] for start in range(0, len(chosen), BLOCK)]

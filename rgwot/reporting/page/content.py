@@ -19,7 +19,7 @@ from rgwot.keysteps.ordering import rank_procedures, video_order
 from rgwot.paths import Run, Tree
 from rgwot.records import CELL, read_annotations, read_manifest, read_scores
 from rgwot.reporting.names import read_names
-from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, shown_aspect
+from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, shown_aspect
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
 from rgwot.reporting.tables.make import summarise
 from rgwot.runtime.errors import RgwotError
@@ -80,7 +80,8 @@ def gather(
 
 def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -> dict[str, Any]:
     usable = row["status"] != "skipped"
-    path = root / str(row["path"])
+    path, pictured = root / str(row["path"]), has_pictures(row["width"])
+    playable = pictured and path.suffix.lower() not in _NOT_PLAYABLE
     width, height = (float("nan") if pd.isna(row[side]) else float(row[side]) for side in ("width", "height"))
     return {
         "id": str(row["video"]),
@@ -89,8 +90,9 @@ def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -
         "fps": float(row["fps"]) if usable else 0.0,
         "aspect": round(shown_aspect(width, height), 4),
         "strip": strip,
+        **({} if pictured else {"pictured": False}),
         "path": str(row["path"]),
-        "file": None if path.suffix.lower() in _NOT_PLAYABLE else link(path.expanduser(), page_folder),
+        "file": link(path.expanduser(), page_folder) if playable else None,
     }
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot.records import read_manifest
@@ -36,6 +37,11 @@ _ASPECTS = (0.5, 2.4)
 def strip_times(duration_s: float) -> NDArray[np.float64]:
     """Return the times (32,) of a strip's pictures in seconds: the middles of 32 equal parts."""
     return (np.arange(FRAMES) + 0.5) / FRAMES * duration_s
+
+
+def has_pictures(width: Any) -> bool:
+    """Whether there is a video behind a row of the manifest: features without one have a width of 0."""
+    return bool(pd.isna(width)) or bool(width != 0)
 
 
 def shown_aspect(width: float, height: float) -> float:
@@ -76,10 +82,13 @@ def write_strips(
 ) -> None:
     """Write one strip of pictures per video of a task, ``{video}.jpg``: the stage behind ``rgwot strips``.
 
-    A video that no longer decodes has none, with a warning: the page can do without. The folder is replaced as a whole.
+    A video that no longer decodes has none, with a warning, nor have features without a video: the page can do without.
+    The folder is replaced as a whole.
     """
     manifest = read_manifest(Path(manifest_csv))
-    videos = manifest[manifest["status"] != "skipped"]
+    videos = manifest[(manifest["status"] != "skipped") & manifest["width"].map(has_pictures)]
+    if len(videos) < len(manifest):
+        log.info("%s: %d of %d videos have pictures", output_dir, len(videos), len(manifest))
     with replacing(output_dir) as folder, ThreadPoolExecutor(max(1, jobs)) as pool:
         folder.mkdir()
         pending = [pool.submit(_write_strip, folder, Path(root), row) for row in videos.to_dict("records")]

@@ -23,7 +23,7 @@ from rgwot.reporting.figures.labels import evenly
 from rgwot.reporting.figures.pairs import PROBLEM
 from rgwot.reporting.figures.tsne import embed_2d
 from rgwot.reporting.names import result_id
-from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, read_pictures, strip_times
+from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, has_pictures, read_pictures, strip_times
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 from rgwot.runtime.progress import counted
@@ -151,7 +151,7 @@ def _with_pictures(
 
 
 def _pictures(row: Mapping[Any, Any] | None, root: Path, times: list[float]) -> dict[float, str]:
-    if row is None or row["status"] == "skipped":
+    if row is None or row["status"] == "skipped" or not has_pictures(row["width"]):
         return {}
     try:
         read = read_pictures(row, root, times, FRAME_HEIGHT)

@@ -11,19 +11,23 @@ from typing import Any
 
 from rgwot import paths
 from rgwot.config.configuration import load_config
+from rgwot.config.importing import ImportSettings
 from rgwot.config.settings import FeatureSettings
 from rgwot.datasets.annotations import VideoClock, id_ranges
+from rgwot.datasets.arrays import feature_file
 from rgwot.datasets.base import Found, FoundTask, Layout, Options, VideoEntry, too_few_videos
 from rgwot.datasets.faults import collecting
 from rgwot.datasets.finding import layout_module, read_options, registered_facts
+from rgwot.datasets.looks import NoTaskFound, listed, tasks_inside
 from rgwot.datasets.registry import TaskFacts, match
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 from rgwot.study import MIN_VIDEOS, Catalogue
+from rgwot.study.doctor.features import FeatureFacts, check_features, compare
 from rgwot.study.doctor.findings import Finding, file_of, of_complaint, of_error
 from rgwot.study.doctor.machine import look
 from rgwot.study.doctor.report import AnnotationFacts, Report, TaskReport, VideoReport
-from rgwot.study.doctor.video import check_video
+from rgwot.study.doctor.video import VideoFacts, check_video
 
 _LOG = logging.getLogger(__name__)
 
@@ -63,10 +67,18 @@ def examine(
             raise
         fault = of_error(error, root, None, "release", None)
         return Report(dataset, entry.layout, root, Found(dataset, str(root), {}), quick, (), (), (fault,))
-    known = catalogue.tasks(dataset)
+    try:
+        known = catalogue.tasks(dataset)
+    except NoTaskFound as error:
+        fault = Finding("error", "task", str(error))
+        return Report(dataset, entry.layout, root, found, quick, (), (), (fault,))
     wanted = tuple(dict.fromkeys(match(task, known, f"task of {dataset}") for task in tasks)) or known
     registered = {task: registered_facts(dataset, task, options) for task in wanted}
-    examination = _Examination(root, module, options, features, registered, quick)
+    elsewhere = None
+    if entry.imported is not None:
+        folder = None if entry.features_alone else catalogue.config.folder(entry.imported.folder or entry.root)
+        elsewhere = _Elsewhere(entry.imported.form(), folder)
+    examination = _Examination(root, module, options, features, registered, quick, elsewhere)
     pairs = [(task, one) for task in wanted for one in found.tasks.get(task, FoundTask()).videos]
     videos: list[VideoReport] = []
     # Threads suffice, because decoding happens in other processes.
@@ -85,13 +97,19 @@ def examine(
     ]
     made_here = features if entry.imported is None else None
     machine, lacking = look(catalogue.config.device, made_here, None if quick else pending, Path("results"))
-    if entry.imported is not None:
-        lacking += _not_imported(catalogue.config.folder(entry.imported.folder), videos)
     stray = [] if tasks else _lists(module, root, dataset)
     if found.unassigned and not tasks:
         line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
         stray.append(Finding("warning", "unassigned", line))
     return Report(dataset, entry.layout, root, found, quick, summaries, tuple(videos), (*stray, *lacking), machine)
+
+
+@dataclass(frozen=True)
+class _Elsewhere:
+    """Features made elsewhere: what is told of them, and their folder, None where there are no videos beside them."""
+
+    form: ImportSettings
+    folder: Path | None
 
 
 @dataclass
@@ -104,22 +122,43 @@ class _Examination:
     features: FeatureSettings
     registered: Mapping[str, TaskFacts | None]
     quick: bool
+    elsewhere: _Elsewhere | None = None
     # A file that annotates a whole task is read once per video; if it is broken, once is enough.
     broken: set[str] = field(default_factory=set)
 
     def video(self, item: tuple[str, VideoEntry]) -> VideoReport:
         task, entry = item
         rate = self.options.told_fps
-        facts, usable, findings = check_video(self.root, entry.path, task, self.features, rate, self.quick)
+        made: FeatureFacts | None = None
+        if self.elsewhere is not None and self.elsewhere.folder is None:
+            path = self.root / entry.path
+            made, told, findings = check_features(path, self.root, task, self.elsewhere.form, None, self.quick)
+            facts, usable = told or VideoFacts(), told is not None
+        else:
+            facts, usable, findings = check_video(self.root, entry.path, task, self.features, rate, self.quick)
+            if self.elsewhere is not None:
+                made, faults = self.beside(task, entry, facts)
+                findings = [*findings, *faults]
         if entry.annotation is None:
-            return VideoReport(task, entry, usable, facts, None, tuple(findings))
+            return VideoReport(task, entry, usable, facts, None, tuple(findings), made)
         if entry.annotation in self.broken:
-            return VideoReport(task, entry, usable, facts, AnnotationFacts("faulty"), tuple(findings))
+            return VideoReport(task, entry, usable, facts, AnnotationFacts("faulty"), tuple(findings), made)
         clock = None if facts.duration_s is None or facts.fps is None else VideoClock(facts.duration_s, facts.fps)
         annotation, faults = self.annotation(task, entry, clock)
         if any(fault.severity == "error" and fault.file == entry.annotation and not fault.where for fault in faults):
             self.broken.add(entry.annotation)
-        return VideoReport(task, entry, usable, facts, annotation, (*findings, *faults))
+        return VideoReport(task, entry, usable, facts, annotation, (*findings, *faults), made)
+
+    def beside(self, task: str, entry: VideoEntry, facts: VideoFacts) -> tuple[FeatureFacts | None, list[Finding]]:
+        """Examine the features of a video that were made elsewhere."""
+        assert self.elsewhere is not None
+        assert self.elsewhere.folder is not None
+        try:
+            path = feature_file(self.elsewhere.folder, task, entry.video)
+        except RgwotError as error:
+            return None, [Finding("error", "features", str(error), task, entry.path)]
+        made, _, findings = check_features(path, self.root, task, self.elsewhere.form, facts, self.quick)
+        return made, findings
 
     def annotation(
         self, task: str, entry: VideoEntry, clock: VideoClock | None
@@ -168,6 +207,14 @@ def _task(
         line = too_few_videos(found.dataset, task, usable, MIN_VIDEOS, found.where)
         findings.append(Finding("error", "task", line.removeprefix(prefix), task))
     findings += _leftovers(task, entry)
+    findings += compare(task, {video.entry.path: video.features for video in own if video.features is not None})
+    inner = tasks_inside(entry)
+    if inner and registered is None:
+        line = (
+            f"all videos lie in folders of its folder ({listed(inner)}), which looks like a root one level too high; "
+            f"expected the folder of the tasks: if they are tasks, set root to its folder {task}"
+        )
+        findings.append(Finding("warning", "task", line, task))
     annotated = [video.annotation for video in own if video.annotation is not None]
     pairs = sum(video.entry.annotation is not None for video in own)
     published = None if registered is None else registered.n_videos
@@ -215,15 +262,3 @@ def _lists(module: Layout, root: Path, dataset: str) -> list[Finding]:
         except (RgwotError, OSError) as error:
             errors.append(of_error(error, root, None, "release", None))
     return [*errors, *(of_complaint(complaint, root, None) for complaint in complaints)]
-
-
-def _not_imported(folder: Path, videos: Iterable[VideoReport]) -> list[Finding]:
-    from rgwot.features.sources import feature_file
-
-    findings = []
-    for video in videos:
-        try:
-            feature_file(folder, video.task, video.entry.video)
-        except RgwotError as error:
-            findings.append(Finding("error", "features", str(error), video.task, video.entry.path))
-    return findings

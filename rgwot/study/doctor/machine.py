@@ -8,12 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rgwot.config.extractors import EXTRACTORS, Extractor
+from rgwot.config.extractors import Extractor, extractor, missing_checkpoint
 from rgwot.config.settings import FeatureSettings
+from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.gpus import gpu_there
+from rgwot.runtime.lazy import load
 from rgwot.study.doctor.findings import Finding, Severity
 
-FORMULA = "frames x 1024 x side^2 x 2 bytes; frames = sum of ceil(duration x features.fps), side = ceil(size / 16)"
+FORMULA = "frames x channels x side^2 x 2 bytes; frames = sum of ceil(duration x features.fps), side = ceil(size / 16)"
 """Bytes of the features before compression, which saves about a quarter."""
 
 
@@ -40,9 +42,9 @@ def feature_bytes(durations_s: Iterable[float], settings: FeatureSettings) -> in
     """Return the size of the features of some videos before compression, see `FORMULA`."""
     from rgwot.video import sample_times
 
-    extractor = EXTRACTORS[settings.backbone]
+    about = extractor(settings.backbone)
     frames = sum(len(sample_times(duration, settings.fps)) for duration in durations_s)
-    return frames * extractor.channels * extractor.side(settings.size) ** 2 * 2
+    return frames * about.channels * about.side(settings.size) ** 2 * 2
 
 
 def look(
@@ -55,13 +57,21 @@ def look(
     """
     gpu = None if device == "cpu" else _gpu()
     weights = "imported" if settings is None else settings.weights
-    extractor = None if settings is None else EXTRACTORS[settings.backbone]
-    path = None if extractor is None else _weights_path(extractor, weights)
+    about = None if settings is None else extractor(settings.backbone)
+    lacking: list[Finding] = []
+    path = None
+    try:
+        path = None if about is None else _weights_path(about, weights)
+    except RgwotError as error:
+        lacking.append(Finding("error", "machine", str(error)))
+    if about is not None and about.members and not lacking:
+        lacking += _not_there(about, weights)
     present = next(folder for folder in (results.absolute(), *results.absolute().parents) if folder.exists())
-    needed = None if durations_s is None or settings is None else feature_bytes(durations_s, settings)
-    there, free = path is None or path.is_file(), shutil.disk_usage(present).free
+    known = durations_s is not None and settings is not None and about is not None and about.channels
+    needed = feature_bytes(durations_s, settings) if known else None  # type: ignore[arg-type]
+    there, free = not lacking and (path is None or path.is_file()), shutil.disk_usage(present).free
     machine = Machine(device, gpu, weights, None if path is None else str(path), there, needed, free)
-    return machine, _findings(machine, extractor, present)
+    return machine, [*lacking, *([] if lacking else _findings(machine, about, present))]
 
 
 def _gpu() -> str | None:
@@ -72,24 +82,35 @@ def _gpu() -> str | None:
     return torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
 
 
-def _weights_path(extractor: Extractor, weights: str) -> Path | None:
-    if extractor.is_file(weights):
+def _weights_path(about: Extractor, weights: str) -> Path | None:
+    if about.is_file(weights):
         return Path(weights)
-    return torch_cache() / extractor.weights[weights].rpartition("/")[2] if weights in extractor.weights else None
+    packaged = about.packaged(weights)
+    if packaged is not None:
+        return packaged
+    return torch_cache() / about.weights[weights].rpartition("/")[2] if weights in about.weights else None
 
 
-def _findings(machine: Machine, extractor: Extractor | None, present: Path) -> list[Finding]:
+def _not_there(about: Extractor, weights: str) -> list[Finding]:
+    """Return what is wrong with the name of a network of a family, or of its weights: its library knows."""
+    try:
+        load(f"{about.module}:check_{about.base}")(about.member, weights)
+    except RgwotError as error:
+        return [Finding("error", "machine", str(error))]
+    return []
+
+
+def _findings(machine: Machine, about: Extractor | None, present: Path) -> list[Finding]:
     found: list[tuple[Severity, str]] = []
     if machine.gpu is None and machine.device == "cuda":
         line = "device is cuda and this machine has no usable GPU; run where there is one, or set device: auto"
         found.append(("warning", line))
-    if extractor is not None and not machine.weights_found:
+    if about is not None and not machine.weights_found:
         path = machine.weights_path
-        if extractor.is_file(machine.weights):
-            line = f"features.weights: no file {path}; expected a {extractor.name} checkpoint; correct the path"
-            found.append(("error", line))
+        if about.is_file(machine.weights):
+            found.append(("error", missing_checkpoint("config.yaml", about, machine.weights)))
         else:
-            size = f"the first extraction downloads {extractor.megabytes} MB"
+            size = f"the first extraction downloads {about.megabytes} MB"
             found.append(("note", f"weights {machine.weights} are not in {path}; {size}"))
     if machine.feature_bytes is not None and machine.feature_bytes > machine.free_bytes:
         sizes = f"{machine.feature_bytes / 1e9:.1f} GB and {machine.free_bytes / 1e9:.1f} GB are free in {present}"

@@ -12,6 +12,7 @@ from typing import Any
 from rgwot import __version__
 from rgwot.datasets.base import Found, FoundTask, VideoEntry
 from rgwot.runtime.errors import escaped
+from rgwot.study.doctor.features import FeatureFacts, summary
 from rgwot.study.doctor.findings import RULES, Finding, Severity
 from rgwot.study.doctor.machine import FORMULA, Machine
 from rgwot.study.doctor.video import SAMPLES, VideoFacts
@@ -44,6 +45,7 @@ class VideoReport:
     facts: VideoFacts
     annotation: AnnotationFacts | None
     findings: tuple[Finding, ...]
+    features: FeatureFacts | None = None  #: of features made elsewhere, where they can be used
 
     @property
     def scored(self) -> bool:
@@ -189,6 +191,7 @@ def _video_json(video: VideoReport) -> dict[str, Any]:
         "fps": None if facts.fps is None else str(facts.fps),
         "segments": None if annotation is None else annotation.segments,
         "step_ids": None if annotation is None else sorted(annotation.step_ids),
+        "features": None if video.features is None else asdict(video.features),
     }
 
 
@@ -201,11 +204,21 @@ def as_text(report: Report) -> str:
         if report.quick
         else f"every video was opened and {SAMPLES} frames of it decoded"
     )
+    if any(video.features is not None for video in report.videos):
+        filmed = any(video.facts.codec for video in report.videos)
+        how = f"{how}, and all features read" if filmed else "every file was opened and all features read"
     head = [f"{report.dataset}: layout {report.layout}, {report.found.where}", how]
     columns = ("task", "videos", "annotated", "skipped", "hours", "fps", "K found/known", "warnings", "errors")
     rows = [_row(task, report.quick) for task in report.tasks]
     table = tabulate(rows, columns, disable_numparse=True, colalign=("left", *["right"] * 8)) if rows else "no task"
-    blocks = [head, table.splitlines(), *_lists(report), _machine(report.machine), *_findings(report.all_findings)]
+    blocks = [
+        head,
+        table.splitlines(),
+        *_features(report),
+        *_lists(report),
+        _machine(report.machine),
+        *_findings(report.all_findings),
+    ]
     totals = ", ".join(f"{(n := report.count(kind))} {kind}{'' if n == 1 else 's'}" for kind in _SEVERITIES)
     blocks.append([f"{report.dataset}: {totals}"])
     return "\n\n".join("\n".join(escaped(line) for line in block) for block in blocks if block)
@@ -225,6 +238,12 @@ def _row(task: TaskReport, quick: bool) -> list[str]:
         str(counts["warning"]),
         str(counts["error"]),
     ]
+
+
+def _features(report: Report) -> list[list[str]]:
+    made = {task.task: [video.features for video in task.videos if video.features is not None] for task in report.tasks}
+    lines = [f"  {task}: {summary(files)}" for task, files in made.items() if files]
+    return [["features made elsewhere:", *lines]] if lines else []
 
 
 def _lists(report: Report) -> list[list[str]]:

@@ -114,6 +114,7 @@ def test_keys_of_the_json_are_stable(tea: Path) -> None:
     assert list(values["videos"][0]) == [
         "task", "video", "name", "path", "annotation", "status", "size_bytes", "duration_s", "fps", "width", "height",
         "rotation", "codec", "frames", "samples", "decoded", "reader", "segments", "step_ids",
+        "features",
     ]  # fmt: skip
     assert list(finding) == ["severity", "rule", "task", "file", "line", "where", "message"]
     assert (finding["file"], finding["line"]) == ("tea/one.csv", 1)

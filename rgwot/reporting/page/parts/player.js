@@ -9,7 +9,8 @@ function playFrom(video, seconds, from = null) {
   opener = from;
   hidePopup();
   if (!facts.file) {
-    showPlayer(facts, seconds, missing(`${facts.path} holds stored frames, which a browser cannot play.`));
+    const why = facts.pictured === false ? "holds features; there is no video to play" : "holds stored frames, which a browser cannot play";
+    showPlayer(facts, seconds, missing(`${facts.path} ${why}.`));
     return;
   }
   if (playing && playing.video === video && playing.element.isConnected && !playing.element.error) {

@@ -88,7 +88,7 @@ function fill(card) {
 
 function strip(at) {
   const video = DATA.videos[at];
-  if (!video.strip) return make("div", { className: "strip empty", textContent: "no pictures: the video did not decode" });
+  if (!video.strip) return make("div", { className: "strip empty", textContent: video.pictured === false ? "no pictures: features without a video" : "no pictures: the video did not decode" });
   const canvas = make("canvas", { className: "strip", role: "img", aria: { label: `frames of ${video.name} in the order of time` } });
   resized.observe(canvas);
   return canvas;

@@ -1,0 +1,332 @@
+"""Arrays in files of other people's making, opened so that a slice is read without the rest.
+
+The times of features, where a file has them, are a second array of it: by its name, of a table of text by that of the
+column, and beside ``NAME.npy``, which holds one array, in ``NAME.times.npy``.
+"""
+
+from __future__ import annotations
+
+import csv
+import pickle
+import shutil
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.datasets.names import stem_of
+from rgwot.runtime.errors import RgwotError, first_line, nearest
+from rgwot.runtime.tensors import PICKLED, UnreadableTensors, load_tensors
+
+Slices = tuple[slice, ...]
+DAMAGE = (
+    OSError, RuntimeError, ValueError, LookupError, EOFError, pickle.UnpicklingError, zipfile.BadZipFile, zlib.error
+)  # fmt: skip
+"""What readers raise on a file that is damaged or of another kind."""
+
+UNCHECKED = 2**30
+"""Bytes that any archive may unpack to."""
+
+DENSEST = 100
+"""How many times the packed bytes a larger one may unpack to; the format itself allows a thousand."""
+
+TIMES = ".times"
+"""What the name of an ``.npy`` file with times ends in, before its suffix."""
+
+SECOND = frozenset({".csv", ".mat"})
+"""Suffixes of files that hold features where no other file of the name does."""
+
+_INDEX = frozenset({"", "frame", "id", "index", "second", "seconds", "t", "time", "time_s", "timestamp", "unnamed: 0"})
+"""Columns of a table that are no features, in lower case."""
+
+
+@dataclass(frozen=True)
+class ArraySource:
+    """One array of floating-point numbers, open for reading.
+
+    ``key`` is its name in the file, empty where a file holds one array without a name; ``dtype`` its precision, such as
+    ``float32``; ``read`` returns a slice, one per axis. ``times`` are those of the features, where they were asked for.
+    """
+
+    key: str
+    shape: tuple[int, ...]
+    dtype: str
+    read: Callable[[Slices], NDArray[np.floating[Any]]]
+    times: NDArray[np.float64] | None = None
+
+
+def feature_file(folder: Path, task: str, video: str) -> Path:
+    """Return the file with the features of a video, ``folder/<task>/<stem>.npy`` or ``folder/<stem>.npy`` or the like.
+
+    The file is named like the video, which its id encodes. A table of text or a MATLAB file counts where there is no
+    other: beside features, a table of that name is the annotation. RgwotError when there is none, or more than one.
+    """
+    name = stem_of(video)
+    there = [
+        path
+        for path in (place / f"{name}{suffix}" for place in (folder / task, folder) for suffix in OPENERS)
+        if path.is_file()
+    ]
+    found = [path for path in there if path.suffix not in SECOND] or there
+    if len(found) != 1:
+        raise RgwotError(
+            f"{task}/{video}: {f'features in {found[0]} and {found[1]}' if found else 'no features'}; expected "
+            f"one file {folder / task / name} or {folder / name} with a suffix of {', '.join(OPENERS)}"
+        )
+    return found[0]
+
+
+@contextmanager
+def open_array(path: Path, key: str | None, scratch: Path, times: str | None = None) -> Iterator[ArraySource]:
+    """Open an array of a file with a suffix of `OPENERS`; memory does not grow with the size of a binary one.
+
+    Nothing in the file is executed, and no other file is read that it might name. ``key`` is the name of the array,
+    None where there is only one, ``times`` that of the times of the features in seconds, None where nobody asks. What
+    is packed, in an ``.npz`` or ``.mat``, is unpacked into the folder ``scratch`` for as long as it is open.
+
+    Raises RgwotError when the file is missing, damaged or of another kind, or has no such array of floating-point
+    numbers.
+    """
+    if path.suffix.lower() not in OPENERS:
+        raise RgwotError(f"{path}: found the suffix {path.suffix!r}; expected one of {', '.join(OPENERS)}")
+    if not path.is_file():
+        raise RgwotError(f"{path}: no such file; expected features, one file per video")
+    if key is not None and key == times:
+        raise RgwotError(f"{path}: key and times are both {key!r}; expected the names of two arrays")
+    opened = OPENERS[path.suffix.lower()](path, key, times, scratch)
+    try:
+        source = next(opened)
+    except UnreadableTensors as error:
+        raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
+    except DAMAGE as error:
+        reason = first_line(error)[:150]
+        if "pickle" in reason or "Python objects" in reason:
+            # Not NumPy's advice to allow them.
+            reason = PICKLED
+        raise RgwotError(f"{path}: cannot be read ({reason}); expected a plain array of numbers") from error
+    try:
+        if not source.dtype.removeprefix("b").startswith("float"):
+            raise RgwotError(
+                f"{path}: array of {source.dtype}; expected features in floating point (frames are no features: "
+                "make them the dataset's videos)"
+            )
+        yield source
+    finally:
+        opened.close()
+
+
+def _npy(path: Path, key: str | None, times: str | None, _scratch: Path) -> Iterator[ArraySource]:
+    if key is not None:
+        raise RgwotError(f"{path}: an .npy file holds one array without a name; leave the key {key!r} out")
+    beside = path.with_name(f"{path.stem}{TIMES}{path.suffix}")
+    if times is not None and not beside.is_file():
+        raise RgwotError(f"{path}: no times; expected {beside.name} beside it, since `times` is set")
+    yield _mapped(path, "", None if times is None else _times(path, np.load(beside, allow_pickle=False)))
+
+
+def _npz(path: Path, key: str | None, times: str | None, scratch: Path) -> Iterator[ArraySource]:
+    if not zipfile.is_zipfile(path):
+        raise ValueError("no zip archive")
+    scratch.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path) as archive, TemporaryDirectory(dir=scratch, prefix=".unpacked.") as folder:
+        name = _chosen(path, key, times, [member.removesuffix(".npy") for member in archive.namelist()])
+
+        def unpacked(name: str, place: str) -> Path:
+            packed = archive.getinfo(f"{name}.npy")
+            if packed.file_size > max(UNCHECKED, DENSEST * packed.compress_size):
+                raise RgwotError(
+                    f"{path}: {packed.compress_size} bytes that unpack to {packed.file_size}; expected features, "
+                    "which shrink to a third at most; make it again"
+                )
+            found = Path(folder) / place
+            with archive.open(f"{name}.npy") as member, found.open("wb") as file:
+                shutil.copyfileobj(member, file, 2**20)
+            return found
+
+        when = None
+        if times is not None:
+            when = _times(path, np.load(unpacked(times, "times.npy"), allow_pickle=False))
+        yield _mapped(unpacked(name, "array.npy"), name, when)
+
+
+def _mapped(path: Path, key: str, times: NDArray[np.float64] | None = None) -> ArraySource:
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    return ArraySource(key, array.shape, array.dtype.name, lambda slices: np.asarray(array[slices]), times)
+
+
+def _hdf5(
+    path: Path, key: str | None, times: str | None, _scratch: Path, turned: bool = False
+) -> Iterator[ArraySource]:
+    """Open an array of an HDF5 file; MATLAB's are ``turned``, its axes are stored in the other order."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        names: list[str] = []
+        file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+        if turned:
+            names = [name for name in names if not name.startswith("#")]
+
+        def plain(name: str) -> Any:
+            dataset = file[name]
+            if dataset.is_virtual or dataset.external:
+                raise RgwotError(f"{path}: the values of {name!r} lie in other files; expected them in this one")
+            return dataset
+
+        name = _chosen(
+            path, key if key is None else key.strip("/"), times if times is None else times.strip("/"), names
+        )
+        dataset = plain(name)
+        when = None if times is None else _times(path, plain(times.strip("/"))[()])
+        shape = dataset.shape or ()
+        if turned:
+            shape = shape[::-1]
+
+        def read(slices: Slices) -> NDArray[np.floating[Any]]:
+            return np.asarray(dataset[slices[::-1]]).T if turned else np.asarray(dataset[slices])
+
+        yield ArraySource(dataset.name.strip("/"), shape, dataset.dtype.name, read, when)
+
+
+def _torch(path: Path, key: str | None, times: str | None, _scratch: Path) -> Iterator[ArraySource]:
+    import torch
+
+    content = load_tensors(path, mapped=True)
+    name, when = "", None
+    if isinstance(content, dict):
+        tensors = {str(label): value for label, value in content.items() if isinstance(value, torch.Tensor)}
+        name = _chosen(path, key, times, tensors)
+        content = tensors[name]
+        when = None if times is None else _times(path, tensors[times].detach().to_dense().numpy())
+    elif key is not None or times is not None:
+        raise RgwotError(f"{path}: holds no dictionary; leave {f'the key {key!r}' if key else 'times'} out")
+    if not isinstance(content, torch.Tensor) or content.layout is not torch.strided:
+        kind = getattr(content, "layout", type(content).__name__)
+        raise RgwotError(f"{path}: holds a {kind}; expected a dense tensor, or a dictionary of them")
+    tensor = content.detach()
+
+    def read(slices: Slices) -> NDArray[np.floating[Any]]:
+        part = tensor[slices]
+        return np.asarray((part.float() if part.dtype is torch.bfloat16 else part).numpy())
+
+    yield ArraySource(name, tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."), read, when)
+
+
+def _csv(path: Path, key: str | None, times: str | None, _scratch: Path) -> Iterator[ArraySource]:
+    """Open a table of text: commas, semicolons, tabs or spaces, with a line of names or without."""
+    if key is not None:
+        raise RgwotError(f"{path}: a .csv file holds one array without a name; leave the key {key!r} out")
+    import pandas as pd
+
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        first = file.readline(2**20)
+    separator = next((sign for sign in ",;\t" if sign in first), r"\s+")
+    cells = first.split() if separator == r"\s+" else next(csv.reader([first], delimiter=separator), [])
+    names = [cell.strip() for cell in cells]
+    named = any(not _is_number(name) for name in names)
+    if named and [_is_number(name) for name in names] == [True, True, False]:
+        raise RgwotError(
+            f"{path}: looks like an annotation (start,end,number name), expected features; put annotations into a "
+            "folder `annotations` of the task"
+        )
+    if times is not None and times not in names:
+        hint = nearest(times, names) if named else "its first line has no names"
+        raise RgwotError(f"{path}: no column {times!r} for the times; {hint}")
+    odd = [name for name in names if named and name != times and name.lower() in _INDEX]
+    if odd:
+        raise RgwotError(
+            f"{path}: column {odd[0]!r} is no feature; name it as `times` if it holds seconds, or write the table "
+            "without it"
+        )
+    with warnings.catch_warnings():
+        # What pandas only warns of is a row that is longer than the names, whose end it would drop.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            table = pd.read_csv(
+                path, sep=separator, header=0 if named else None, names=names if named else None, dtype=np.float64,
+                encoding="utf-8-sig", index_col=False, compression=None,
+            )  # fmt: skip
+        except pd.errors.ParserWarning as error:
+            raise ValueError(first_line(error)) from None
+    when = None
+    if times is not None:
+        when = _times(path, table[times].to_numpy())
+        table = table.drop(columns=times)
+    array = table.to_numpy()
+    yield ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when)
+
+
+def _mat(path: Path, key: str | None, times: str | None, scratch: Path) -> Iterator[ArraySource]:
+    from rgwot.datasets.matlab import is_version_73, unpack_arrays
+
+    if is_version_73(path):
+        yield from _hdf5(path, key, times, scratch, turned=True)
+        return
+    scratch.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=scratch, prefix=".unpacked.") as folder:
+        kinds = unpack_arrays(path, Path(folder))
+        name = _chosen(path, key, times, kinds)
+        for one in (name, times):
+            if one is not None and kinds[one] != "number":
+                raise RgwotError(f"{path}: {one!r} is a {kinds[one]}; expected a plain array of numbers")
+        places = {one: Path(folder) / f"{number}.npy" for number, one in enumerate(kinds)}
+        when = None if times is None else _times(path, np.load(places[times], allow_pickle=False))
+        yield _mapped(places[name], name, when)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _times(path: Path, found: NDArray[Any]) -> NDArray[np.float64]:
+    """Check the times of features; MATLAB has columns and rows where others have lists."""
+    array = np.asarray(found)
+    if array.dtype.kind not in "iuf" or sum(side != 1 for side in array.shape) > 1:
+        raise RgwotError(f"{path}: times are {array.shape} of {array.dtype}; expected a list of numbers, seconds")
+    seconds = array.astype(np.float64).ravel()
+    if not np.isfinite(seconds).all() or (seconds < 0).any() or (np.diff(seconds) <= 0).any():
+        late = np.flatnonzero(~(np.diff(seconds) > 0))
+        where = f"{seconds[late[0]]:g} is followed by {seconds[late[0] + 1]:g}" if late.size else f"{seconds.min():g}"
+        raise RgwotError(f"{path}: times: found {where}; expected seconds from 0 that increase")
+    return seconds
+
+
+OPENERS: dict[str, Callable[[Path, str | None, str | None, Path], Any]] = {
+    ".npy": _npy,
+    ".npz": _npz,
+    ".h5": _hdf5,
+    ".hdf5": _hdf5,
+    ".pt": _torch,
+    ".csv": _csv,
+    ".mat": _mat,
+}
+"""Generators of one open array, by suffix."""
+
+
+def _chosen(path: Path, key: str | None, times: str | None, names: Collection[str]) -> str:
+    """Return the name of the array, the only one beside the times where no key is given."""
+    if times is not None and times not in names:
+        raise RgwotError(
+            f"{path}: no array {times!r} for the times; {nearest(times, names) if names else 'none there'}"
+        )
+    arrays = [name for name in names if name != times]
+    if key is None and len(arrays) == 1:
+        return arrays[0]
+    if key is None:
+        raise RgwotError(
+            f"{path}: holds {len(arrays)} arrays ({', '.join(sorted(arrays)[:16])}); name one of them as key"
+        )
+    if key not in arrays:
+        raise RgwotError(f"{path}: no array {key!r}; {nearest(key, arrays) if arrays else 'none there'}")
+    return key

@@ -1,0 +1,124 @@
+"""A file of features made elsewhere: its size, the times of its features, and how long what it shows lasts."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.config.importing import ImportSettings
+from rgwot.datasets.arrays import ArraySource, open_array
+from rgwot.runtime.errors import RgwotError
+from rgwot.timing import frame_times, parse_rate
+
+CONTRADICTS = 0.05
+"""By what share the rate that is told may differ from that of the times."""
+
+_DIGITS = 3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a file of features says of itself.
+
+    Attributes
+    ----------
+    sizes
+        Of the axes T, C, H and W; H and W are 1 for vectors.
+    times
+        (T,), where the file has them.
+    fps
+        Features per second: as told, or of the times, the usual distance of two.
+    start_s
+        Time of the first feature, where there are no times.
+    """
+
+    sizes: Mapping[str, int]
+    times: NDArray[np.float64] | None
+    fps: Fraction
+    start_s: float
+
+    @property
+    def count(self) -> int:
+        """Number of features."""
+        return self.sizes["T"]
+
+    def time_s(self, count: int) -> NDArray[np.float64]:
+        """Return the times of the first features, (count,)."""
+        if self.times is not None:
+            return self.times[:count]
+        return np.asarray(self.start_s + frame_times(np.arange(count), self.fps))
+
+    @property
+    def end_s(self) -> float:
+        """How long they last, the last feature as long as any: the length of a video that is not there."""
+        if self.times is not None:
+            return float(self.times[-1]) + float(1 / self.fps)
+        return self.start_s + float(self.count / self.fps)
+
+
+def measure(path: Path, array: ArraySource, settings: ImportSettings) -> Measured:
+    """Compare an open array with what is told of it.
+
+    Raises RgwotError when its axes are not those told, it is empty, has another number of channels than told, or times
+    that are not one per feature or not of the rate told.
+    """
+    axes = settings.axes
+    if len(array.shape) != len(axes):
+        raise RgwotError(f"{path}: shape {array.shape}; expected {len(axes)} axes, since `axes` is {axes}")
+    sizes = {"H": 1, "W": 1, **dict(zip(axes, array.shape, strict=True))}
+    if min(sizes.values()) == 0:
+        raise RgwotError(f"{path}: shape {array.shape}; expected at least one feature")
+    if settings.channels not in (None, sizes["C"]):
+        raise RgwotError(
+            f"{path}: {sizes['C']} channels in shape {array.shape} read as {axes}; expected {settings.channels}, as "
+            "`channels` says; import other features, or correct `axes`"
+        )
+    if array.times is None:
+        return Measured(sizes, None, Fraction(settings.fps or 0), settings.start_s)
+    if len(array.times) != sizes["T"]:
+        raise RgwotError(
+            f"{path}: {len(array.times)} times and {sizes['T']} features in shape {array.shape} read as {axes}; "
+            "expected one time per feature; correct `axes` or `times`"
+        )
+    return Measured(sizes, array.times, _rate(path, array.times, settings), 0.0)
+
+
+def measure_file(path: Path, settings: ImportSettings) -> Measured:
+    """Open a file and measure it; see `measure`."""
+    with (
+        tempfile.TemporaryDirectory(prefix="rgwot.") as scratch,
+        open_array(path, settings.key, Path(scratch), settings.times) as array,
+    ):
+        return measure(path, array, settings)
+
+
+def native_rate(measured: Measured, settings: ImportSettings) -> Fraction:
+    """Return the rate of the frames that are scored where there is no video."""
+    return measured.fps if settings.native_fps is None else Fraction(settings.native_fps)
+
+
+def _rate(path: Path, times: NDArray[np.float64], settings: ImportSettings) -> Fraction:
+    """Return the rate of features with times: that told, or the median's, to three digits, which videos share."""
+    told = None if settings.fps is None else Fraction(settings.fps)
+    if len(times) < 2:
+        if told is None:
+            raise RgwotError(
+                f"{path}: one feature, whose time tells no rate; expected two or more, or fps beside times"
+            )
+        return told
+    found = 1 / float(np.median(np.diff(times)))
+    if told is not None:
+        if abs(found - told) > CONTRADICTS * told:
+            raise RgwotError(
+                f"{path}: times of {found:g} features per second, but fps is {settings.fps}; expected them to agree; "
+                "correct fps, or the unit of the times, which are seconds"
+            )
+        return told
+    return parse_rate(round(found, _DIGITS - 1 - math.floor(math.log10(found))))

