@@ -15,7 +15,7 @@ SHELL := /bin/bash -o pipefail
 FIRST_DEMO ?= 525a385
 BENCHMARKS := training_step solver kantorovich cache extraction decoding jobs first_answer checks
 
-.PHONY: help env demo test paper-small faults bench bench-answers claims cluster-test test-page pictures lint schema clean
+.PHONY: help env demo test paper-small faults bench bench-answers claims comparison cluster-test test-page pictures lint schema clean
 
 help:
 	@echo "make env    the environment in .venv"
@@ -25,6 +25,7 @@ help:
 	@echo "make faults the demo killed at 30 random moments and damaged by 300 random faults, full disks; an hour"
 	@echo "make bench  every ratio of docs/performance.md measured again, and the page renewed; two hours on an idle machine"
 	@echo "make bench-answers  every recipe on every development task, and the tables of docs/better.md; 85 minutes on 2 cores"
+	@echo "make comparison  all methods on the same videos, under every protocol, and the tables in print"
 	@echo "make claims  the paper's claims on eight development tasks, with intervals and verdicts, and docs/claims.md"
 	@echo "make test-page  the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
 	@echo "make pictures   the same, and keeps the pictures of the guide in docs/images"
@@ -76,6 +77,10 @@ bench: $(DEVELOPER)
 # Answers, not speed. Tasks looked at once are part of it: while choosing, ANSWERS_OPTIONS='--split choose'.
 bench-answers: $(READY)
 	python benchmarks/answers.py --cores $(CORES) $(ANSWERS_OPTIONS)
+
+# All methods on the same videos, and the tables of docs/comparison.md and README.md.
+comparison: $(READY)
+	python benchmarks/comparison.py --cores $(CORES)
 
 # What synthetic tasks say of the paper's claims, and docs/claims.md.
 claims: $(READY)

@@ -1,0 +1,52 @@
+"""The printed comparison of all methods: what is bold, crossed out, and missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from comparison import Column, columns_of, in_readme, printed, segments_of
+
+from rgwot.reporting.tables.spec import find_table, load_tables
+
+ROOT = Path(__file__).parents[2]
+
+
+def line(method: str, mean: float, spread: float, collapsed: int, metric: str = "f1") -> dict[str, object]:
+    return {
+        "method": method, "kind": "measured", "protocol": "macro_task", "background": "without", "label_rule": "exact",
+        f"bench_made_{metric}": mean, f"bench_made_{metric}_sd": spread,
+        "bench_made_task_runs": 3, "bench_made_degenerate": collapsed,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("metric", "best"), [("f1", "raw_kmeans"), ("order_tau", "uniform")])
+def test_the_best_is_bold_and_a_collapse_is_not_ranked(metric: str, best: str) -> None:
+    table = find_table(load_tables(ROOT / "workflow" / "tables.yaml"), "methods")
+    frame = pd.DataFrame([
+        line("uniform", 0.2, float("nan"), 0, metric),
+        line("raw_kmeans", 0.4, 0.05, 1, metric),
+        line("vaot", 0.9 if metric == "f1" else 0.1, 0.01, 2, metric),
+        line("rgwot", 0.3, 0.01, 0, metric) | {"label_rule": "cnc"},
+    ])  # fmt: skip
+    text = printed(table, frame, [Column("bench_made", "macro_task", "without", metric, "value")])
+    cells = dict(one.strip("| ").split(" | ") for one in text.splitlines()[2:])
+    assert cells["VAOT"].startswith("X (")
+    assert cells["RGWOT"] == "–"
+    bold = [label for label, cell in cells.items() if cell.startswith("**")]
+    assert bold == [table.row(best).label]
+    assert cells["K equal segments"].strip("*") == "20.0"
+
+
+def test_what_is_shown_is_in_the_tables() -> None:
+    tables = load_tables(ROOT / "workflow" / "tables.yaml")
+    for name, columns in (
+        ("methods", [*columns_of("bench_made"), *in_readme()]),
+        ("methods_segments", segments_of("bench_human")),
+    ):
+        table = find_table(tables, name)
+        for column in columns:
+            assert column.dataset in table.datasets
+            assert column.metric in table.metrics
+            assert (column.protocol, column.background) in {(one.protocol, one.background) for one in table.blocks}
