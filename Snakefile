@@ -71,3 +71,7 @@ onstart:
 
 onsuccess:
     say_where_results_are()
+
+
+onerror:
+    say_what_failed()

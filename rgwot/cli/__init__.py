@@ -9,7 +9,11 @@ One module per stage, in the order in which data flows. A new verb is a function
 from __future__ import annotations
 
 import logging
+import os
+import shlex
+import stat
 import sys
+import warnings
 
 import click
 
@@ -83,6 +87,19 @@ def cli(verbose: bool) -> None:
         datefmt="%H:%M:%S",
         stream=sys.stderr,
     )
+    if _into_a_file():
+        # Of a job of the workflow, or by hand: what is in a log can be done again.
+        click.echo(f"rgwot {shlex.join(sys.argv[1:])}", err=True)
     # Chatter of libraries would bury our own lines.
     for name in ("matplotlib", "fontTools", "PIL", "asyncio", "numba", "gensim", "smart_open"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    # Snakemake and the records of a run leave files of their own in a store.
+    warnings.filterwarnings("ignore", r"Object at \.\S+ is not recognized", category=UserWarning)
+
+
+def _into_a_file() -> bool:
+    """Return whether what is said goes to a file, such as the log of a job."""
+    try:
+        return stat.S_ISREG(os.fstat(sys.stderr.fileno()).st_mode)
+    except OSError:  # nowhere, or into a test
+        return False

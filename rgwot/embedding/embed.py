@@ -45,6 +45,7 @@ def embed(
     features ``views`` (2P, T, D') float32, and the attributes ``duration_s`` and ``native_fps``; the root has
     ``method``, ``seed``, ``features_fps`` and, last, ``complete``. Where videos were held out, the group of every
     video also has ``split`` (``train`` or ``test``) and the root ``held_out``, which names those without frames too.
+    ``notes`` of the root are sentences about the training that a reader of its results should know.
     Context frames are chosen as in training (methods 3.8, the consistent reading).
 
     Parameters
@@ -79,6 +80,7 @@ def embed(
     if not stores:
         raise RgwotError(f"{index_csv}: no video with features, expected at least 1; see its column reason")
     fps = float(stores[0].attributes["fps"])
+    notes: list[str] = []
     if model_path is None:
         name, number = method or "raw", seed or 0
         fit = _fit_of(name)
@@ -93,6 +95,7 @@ def embed(
         if held_out:
             raise RgwotError(f"{model_path}: the model says which videos were held out; leave out --hold-out")
         held_out = model.get("held_out", ())
+        notes = model.get("notes", [])
         for key, value in model["features"].items():
             found = stores[0].attributes.get(key)
             if found != value:
@@ -130,6 +133,8 @@ def embed(
         root.attrs.update({"method": name, "seed": number, "features_fps": fps})
         if held_out:
             root.attrs["held_out"] = sorted(held_out)
+        if notes:
+            root.attrs["notes"] = notes
         root.attrs["complete"] = True
 
 

@@ -103,12 +103,16 @@ def train(
         }
         for block in BLOCKS
     }
+    note = inactive_prior(settings)
+    if note:
+        logger.info(note)
     known = {
         "settings": chosen,
         "seed": seed,
         "features": features,
         "videos": [store.video for store in stores],
         "held_out": sorted(held_out),
+        "notes": [note] if note else [],
     }
     with alone(output_dir) as waited:
         if waited and _made_meanwhile(Path(output_dir) / "model.pt", known):
@@ -135,9 +139,6 @@ def _fit(
         stores = [projection(store) for store in stores]
     bank = FeatureBank(stores, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
     encoder, architecture = build_encoder(settings, known["seed"], bank, str(known["features"].get("weights")))
-    message = inactive_prior(settings)
-    if message:
-        logger.info(message)
     trainer = Trainer(encoder.to(place), bank, settings, known["seed"])
     saved = checkpoint.load()
     if saved is not None:

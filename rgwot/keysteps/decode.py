@@ -48,7 +48,8 @@ class EmbeddedVideo:
 class EmbeddedTask:
     """Every video of a task by id, in the order of the ids; those without a frame are listed in ``empty``.
 
-    ``held_out`` names the videos the clustering must not see, also those without a frame.
+    ``held_out`` names the videos the clustering must not see, also those without a frame; ``notes`` are sentences about
+    the training of the embedding.
     """
 
     videos: Mapping[str, EmbeddedVideo]
@@ -56,6 +57,7 @@ class EmbeddedTask:
     features_fps: float
     method: str
     held_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def part(self, held_out: bool) -> dict[str, EmbeddedVideo]:
         """Return the videos that are held out, or the others."""
@@ -158,6 +160,8 @@ def decode(
     }
     if task.held_out:
         diagnostics["split"] = {"train": list(task.part(held_out=False)), "test": list(task.held_out)}
+    if task.notes:
+        diagnostics["notes"] = list(task.notes)
     write_keysteps(output_dir, segments, orders, diagnostics)
     if whole.degenerate:
         log.warning("%s: degenerate, the %s collapsed (see diagnostics.json)", output_dir, whole.cause)
@@ -218,7 +222,14 @@ def _read_embeddings(store: Path) -> EmbeddedTask:
             f"embeddings {store}: {present} of {len(videos)} videos with a frame are held out, expected some and not "
             "all; see the feature index for videos without one, or take another data.split_seed"
         )
-    return EmbeddedTask(videos, tuple(empty), float(about["features_fps"]), str(about.get("method", "")), held_out)
+    return EmbeddedTask(
+        videos,
+        tuple(empty),
+        float(about["features_fps"]),
+        str(about.get("method", "")),
+        held_out,
+        tuple(about.get("notes", ())),
+    )
 
 
 def _whole(group: Any, name: str, store: Path, dtype: Any) -> NDArray[Any]:

@@ -15,7 +15,6 @@ from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
 from rgwot.config.settings import EXECUTION, FORMER, YOUNGER, defaults, flatten
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
-from rgwot.embedding.prior import inactive_prior
 from rgwot.runtime.arguments import argument
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.gpus import gpu_there
@@ -31,7 +30,6 @@ class JobCatalogue(DatasetCatalogue):
         super().__init__(content, layers)
         self.experiments = Experiments(self.config)
         self.settings_json = cache(self._settings_json)
-        self._warned: set[tuple[str, str]] = set()
 
     def gpus(self) -> int:
         """Return the number of GPUs that a training job asks for."""
@@ -159,11 +157,3 @@ class JobCatalogue(DatasetCatalogue):
             tasks = [wildcards["task"]] if "task" in wildcards else self.tasks(dataset)
             return sum(len(self.videos(dataset, task)) for task in tasks)
         return 0
-
-    def warn_inactive_prior(self, method: str, dataset: str) -> str | None:
-        """Return a warning, once per method and dataset, if the structural prior has no effect at these settings."""
-        why = inactive_prior(self.experiments.settings(method, None, dataset))
-        if why is None or (method, dataset) in self._warned:
-            return None
-        self._warned.add((method, dataset))
-        return f"{method} on {dataset}: {why}"

@@ -86,7 +86,7 @@ def test_recipes_are_canonical_take_k_as_annotated_and_stand_once():
 def test_splits_are_those_of_the_configuration_and_one_call_can_leave_out_what_is_looked_at_once():
     config = load_config(read_files([ROOT / "config.yaml"]))
     choose, once = answers.split_tasks(config, "choose"), answers.split_tasks(config, "once")
-    assert Task("demo", "assembly") in choose
+    assert Task("dev_assembly", "assembly") in choose
     assert not set(choose) & set(once)
     assert answers.split_tasks(config, "all") == choose + once
     assert len(choose + once) == 14

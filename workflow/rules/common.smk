@@ -9,6 +9,7 @@ from rgwot.config.methods import EMBEDDINGS, method_pattern
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import record_run
 from rgwot.study import Catalogue, own_commands_first
+from rgwot.study.ending import failures, results
 from rgwot.study.starting import check_clock, layers
 from snakemake.logging import logger
 
@@ -107,9 +108,6 @@ def settings_of(*blocks, execution=False):
 @plainly
 def train_threads(wildcards):
     """CPU threads of a training, the same on every machine, because they change rounding."""
-    warning = CATALOGUE.warn_inactive_prior(wildcards.method, wildcards.dataset)
-    if warning:
-        logger.warning(f"note: {warning}")
     return CATALOGUE.experiments.settings(wildcards.method, None, wildcards.dataset).train.threads
 
 
@@ -138,10 +136,14 @@ def record_this_run():
     record_run(CATALOGUE.config.model_dump(by_alias=True, mode="json"), TABLES.parent)
 
 
+def say_what_failed():
+    """Print every failed job with its reason, after all that other jobs have printed meanwhile."""
+    # There is no scheduler where Snakemake failed before the first job, and has said why.
+    failed = workflow.scheduler.failed if workflow.scheduler else []
+    jobs = [inner for job in failed for inner in (job if job.is_group() else [job])]
+    logger.error("\n".join(failures((job.message or job.rule.name, list(map(str, job.log))) for job in jobs)))
+
+
 def say_where_results_are():
     """Print the requested files at the end of a run."""
-    jobs = workflow.dag.targetjobs
-    found = sorted({str(path) for job in jobs for path in (job.output or job.input)})
-    logger.info("\n".join(["Results:", *(f"  {path}" for path in found[:12])]))
-    if len(found) > 12:
-        logger.info(f"  and {len(found) - 12} more below results/")
+    logger.info("\n".join(results(str(path) for job in workflow.dag.targetjobs for path in (job.output or job.input))))

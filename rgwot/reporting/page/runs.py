@@ -189,4 +189,8 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
         said.append(
             f"Trained and clustered on {len(split['train'])} videos; {len(split['test'])} were held out and are scored."
         )
-    return said
+    return said + list(map(_sentence, diagnostics.get("notes", [])))
+
+
+def _sentence(note: str) -> str:
+    return f"{note[:1].upper()}{note[1:]}."
