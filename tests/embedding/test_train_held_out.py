@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 import zarr
-from conftest import write_video
+from phases import write_video
 
 from rgwot.config.settings import Settings
 from rgwot.embedding.embed import embed
