@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -40,6 +42,14 @@ def test_elan(tmp_path: Path) -> None:
     (media,) = document.get_linked_files()
     assert (media["MEDIA_URL"], media["MIME_TYPE"]) == ("films/a.mp4", "video/mp4")
     assert Eaf(tmp_path / "out/b.eaf").get_annotation_data_for_tier("key steps") == []
+
+
+def test_features_without_a_video_are_not_linked_as_one(tmp_path: Path) -> None:
+    alone = replace(VIDEOS[0], path=Path("features/a.npy"), size=(math.nan, math.nan))
+    export("elan", [alone], tmp_path / "out")
+    document = Eaf(tmp_path / "out/a.eaf")
+    assert document.get_linked_files() == []
+    assert len(document.get_annotation_data_for_tier("key steps")) == 3
 
 
 def test_praat(tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import mimetypes
 from collections.abc import Sequence
 from pathlib import Path
 
 from rgwot.reporting.export.interface import TIER, Video
 
-ABOUT = {"description": "annotations of ELAN, VIDEO.eaf, with the video linked", "place": 2}
+ABOUT = {"description": "annotations of ELAN, VIDEO.eaf, with the video linked if there is one", "place": 2}
 
 
 def export_elan(videos: Sequence[Video], folder: Path) -> None:
@@ -19,8 +20,10 @@ def export_elan(videos: Sequence[Video], folder: Path) -> None:
         document = Eaf(author="rgwot")
         document.remove_tier("default")
         document.add_tier(TIER)
-        kind = mimetypes.guess_type(video.path.name)[0] or "video/mp4"
-        document.add_linked_file(video.path.as_posix(), relpath=f"./{video.path.name}", mimetype=kind)
+        # Features without videos are no medium that ELAN could play.
+        if not math.isnan(video.size[0]):
+            kind = mimetypes.guess_type(video.path.name)[0] or "video/mp4"
+            document.add_linked_file(video.path.as_posix(), relpath=f"./{video.path.name}", mimetype=kind)
         for start_s, end_s, _, label in video.segments:
             start, end = round(1000 * start_s), round(1000 * end_s)
             if end > start:

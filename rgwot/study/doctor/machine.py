@@ -95,6 +95,7 @@ def _not_there(about: Extractor, weights: str) -> list[Finding]:
     """Return what is wrong with the name of a network of a family, or of its weights: its library knows."""
     try:
         load(f"{about.module}:check_{about.base}")(about.member, weights)
+        load(f"{about.module}:network_{about.base}")(about.member)
     except RgwotError as error:
         return [Finding("error", "machine", str(error))]
     return []

@@ -104,3 +104,6 @@ def test_weights_that_are_not_installed_are_an_error(tea: Path, monkeypatch: pyt
     entry["settings"]["features"] = {"backbone": "torchvision:resnet81/layer3", "weights": "random"}
     report = examine(content(mine=entry), "mine", quick=True)
     assert "torchvision has no model 'resnet81'; did you mean 'resnet18'?" in said(report, rule="machine")[0]
+    entry["settings"]["features"] = {"backbone": "torchvision:resnet18/layer9", "weights": "random"}
+    report = examine(content(mine=entry), "mine", quick=True)
+    assert "has no layer 'layer9'" in said(report, rule="machine", severity="error")[0]
