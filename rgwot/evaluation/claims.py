@@ -54,7 +54,7 @@ def judge(
     Returns
     -------
     Judgement
-        ``holds`` where every interval lies above -margin, ``does not hold`` where one lies at or below it, else
+        ``holds`` where every interval lies above -margin, ``does not hold`` where one lies below it, else
         ``cannot tell``, which is also said of fewer than three tasks. The effect is the smallest one.
 
     Examples
@@ -72,7 +72,7 @@ def judge(
         verdict = UNKNOWN
     elif all(effect.low - nothing > -margin for effect in effects):
         verdict = HOLDS
-    elif any(effect.high - nothing <= -margin for effect in effects):
+    elif any(effect.high - nothing < -margin for effect in effects):
         verdict = FAILS
     else:
         verdict = UNKNOWN
