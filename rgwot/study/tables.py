@@ -203,22 +203,6 @@ class TableCatalogue(JobCatalogue):
         names = self.figures.names
         return names[dataset].label if dataset in names else dataset
 
-    def figure_files(self, figure: str) -> list[str]:
-        """Return the files that a figure is drawn from."""
-        return self.figure_plan(figure).files()
-
-    def figure_json(self, figure: str) -> str:
-        """Return what a figure is drawn from (`Plan.text`): a change of it makes the figure outdated."""
-        return self.figure_plan(figure).text()
-
-    def figure_caption(self, figure: str) -> list[str]:
-        """Return what a report says of a figure: its title, what it shows, of which data, with which settings."""
-        return self.figure_plan(figure).caption()
-
-    def figure_labels(self, figure: str) -> dict[str, str]:
-        """Return what a report can filter figures by."""
-        return self.figure_plan(figure).labels()
-
     def paper_files(self) -> list[str]:
         """Return every table and every figure of the paper."""
         tables = [paths.at(paths.TABLE, table=table.id) for table in self.tables.values() if table.paper]

@@ -108,9 +108,13 @@ class Report:
     found: Found
     quick: bool
     tasks: tuple[TaskReport, ...]
-    videos: tuple[VideoReport, ...]
     findings: tuple[Finding, ...]
     machine: Machine | None = None
+
+    @cached_property
+    def videos(self) -> tuple[VideoReport, ...]:
+        """The videos of all tasks."""
+        return tuple(video for task in self.tasks for video in task.videos)
 
     @cached_property
     def all_findings(self) -> tuple[Finding, ...]:
