@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import tasks_of
 from rgwot.synthetic.ground_truth import Segment
-from rgwot.synthetic.layouts.base import Content, Place, TaskPlaces, VideoPlan, by_task, chosen
-from rgwot.synthetic.layouts.spelling import step_first
+from rgwot.synthetic.layouts.base import Content, Place, TaskPlaces, VideoPlan, by_task, chosen, step_first
 
 _RELEASE = "crosstask_release"
 # The order of the release, which is neither that of numbers nor that of any paper.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rgwot.datasets.registry import TaskFacts
-from rgwot.synthetic.layouts.base import Content, VideoPlan, by_task
+from rgwot.synthetic.layouts.base import Content, VideoPlan, by_task, step_first
 from rgwot.synthetic.layouts.procel import tasks_with
-from rgwot.synthetic.layouts.spelling import step_first
 
 
 def _paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
