@@ -127,12 +127,6 @@ class TableCatalogue(JobCatalogue):
             return shlex.join(["--facts", json.dumps({"experiments": experiments}, sort_keys=True)])
         return shlex.join(["--method", one.method, "--decoder", one.decoder]) if isinstance(spec, Table) else ""
 
-    def score_files(self, table: str, row: str | None = None) -> list[str]:
-        """Return the score files behind a table of scores, or one of its rows."""
-        spec = self.table(table)
-        rows = spec.rows if row is None else [spec.row(row)]
-        return list(dict.fromkeys(path for one in rows for path in self.row_inputs(table, one.id)))
-
     def check_table(self, table: str, row: str | None = None) -> None:
         """Raise if a table, or one row of it, cannot be made in this configuration."""
         spec = self.any_table(table)
