@@ -74,11 +74,10 @@ def examine(
         return Report(dataset, entry.layout, root, found, quick, (), (fault,))
     wanted = tuple(dict.fromkeys(match(task, known, f"task of {dataset}") for task in tasks)) or known
     registered = {task: registered_facts(dataset, task, options) for task in wanted}
-    form = folder = None
-    if entry.imported is not None:
-        form = entry.imported.form()
-        folder = None if entry.features_alone else catalogue.config.folder(entry.imported.folder or entry.root)
-    examination = _Examination(root, module, options, features, registered, quick, form, folder)
+    imported, folder = entry.imported, None
+    if imported is not None and not entry.features_alone:
+        folder = catalogue.config.folder(imported.folder or entry.root)
+    examination = _Examination(root, module, options, features, registered, quick, imported, folder)
     pairs = [(task, one) for task in wanted for one in found.tasks.get(task, FoundTask()).videos]
     videos: list[VideoReport] = []
     # Threads suffice, because decoding happens in other processes.
@@ -131,7 +130,11 @@ class _Examination:
         else:
             facts, usable, findings = check_video(self.root, entry.path, task, self.features, rate, self.quick)
             if self.form is not None and self.folder is not None:
-                made, faults = self.beside(task, entry, facts, self.form, self.folder)
+                try:
+                    path = feature_file(self.folder, task, entry.video)
+                    made, _, faults = check_features(path, self.root, task, self.form, facts, self.quick)
+                except RgwotError as error:
+                    faults = [Finding("error", "features", str(error), task, entry.path)]
                 findings = [*findings, *faults]
         if entry.annotation is None:
             return VideoReport(task, entry, usable, facts, None, tuple(findings), made)
@@ -142,17 +145,6 @@ class _Examination:
         if any(fault.severity == "error" and fault.file == entry.annotation and not fault.where for fault in faults):
             self.broken.add(entry.annotation)
         return VideoReport(task, entry, usable, facts, annotation, (*findings, *faults), made)
-
-    def beside(
-        self, task: str, entry: VideoEntry, facts: VideoFacts, form: ImportSettings, folder: Path
-    ) -> tuple[FeatureFacts | None, list[Finding]]:
-        """Examine the features of a video that were made elsewhere."""
-        try:
-            path = feature_file(folder, task, entry.video)
-        except RgwotError as error:
-            return None, [Finding("error", "features", str(error), task, entry.path)]
-        made, _, findings = check_features(path, self.root, task, form, facts, self.quick)
-        return made, findings
 
     def annotation(
         self, task: str, entry: VideoEntry, clock: VideoClock | None
