@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from rgwot.datasets.base import FoundTask, Options, VideoEntry
 from rgwot.datasets.names import LONGEST_ID, folded, pairing_key, video_id
@@ -16,6 +17,7 @@ from rgwot.runtime.errors import RgwotError
 
 VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v"})
 
+T = TypeVar("T")
 _TASK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
@@ -97,11 +99,11 @@ def parents(path: str) -> tuple[str, ...]:
     return PurePosixPath(path).parts[:-1]
 
 
-def by_task(paths: Iterable[str], task: Callable[[str], str]) -> dict[str, list[str]]:
-    """Return paths by the task of each, in the order of the paths; asked for a task without any, an empty list."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for path in paths:
-        found[task(path)].append(path)
+def by_task(items: Iterable[T], task: Callable[[T], str]) -> dict[str, list[T]]:
+    """Return paths or videos by the task of each, in their order; asked for a task without any, an empty list."""
+    found: dict[str, list[T]] = defaultdict(list)
+    for item in items:
+        found[task(item)].append(item)
     return found
 
 

@@ -62,14 +62,6 @@ class VideoPlan:
         return len(self.step_ids)
 
 
-def by_task(videos: Iterable[VideoPlan]) -> dict[str, list[VideoPlan]]:
-    """Return the videos of every task, in the order of the plan."""
-    tasks: dict[str, list[VideoPlan]] = {}
-    for video in videos:
-        tasks.setdefault(video.task, []).append(video)
-    return tasks
-
-
 def chosen(settings: SynthSettings, known: Mapping[str, TaskFacts], what: str) -> dict[str, TaskFacts]:
     """Return the tasks that the settings ask for, all known ones when they name none.
 
