@@ -521,7 +521,7 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
 
 
 def keys_at(parents: list[Any], model: type[BaseModel]) -> list[str]:
-    """Return the keys that may stand under a location: blocks, optional blocks, and several of them."""
+    """Return the keys that may stand under a location: blocks, optional ones, and tuples or dictionaries of them."""
     for part in parents:
         named = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
         # What is no field of the block is a name the user gave to one, and the block stays.
