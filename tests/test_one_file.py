@@ -333,7 +333,7 @@ def test_a_kind_of_figure_is_read_planned_and_drawn(library: Path) -> None:
         + """
 from rgwot.runtime.errors import RgwotError
 catalogue = Catalogue(config, here / "tables.yaml")
-text = catalogue.figure_json("counts")
+text = catalogue.figure_plan("counts").text()
 from rgwot.reporting.figures.interface import KINDS, kind_of
 kinds = [kind_of(name).__name__ for name in KINDS]
 heavy = [name for name in ("torch", "scipy", "pandas", "matplotlib") if name in sys.modules]
@@ -345,8 +345,8 @@ from click.testing import CliRunner
 from rgwot.cli import cli
 done = CliRunner().invoke(cli, ["figure", "--plan", text, "counts.pdf"], catch_exceptions=False)
 print(json.dumps({
-    "files": catalogue.figure_files("counts"),
-    "caption": catalogue.figure_caption("counts"),
+    "files": catalogue.figure_plan("counts").files(),
+    "caption": catalogue.figure_plan("counts").caption(),
     "imported": heavy,
     "kinds": kinds,
     "refused": refused,

@@ -67,7 +67,3 @@ class ImportedFeatures(ImportSettings):
         description="a key of `roots`, or a path; holds <task>/<video>.npy or <video>.npy, or .npz, .h5, .hdf5, .pt, "
         ".csv, .mat; in the layout `features` it is the root",
     )
-
-    def form(self) -> ImportSettings:
-        """Return what is said of the files without where they are."""
-        return ImportSettings.model_validate(self.model_dump(exclude={"folder"}))

@@ -8,8 +8,7 @@ our reading where the paper is silent (methods 7).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -511,7 +510,7 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
     key = ".".join(str(part) for part in first["loc"] if not str(part).startswith(("constrained", "literal[")))
     if first["type"] == "extra_forbidden":
         *parents, name = first["loc"]
-        return f"unknown key {key!r}; {nearest(str(name), _keys_at(parents, model))}"
+        return f"unknown key {key!r}; {nearest(str(name), keys_at(parents, model))}"
     message = first["msg"].removeprefix("Value error, ")
     if not key:
         return message
@@ -521,8 +520,8 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
     return f"{key}: {message}{found}"
 
 
-def _keys_at(parents: list[Any], model: type[BaseModel]) -> list[str]:
-    """Return the keys that may stand under a location: blocks, optional blocks, and dictionaries of blocks by name."""
+def keys_at(parents: list[Any], model: type[BaseModel]) -> list[str]:
+    """Return the keys that may stand under a location: blocks, optional ones, and tuples or dictionaries of them."""
     for part in parents:
         named = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
         # What is no field of the block is a name the user gave to one, and the block stays.
@@ -533,6 +532,4 @@ def _keys_at(parents: list[Any], model: type[BaseModel]) -> list[str]:
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and get_origin(annotation) is None:
         return [annotation] if issubclass(annotation, BaseModel) else []
-    if get_origin(annotation) in (Union, UnionType, dict):
-        return [model for one in get_args(annotation) for model in _models_in(one)]
-    return []
+    return [model for one in get_args(annotation) for model in _models_in(one)]

@@ -55,23 +55,23 @@ class Found:
     tasks: Mapping[str, FoundTask]
     unassigned: tuple[str, ...] = ()
 
-    def of(self, task: str, at_least: int = 1) -> tuple[VideoEntry, ...]:
+    def of(self, task: str) -> tuple[VideoEntry, ...]:
         """Return the videos of a task, sorted by id.
 
-        Raises RgwotError if the task was not found, cannot be used or has fewer videos than ``at_least``.
+        Raises RgwotError if the task was not found, cannot be used or has no video.
         """
         if task not in self.tasks:
             found = f"found {', '.join(sorted(self.tasks))}" if self.tasks else "found no video of any task"
             stray = f"; {len(self.unassigned)} videos fit no task, like {self.unassigned[0]}" if self.unassigned else ""
             raise RgwotError(
-                f"{self.dataset}/{task}: no video in {self.where} ({found}{stray}); expected at least "
-                f"{at_least}; add its videos or leave the task out"
+                f"{self.dataset}/{task}: no video in {self.where} ({found}{stray}); expected at least 1; "
+                "add its videos or leave the task out"
             )
         entry = self.tasks[task]
         if entry.problem is not None:
             raise RgwotError(f"{self.dataset}/{task}: {entry.problem}")
-        if len(entry.videos) < at_least:
-            raise RgwotError(too_few_videos(self.dataset, task, len(entry.videos), at_least, self.where))
+        if not entry.videos:
+            raise RgwotError(too_few_videos(self.dataset, task, 0, 1, self.where))
         return entry.videos
 
 

@@ -5,15 +5,13 @@ The file of the features stands for the video: it has its name, and its length f
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from rgwot.datasets import csv_files
 from rgwot.datasets.arrays import OPENERS, SECOND, TIMES
-from rgwot.datasets.base import Found, FoundTask, Options
+from rgwot.datasets.base import Found, Options
 from rgwot.datasets.names import pairing_key
-from rgwot.datasets.pairing import VIDEO_SUFFIXES, by_task, pair, parents, stem, walk
+from rgwot.datasets.pairing import VIDEO_SUFFIXES, own_tasks, parents, stem, walk
 
 ABOUT = {"description": "features without videos, one folder per task", "place": 2}
 OPTIONS = frozenset({"strict", "subset"})
@@ -22,7 +20,6 @@ EXPECTED = f"a folder of feature files per task: <task>/*.npy (or {', '.join(lis
 LOOKED_AT = frozenset({*OPENERS, *VIDEO_SUFFIXES})
 """Suffixes of files with features, and of those that tell what a table beside them is."""
 
-_TASK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _ANNOTATIONS = "annotations"
 
 read_annotation = csv_files.read_annotation
@@ -34,18 +31,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     A ``.csv`` is an annotation in a folder ``annotations``, and beside features or a video of its name in another file;
     else it holds features. What has no annotation is kept, for all but scoring.
     """
-    files = by_task(walk(root, root, LOOKED_AT), lambda path: next(iter(parents(path)), ""))
-    unassigned = tuple(_told_apart(files.pop("", []))[0])
-    tasks = {}
-    for task, paths in files.items():
-        features, annotations = _told_apart(paths)
-        if features and _TASK.fullmatch(task):
-            tasks[task] = pair(features, annotations, replace(options, unannotated="keep"))
-        elif features:
-            tasks[task] = FoundTask(
-                problem=f"folder {task!r} cannot be a task id; expected letters, digits, '.', '_' and '-', "
-                "not starting with '.' or '-'; rename it"
-            )
+    tasks, unassigned = own_tasks(walk(root, root, LOOKED_AT), _told_apart, options)
     return Found(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
 
 
@@ -60,17 +46,12 @@ def _told_apart(paths: list[str]) -> tuple[list[str], list[str]]:
     features: list[str] = []
     annotations: list[str] = []
     for path in paths:
-        if PurePosixPath(path).suffix.lower() in VIDEO_SUFFIXES:
+        suffix = PurePosixPath(path).suffix.lower()
+        if suffix in VIDEO_SUFFIXES:
             continue
-        if PurePosixPath(path).suffix.lower() == ".csv" and (
-            _ANNOTATIONS in map(str.lower, parents(path)[1:]) or pairing_key(stem(path)) in plain
-        ):
+        beside = _ANNOTATIONS in map(str.lower, parents(path)[1:]) or pairing_key(stem(path)) in plain
+        if suffix == ".csv" and beside:
             annotations.append(path)
-        elif not _holds_times(path):
+        elif not (suffix == ".npy" and stem(path).endswith(TIMES)):
             features.append(path)
     return features, annotations
-
-
-def _holds_times(path: str) -> bool:
-    name = PurePosixPath(path)
-    return name.suffix.lower() == ".npy" and name.stem.endswith(TIMES)

@@ -6,6 +6,7 @@ is therefore read in a child process with limits on time and memory: this module
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -162,17 +163,12 @@ def _unpack(path: Path, folder: Path) -> dict[str, str]:
     return found
 
 
-def _limit_memory() -> None:
-    try:
-        import resource
-    except ImportError:
-        # Not on Windows; the time limit still holds there.
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-
-
 def _child(path: Path, wanted: list[str]) -> int:
-    _limit_memory()
+    # Not on Windows; the time limit still holds there.
+    with contextlib.suppress(ImportError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     with path.open("rb") as stream:
         read = _read_version_73 if stream.read(10) == b"MATLAB 7.3" else _read_version_5
     try:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from rgwot.datasets.base import FoundTask, Options, VideoEntry
 from rgwot.datasets.names import LONGEST_ID, folded, pairing_key, video_id
 from rgwot.runtime.errors import RgwotError
 
 VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v"})
+
+T = TypeVar("T")
+_TASK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
 def subfolder(folder: Path, name: str) -> Path | None:
@@ -77,14 +83,10 @@ def walk_videos(root: Path, folder: Path, options: Options, also: Collection[str
     ]
 
 
-def ending(paths: Iterable[str], suffix: str) -> list[str]:
-    """Return the paths with a suffix, in whatever case it is written."""
-    return [path for path in paths if path.lower().endswith(suffix)]
-
-
-def without(paths: Iterable[str], suffix: str) -> list[str]:
-    """Return the paths that `ending` leaves out."""
-    return [path for path in paths if not path.lower().endswith(suffix)]
+def told_apart(paths: Iterable[str], suffix: str) -> tuple[list[str], list[str]]:
+    """Return the paths without a suffix, in whatever case it is written, and those with it."""
+    kinds = by_task(paths, lambda path: suffix if path.lower().endswith(suffix) else "")
+    return kinds[""], kinds[suffix]
 
 
 def stem(path: str) -> str:
@@ -97,11 +99,11 @@ def parents(path: str) -> tuple[str, ...]:
     return PurePosixPath(path).parts[:-1]
 
 
-def by_task(paths: Iterable[str], task: Callable[[str], str]) -> dict[str, list[str]]:
-    """Return paths by the task of each, in the order of the paths; asked for a task without any, an empty list."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for path in paths:
-        found[task(path)].append(path)
+def by_task(items: Iterable[T], task: Callable[[T], str]) -> dict[str, list[T]]:
+    """Return paths or videos by the task of each, in their order; asked for a task without any, an empty list."""
+    found: dict[str, list[T]] = defaultdict(list)
+    for item in items:
+        found[task(item)].append(item)
     return found
 
 
@@ -132,6 +134,28 @@ def pair(
         for key in (by_video if options.unannotated == "keep" else pairs)
     )
     return FoundTask(tuple(sorted(entries, key=lambda entry: entry.video)), lonely, unused, problem, unusable)
+
+
+def own_tasks(
+    files: Iterable[str], sorted_out: Callable[[list[str]], tuple[list[str], list[str]]], options: Options
+) -> tuple[dict[str, FoundTask], tuple[str, ...]]:
+    """Return tasks of a user's own, each the first folder of its files, and the videos outside of any folder.
+
+    ``sorted_out`` gives the videos and the annotations among the files of a task. Videos without annotation are kept.
+    """
+    by_folder = by_task(files, lambda path: next(iter(parents(path)), ""))
+    unassigned, _ = sorted_out(by_folder.pop("", []))
+    tasks = {}
+    for task, paths in by_folder.items():
+        videos, annotations = sorted_out(paths)
+        if videos and _TASK.fullmatch(task):
+            tasks[task] = pair(videos, annotations, replace(options, unannotated="keep"))
+        elif videos:
+            tasks[task] = FoundTask(
+                problem=f"folder {task!r} cannot be a task id; expected letters, digits, '.', '_' and '-', "
+                "not starting with '.' or '-'; rename it"
+            )
+    return tasks, tuple(unassigned)
 
 
 def _counted(paths: Sequence[str], what: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
+from rgwot.config.settings import keys_at
 from rgwot.runtime.errors import RgwotError, nearest
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -84,23 +85,9 @@ def checked(model: type[Model], content: Any, where: str, context: Mapping[str, 
         first = error.errors()[0]
     place = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        known = _part_at(model, first["loc"][:-1]).model_fields
-        raise RgwotError(f"{where}: unknown key {place!r}; {nearest(str(first['loc'][-1]), known)}")
+        *parents, name = first["loc"]
+        raise RgwotError(f"{where}: unknown key {place!r}; {nearest(str(name), keys_at(parents, model))}")
     message = first["msg"].removeprefix("Value error, ")
     told = [where, *([place] if place else []), message[0].lower() + message[1:]]
     found = f", found {first['input']!r}" if place and first["type"] != "missing" else ""
     raise RgwotError(": ".join(told) + found)
-
-
-def _part_at(model: type[BaseModel], place: tuple[int | str, ...]) -> type[BaseModel]:
-    """Return the model that stands at a place of another, such as the ``Row`` of ``tuple[Row, ...]``."""
-    for key in place:
-        if key in model.model_fields:
-            model = _model_in(model.model_fields[str(key)].annotation) or model
-    return model
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next(filter(None, map(_model_in, get_args(annotation))), None)

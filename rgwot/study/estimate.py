@@ -22,9 +22,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt, ValidationError
 
+from rgwot.config.extractors import extractor
 from rgwot.datasets import registry
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.study.needs import BYTES_PER_CELL, map_cells
 
 #: Frames per second at which videos are decoded, whatever is sampled of them; most of the collections have 25 to 30.
 NATIVE_FPS = 30.0
@@ -165,7 +165,8 @@ def estimate(found: Collection, study: Study, rates: Rates, fps: float) -> Estim
         if stage == "extract" and rate.decoded_per_s is not None:
             seconds += 3600 * found.hours * NATIVE_FPS / rate.decoded_per_s
         hours[rate.device] += rate.devices * seconds / 3600
-    cache = frames * map_cells(study.size) * BYTES_PER_CELL / 1e9
+    backbone = extractor("resnet50")
+    cache = frames * backbone.side(study.size) ** 2 * backbone.channels * 2 / 1e9
     return Estimate(
         jobs=jobs,
         submissions=grouped + 2 * found.tasks + trainings,

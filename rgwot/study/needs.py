@@ -21,10 +21,6 @@ from typing import Literal
 
 from rgwot.features import ARRAYS
 
-#: Channels of conv4c, and bytes of one frame's map of it per cell, float16.
-CHANNELS = 1024
-BYTES_PER_CELL = 2 * CHANNELS
-
 
 @dataclass(frozen=True)
 class Need:
@@ -99,13 +95,8 @@ def megabytes(paths: Iterable[str | os.PathLike[str]]) -> float:
     return sum(path.stat().st_size for path in map(Path, paths) if path.is_file()) / 1e6
 
 
-def map_cells(size: int) -> int:
-    """Return the cells of the conv4c map of a square frame of ``size`` pixels, 121 for 168: the stride is 16."""
-    return (-(-size // 16)) ** 2
-
-
-def features_mb(index_csv: str | os.PathLike[str], cells: int, channels: int = CHANNELS) -> float:
-    """Return the size in memory of a task's features, ``cells`` per map, in megabytes; 0 while there is no index."""
+def features_mb(index_csv: str | os.PathLike[str], cells: int, channels: int) -> float:
+    """Return the megabytes of a task's features in memory, ``cells`` per map in float16; 0 while there is no index."""
     path = Path(index_csv)
     if not path.is_file():
         return 0.0

@@ -127,12 +127,6 @@ class TableCatalogue(JobCatalogue):
             return shlex.join(["--facts", json.dumps({"experiments": experiments}, sort_keys=True)])
         return shlex.join(["--method", one.method, "--decoder", one.decoder]) if isinstance(spec, Table) else ""
 
-    def score_files(self, table: str, row: str | None = None) -> list[str]:
-        """Return the score files behind a table of scores, or one of its rows."""
-        spec = self.table(table)
-        rows = spec.rows if row is None else [spec.row(row)]
-        return list(dict.fromkeys(path for one in rows for path in self.row_inputs(table, one.id)))
-
     def check_table(self, table: str, row: str | None = None) -> None:
         """Raise if a table, or one row of it, cannot be made in this configuration."""
         spec = self.any_table(table)
@@ -202,22 +196,6 @@ class TableCatalogue(JobCatalogue):
         """Return what a dataset is called in print."""
         names = self.figures.names
         return names[dataset].label if dataset in names else dataset
-
-    def figure_files(self, figure: str) -> list[str]:
-        """Return the files that a figure is drawn from."""
-        return self.figure_plan(figure).files()
-
-    def figure_json(self, figure: str) -> str:
-        """Return what a figure is drawn from (`Plan.text`): a change of it makes the figure outdated."""
-        return self.figure_plan(figure).text()
-
-    def figure_caption(self, figure: str) -> list[str]:
-        """Return what a report says of a figure: its title, what it shows, of which data, with which settings."""
-        return self.figure_plan(figure).caption()
-
-    def figure_labels(self, figure: str) -> dict[str, str]:
-        """Return what a report can filter figures by."""
-        return self.figure_plan(figure).labels()
 
     def paper_files(self) -> list[str]:
         """Return every table and every figure of the paper."""

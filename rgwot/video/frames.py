@@ -149,22 +149,15 @@ class FrameReader:
         request = self._request | {"times": self._times[self.served :].tolist(), "reader": name}
         if name == "h5":
             request["fps"] = str(probe(self._path, self._frames_fps).fps)
-        child = subprocess.Popen(
-            # -P keeps the worker's folder off its module path.
-            [sys.executable, "-P", str(_WORKER)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        self._child = child
-        try:
-            yield from self._receive(child, json.dumps(request).encode() + b"\n")
-        finally:
-            child.kill()
-            child.wait()
-            for pipe in (child.stdin, child.stdout):
-                if pipe is not None:
-                    pipe.close()
+        # -P keeps the worker's folder off its module path.
+        command = [sys.executable, "-P", str(_WORKER)]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen(command, **pipes) as child:
+            self._child = child
+            try:
+                yield from self._receive(child, json.dumps(request).encode() + b"\n")
+            finally:
+                child.kill()
 
     def _receive(self, child: subprocess.Popen[bytes], request: bytes) -> Generator[NDArray[np.uint8], None, None]:
         assert child.stdin is not None

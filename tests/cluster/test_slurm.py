@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from checkouts import Checkout, Said, run
 
-from rgwot.study.needs import features_mb, map_cells, memory_mb, runtime, train_minutes
+from rgwot.study.needs import features_mb, memory_mb, runtime, train_minutes
 
 pytestmark = pytest.mark.long
 
@@ -109,7 +109,7 @@ def of_rule(rule: str, jobs: list[int]) -> list[dict[str, str]]:
 
 def check_training(facts: dict[str, str], checkout: Checkout, attempt: int) -> None:
     """Slurm was asked for the GPU, memory and time that the rule declares."""
-    held = features_mb(checkout.path / "results/features/demo/assembly/index.csv", map_cells(64))
+    held = features_mb(checkout.path / "results/features/demo/assembly/index.csv", 4 * 4, 1024)
     memory = memory_mb("train", held, attempt)
     minutes = runtime("train", held, attempt, train_minutes(20, 8, 8, "gpu"))
     assert facts["NumNodes"] == "1"

@@ -15,7 +15,7 @@ import pytest
 import scipy.io
 
 from rgwot.cli import cli
-from rgwot.config.layouts import LAYOUTS
+from rgwot.config.layouts import WRITTEN
 from rgwot.config.synthetic import SynthSettings, synth_settings
 from rgwot.datasets import finding
 from rgwot.datasets.annotations import Annotation, VideoClock
@@ -83,8 +83,8 @@ def painted(rows: Sequence[tuple[float, float, int]], duration_s: float, rule: A
 
 def test_writers_readers_settings_and_command_know_the_same_layouts() -> None:
     option = next(parameter for parameter in cli.commands["synth"].params if parameter.name == "layout")
-    assert tuple(option.type.choices) == tuple(LAYOUTS)
-    for layout in LAYOUTS:
+    assert tuple(option.type.choices) == tuple(WRITTEN)
+    for layout in WRITTEN:
         assert SynthSettings(layout=layout).layout == layout
         assert callable(written_layout(layout).tasks)
         assert finding.layout_module(layout).EXPECTED
@@ -120,7 +120,7 @@ def test_reading_gives_the_planned_ground_truth(
             assert name.startswith(video.names[video.step_ids.index(step_id)]), key
 
 
-@pytest.mark.parametrize("layout", sorted(LAYOUTS))
+@pytest.mark.parametrize("layout", sorted(WRITTEN))
 def test_the_same_seed_gives_the_same_bytes_at_any_time(monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
     def files(seed: int) -> dict[str, str | bytes]:
         settings = SynthSettings(layout=layout, **{**SHORT, "seed": seed})

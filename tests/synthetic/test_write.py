@@ -21,7 +21,7 @@ from rgwot.datasets.registry import facts
 from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.ground_truth import Segment, Timeline
 from rgwot.synthetic.layouts import task_places
-from rgwot.synthetic.layouts.spelling import three_columns
+from rgwot.synthetic.layouts.base import three_columns
 from rgwot.synthetic.looks import task_look
 from rgwot.synthetic.plan import plan
 from rgwot.synthetic.scenes import Scene

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from checkouts import REPOSITORY, SMALL, Checkout, run
 
-from rgwot.study.needs import NEEDS, features_mb, map_cells, megabytes, memory_mb, runtime, train_minutes
+from rgwot.study.needs import NEEDS, features_mb, megabytes, memory_mb, runtime, train_minutes
 
 ENVS = REPOSITORY / "envs"
 TARGETS = {"all", "demo", "first", "paper"}
@@ -90,13 +90,12 @@ def test_needs_grow_with_size_and_double_with_the_attempt() -> None:
 
 def test_sizes_are_read_from_what_is_there(tmp_path: Path) -> None:
     video, index = tmp_path / "v.mp4", tmp_path / "index.csv"
-    assert megabytes([video]) == features_mb(index, 121) == 0
+    assert megabytes([video]) == features_mb(index, 121, 1024) == 0
     video.write_bytes(bytes(3_000_000))
     assert megabytes([video, tmp_path]) == 3
     index.write_text("video,status,reason,frames\na,ok,,1000\nb,ok,,200\n", encoding="utf-8")
-    assert map_cells(168) == 121
     # The 1200 frames of 1024 x 11 x 11 float16.
-    assert features_mb(index, 121) == pytest.approx(1200 * 1024 * 121 * 2 / 1e6)
+    assert features_mb(index, 121, 1024) == pytest.approx(1200 * 1024 * 121 * 2 / 1e6)
 
 
 FAKE = """#!{python}
@@ -152,7 +151,7 @@ def trainings(checkout: Checkout, folder: Path, profile: str) -> tuple[list[list
     found = submissions(checkout, folder, profile, ("train",), targets)
     # The demo's maps are 7 x 7.
     return [arguments for arguments in found if "rule_train" in (option(arguments, "--comment") or "")], features_mb(
-        index, 49
+        index, 49, 1024
     )
 
 

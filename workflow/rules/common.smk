@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rgwot import paths
 from rgwot.config.methods import EMBEDDINGS, method_pattern
+from rgwot.reporting.figures.interface import Plan
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import record_run
 from rgwot.study import Catalogue, own_commands_first
@@ -37,7 +38,6 @@ LAYERS = plainly(layers)(map(Path, workflow.configfiles), workflow.config_settin
 CATALOGUE = plainly(Catalogue)(config, TABLES, LAYERS)
 # Checked before any job runs: paths on the command line that name an unknown dataset, task, method or decoder.
 plainly(CATALOGUE.check_targets)(sys.argv[1:])
-
 # And the tables and figures themselves, whatever was asked for.
 plainly(lambda: (CATALOGUE.tables, CATALOGUE.figures))()
 
@@ -49,8 +49,8 @@ FEATURED = f"(?!{FEATURELESS}/)[^/]+"
 IMPORTED = "|".join(CATALOGUE.datasets_imported())
 
 
-def study(question, whole=None, sources_of=None):
-    """An input or params function: the catalogue's answer for those wildcards that the question takes.
+def study(question, part=lambda answer: answer, whole=None, sources_of=None):
+    """An input or params function: the catalogue's answer, or a part of it, for those wildcards that the question takes.
 
     `whole` is an output that no later job checks: it is rebuilt if it is not what was written. `sources_of` is an output
     made from the answer, which is files of a dataset: it is outdated if one of them has changed since, whatever their
@@ -68,7 +68,7 @@ def study(question, whole=None, sources_of=None):
                 # Snakemake alone misses a printed form that is gone: it goes by what was asked for, the table.
                 workflow.dag.forcefiles.add(output)
             warn(damage)
-        found = ask(**{name: value for name, value in wildcards.items() if name in named})
+        found = part(ask(**{name: value for name, value in wildcards.items() if name in named}))
         if sources_of:
             warn(CATALOGUE.notice_sources(sources_of.format(**wildcards), found))
         return found
@@ -113,7 +113,7 @@ def train_threads(wildcards):
 
 def figure_labels(form):
     """The labels by which a report filters figures; vector and picture of a figure differ in `form` alone."""
-    return lambda wildcards: {**study("figure_labels")(wildcards), "form": form}
+    return lambda wildcards: {**study("figure_plan", Plan.labels)(wildcards), "form": form}
 
 
 def memory_for(rule):

@@ -82,7 +82,7 @@ rule choice_curves:
 
 rule figure:
     input:
-        study("figure_files", whole=paths.FIGURE),
+        study("figure_plan", Plan.files, whole=paths.FIGURE),
     output:
         vector=report(
             paths.FIGURE,
@@ -107,8 +107,9 @@ rule figure:
         mem_mb=memory_for("figure"),
         runtime=time_for("figure"),
     params:
-        plan=study("figure_json"),
-        caption=untracked(study("figure_caption")),
+        # A change of it makes the figure outdated.
+        plan=study("figure_plan", Plan.text),
+        caption=untracked(study("figure_plan", Plan.caption)),
     message:
         "figure: {wildcards.figure}"
     shell:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -104,7 +104,10 @@ def read_videos(
                 (root / path).absolute() if root is not None else path,
                 float(row["duration_s"]),
                 float(row["fps"]),
-                tuple(_side(row[side]) for side in ("width", "height")),
+                # Features without a video have sides of 0.
+                tuple(
+                    float(side) if pd.notna(side) and side > 0 else math.nan for side in (row["width"], row["height"])
+                ),
                 tuple(
                     Segment(start_s, end_s, key_step, called.get(key_step, f"key step {key_step}"))
                     for start_s, end_s, key_step in own[["start_s", "end_s", "key_step"]].itertuples(index=False)
@@ -112,11 +115,6 @@ def read_videos(
             )
         )
     return videos
-
-
-def _side(pixels: Any) -> float:
-    """Return a side of a video; features without one have sides of 0."""
-    return float(pixels) if pd.notna(pixels) and pixels > 0 else math.nan
 
 
 def export(name: str, videos: Sequence[Video], output: str | os.PathLike[str]) -> None:

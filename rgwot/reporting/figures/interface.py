@@ -63,8 +63,8 @@ class Study(Protocol):
     def table(self, table: str) -> Table:
         """Return a table of scores."""
 
-    def score_files(self, table: str, row: str) -> list[str]:
-        """Return the score files behind a row."""
+    def check_table(self, table: str, row: str) -> None:
+        """Raise when a row of a table cannot be made."""
 
     def in_print(self, dataset: str) -> str:
         """Return what a dataset is called in print."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -187,11 +188,14 @@ def _sweep(panel: SweepPanel, study: Study, several: bool) -> PlannedSweep:
             trained = FAMILIES[split_id(row.method)[0]].trained
             rest = json.dumps(settings, sort_keys=True)
             found.append((row, _Shared(trained, split_id(row.decoder)[0], rest), float(value)))
+    configured = [task for task in study.tasks(place.dataset) if task in tasks]
     lines = _lines(found, several)
     rows = []
     for row, shared, value in found:
         if shared in lines:
-            runs = tuple(_scored(panel.table, row, place.dataset, tasks, study))
+            study.check_table(panel.table, row.id)
+            run = Run(label=row.label, method=row.method, decoder=row.decoder)
+            runs = tuple(run.planned(place.dataset, *one) for one in product(configured, study.config.seeds))
             rows.append(PlannedRow(id=row.id, line=lines[shared], trained=shared.trained, value=value, runs=runs))
     if not rows:
         raise RgwotError(f"table {table.id!r}: no row is trained with a {panel.key}; a figure expects at least one")
@@ -224,12 +228,3 @@ def _lines(found: Sequence[tuple[Row, _Shared, float]], several: bool) -> dict[_
             base = split_id(row.method if shared.trained else row.decoder)[0]
             names[shared] = base if base not in names.values() else f"{base}: {row.label}"
     return names
-
-
-def _scored(table: str, row: Row, dataset: str, tasks: Sequence[str], study: Study) -> Iterable[PlannedRun]:
-    """Return the runs behind a row, as the table itself lists them."""
-    for path in study.score_files(table, row.id):
-        *_, method, decoder, of, task, file = Path(path).parts
-        if of == dataset and task in tasks:
-            seed = int(file.removeprefix("seed").removesuffix(".csv"))
-            yield Run(label=row.label, method=method, decoder=decoder).planned(dataset, task, seed)

@@ -44,7 +44,7 @@ def make_row(
     seconds = claim.metric == "seconds"
     values = _seconds(inputs) if seconds else read_scores(inputs)
     lines = []
-    for block in [None] if seconds else table.blocks_of(claim):
+    for block in [None] if seconds else claim.blocks or table.blocks:
         here = values if block is None else _under(values, block, claim.metric)
         for group, places in {ALL: tuple(table.datasets), **table.groups}.items():
             chosen = {table.datasets[name].dataset for name in places}

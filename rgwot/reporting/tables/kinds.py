@@ -26,17 +26,12 @@ class Kind(NamedTuple):
     terminal: Callable[[Any, Path], str]
 
 
+FLAT = {SettingsTable.KIND: settings_table, ClaimsTable.KIND: claims_table, RuntimeTable.KIND: runtime_table}
 KINDS = {
     Table.KIND: Kind(make.make_row, make.join_rows, render.render_table, render.terminal_table),
-    SettingsTable.KIND: Kind(
-        settings_table.make_row, settings_table.join_rows, settings_table.render_table, forms.read_markdown
-    ),
-    ClaimsTable.KIND: Kind(
-        claims_table.make_row, claims_table.join_rows, claims_table.render_table, forms.read_markdown
-    ),
-    RuntimeTable.KIND: Kind(
-        runtime_table.make_row, runtime_table.join_rows, runtime_table.render_table, forms.read_markdown
-    ),
+    **{
+        name: Kind(kind.make_row, kind.join_rows, kind.render_table, forms.read_markdown) for name, kind in FLAT.items()
+    },
 }
 
 

@@ -297,10 +297,6 @@ class ClaimsTable(AnyTable):
     blocks: tuple[Block, ...]
     rows: tuple[Claim, ...]
 
-    def blocks_of(self, claim: Claim) -> tuple[Block, ...]:
-        """Return the protocols under which a claim is judged."""
-        return claim.blocks or self.blocks
-
     @model_validator(mode="after")
     def _named(self) -> Self:
         for claim in self.rows:

@@ -66,19 +66,18 @@ def examine(
         if isinstance(error, RgwotError) and file_of(error) is None:
             raise
         fault = of_error(error, root, None, "release", None)
-        return Report(dataset, entry.layout, root, Found(dataset, str(root), {}), quick, (), (), (fault,))
+        return Report(dataset, entry.layout, root, Found(dataset, str(root), {}), quick, (), (fault,))
     try:
         known = catalogue.tasks(dataset)
     except NoTaskFound as error:
         fault = Finding("error", "task", str(error))
-        return Report(dataset, entry.layout, root, found, quick, (), (), (fault,))
+        return Report(dataset, entry.layout, root, found, quick, (), (fault,))
     wanted = tuple(dict.fromkeys(match(task, known, f"task of {dataset}") for task in tasks)) or known
     registered = {task: registered_facts(dataset, task, options) for task in wanted}
-    elsewhere = None
-    if entry.imported is not None:
-        folder = None if entry.features_alone else catalogue.config.folder(entry.imported.folder or entry.root)
-        elsewhere = _Elsewhere(entry.imported.form(), folder)
-    examination = _Examination(root, module, options, features, registered, quick, elsewhere)
+    imported, folder = entry.imported, None
+    if imported is not None and not entry.features_alone:
+        folder = catalogue.config.folder(imported.folder or entry.root)
+    examination = _Examination(root, module, options, features, registered, quick, imported, folder)
     pairs = [(task, one) for task in wanted for one in found.tasks.get(task, FoundTask()).videos]
     videos: list[VideoReport] = []
     # Threads suffice, because decoding happens in other processes.
@@ -101,15 +100,7 @@ def examine(
     if found.unassigned and not tasks:
         line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
         stray.append(Finding("warning", "unassigned", line))
-    return Report(dataset, entry.layout, root, found, quick, summaries, tuple(videos), (*stray, *lacking), machine)
-
-
-@dataclass(frozen=True)
-class _Elsewhere:
-    """Features made elsewhere: what is told of them, and their folder, None where there are no videos beside them."""
-
-    form: ImportSettings
-    folder: Path | None
+    return Report(dataset, entry.layout, root, found, quick, summaries, (*stray, *lacking), machine)
 
 
 @dataclass
@@ -122,7 +113,9 @@ class _Examination:
     features: FeatureSettings
     registered: Mapping[str, TaskFacts | None]
     quick: bool
-    elsewhere: _Elsewhere | None = None
+    # Features made elsewhere: what is told of them, and their folder, None where there are no videos beside them.
+    form: ImportSettings | None
+    folder: Path | None
     # A file that annotates a whole task is read once per video; if it is broken, once is enough.
     broken: set[str] = field(default_factory=set)
 
@@ -130,14 +123,18 @@ class _Examination:
         task, entry = item
         rate = self.options.told_fps
         made: FeatureFacts | None = None
-        if self.elsewhere is not None and self.elsewhere.folder is None:
+        if self.form is not None and self.folder is None:
             path = self.root / entry.path
-            made, told, findings = check_features(path, self.root, task, self.elsewhere.form, None, self.quick)
+            made, told, findings = check_features(path, self.root, task, self.form, None, self.quick)
             facts, usable = told or VideoFacts(), told is not None
         else:
             facts, usable, findings = check_video(self.root, entry.path, task, self.features, rate, self.quick)
-            if self.elsewhere is not None:
-                made, faults = self.beside(task, entry, facts)
+            if self.form is not None and self.folder is not None:
+                try:
+                    path = feature_file(self.folder, task, entry.video)
+                    made, _, faults = check_features(path, self.root, task, self.form, facts, self.quick)
+                except RgwotError as error:
+                    faults = [Finding("error", "features", str(error), task, entry.path)]
                 findings = [*findings, *faults]
         if entry.annotation is None:
             return VideoReport(task, entry, usable, facts, None, tuple(findings), made)
@@ -148,17 +145,6 @@ class _Examination:
         if any(fault.severity == "error" and fault.file == entry.annotation and not fault.where for fault in faults):
             self.broken.add(entry.annotation)
         return VideoReport(task, entry, usable, facts, annotation, (*findings, *faults), made)
-
-    def beside(self, task: str, entry: VideoEntry, facts: VideoFacts) -> tuple[FeatureFacts | None, list[Finding]]:
-        """Examine the features of a video that were made elsewhere."""
-        assert self.elsewhere is not None
-        assert self.elsewhere.folder is not None
-        try:
-            path = feature_file(self.elsewhere.folder, task, entry.video)
-        except RgwotError as error:
-            return None, [Finding("error", "features", str(error), task, entry.path)]
-        made, _, findings = check_features(path, self.root, task, self.elsewhere.form, facts, self.quick)
-        return made, findings
 
     def annotation(
         self, task: str, entry: VideoEntry, clock: VideoClock | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +13,7 @@ from rgwot.config.importing import ImportSettings
 from rgwot.datasets.arrays import open_array
 from rgwot.datasets.feature_files import measure, native_rate
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.doctor.findings import Finding, of_error
+from rgwot.study.doctor.findings import Finding, below, of_error
 from rgwot.study.doctor.video import VideoFacts
 
 FRAMES = 64
@@ -65,11 +65,11 @@ def check_features(
                 dropped = found.count - kept
                 if dropped or reason:
                     line = reason or f"{dropped} of {found.count} features lie beyond the video and are dropped"
-                    findings.append(Finding("warning", "features", line, task, _below(path, root)))
+                    findings.append(Finding("warning", "features", line, task, below(path, root)))
             for start in range(0, kept, FRAMES):
                 read_maps(path, array, settings.axes, start, min(start + FRAMES, kept))
     except (RgwotError, OSError) as error:
-        return None, None, [*findings, of_error(error, root, _below(path, root), "features", task)]
+        return None, None, [*findings, of_error(error, root, below(path, root), "features", task)]
     sizes = found.sizes
     facts = FeatureFacts(
         path.name, found.count, sizes["C"], sizes["H"], sizes["W"], float(found.fps),
@@ -81,18 +81,19 @@ def check_features(
 def compare(task: str, files: Mapping[str, FeatureFacts]) -> list[Finding]:
     """Return what is wrong with the features of a task together, ``files`` by their paths: one size, and one rate."""
     findings = []
-    told: tuple[tuple[str, Callable[[FeatureFacts], str], str], ...] = (
-        ("features of", _size, "is the order of `axes` right?"),
-        ("features per second:", _rate, "give `fps` where the times are meant to have one rate"),
+    sizes, rates = (
+        {path: _size(one) for path, one in files.items()},
+        {path: f"{one.fps:g}" for path, one in files.items()},
     )
-    for what, value, hint in told:
-        found = Counter(value(one) for one in files.values())
-        if len(found) > 1:
-            usual = found.most_common(1)[0][0]
-            for path, one in files.items():
-                if value(one) != usual:
-                    line = f"{what} {value(one)}, expected {usual} as in the other files of the task; {hint}"
-                    findings.append(Finding("error", "features", line, task, path))
+    for what, values, hint in (
+        ("features of", sizes, "is the order of `axes` right?"),
+        ("features per second:", rates, "give `fps` where the times are meant to have one rate"),
+    ):
+        usual = next((value for value, _ in Counter(values.values()).most_common(1)), "")
+        for path, value in values.items():
+            if value != usual:
+                line = f"{what} {value}, expected {usual} as in the other files of the task; {hint}"
+                findings.append(Finding("error", "features", line, task, path))
     lengths = {one.count for one in files.values()}
     if len(files) > 1 and len(lengths) == 1 and lengths <= CHANNELS:
         channels = sorted({one.channels for one in files.values()})
@@ -120,11 +121,3 @@ def summary(files: Iterable[FeatureFacts]) -> str:
 def _size(one: FeatureFacts) -> str:
     space = "" if one.height == one.width == 1 else f" x {one.height} x {one.width}"
     return f"{one.channels}{space} channels"
-
-
-def _rate(one: FeatureFacts) -> str:
-    return f"{one.fps:g}"
-
-
-def _below(path: Path, root: Path) -> str:
-    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()

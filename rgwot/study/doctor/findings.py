@@ -60,7 +60,7 @@ class Finding:
         return int(match[1]) if match else None
 
 
-def _below(path: Path, root: Path) -> str:
+def below(path: Path, root: Path) -> str:
     """Return a path relative to the root with ``/``, or unchanged if it is elsewhere."""
     return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
@@ -68,7 +68,7 @@ def _below(path: Path, root: Path) -> str:
 def of_complaint(complaint: Complaint, root: Path, task: str | None) -> Finding:
     """Return the complaint of a reader as a finding."""
     return Finding(
-        complaint.severity, complaint.rule, complaint.message, task, _below(complaint.path, root), complaint.where
+        complaint.severity, complaint.rule, complaint.message, task, below(complaint.path, root), complaint.where
     )
 
 
@@ -81,14 +81,14 @@ def of_error(error: RgwotError | OSError, root: Path, file: str | None, rule: st
     if isinstance(error, DataFault):
         return of_complaint(error.complaint, root, task)
     if isinstance(error, OSError):
-        place = _below(Path(os.fsdecode(error.filename)), root) if error.filename else file
+        place = below(Path(os.fsdecode(error.filename)), root) if error.filename else file
         return Finding("error", rule, f"cannot be read ({error.strerror})", task, place)
     named = file_of(error)
     if named is None:
         return Finding("error", rule, str(error), task, file)
     match = _PLACED.fullmatch(str(error)[len(str(named)) + 2 :])
     where, message = (match["where"] or "", match["message"]) if match else ("", str(error))
-    return Finding("error", rule, message, task, _below(named, root), where)
+    return Finding("error", rule, message, task, below(named, root), where)
 
 
 def file_of(error: RgwotError) -> Path | None:

@@ -62,10 +62,12 @@ def look(
     path = None
     try:
         path = None if about is None else _weights_path(about, weights)
+        if about is not None and about.members:
+            # Whether there is such a network of a family, such a layer and such weights of it, its library knows.
+            load(f"{about.module}:check_{about.base}")(about.member, weights)
+            load(f"{about.module}:network_{about.base}")(about.member)
     except RgwotError as error:
         lacking.append(Finding("error", "machine", str(error)))
-    if about is not None and about.members and not lacking:
-        lacking += _not_there(about, weights)
     present = next(folder for folder in (results.absolute(), *results.absolute().parents) if folder.exists())
     known = durations_s is not None and settings is not None and about is not None and about.channels
     needed = feature_bytes(durations_s, settings) if known else None  # type: ignore[arg-type]
@@ -89,16 +91,6 @@ def _weights_path(about: Extractor, weights: str) -> Path | None:
     if packaged is not None:
         return packaged
     return torch_cache() / about.weights[weights].rpartition("/")[2] if weights in about.weights else None
-
-
-def _not_there(about: Extractor, weights: str) -> list[Finding]:
-    """Return what is wrong with the name of a network of a family, or of its weights: its library knows."""
-    try:
-        load(f"{about.module}:check_{about.base}")(about.member, weights)
-        load(f"{about.module}:network_{about.base}")(about.member)
-    except RgwotError as error:
-        return [Finding("error", "machine", str(error))]
-    return []
 
 
 def _findings(machine: Machine, about: Extractor | None, present: Path) -> list[Finding]:

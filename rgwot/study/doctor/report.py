@@ -108,9 +108,13 @@ class Report:
     found: Found
     quick: bool
     tasks: tuple[TaskReport, ...]
-    videos: tuple[VideoReport, ...]
     findings: tuple[Finding, ...]
     machine: Machine | None = None
+
+    @cached_property
+    def videos(self) -> tuple[VideoReport, ...]:
+        """The videos of all tasks."""
+        return tuple(video for task in self.tasks for video in task.videos)
 
     @cached_property
     def all_findings(self) -> tuple[Finding, ...]:
@@ -225,18 +229,14 @@ def as_text(report: Report) -> str:
 
 
 def _row(task: TaskReport, quick: bool) -> list[str]:
-    counts = Counter(one.severity for one in task.all_findings)
-    rates = list(task.rates)
+    facts, rates = _task_json(task), list(task.rates)
     return [
         task.task,
-        str(len(task.videos)),
-        str(sum(video.scored for video in task.videos)),
-        str(sum(not video.usable for video in task.videos)),
+        *(str(facts[key]) for key in ("videos", "annotated", "skipped")),
         "-" if quick else f"{task.seconds / 3600:.2f}",
         "-" if not rates else ", ".join(rates) if len(rates) <= 2 else f"{rates[0]} and {len(rates) - 1} more",
         f"{len(task.occurring)}/{'-' if task.K is None else task.K}",
-        str(counts["warning"]),
-        str(counts["error"]),
+        *(str(facts[key]) for key in ("warnings", "errors")),
     ]
 
 

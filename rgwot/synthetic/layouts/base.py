@@ -1,8 +1,10 @@
-"""What every layout works with: where the files of a synthetic dataset go, and what is in them."""
+"""What every layout works with: where the files of a synthetic dataset go, what is in them, and how it is spelt."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -10,7 +12,7 @@ from typing import TypeAlias
 from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import TaskFacts
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.synthetic.ground_truth import FPS, Timeline
+from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
 
 Content: TypeAlias = "str | bytes"
 
@@ -60,14 +62,6 @@ class VideoPlan:
         return len(self.step_ids)
 
 
-def by_task(videos: Iterable[VideoPlan]) -> dict[str, list[VideoPlan]]:
-    """Return the videos of every task, in the order of the plan."""
-    tasks: dict[str, list[VideoPlan]] = {}
-    for video in videos:
-        tasks.setdefault(video.task, []).append(video)
-    return tasks
-
-
 def chosen(settings: SynthSettings, known: Mapping[str, TaskFacts], what: str) -> dict[str, TaskFacts]:
     """Return the tasks that the settings ask for, all known ones when they name none.
 
@@ -77,3 +71,31 @@ def chosen(settings: SynthSettings, known: Mapping[str, TaskFacts], what: str) -
         if task not in known:
             raise RgwotError(f"synth.tasks: {task!r} is not a task of {what}; {nearest(task, known)}")
     return {task: known[task] for task in settings.tasks or known}
+
+
+def three_columns(video: VideoPlan) -> str:
+    """Spell the ground truth of a video as ``start,end,<int> <name>``, seconds, one line per segment.
+
+    A name with a comma is quoted: ``1.5,3.25,"3 add the pin, press it"``.
+    """
+    return _lines(
+        (round(start, 3), round(end, 3), video.label.format(id=video.step_ids[step - 1], name=video.names[step - 1]))
+        for start, end, step in video.timeline.segments
+    )
+
+
+def step_first(video: VideoPlan, segments: Sequence[Segment] | None = None) -> str:
+    """Spell segments, those of the video where none are given, as ``step,start,end``, seconds, in their order."""
+    rows = video.timeline.segments if segments is None else segments
+    return _lines((video.step_ids[step - 1], round(start, 3), round(end, 3)) for start, end, step in rows)
+
+
+def three_column_files(videos: Iterable[VideoPlan]) -> dict[str, Content]:
+    """Return one annotation file of three columns per video."""
+    return {video.place.annotation: three_columns(video) for video in videos}
+
+
+def _lines(rows: Iterable[Sequence[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()

@@ -7,10 +7,10 @@ import hashlib
 from collections.abc import Sequence
 
 from rgwot.config.synthetic import SynthSettings
+from rgwot.datasets.pairing import by_task
 from rgwot.datasets.registry import tasks_of
 from rgwot.synthetic.ground_truth import Segment
-from rgwot.synthetic.layouts.base import Content, Place, TaskPlaces, VideoPlan, by_task, chosen
-from rgwot.synthetic.layouts.spelling import step_first
+from rgwot.synthetic.layouts.base import Content, Place, TaskPlaces, VideoPlan, chosen, step_first
 
 _RELEASE = "crosstask_release"
 # The order of the release, which is neither that of numbers nor that of any paper.
@@ -54,7 +54,7 @@ def _video_id(task: str, take: int) -> str:
 def files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
     """Return annotations and lists by their path below the root."""
     titles = {row.task: row.name for row in tasks_of("crosstask")}
-    own_videos = by_task(videos)
+    own_videos = by_task(videos, lambda video: video.task)
     # Two videos of each related task are listed between those of the primary ones; nothing else is known of them.
     related = [_listed(task, _video_id(task, take)) for task in _RELATED for take in range(2)]
     listed = [_listed(video.task, video.place.stem) for video in videos]

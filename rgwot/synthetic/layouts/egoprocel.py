@@ -9,8 +9,15 @@ from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import datasets, numbers, tasks_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.ground_truth import FPS
-from rgwot.synthetic.layouts.base import Content, Place, TaskPlaces, VideoPlan, chosen
-from rgwot.synthetic.layouts.spelling import three_column_files, three_columns
+from rgwot.synthetic.layouts.base import (
+    Content,
+    Place,
+    TaskPlaces,
+    VideoPlan,
+    chosen,
+    three_column_files,
+    three_columns,
+)
 
 # Cameras of a take start at different times: each this many frames before the one listed before it.
 _LEAD_FRAMES = 3

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.synthetic.layouts.base import Place, TaskPlaces
-from rgwot.synthetic.layouts.spelling import three_column_files
+from rgwot.synthetic.layouts.base import Place, TaskPlaces, three_column_files
 
 DEFAULT_TASK = "assembly"
 

@@ -11,9 +11,10 @@ from typing import Any, cast
 import numpy as np
 
 from rgwot.config.synthetic import SynthSettings
+from rgwot.datasets.pairing import by_task
 from rgwot.datasets.registry import TaskFacts, tasks_of
 from rgwot.synthetic.ground_truth import FPS
-from rgwot.synthetic.layouts.base import Content, Place, TaskPlaces, VideoPlan, by_task, chosen
+from rgwot.synthetic.layouts.base import Content, Place, TaskPlaces, VideoPlan, chosen
 
 # The release lists a video that its data file does not hold; the rows behind it slip by one.
 LISTED_ONLY = {"perform_cpr": 41}
@@ -59,7 +60,7 @@ def files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
     """Return annotations and lists by their path below the root."""
     facts = {row.task: row for row in tasks_of("procel")}
     made: dict[str, Content] = {}
-    for task, own in by_task(videos).items():
+    for task, own in by_task(videos, lambda video: video.task).items():
         made[f"ProceL_dataset/{task}/readme.txt"] = _readme(facts[task], own)
         made[f"ProceL_dataset/{task}/data.mat"] = _data(own)
     return made

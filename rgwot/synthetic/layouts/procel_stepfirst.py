@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rgwot.datasets.pairing import by_task
 from rgwot.datasets.registry import TaskFacts
-from rgwot.synthetic.layouts.base import Content, VideoPlan, by_task
+from rgwot.synthetic.layouts.base import Content, VideoPlan, step_first
 from rgwot.synthetic.layouts.procel import tasks_with
-from rgwot.synthetic.layouts.spelling import step_first
 
 
 def _paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
@@ -17,7 +17,7 @@ def _paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
 def files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
     """Return annotations and lists by their path below the root."""
     made: dict[str, Content] = {}
-    for task, own in by_task(videos).items():
+    for task, own in by_task(videos, lambda video: video.task).items():
         steps = zip(own[0].step_ids, own[0].names, strict=True)
         made[f"{task}/mapping.txt"] = "".join(f"{number} {name.replace(' ', '_')}\n" for number, name in steps)
         made |= {video.place.annotation: step_first(video) for video in own}
