@@ -36,6 +36,8 @@ CELL = ("protocol", "background", "label_rule")
 #: Which run a score is of.
 IDENTITY = ("dataset", "task", "method", "decoder", "seed")
 SCORE_COLUMNS = (*IDENTITY, *CELL, "metric", "value")
+#: Metrics by the names that earlier versions gave them: scores, tables and their definitions are read with either.
+FORMER_METRICS = {"order_tau": "order_distance"}
 
 #: The terms of the loss in ``history.csv``.
 TERMS = {"loss": "total loss", "align": "alignment loss", "cidm": "C-IDM of both videos, before β"}
@@ -108,7 +110,10 @@ def read_history(path: Path) -> pd.DataFrame:
 
 
 def read_scores(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
-    """Read tidy scores of any number of runs, at least one and each once, into one table."""
+    """Read tidy scores of any number of runs, at least one and each once, into one table.
+
+    Metrics that an earlier version named otherwise get their present names.
+    """
     frames = []
     for path in paths:
         try:
@@ -119,7 +124,7 @@ def read_scores(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
         missing = [column for column in SCORE_COLUMNS if column not in frame.columns]
         if missing:
             raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")
-        frames.append(frame[list(SCORE_COLUMNS)])
+        frames.append(frame[list(SCORE_COLUMNS)].replace({"metric": FORMER_METRICS}))
     if not frames:
         raise RgwotError("scores: found no file, expected at least one; run `rgwot evaluate` first")
     scores = pd.concat(frames, ignore_index=True)

@@ -103,7 +103,7 @@ def test_scores_stand_side_by_side_under_every_protocol(made: Task, data: dict[s
         runs = [run for run in made.runs if (run.method, run.decoder) == (method, decoder)]
         assert row["n"] == len(runs) == len(row["seeds"])
         table = pd.concat([pd.read_csv(made.tree.scores(run)) for run in runs])
-        own = table[table["metric"].isin(["f1", "iou", "precision", "recall", "order_tau"])]
+        own = table[table["metric"].isin(["f1", "iou", "precision", "recall", "order_distance"])]
         for cell, values in own.groupby(["protocol", "background", "label_rule", "metric"])["value"]:
             key = " ".join(cell)
             if values.notna().all():

@@ -25,7 +25,7 @@ from rgwot.reporting.tables.make import summarise
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES
 
-METRICS = ("f1", "iou", "precision", "recall", "order_tau")
+METRICS = ("f1", "iou", "precision", "recall", "order_distance")
 #: Stored frames are no film that a browser could play.
 _NOT_PLAYABLE = {".h5", ".hdf5"}
 
