@@ -132,8 +132,8 @@ def _clipped(segment: Segment, path: Path, clock: VideoClock, notes: Notes) -> f
         found = f"segment {segment.start_s:g}-{segment.end_s:g} s of a video of {clock.duration_s:g} s"
         expected = "expected it to end with the video; wrong video, rate or unit?"
         raise DataFault("past_end", path, segment.where, f"{found}; {expected}")
-    # Ends are rounded up to a number of decimals or of frames, and containers round durations in turn: what is less than
-    # a frame says nothing of the pair and changes no label, for no frame begins there.
+    # Annotators round to decimals or to frames, and containers round durations: what is less than a frame is no sign
+    # of a wrong pair, and changes no label, for no frame begins there.
     if beyond * clock.fps >= 1:
         notes.add("past_end", segment.where, f"ends after the video ({clock.duration_s:g} s); clipped")
     return min(segment.end_s, clock.duration_s)

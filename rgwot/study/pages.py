@@ -82,7 +82,27 @@ class PageCatalogue(TableCatalogue):
             # A detailed view takes a while, so there is one for the first seed alone; others can be asked for.
             if not _trivial(run.decoder) and run.seed == self.config.seeds[0]:
                 files[tree.view(run)] = None
+        if annotated:
+            files |= dict.fromkeys(tree.scores(run) for run in self._viewed(dataset, task))
         return [str(path) for path in files] + self.names_there(dataset, task)
+
+    def _viewed(self, dataset: str, task: str) -> list[Run]:
+        """Return the results of `page_others` whose view was asked for, so that they are scored like those above.
+
+        A result of another configuration cannot be scored, and a first answer makes none that needs training.
+        """
+        found = []
+        for run in self.page_others(dataset, task):
+            try:
+                known = (run.method, run.decoder) == (
+                    self.experiments.method(run.method), self.experiments.decoder(run.decoder, run.method)
+                )  # fmt: skip
+            except RgwotError:
+                continue
+            trained = known and FAMILIES[split_id(run.method)[0]].trained
+            if known and self._tree(dataset, task).view(run).exists() and not (trained and self.first_answer):
+                found.append(run)
+        return found
 
     def page_options(self, dataset: str, task: str) -> str:
         """Return the options of ``rgwot report`` for a task, quoted for a shell."""
