@@ -21,6 +21,7 @@ from rgwot.records import CELL, read_annotations, read_manifest, read_scores
 from rgwot.reporting.names import read_names
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, shown_aspect
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
+from rgwot.reporting.page.standing import standing
 from rgwot.reporting.tables.make import summarise
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES
@@ -54,7 +55,7 @@ def gather(
     shown = [read_run(tree, run, manifest, annotations, names) for run in runs]
     files = [tree.strips / f"{video}.jpg" for video in manifest["video"]]
     strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
-    orders = _true_orders(manifest, annotations)
+    orders, scores = _true_orders(manifest, annotations), read_task_scores(tree, runs)
     data = {
         "dataset": tree.dataset,
         "task": tree.task,
@@ -68,12 +69,12 @@ def gather(
         "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
         "truth": _truth(manifest, annotations),
         "true_procedures": listed(rank_procedures(orders)) if orders else [],
-        "runs": [run.facts for run in shown],
+        "runs": [{**run.facts, "standing": standing(run.run, scores, len(annotations) > 0)} for run in shown],
         "views": [tree.view(run).as_posix() for run in runs],
         "names_path": names_path,
         "typed": {run: {"result": own.result, "names": own.names} for run, own in names.items()},
         "curves": read_curves(tree, runs),
-        "scores": read_task_scores(tree, runs),
+        "scores": scores,
     }
     return Content(data, shown, strips)
 
