@@ -46,8 +46,7 @@ def _against(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) 
         if better:
             below.append(f"{protocol} ({_percent(value)} against {_listed(better)})")
         else:
-            name, other = others[0]
-            above.append(f"{protocol} ({_percent(value)} against {_percent(other)} of {name})")
+            above.append(protocol)
     if not below and not above:
         return ["No protocol has a value to compare with those of the trivial answers."]
     said = [f"No better than a trivial answer under {_listed(below)}."] if below else []
