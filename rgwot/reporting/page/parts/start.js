@@ -12,13 +12,22 @@ const VIEWS = {
 const stale = new Set(Object.keys(VIEWS));
 const tabs = [...document.querySelectorAll('[role="tab"]')];
 
+const row = document.querySelector('[role="tablist"]');
+
+/** Mark the edges of the row of tabs beyond which it goes on. */
+function markEdges() {
+  row.classList.toggle("more-left", row.scrollLeft > 1);
+  row.classList.toggle("more-right", row.scrollWidth - row.clientWidth - row.scrollLeft > 1);
+}
 function show(view, focus = false) {
   for (const tab of tabs) {
     const own = tab.getAttribute("aria-controls") === view;
     tab.setAttribute("aria-selected", String(own));
     tab.tabIndex = own ? 0 : -1;
     byId(tab.getAttribute("aria-controls")).hidden = !own;
-    if (own && focus) tab.focus();
+    if (!own) continue;
+    if (focus) tab.focus();
+    row.scrollLeft = tab.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
   }
   state.view = view;
   hidePopup();
@@ -69,7 +78,9 @@ function drawVerdict() {
   byId("verdict").className = facts.degenerate ? "notice" : "hint";
 }
 
-document.querySelector('[role="tablist"]').addEventListener("keydown", (event) => {
+row.addEventListener("scroll", markEdges, { passive: true });
+new ResizeObserver(markEdges).observe(row);
+row.addEventListener("keydown", (event) => {
   const at = tabs.findIndex((tab) => tab.getAttribute("aria-selected") === "true");
   const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
   if (to === undefined) return;
