@@ -246,7 +246,7 @@ def test_hostile_names_are_shown_and_never_executed(window: Window) -> None:
         == 0
     )
     assert window.get("document.scripts.length") == window.get(
-        "1 + 1 + DATA.runs.length + DATA.runs.filter((r) => r.view).length + DATA.videos.length"
+        "1 + 1 + 1 + DATA.runs.length + DATA.runs.filter((r) => r.view).length + DATA.videos.length"
     )
     assert window.dialogs == []
     assert window.errors == []

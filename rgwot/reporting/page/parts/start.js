@@ -8,10 +8,10 @@ const VIEWS = {
   embedding: drawClouds,
   training: drawTraining,
   scores: drawScores,
+  compare: drawComparison,
 };
 const stale = new Set(Object.keys(VIEWS));
 const tabs = [...document.querySelectorAll('[role="tab"]')];
-
 const row = document.querySelector('[role="tablist"]');
 
 /** Mark the edges of the row of tabs beyond which it goes on. */
@@ -19,6 +19,7 @@ function markEdges() {
   row.classList.toggle("more-left", row.scrollLeft > 1);
   row.classList.toggle("more-right", row.scrollWidth - row.clientWidth - row.scrollLeft > 1);
 }
+
 function show(view, focus = false) {
   for (const tab of tabs) {
     const own = tab.getAttribute("aria-controls") === view;
@@ -41,7 +42,7 @@ function redraw() {
 
 /** A name changed: everything that shows names is drawn anew, but not the field that is being typed into. */
 function namesChanged() {
-  for (const view of ["videos", "order", "embedding"]) stale.add(view);
+  for (const view of ["videos", "order", "embedding", "compare"]) stale.add(view);
   drawVerdict();
   if (state.view !== "steps") show(state.view);
 }
@@ -109,4 +110,5 @@ byId("forget").addEventListener("click", () => {
 drawSummary();
 drawVerdict();
 startScores();
+startComparison();
 show("videos");
