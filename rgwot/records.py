@@ -17,6 +17,7 @@ import pandas as pd
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv
+from rgwot.runtime.former import FORMER_METRICS
 from rgwot.timing import parse_rate
 
 #: What every manifest has; those of rgwot 0.1.0 nothing else.
@@ -36,8 +37,6 @@ CELL = ("protocol", "background", "label_rule")
 #: Which run a score is of.
 IDENTITY = ("dataset", "task", "method", "decoder", "seed")
 SCORE_COLUMNS = (*IDENTITY, *CELL, "metric", "value")
-#: Metrics by the names that earlier versions gave them: scores, tables and their definitions are read with either.
-FORMER_METRICS = {"order_tau": "order_distance"}
 
 #: The terms of the loss in ``history.csv``.
 TERMS = {"loss": "total loss", "align": "alignment loss", "cidm": "C-IDM of both videos, before β"}

@@ -91,18 +91,20 @@ class PageCatalogue(TableCatalogue):
 
         A result of another configuration cannot be scored, and a first answer makes none that needs training.
         """
-        found = []
-        for run in self.page_others(dataset, task):
-            try:
-                known = (run.method, run.decoder) == (
-                    self.experiments.method(run.method), self.experiments.decoder(run.decoder, run.method)
-                )  # fmt: skip
-            except RgwotError:
-                continue
-            trained = known and FAMILIES[split_id(run.method)[0]].trained
-            if known and self._tree(dataset, task).view(run).exists() and not (trained and self.first_answer):
-                found.append(run)
-        return found
+        tree = self._tree(dataset, task)
+        return [
+            run for run in self.page_others(dataset, task) if tree.view(run).exists() and self._made_here(tree, run)
+        ]
+
+    def _made_here(self, tree: Tree, run: Run) -> bool:
+        """Whether this configuration could make a result under the name it has."""
+        try:
+            method = self.experiments.method(run.method)
+            self.check_task(tree.dataset, tree.task, method)
+            named = (run.method, run.decoder) == (method, self.experiments.decoder(run.decoder, method))
+        except RgwotError:
+            return False
+        return named and not (self.first_answer and FAMILIES[split_id(method)[0]].trained)
 
     def page_options(self, dataset: str, task: str) -> str:
         """Return the options of ``rgwot report`` for a task, quoted for a shell."""

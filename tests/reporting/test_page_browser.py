@@ -261,6 +261,15 @@ def test_the_first_sentence_says_where_the_result_stands(window: Window) -> None
         assert window.get("byId('verdict').innerText").startswith("No collapse")
 
 
+def test_a_result_without_scores_is_named_with_what_to_ask_for(made: Task, window: Window) -> None:
+    window.run("const s = DATA.scores; s.rows = s.rows.filter((row) => row.method !== 'raw');")
+    tab(window, "scores")
+    notice = window.get("document.querySelector('#score-table .notice').textContent")
+    for run in made.runs:
+        path = made.tree.scores(run).as_posix()
+        assert (f"{run}: snakemake {path}" in notice) is (run.method == "raw")
+
+
 MARK = "(mark) => { const c = make('canvas'); point(sharp(c, 16, 16), mark, 8, 8, 5); return c.toDataURL(); }"
 
 

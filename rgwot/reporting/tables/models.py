@@ -10,9 +10,9 @@ from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, fi
 
 from rgwot.config.settings import defaults
 from rgwot.evaluation.protocols import SEGMENTATION
-from rgwot.records import FORMER_METRICS
 from rgwot.reporting.entries import Beside, DatasetName, Part, in_one_spelling
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.former import former_metric, present_metric
 
 Segmental = Literal[
     "mof", "miou", "precision_sampled", "recall_sampled", "f1_sampled", "f1_10", "f1_25", "f1_50", "edit"
@@ -20,14 +20,13 @@ Segmental = Literal[
 SEGMENTAL: tuple[str, ...] = get_args(Segmental)
 Metric = Annotated[
     Literal["f1", "iou", "precision", "recall", "order_distance", Segmental],
-    BeforeValidator(lambda name: FORMER_METRICS.get(name, name) if isinstance(name, str) else name),
+    BeforeValidator(lambda name: present_metric(name) if isinstance(name, str) else name),
     # Recorded by the former name: a definition that now reads otherwise would have made every earlier table outdated.
-    PlainSerializer(lambda name: _FORMER.get(name, name), when_used="json"),
+    PlainSerializer(former_metric, when_used="json"),
 ]
 Background = Literal["with", "without"]
 ProtocolName = Literal["micro_video", "macro_video", "macro_task", "strict_task", "segmentation"]
 UNKNOWN = "unknown"
-_FORMER = {name: former for former, name in FORMER_METRICS.items()}
 
 
 def _as_text(value: Any) -> Any:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from rgwot.records import FORMER_METRICS
 from rgwot.reporting.tables.models import AnyTable
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import text_of
+from rgwot.runtime.former import present_column
 
 Paths = Iterable[str | os.PathLike[str]]
 
@@ -26,18 +25,11 @@ def read_texts(path: str | os.PathLike[str], what: str = "a table", needed: Sequ
         frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
     except (OSError, ValueError) as error:
         raise RgwotError(f"{path}: cannot be read as {what}: {' '.join(str(error).split())}") from None
-    frame = frame.rename(columns=_present)
+    frame = frame.rename(columns=present_column)
     missing = [column for column in needed if column not in frame.columns]
     if missing:
         raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")
     return frame
-
-
-def _present(column: str) -> str:
-    """Return a column such as ``meccano_order_tau_sd`` by the present name of its metric."""
-    for former, name in FORMER_METRICS.items():
-        column = re.sub(rf"(?<=_){former}(?=(_sd|_degenerate)?$)", name, column)
-    return column
 
 
 def read_flat(path: str | os.PathLike[str], columns: Sequence[str]) -> pd.DataFrame:
