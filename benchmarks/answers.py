@@ -89,7 +89,7 @@ METRICS = (
     Metric("strict", "`strict_task` F1", "strict_task", "without", "f1"),
     Metric("macro_background", "`macro_task` F1, with background", "macro_task", "with", "f1"),
     Metric("strict_background", "`strict_task` F1, with background", "strict_task", "with", "f1"),
-    Metric("order", "order distance ↓", "macro_task", "without", "order_tau", lower_is_better=True),
+    Metric("order", "order distance ↓", "macro_task", "without", "order_distance", lower_is_better=True),
 )
 #: What else is told of them: key step 0 as background, alone and in the scores where it may be nothing else.
 TOLD = (

@@ -46,7 +46,7 @@ def columns_of(dataset: str) -> list[Column]:
     return [
         Column(dataset, "macro_task", "without", "f1", "`macro_task` F1"),
         Column(dataset, "strict_task", "without", "f1", "`strict_task` F1"),
-        Column(dataset, "macro_task", "without", "order_tau", "order distance ↓"),
+        Column(dataset, "macro_task", "without", "order_distance", "order distance ↓"),
         Column(dataset, "macro_task", "with", "f1", "`macro_task` F1, with background"),
         Column(dataset, "micro_video", "with", "f1", "`micro_video` F1, with background"),
     ]

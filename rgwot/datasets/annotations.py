@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 TOLERATED_S = 1.0
 """Seconds a segment may end after its video before the pair is taken for a wrong one."""
 
-_ROUNDING_S = 1e-6
 _DTYPES = {"start_s": "float64", "end_s": "float64", "step_id": "int64", "name": "object"}
 
 
@@ -133,7 +132,9 @@ def _clipped(segment: Segment, path: Path, clock: VideoClock, notes: Notes) -> f
         found = f"segment {segment.start_s:g}-{segment.end_s:g} s of a video of {clock.duration_s:g} s"
         expected = "expected it to end with the video; wrong video, rate or unit?"
         raise DataFault("past_end", path, segment.where, f"{found}; {expected}")
-    if beyond > _ROUNDING_S:
+    # Annotators round to decimals or to frames, and containers round durations: what is less than a frame is no sign
+    # of a wrong pair, and changes no label, for no frame begins there.
+    if beyond * clock.fps >= 1:
         notes.add("past_end", segment.where, f"ends after the video ({clock.duration_s:g} s); clipped")
     return min(segment.end_s, clock.duration_s)
 

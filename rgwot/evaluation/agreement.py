@@ -46,6 +46,10 @@ class Agreement(NamedTuple):
     split: dict[int, list[int]]
     merged: dict[int, list[int]]
 
+    def swapped(self) -> Agreement:
+        """Return the same with the answers in the other order."""
+        return _of_overlap(self.steps[1], self.steps[0], self.overlap.T, self.adjusted_rand)
+
 
 def agreement(first: Sequence[IntArray], second: Sequence[IntArray]) -> Agreement:
     """Compare the key steps of two answers for the same frames.
@@ -69,11 +73,15 @@ def agreement(first: Sequence[IntArray], second: Sequence[IntArray]) -> Agreemen
     names_a, rows = np.unique(a, return_inverse=True)
     names_b, columns = np.unique(b, return_inverse=True)
     overlap = contingency(rows, columns, len(names_a), len(names_b))
+    return _of_overlap(names_a, names_b, overlap, float(adjusted_rand_score(a, b)))
+
+
+def _of_overlap(names_a: IntArray, names_b: IntArray, overlap: IntArray, adjusted_rand: float) -> Agreement:
     pairs = match(overlap)
     mean, whole = macro(overlap, pairs), strict(overlap, pairs)
     return Agreement(
-        len(a),
-        float(adjusted_rand_score(a, b)),
+        int(overlap.sum()),
+        adjusted_rand,
         f1(mean.precision, mean.recall),
         f1(whole.precision, whole.recall),
         (names_a, names_b),

@@ -14,7 +14,7 @@ import pandas as pd
 
 from rgwot.evaluation.background import background_detection, score_fixed
 from rgwot.evaluation.metrics import IntArray
-from rgwot.evaluation.order import order_tau
+from rgwot.evaluation.order import order_distance
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS, SEGMENTATION, score
 from rgwot.evaluation.segmental import score_segmentation
 from rgwot.records import (
@@ -122,7 +122,7 @@ def score_table(
     -------
     Tidy rows ``protocol,background,label_rule,metric,value``. With background every protocol also has
     ``background_precision``, ``background_recall`` and ``background_f1`` of key step 0. Only protocols of scope
-    ``task`` have ``order_tau`` and, with background, ``precision_fixed``, ``recall_fixed``, ``f1_fixed`` and
+    ``task`` have ``order_distance`` and, with background, ``precision_fixed``, ``recall_fixed``, ``f1_fixed`` and
     ``iou_fixed``, where key step 0 is background and nothing else (`rgwot.evaluation.background`). The metrics of
     ``segmentation`` are those of `rgwot.evaluation.segmental`.
     """
@@ -135,7 +135,7 @@ def score_table(
                 truths = [video.truth[rule] for video in videos]
                 found = score(protocol, truths, predictions, n_key_steps, columns, background)._asdict()
                 if protocol.scope == "task":
-                    found["order_tau"] = order_tau(truths, predictions, n_key_steps, columns, background)
+                    found["order_distance"] = order_distance(truths, predictions, n_key_steps, columns, background)
                 if background == "with":
                     said = background_detection(truths, predictions, says_background)
                     found |= {f"background_{name}": value for name, value in said._asdict().items()}

@@ -63,7 +63,7 @@ def kendall_distance(true: Mapping[int, tuple[int, int]], predicted: Mapping[int
     return float(np.mean(penalties)) if penalties else float("nan")
 
 
-def order_tau(
+def order_distance(
     truths: Sequence[npt.ArrayLike],
     predictions: Sequence[npt.ArrayLike],
     n_key_steps: int,

@@ -16,7 +16,7 @@ from rgwot.config.configuration import Config, load_config
 from rgwot.datasets import registry
 from rgwot.datasets.arrays import feature_file
 from rgwot.datasets.base import Found, VideoEntry
-from rgwot.datasets.finding import find, layout_module
+from rgwot.datasets.finding import find, layout_module, read_options
 from rgwot.datasets.looks import no_task
 from rgwot.datasets.names import video_id
 from rgwot.features import left_out
@@ -62,6 +62,7 @@ class DatasetCatalogue:
         self.videos = cache(self._videos)
         self.found = cache(self._found)
         self.left_out = cache(self._left_out)
+        self.annotated_steps = cache(self._annotated_steps)
         self.index_parts = cache(lambda dataset, task: split_words(self.feature_stores(dataset, task)))
         # Snakemake asks for the input of a job more than once; a user reads each line once.
         self._reported: set[str | Path] = set()
@@ -302,3 +303,22 @@ class DatasetCatalogue:
         if written is not None and task in written:
             return len(written[task].step_ids)
         return registry.key_steps(self.config.dataset(dataset).subset or dataset, task)
+
+    def _annotated_steps(self, dataset: str, task: str) -> int | None:
+        """Return the number of `key_steps`, counted in the annotations where it is not known; None if there are none.
+
+        Steps that occur are counted, as in the manifest, though also those of a video that turns out to be unusable.
+        """
+        known = self.key_steps(dataset, task)
+        entries = self.videos(dataset, task).values()
+        if known is not None or None in entries:
+            return known
+        dataset_entry, root = self.config.dataset(dataset), self.config.root_of(dataset)
+        module = layout_module(dataset_entry.layout)
+        options = read_options(dataset, dataset_entry.layout, dataset_entry.options())
+        facts = registry.facts(dataset_entry.subset or dataset, task)
+        steps: set[int] = set()
+        for entry in entries:
+            if entry is not None and entry.annotation is not None:
+                steps.update(module.read_annotation(root, entry, facts, None, options).segments["step_id"])
+        return len(steps) or None

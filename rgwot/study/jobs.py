@@ -104,10 +104,11 @@ class JobCatalogue(DatasetCatalogue):
                 chosen[key] = value
         K = chosen.get("decode.K")
         if isinstance(K, str) and K != "auto":
-            annotated = self.key_steps(dataset, task)
+            annotated = self.annotated_steps(dataset, task)
             if annotated is None:
                 raise RgwotError(
-                    f"{dataset}/{task}: K={K} but its number of key steps is not registered; give K as a number"
+                    f"{dataset}/{task}: K={K} is the number of annotated steps, and no video of the task is annotated; "
+                    "give K as a number"
                 )
             chosen["decode.K"] = annotated + (K == "gt+1")
         nested: dict[str, dict[str, Any]] = {}

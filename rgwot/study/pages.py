@@ -82,7 +82,29 @@ class PageCatalogue(TableCatalogue):
             # A detailed view takes a while, so there is one for the first seed alone; others can be asked for.
             if not _trivial(run.decoder) and run.seed == self.config.seeds[0]:
                 files[tree.view(run)] = None
+        if annotated:
+            files |= dict.fromkeys(tree.scores(run) for run in self._viewed(dataset, task))
         return [str(path) for path in files] + self.names_there(dataset, task)
+
+    def _viewed(self, dataset: str, task: str) -> list[Run]:
+        """Return the results of `page_others` whose view was asked for, so that they are scored like those above.
+
+        A result of another configuration cannot be scored, and a first answer makes none that needs training.
+        """
+        tree = self._tree(dataset, task)
+        return [
+            run for run in self.page_others(dataset, task) if tree.view(run).exists() and self._made_here(tree, run)
+        ]
+
+    def _made_here(self, tree: Tree, run: Run) -> bool:
+        """Whether this configuration could make a result under the name it has."""
+        try:
+            method = self.experiments.method(run.method)
+            self.check_task(tree.dataset, tree.task, method)
+            named = (run.method, run.decoder) == (method, self.experiments.decoder(run.decoder, method))
+        except RgwotError:
+            return False
+        return named and not (self.first_answer and FAMILIES[split_id(method)[0]].trained)
 
     def page_options(self, dataset: str, task: str) -> str:
         """Return the options of ``rgwot report`` for a task, quoted for a shell."""

@@ -21,7 +21,7 @@ def line(method: str, mean: float, spread: float, collapsed: int, metric: str = 
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("metric", "best"), [("f1", "raw_kmeans"), ("order_tau", "uniform")])
+@pytest.mark.parametrize(("metric", "best"), [("f1", "raw_kmeans"), ("order_distance", "uniform")])
 def test_the_best_is_bold_and_a_collapse_is_not_ranked(metric: str, best: str) -> None:
     table = find_table(load_tables(ROOT / "workflow" / "tables.yaml"), "methods")
     frame = pd.DataFrame([

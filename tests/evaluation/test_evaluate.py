@@ -92,7 +92,7 @@ def test_the_table_is_tidy_and_complete(files):
         if protocol == "segmentation":
             assert metrics == segmental | counts
             continue
-        expected = common | {"order_tau"} if protocol.endswith("_task") else common
+        expected = common | {"order_distance"} if protocol.endswith("_task") else common
         if background == "with":
             expected = expected | with_background | (fixed if protocol.endswith("_task") else set())
         assert metrics == expected
@@ -126,7 +126,7 @@ def test_a_perfect_answer_scores_one_by_the_exact_rule(files):
         assert value(table, "n_unscored", protocol) == 1
         assert value(table, "degenerate", protocol) == 0
     for protocol in ("macro_task", "strict_task"):
-        assert value(table, "order_tau", protocol) == 0.0
+        assert value(table, "order_distance", protocol) == 0.0
     # The answer is exact, so the rule with both ends and 29 instead of 29.97 frames must disagree.
     assert 0.9 < value(table, "f1", "strict_task", rule="cnc") < 1.0
 

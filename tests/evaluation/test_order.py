@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from rgwot.evaluation.order import kendall_distance, mean_positions, order_tau
+from rgwot.evaluation.order import kendall_distance, mean_positions, order_distance
 
 
 def run(*labels, length=4):
@@ -18,9 +18,9 @@ def run(*labels, length=4):
 def test_the_three_anchors(background):
     truth = [run(0, 1, 2, 3, 0), run(0, 1, 2, 3, 0)]
     same = [labels + 4 for labels in truth]
-    assert order_tau(truth, same, 3, 4, background) == 0.0
+    assert order_distance(truth, same, 3, 4, background) == 0.0
     # One label everywhere says nothing about the order.
-    assert order_tau(truth, [np.zeros(20)] * 2, 3, 7, background) == 0.5
+    assert order_distance(truth, [np.zeros(20)] * 2, 3, 7, background) == 0.5
 
 
 def test_a_reversed_video_counts_one():
@@ -28,14 +28,14 @@ def test_a_reversed_video_counts_one():
     forward, backward = run(1, 2, 3, length=20), run(3, 2, 1)
     truths = [forward, forward, forward, run(1, 2, 3)]
     predictions = [forward, forward, forward, backward]
-    assert order_tau(truths, predictions, 3, 3) == pytest.approx(1 / 4)
+    assert order_distance(truths, predictions, 3, 3) == pytest.approx(1 / 4)
 
 
 def test_uninformed_labels_lie_near_one_half():
     rng = np.random.default_rng(0)
     truths = [rng.permutation(6).repeat(30) + 1 for _ in range(60)]
     predictions = [rng.integers(0, 6, 180) for _ in range(60)]
-    assert order_tau(truths, predictions, 6, 6) == pytest.approx(0.5, abs=0.06)
+    assert order_distance(truths, predictions, 6, 6) == pytest.approx(0.5, abs=0.06)
 
 
 def test_by_hand():
@@ -43,26 +43,26 @@ def test_by_hand():
     truth = [np.array([1, 1, 1, 2, 2, 2, 3])]
     prediction = [np.array([8, 7, 7, 8, 8, 7, 8])]
     # Means: cluster 7 at (1+2+5)/3 = 2.67, cluster 8 at (0+3+4+6)/4 = 3.25: order kept, so 0 + 1/2 + 1/2.
-    assert order_tau(truth, prediction, 3, 2) == pytest.approx(1 / 3)
+    assert order_distance(truth, prediction, 3, 2) == pytest.approx(1 / 3)
     prediction = [np.array([8, 7, 7, 8, 8, 7, 7])]
     # Now cluster 7 at 15/4 = 3.75 and cluster 8 at 7/3 = 2.33: reversed.
-    assert order_tau(truth, prediction, 3, 2) == pytest.approx(2 / 3)
+    assert order_distance(truth, prediction, 3, 2) == pytest.approx(2 / 3)
 
 
 def test_videos_with_fewer_than_two_steps_are_left_out():
     truth, other = run(1, 2), run(0, 2)
-    assert order_tau([truth, other], [truth, other], 2, 3) == order_tau([truth], [truth], 2, 3) == 0.0
-    assert math.isnan(order_tau([other], [other], 2, 3))
-    assert math.isnan(order_tau([run(0)], [run(0)], 2, 3, "without"))
-    assert math.isnan(order_tau([], [], 2, 3))
+    assert order_distance([truth, other], [truth, other], 2, 3) == order_distance([truth], [truth], 2, 3) == 0.0
+    assert math.isnan(order_distance([other], [other], 2, 3))
+    assert math.isnan(order_distance([run(0)], [run(0)], 2, 3, "without"))
+    assert math.isnan(order_distance([], [], 2, 3))
 
 
 def test_a_cluster_matched_to_background_gives_no_step():
     # Cluster 9 sits on background; without background it is free for step 2, which it alone touches.
     truth = [np.array([0] * 10 + [1] * 4 + [2] * 2)]
     prediction = [np.array([9] * 10 + [5] * 4 + [9] * 2)]
-    assert order_tau(truth, prediction, 2, 2, "with") == 0.5
-    assert order_tau(truth, prediction, 2, 2, "without") == 0.0
+    assert order_distance(truth, prediction, 2, 2, "with") == 0.5
+    assert order_distance(truth, prediction, 2, 2, "without") == 0.0
 
 
 def test_relabelling_does_not_matter():
@@ -70,9 +70,9 @@ def test_relabelling_does_not_matter():
     truths = [rng.integers(0, 5, 60) for _ in range(4)]
     predictions = [rng.integers(0, 4, 60) for _ in range(4)]
     names = np.array([11, 3, 8, 0])
-    found = order_tau(truths, predictions, 4, 4)
+    found = order_distance(truths, predictions, 4, 4)
     assert 0 < found < 1
-    assert order_tau(truths, [names[labels] for labels in predictions], 4, 4) == pytest.approx(found)
+    assert order_distance(truths, [names[labels] for labels in predictions], 4, 4) == pytest.approx(found)
 
 
 def test_kendall_distance_is_half_of_one_minus_tau():

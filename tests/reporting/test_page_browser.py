@@ -246,9 +246,55 @@ def test_hostile_names_are_shown_and_never_executed(window: Window) -> None:
         == 0
     )
     assert window.get("document.scripts.length") == window.get(
-        "1 + 1 + DATA.runs.length + DATA.runs.filter((r) => r.view).length + DATA.videos.length"
+        "1 + 1 + 1 + DATA.runs.length + DATA.runs.filter((r) => r.view).length + DATA.videos.length"
     )
     assert window.dialogs == []
+    assert window.errors == []
+
+
+def test_the_first_sentence_says_where_the_result_stands(window: Window) -> None:
+    for run in (0, 2):
+        window.run(f"chooseRun({run})")
+        said = window.get("document.querySelector('.controls').nextElementSibling.innerText")
+        assert said.startswith(("No better than a trivial answer under", "Better than one label and random labels"))
+        assert "All protocols but strict_task leave out what is matched to nothing" in said
+        assert window.get("byId('verdict').innerText").startswith("No collapse")
+
+
+def test_a_result_without_scores_is_named_with_what_to_ask_for(made: Task, window: Window) -> None:
+    window.run("const s = DATA.scores; s.rows = s.rows.filter((row) => row.method !== 'raw');")
+    tab(window, "scores")
+    notice = window.get("document.querySelector('#score-table .notice').textContent")
+    for run in made.runs:
+        path = made.tree.scores(run).as_posix()
+        assert (f"{run}: snakemake {path}" in notice) is (run.method == "raw")
+
+
+MARK = "(mark) => { const c = make('canvas'); point(sharp(c, 16, 16), mark, 8, 8, 5); return c.toDataURL(); }"
+
+
+def test_every_key_step_and_every_video_has_a_mark_of_its_own_in_the_legend(window: Window) -> None:
+    # Key steps of one colour, plain, striped and dotted, and two that are matched to nothing.
+    window.run("const f = DATA.runs[0]; f.match = { 1: 1, 2: 9 }; f.steps = [1, 2, 3, 4];")
+    tab(window, "embedding")
+    shown = window.run(
+        "return [...document.querySelectorAll('#clouds figure')].map((figure) =>"
+        " [...figure.querySelectorAll('.marks li')].map((li) =>"
+        " [li.querySelector('canvas').toDataURL(), li.lastElementChild.textContent]));"
+    )
+    assert [len(entries) for entries in shown] == [0, len(VIDEOS), len({label for _, label in shown[2]})]
+    assert [label for _, label in shown[1]] == list(VIDEOS)
+    assert len({mark for mark, _ in shown[2]}) == len(shown[2]) == window.get("new Set(viewOf(0).points.key_step).size")
+    assert window.get("colourOf(0, 1) === colourOf(0, 2)")
+    # As they are drawn among the points.
+    points = "viewOf(0).points"
+    assert [mark for mark, _ in shown[1]] == window.get(f"{points}.videos.map((_, at) => ({MARK})(markOfVideo(at)))")
+    style = "clouds.canvases[2].style"
+    for at in range(0, int(window.get(f"{points}.x.length")), 7):
+        mark, label = window.get(f"[({MARK})({style}({at})), labelOf(0, {points}.key_step[{at}])]")
+        assert [mark, label] in shown[2]
+    marks = window.get(f"[...Array(MANY_MARKS).keys()].map((video) => ({MARK})(markOfVideo(video)))")
+    assert len(set(marks)) == len(marks) >= 40
     assert window.errors == []
 
 

@@ -116,13 +116,13 @@ def test_latex_escapes_every_special_character():
 
 def test_lower_is_better_for_the_order_distance(tmp_path):
     spec = copy.deepcopy(SPEC)
-    spec["tables"]["small"] |= {"metrics": ["f1", "order_tau"], "datasets": ["two"]}
+    spec["tables"]["small"] |= {"metrics": ["f1", "order_distance"], "datasets": ["two"]}
     del spec["tables"]["small"]["reported"]
     table = small_table(tmp_path, spec)
     paths = [
         write_scores(
             tmp_path, (*run, "two", "a", 0), value,
-            order_tau=order, n_videos=3,
+            order_distance=order, n_videos=3,
         )
         for run, value, order in ((FLAT, 0.2, 0.5), (OURS, 0.6, 0.1), (PLAIN, 0.4, 0.3))
     ]  # fmt: skip

@@ -58,7 +58,7 @@ def test_scores_of_16_tasks_by_seven_rows(scores: pd.DataFrame) -> None:
     for _, run in runs:
         tasks = run.drop_duplicates().groupby("dataset")["task"].count()
         assert dict(tasks) == dict(zip(DATASETS, N_TASKS, strict=True))
-    metrics = {"precision", "recall", "f1", "iou", "n_videos", "order_tau"}
+    metrics = {"precision", "recall", "f1", "iou", "n_videos", "order_distance"}
     for _, run in scores.groupby(["method", "decoder", "dataset", "task"]):
         cells = set(zip(*(run[column] for column in CELL), strict=True))
         assert cells == set(itertools.product([*PROTOCOLS, "segmentation"], ("with", "without"), ("exact", "cnc")))

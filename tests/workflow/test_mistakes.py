@@ -96,9 +96,7 @@ def test_task_with_one_video(fresh: Checkout) -> None:
     assert "mine/tea: 1 usable video in videos; expected at least 2" in told
 
 
-def test_number_of_key_steps_of_a_dataset_nobody_registered(
-    planned: Checkout, configured: Callable[[str], str]
-) -> None:
+def test_number_of_key_steps_of_a_task_nobody_annotated(planned: Checkout, configured: Callable[[str], str]) -> None:
     for name in ("one", "two"):
         video = planned.path / "videos" / "tea" / f"{name}.mp4"
         video.parent.mkdir(parents=True, exist_ok=True)
@@ -107,4 +105,4 @@ def test_number_of_key_steps_of_a_dataset_nobody_registered(
     target = "results/keysteps/rgwot/graphcut@K=gt/mine/tea/seed0/segments.csv"
     told = planned.snakemake(target, more=[mine]).mistake
     assert "mine/tea: K=gt" in told
-    assert "give K as a number" in told
+    assert "no video of the task is annotated; give K as a number" in told

@@ -78,6 +78,29 @@ def test_what_is_there_besides_is_shown_and_never_asked_for(own: Callable[..., C
     assert json.loads(catalogue.page_views("mine", "tea")) == ["results/views/raw/kmeans/mine/tea/seed4.json"]
 
 
+def test_what_was_asked_for_as_the_guide_says_is_scored_too(own: Callable[..., Catalogue], tmp_path: Path) -> None:
+    def there(*runs: Run) -> None:
+        for run in runs:
+            for file in (f"keysteps/{run.method}/{run.decoder}/mine/tea/seed{run.seed}/segments.csv",
+                         f"views/{run.method}/{run.decoder}/mine/tea/seed{run.seed}.json"):  # fmt: skip
+                (tmp_path / "results" / file).parent.mkdir(parents=True, exist_ok=True)
+                (tmp_path / "results" / file).touch()
+
+    catalogue = own(True, methods=["raw/kmeans"])
+    asked = catalogue.page_files("mine", "tea")
+    # Another configuration's, whose name means nothing here, is shown as it is.
+    there(Run("vaot", "graphcut@K=5", 0), Run("raw", "kmeans@K=5", 4), Run("raw", "kmeans@K=7", 0), Run("gone", "x", 0))
+    more = [file for file in catalogue.page_files("mine", "tea") if file not in asked]
+    assert sorted(more) == [
+        "results/scores/raw/kmeans@K=5/mine/tea/seed4.csv", "results/scores/vaot/graphcut@K=5/mine/tea/seed0.csv"
+    ]  # fmt: skip
+    first = own(True, first=["raw/kmeans"])
+    first.check_targets(["first"])
+    files = first.page_files("mine", "tea")
+    assert "results/scores/raw/kmeans@K=5/mine/tea/seed4.csv" in files
+    assert not [file for file in files if "vaot" in file]
+
+
 def test_a_first_answer_asks_for_nothing_that_trains(own: Callable[..., Catalogue]) -> None:
     catalogue = own(False)
     catalogue.check_targets(["--cores", "2", "first"])

@@ -25,7 +25,7 @@ IMPLIED = "implied "
 #: Columns of a row without which nothing can be drawn.
 NEEDED = ("method", "kind", "protocol", "background", "label_rule", "note")
 #: How metrics are called in figures.
-PRINTED = {"precision": "precision", "recall": "recall", "f1": "F1", "iou": "IoU", "order_tau": "order τ"}
+PRINTED = {"precision": "precision", "recall": "recall", "f1": "F1", "iou": "IoU", "order_distance": "order distance"}
 
 
 class Curve(NamedTuple):

@@ -14,18 +14,21 @@ import numpy as np
 import pandas as pd
 
 from rgwot import __version__
+from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.ordering import rank_procedures, video_order
 from rgwot.paths import Run, Tree
 from rgwot.records import CELL, read_annotations, read_manifest, read_scores
+from rgwot.reporting.compare import RATE, compare_pairs, parts, read_answer
 from rgwot.reporting.names import read_names
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, shown_aspect
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
+from rgwot.reporting.page.standing import standing
 from rgwot.reporting.tables.make import summarise
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES
 
-METRICS = ("f1", "iou", "precision", "recall", "order_tau")
+METRICS = ("f1", "iou", "precision", "recall", "order_distance")
 #: Stored frames are no film that a browser could play.
 _NOT_PLAYABLE = {".h5", ".hdf5"}
 
@@ -34,11 +37,13 @@ class Content(NamedTuple):
     """What one page shows.
 
     ``data`` is what every view needs: videos, annotations, facts of the runs, scores, curves. The run shown first leads
-    the ``runs``. ``strips`` are JPEG of every video in base64, in the order of the manifest; empty where there is none.
+    the ``runs``. ``comparisons`` are of pairs of runs (`compared`). ``strips`` are JPEG of every video in base64, in
+    the order of the manifest; empty where there is none.
     """
 
     data: Mapping[str, Any]
     runs: Sequence[ShownRun]
+    comparisons: Sequence[Mapping[str, Any]]
     strips: Sequence[str]
 
 
@@ -54,7 +59,7 @@ def gather(
     shown = [read_run(tree, run, manifest, annotations, names) for run in runs]
     files = [tree.strips / f"{video}.jpg" for video in manifest["video"]]
     strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
-    orders = _true_orders(manifest, annotations)
+    orders, scores = _true_orders(manifest, annotations), read_task_scores(tree, runs)
     data = {
         "dataset": tree.dataset,
         "task": tree.task,
@@ -68,14 +73,37 @@ def gather(
         "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
         "truth": _truth(manifest, annotations),
         "true_procedures": listed(rank_procedures(orders)) if orders else [],
-        "runs": [run.facts for run in shown],
+        "runs": [{**run.facts, "standing": standing(run.run, scores, len(annotations) > 0)} for run in shown],
+        "keysteps": [tree.keysteps(run).as_posix() for run in runs],
         "views": [tree.view(run).as_posix() for run in runs],
         "names_path": names_path,
         "typed": {run: {"result": own.result, "names": own.names} for run, own in names.items()},
         "curves": read_curves(tree, runs),
-        "scores": read_task_scores(tree, runs),
+        "scores": scores,
     }
-    return Content(data, shown, strips)
+    return Content(data, shown, compared(tree, runs), strips)
+
+
+def compared(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Return how far pairs of runs agree, as `rgwot compare` says it.
+
+    ``pair`` holds their places; what differs by which one is the first is in ``sides``, the second of them with the
+    later run first: mean F1, ``parts`` (key step, seconds, shares of others), ``split`` and ``merged``.
+    """
+    found = []
+    for pair, (common, alone, both) in compare_pairs([read_answer(tree.keysteps(run)) for run in runs]).items():
+        facts = {"pair": pair, "videos": len(common), "alone": len(alone), "seconds": both.n_frames / RATE}
+        scores = {"rand": round(both.adjusted_rand, 4), "strict": round(both.strict_f1, 4)}
+        found.append({**facts, **scores, "sides": [_side(both), _side(both.swapped())]})
+    return found
+
+
+def _side(found: Agreement) -> dict[str, Any]:
+    shown = [
+        [part.key_step, part.seconds, [[step, round(share, 3)] for step, share in part.shares.items()]]
+        for part in parts(found)
+    ]
+    return {"macro": round(found.macro_f1, 4), "parts": shown, "split": found.split, "merged": found.merged}
 
 
 def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -> dict[str, Any]:

@@ -39,6 +39,7 @@ SCRIPTS = (
     "alignment.js",
     "embedding.js",
     "scores.js",
+    "compare.js",
     "start.js",
 )
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
@@ -83,6 +84,7 @@ def page_text(content: Content) -> str:
             for place, run in enumerate(content.runs)
             if run.choices
         ],
+        comparisons=embedded(content.comparisons),
         curves=curve_pictures(content.data["curves"]),
         data=embedded(content.data),
         runs=[(embedded(run.body), _escaped(run.view)) for run in content.runs],

@@ -11,9 +11,9 @@ import pandas as pd
 from rgwot.reporting.tables.models import Block, Table
 
 PRINTED_RULE = "exact"
-LOWER_IS_BETTER = ("order_tau",)
+LOWER_IS_BETTER = ("order_distance",)
 METRIC_LABELS = {
-    "f1": "F1", "iou": "IoU", "precision": "Precision", "recall": "Recall", "order_tau": "Order",
+    "f1": "F1", "iou": "IoU", "precision": "Precision", "recall": "Recall", "order_distance": "Order",
     "mof": "MoF", "miou": "mIoU", "precision_sampled": "Precision of segments", "recall_sampled": "Recall of segments",
     "f1_sampled": "F1 of segments", "f1_10": "F1@10", "f1_25": "F1@25", "f1_50": "F1@50", "edit": "Edit",
 }  # fmt: skip

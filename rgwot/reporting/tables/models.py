@@ -6,18 +6,24 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, field_validator, model_validator
 
 from rgwot.config.settings import defaults
 from rgwot.evaluation.protocols import SEGMENTATION
 from rgwot.reporting.entries import Beside, DatasetName, Part, in_one_spelling
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.former import former_metric, present_metric
 
 Segmental = Literal[
     "mof", "miou", "precision_sampled", "recall_sampled", "f1_sampled", "f1_10", "f1_25", "f1_50", "edit"
 ]
 SEGMENTAL: tuple[str, ...] = get_args(Segmental)
-Metric = Literal["f1", "iou", "precision", "recall", "order_tau", Segmental]
+Metric = Annotated[
+    Literal["f1", "iou", "precision", "recall", "order_distance", Segmental],
+    BeforeValidator(lambda name: present_metric(name) if isinstance(name, str) else name),
+    # Recorded by the former name: a definition that now reads otherwise would have made every earlier table outdated.
+    PlainSerializer(former_metric, when_used="json"),
+]
 Background = Literal["with", "without"]
 ProtocolName = Literal["micro_video", "macro_video", "macro_task", "strict_task", "segmentation"]
 UNKNOWN = "unknown"

@@ -34,7 +34,7 @@ def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
     trivial = [row.label for row in table.rows if row.trivial]
     if trivial:
         found.append(f"Trivial answers, which look at no picture: {', '.join(trivial)}.")
-    if "order_tau" in table.metrics:
+    if "order_distance" in table.metrics:
         found.append("Order: Kendall distance to the true order, lower is better, 50 is no information.")
     found += row_notes(table, frame)
     found += reported_notes(table, frame)

@@ -14,7 +14,17 @@ from tabulate import tabulate
 
 from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
 from rgwot.reporting.tables.forms import escape, floating, pipe, tabular, write_forms
-from rgwot.reporting.tables.grid import MAX_COLUMNS, METRIC_LABELS, Cell, Column, Grid, Value, block_title, make_grid
+from rgwot.reporting.tables.grid import (
+    LOWER_IS_BETTER,
+    MAX_COLUMNS,
+    METRIC_LABELS,
+    Cell,
+    Column,
+    Grid,
+    Value,
+    block_title,
+    make_grid,
+)
 from rgwot.reporting.tables.make import read_table
 from rgwot.reporting.tables.models import UNKNOWN, Block, Table
 from rgwot.reporting.tables.notes import notes, reported_notes, row_notes
@@ -142,7 +152,7 @@ def _tabular(panel: Panel) -> list[str]:
 
 
 def _head(column: Column, separator: str, background: str | None = None) -> str:
-    metrics = " / ".join(METRIC_LABELS[name] + (" ↓" if name == "order_tau" else "") for name in column.metrics)
+    metrics = " / ".join(METRIC_LABELS[name] + (" ↓" if name in LOWER_IS_BETTER else "") for name in column.metrics)
     block = [column.block.protocol, f"{column.block.background} {background}"] if background else []
     return separator.join([*block, *([column.name] if column.name else []), metrics])
 

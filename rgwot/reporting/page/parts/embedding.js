@@ -1,7 +1,9 @@
 // Embeddings in the plane, three times: coloured by time, by video, by key step.
 
 const VIRIDIS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [170, 220, 50]];
-const MARKS = ["disc", "square", "triangle", "ring"];
+// Each a regular polygon of so many corners, the first of them turned by that part of a turn from straight up; 0 a disc.
+const SHAPES = [[0, 0], [4, 1 / 8], [3, 0], [4, 0], [3, 1 / 2], [6, 0]];
+const MANY_MARKS = 8 * SHAPES.length;
 const clouds = { canvases: [], here: null };
 
 function drawClouds() {
@@ -17,11 +19,11 @@ function drawClouds() {
   const points = view.points;
   const places = points.videos.map((id) => place.get(id));
   const kinds = [
-    ["time", "By time", (at) => ({ colour: viridis(points.time_s[at] / DATA.videos[places[points.video[at]]].duration), mark: "disc" })],
-    ["video", "By video", (at) => ({ colour: cycle(points.video[at]), mark: MARKS[Math.floor(points.video[at] / 8) % 4] })],
-    ["step", "By key step", (at) => ({ colour: colourOf(state.run, points.key_step[at]), mark: lookOf(state.run, points.key_step[at]).includes("none") ? "ring" : "disc" })],
+    ["time", "By time", (at) => ({ colour: viridis(points.time_s[at] / DATA.videos[places[points.video[at]]].duration), shape: 0 }), []],
+    ["video", "By video", (at) => markOfVideo(points.video[at]), [videoLegend(points, places)]],
+    ["step", "By key step", (at) => markOfStep(points.key_step[at]), [stepLegend(points)]],
   ];
-  space.replaceChildren(...kinds.map(([kind, title, style]) => {
+  space.replaceChildren(...kinds.map(([kind, title, style, legend]) => {
     const canvas = make("canvas", { tabIndex: 0, role: "img", data: { kind }, aria: { label: `${title}; ${points.x.length} frames` } });
     clouds.canvases.push({ canvas, style, points, places });
     canvas.addEventListener("pointermove", (event) => pointAtCloud(canvas, event));
@@ -30,7 +32,7 @@ function drawClouds() {
     canvas.addEventListener("keydown", (event) => stepThrough(canvas, event));
     cloudResized.observe(canvas);
     const hints = { time: "Dark is early, light is late in its video.", video: "Clouds of many colours: frames are told apart by what is done. Clouds of one colour: by who filmed it." };
-    return make("figure", {}, make("h3", { textContent: title }), canvas, kind === "step" ? stepLegend(points) : make("p", { className: "hint", textContent: hints[kind] }));
+    return make("figure", {}, make("h3", { textContent: title }), canvas, hints[kind] ? make("p", { className: "hint", textContent: hints[kind] }) : null, ...legend);
   }));
   for (const figure of space.children) figure.style.margin = "0";
   drawPoints();
@@ -38,12 +40,36 @@ function drawClouds() {
 
 const cloudResized = new ResizeObserver(() => drawPoints());
 
+/** Eight colours, then the same ones with the next shape. */
+const markOfVideo = (video) => ({ colour: cycle(video), shape: Math.floor(video / 8) % SHAPES.length });
+
+/** A key step has the colour of its bars and, for their pattern, a shape; those matched to nothing are outlines. */
+function markOfStep(step) {
+  const look = lookOf(state.run, step);
+  const colour = colourOf(state.run, step);
+  if (!look.includes("none")) return { colour, shape: look.includes("dots") ? 2 : look.includes("stripes") ? 1 : 0 };
+  const alone = factsOf(state.run).steps.filter((own) => lookOf(state.run, own).includes("none"));
+  return { colour, shape: alone.indexOf(step) % SHAPES.length, open: true };
+}
+
+/** A list of marks, each drawn as it is among the points, with what it stands for. */
+function markLegend(title, entries) {
+  return make("ul", { className: "marks", tabIndex: 0, aria: { label: title } }, ...entries.map(([mark, what]) => {
+    const canvas = make("canvas", { className: "mark" });
+    point(sharp(canvas, 16, 16), mark, 8, 8, 5);
+    return make("li", {}, canvas, what);
+  }));
+}
+
 function stepLegend(points) {
   const steps = [...new Set(points.key_step)].sort((a, b) => a - b);
-  return make("ul", { className: "legend" }, ...steps.map((step) => {
-    const made = chip(state.run, step);
-    return make("li", { className: made.className }, ...made.childNodes);
-  }));
+  return markLegend("Marks of key steps", steps.map((step) => [markOfStep(step), chip(state.run, step)]));
+}
+
+function videoLegend(points, places) {
+  const legend = markLegend("Marks of videos", points.videos.map((_, at) => [markOfVideo(at), make("span", { textContent: DATA.videos[places[at]].name })]));
+  if (points.videos.length <= MANY_MARKS) return legend;
+  return make("div", {}, make("p", { className: "hint", textContent: `There are ${MANY_MARKS} marks; the ${points.videos.length} videos take them in turn.` }), legend);
 }
 
 function viridis(share) {
@@ -73,8 +99,7 @@ function drawPoints() {
     pen.clearRect(0, 0, size, size);
     const radius = points.x.length > 500 ? 3 : 4;
     for (let at = 0; at < points.x.length; at++) {
-      const { colour, mark } = style(at);
-      point(pen, mark, inCloud(size, points.x[at]), inCloud(size, points.y[at]), radius, colour);
+      point(pen, style(at), inCloud(size, points.x[at]), inCloud(size, points.y[at]), radius);
     }
     if (clouds.here !== null) {
       pen.strokeStyle = "#d100b5";
@@ -86,19 +111,20 @@ function drawPoints() {
   }
 }
 
-function point(pen, mark, x, y, radius, colour) {
+function point(pen, { colour, shape, open = false }, x, y, radius) {
+  const [corners, turned] = SHAPES[shape];
   pen.beginPath();
-  pen.fillStyle = pen.strokeStyle = colour;
-  if (mark === "square") pen.rect(x - radius * 0.9, y - radius * 0.9, radius * 1.8, radius * 1.8);
-  else if (mark === "triangle") {
-    pen.moveTo(x, y - radius * 1.2);
-    pen.lineTo(x + radius * 1.1, y + radius * 0.8);
-    pen.lineTo(x - radius * 1.1, y + radius * 0.8);
-    pen.closePath();
-  } else pen.arc(x, y, radius, 0, 7);
-  if (mark !== "ring") pen.fill();
+  if (!corners) pen.arc(x, y, radius, 0, 7);
+  for (let corner = 0; corner < corners; corner++) {
+    const angle = 2 * Math.PI * (corner / corners + turned);
+    // Polygons as large as a disc looks.
+    pen.lineTo(x + 1.25 * radius * Math.sin(angle), y - 1.25 * radius * Math.cos(angle));
+  }
+  pen.closePath();
+  pen.fillStyle = colour;
+  if (!open) pen.fill();
   // A thin dark rim keeps light colours visible on white.
-  pen.lineWidth = mark === "ring" ? 1.5 : 0.5;
+  pen.lineWidth = open ? 1.5 : 0.5;
   pen.strokeStyle = "#444444";
   pen.stroke();
 }

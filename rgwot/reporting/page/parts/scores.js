@@ -1,6 +1,6 @@
 // Scores of all methods and seeds side by side, what was left to the data, and whether anything collapsed.
 
-const METRIC_NAMES = { f1: "F1", iou: "IoU", precision: "Precision", recall: "Recall", order_tau: "Order distance (lower is better)" };
+const METRIC_NAMES = { f1: "F1", iou: "IoU", precision: "Precision", recall: "Recall", order_distance: "Order distance (lower is better)" };
 const RULE_NAMES = { exact: "exact", cnc: "cnc (both ends count)" };
 
 function startScores() {
@@ -25,7 +25,7 @@ function drawScores() {
   const spans = scores.protocols.map((protocol) => [protocol, columns.filter((column) => column.protocol === protocol).length]).filter(([, n]) => n);
   const best = new Map(columns.map(({ key }) => {
     const values = scores.rows.map(({ mean }) => mean[key]).filter((value) => value !== undefined);
-    return [key, metric === "order_tau" ? Math.min(...values) : Math.max(...values)];
+    return [key, metric === "order_distance" ? Math.min(...values) : Math.max(...values)];
   }));
   const head = [
     make("tr", {}, make("th", { scope: "col", rowSpan: 2, textContent: "Method / decoder" }), ...spans.map(([protocol, n]) => make("th", { scope: "colgroup", colSpan: n, textContent: protocol }))),
@@ -48,7 +48,10 @@ function drawScores() {
     }
     return made;
   });
+  const unscored = DATA.runs.flatMap(({ id, method, decoder, seed }, run) => (
+    scores.rows.some((row) => row.method === method && row.decoder === decoder && row.seeds.some((one) => one.seed === seed)) ? [] : [`${id}: snakemake ${DATA.views[run].replace("/views/", "/scores/").replace(/json$/, "csv")}`]));
   space.replaceChildren(
+    unscored.length ? make("p", { className: "notice", textContent: `Not scored; ask for the scores, then for this page: ${unscored.join("; ")}` }) : "",
     make("p", { className: "hint", textContent: "In percent, mean ± standard deviation over seeds; the best of a column is underlined; bg is background. Trivial answers never looked at a video: what does not beat them under a protocol says nothing there." }),
     make("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: "Scores" } }, make("table", { className: "scores" }, make("thead", {}, ...head), make("tbody", {}, ...rows))),
   );

@@ -8,9 +8,17 @@ const VIEWS = {
   embedding: drawClouds,
   training: drawTraining,
   scores: drawScores,
+  compare: drawComparison,
 };
 const stale = new Set(Object.keys(VIEWS));
 const tabs = [...document.querySelectorAll('[role="tab"]')];
+const row = document.querySelector('[role="tablist"]');
+
+/** Mark the edges of the row of tabs beyond which it goes on. */
+function markEdges() {
+  row.classList.toggle("more-left", row.scrollLeft > 1);
+  row.classList.toggle("more-right", row.scrollWidth - row.clientWidth - row.scrollLeft > 1);
+}
 
 function show(view, focus = false) {
   for (const tab of tabs) {
@@ -18,7 +26,9 @@ function show(view, focus = false) {
     tab.setAttribute("aria-selected", String(own));
     tab.tabIndex = own ? 0 : -1;
     byId(tab.getAttribute("aria-controls")).hidden = !own;
-    if (own && focus) tab.focus();
+    if (!own) continue;
+    if (focus) tab.focus();
+    row.scrollLeft = tab.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
   }
   state.view = view;
   hidePopup();
@@ -32,7 +42,7 @@ function redraw() {
 
 /** A name changed: everything that shows names is drawn anew, but not the field that is being typed into. */
 function namesChanged() {
-  for (const view of ["videos", "order", "embedding"]) stale.add(view);
+  for (const view of ["videos", "order", "embedding", "compare"]) stale.add(view);
   drawVerdict();
   if (state.view !== "steps") show(state.view);
 }
@@ -63,11 +73,15 @@ function drawSummary() {
 function drawVerdict() {
   const facts = factsOf(state.run);
   const names = Object.keys(namesOf(state.run)).length;
+  // First what the scores are worth: an answer that did not collapse may still be worse than equal segments.
+  byId("standing").textContent = facts.standing.join(" ");
   byId("verdict").textContent = `${facts.words.join(" ")}${names ? ` ${names} of ${facts.steps.length} key steps have a name.` : ""}`;
   byId("verdict").className = facts.degenerate ? "notice" : "hint";
 }
 
-document.querySelector('[role="tablist"]').addEventListener("keydown", (event) => {
+row.addEventListener("scroll", markEdges, { passive: true });
+new ResizeObserver(markEdges).observe(row);
+row.addEventListener("keydown", (event) => {
   const at = tabs.findIndex((tab) => tab.getAttribute("aria-selected") === "true");
   const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
   if (to === undefined) return;
@@ -96,4 +110,5 @@ byId("forget").addEventListener("click", () => {
 drawSummary();
 drawVerdict();
 startScores();
+startComparison();
 show("videos");

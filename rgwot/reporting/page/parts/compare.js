@@ -1,0 +1,68 @@
+// Two results side by side: how far they agree, what each key step of one is in the other, what was split or merged.
+
+function startComparison() {
+  const several = DATA.runs.length > 1;
+  byId("compare-controls").hidden = !several;
+  if (!several) return;
+  for (const [id, chosen] of [["compare-a", 0], ["compare-b", differentFrom(0)]]) {
+    byId(id).replaceChildren(...DATA.runs.map((_, run) => make("option", { value: String(run), textContent: runTitle(run) })));
+    byId(id).value = String(chosen);
+    byId(id).addEventListener("change", drawComparison);
+  }
+}
+
+/** The first result of another method or decoder: two seeds of one are the lesser question. */
+function differentFrom(run) {
+  const { method, decoder } = DATA.runs[run];
+  const other = DATA.runs.findIndex((facts) => facts.method !== method || facts.decoder !== decoder);
+  return other < 0 ? 1 : other;
+}
+
+function drawComparison() {
+  const space = byId("compared");
+  if (DATA.runs.length < 2) {
+    space.replaceChildren(make("p", { textContent: "There is one result; with another one, the two can be compared here." }));
+    return;
+  }
+  const [a, b] = [Number(byId("compare-a").value), Number(byId("compare-b").value)];
+  const found = block("comparisons").find(({ pair }) => pair.includes(a) && pair.includes(b));
+  if (a === b || !found) {
+    const command = [a, b].map((run) => DATA.keysteps[run]).join(" ");
+    space.replaceChildren(make("p", { textContent: a === b ? "Choose two different results." : `Not compared here: ${block("comparisons").length ? "of so many results, the first is compared with every other" : "they have no video in common"}. On a terminal: rgwot compare ${command}` }));
+    return;
+  }
+  const side = found.sides[found.pair[0] === a ? 0 : 1];
+  const alone = found.alone ? `; ${plural(found.alone, "video")} only in one of them` : "";
+  const changes = [
+    ...Object.entries(side.split).map(([step, others]) => change("Split", "A", [[a, Number(step)]], "is", others.map((other) => [b, other]), "B")),
+    ...Object.entries(side.merged).map(([step, others]) => change("Merged", "A", others.map((other) => [a, other]), "are", [[b, Number(step)]], "B")),
+  ];
+  const rows = side.parts.map(([step, seconds, shares]) => make("tr", {},
+    make("td", { className: "text" }, titled(a, [[step, stepTitle(a, step)]])),
+    make("td", { textContent: clock(seconds, 0) }),
+    make("td", { className: "wrap text" }, titled(b, shares.map(([other, share]) => [other, `${percent(share)} ${stepTitle(b, other)}`])))));
+  space.replaceChildren(
+    make("p", { id: "compare-words", textContent: `${plural(found.videos, "video")}, ${clock(found.seconds, 0)}${alone}. Adjusted Rand index ${found.rand.toFixed(2)} (1: the same key steps, about 0: unrelated ones). F1 after matching key steps one to one: ${shown(side.macro)} (mean over key steps of A), ${shown(found.strict)} (of all time).` }),
+    make("h2", { textContent: "Split or merged" }),
+    changes.length ? make("ul", { className: "changes" }, ...changes) : make("p", { textContent: "No key step of one consists of several of the other." }),
+    make("h2", { textContent: "What each key step of A is in B" }),
+    table("Key steps of A in B", ["Key step of A", "Time", "In B"], rows),
+  );
+}
+
+/** A key step by its name, else its number; 0 is what a method itself calls background. */
+const stepTitle = (run, step) => nameOf(run, step) || (step ? `key step ${step}` : "background");
+
+/** Key steps of a run as a list of labels, with what is to stand in each. */
+function titled(run, steps) {
+  return make("ul", { className: "chips" }, ...steps.map(([step, text]) => {
+    const made = chip(run, step, text);
+    return make("li", { className: made.className }, ...made.childNodes);
+  }));
+}
+
+/** A line such as: Split: key step 2 of A is key step 7 and key step 8 of B. */
+function change(what, first, parts, verb, others, second) {
+  const listed = (steps) => steps.flatMap(([run, step], at) => [at ? " and " : "", chip(run, step, stepTitle(run, step))]);
+  return make("li", {}, `${what}: `, ...listed(parts), ` of ${first} ${verb} `, ...listed(others), ` of ${second}.`);
+}
