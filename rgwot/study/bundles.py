@@ -33,10 +33,10 @@ class BundleCatalogue(PageCatalogue):
         """Return the options of ``rgwot bundle`` that depend on the experiment, quoted for a shell."""
         model = [part for path in self.bundle_model(dataset, task, method, seed) for part in ("--model", path)]
         settings: dict[str, dict[str, Any]] = json.loads(self.decoder_settings(dataset, task, method, decoder))
-        if not _encoded(method):
-            reads = EMBEDDINGS[FAMILIES[split_id(method)[0]].embedding].reads
-            for block, keys in json.loads(self.settings_json(reads, dataset, task, method, None)).items():
-                settings[block] = {**settings.get(block, {}), **keys}
+        reads = () if _encoded(method) else EMBEDDINGS[FAMILIES[split_id(method)[0]].embedding].reads
+        # The page shows alignments, as that of the study does.
+        for block, keys in json.loads(self.settings_json((*reads, "ot"), dataset, task, method, None)).items():
+            settings[block] = {**keys, **settings.get(block, {})}
         names = ["--names", self.names_file(dataset, task)]
         return shlex.join([*model, "--settings", json.dumps(settings, sort_keys=True), *names])
 

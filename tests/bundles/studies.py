@@ -14,6 +14,7 @@ from rgwot.embedding.embed import embed
 from rgwot.embedding.train import train
 from rgwot.keysteps.decode import decode
 from rgwot.paths import EMBEDDINGS, SEGMENTS, Run, Tree
+from rgwot.records import read_segments
 
 FEATURES = FeatureSettings(weights="random", size=64, fps=10.0)
 SMALL: dict[str, Any] = {
@@ -25,6 +26,8 @@ SMALL: dict[str, Any] = {
     "asot": {"epochs": 2, "hidden": 8, "D": 4, "N": 16},
     "hvq": {"epochs": 2, "hidden": 8, "layers": 2, "D": 4},
     "consensus": {"partitions": 4},
+    # Clips of seconds: at the default nothing would be worth a switch.
+    "graphcut": {"pairwise": 0.1},
     "decode": {"K": 3, "restarts": 2},
 }
 
@@ -54,8 +57,10 @@ class Study:
         own = () if model else held_out
         embed(self.index, self.index.parent, model, embeddings, method=method, settings=settings, held_out=own, seed=0)
         decode(embeddings, segments.parent, decoder, settings, 0)
+        found = read_segments(segments).query("scope == 'task'")
+        assert found["key_step"].nunique() > 1, "one label everywhere would make every comparison pass"
         bundle = segments.parent / "made.rgwot"
-        names = segments.parent / "names.yaml"
+        names = self.tree.results / "names.yaml"
         make_bundle(
             bundle,
             index_csv=self.index,

@@ -9,12 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from studies import Study
+from videos import write_video
 
 from rgwot.bundles import apply as module
 from rgwot.bundles.apply import apply_bundle
 from rgwot.bundles.file import read_bundle
 from rgwot.bundles.inputs import How
+from rgwot.config.importing import ImportSettings
+from rgwot.features.importing import import_features
+from rgwot.features.index import write_index
+from rgwot.paths import Tree
 from rgwot.records import read_diagnostics, read_segments
+from rgwot.runtime.errors import RgwotError
 
 Results = Callable[..., tuple[Path, Path]]
 
@@ -140,9 +146,9 @@ def test_what_people_called_the_key_steps_goes_along(study: Study, tmp_path: Pat
     folder, _ = study.result("raw", "kmeans")
     result = result_id(read_segments(folder / "segments.csv"))
     typed = {"raw/kmeans/seed0": {"result": result, "names": {1: "Øl & =1+1 <b>", 2: "stir"}}}
-    (folder / "names.yaml").write_text(yaml.safe_dump(typed))
+    (study.tree.results / "names.yaml").write_text(yaml.safe_dump(typed))
     _, bundle = study.result("raw", "kmeans")
-    (folder / "names.yaml").unlink()
+    (study.tree.results / "names.yaml").unlink()
     applied = apply_bundle(bundle, [study.videos["v4"]], tmp_path / "out", How(device="cpu"))
     assert any(name in applied[0].order for name in ("Øl & =1+1 <b>", "stir"))
     kept = read_names(tmp_path / "out/results/names.yaml")["raw/kmeans/seed0"]
@@ -159,3 +165,31 @@ def test_the_answer_of_a_video_does_not_depend_on_its_company(study: Study, resu
     both, one = (task_segments(tmp_path / name / "segments.csv") for name in ("both", "one"))
     pd.testing.assert_frame_equal(both[both["video"] == "v4"].reset_index(drop=True), one)
     assert np.unique(both["key_step"]).max() <= 3
+
+
+def test_features_made_elsewhere_are_taken_in_the_form_that_the_study_had(tmp_path: Path) -> None:
+    settings = ImportSettings(axes="CT", fps="5", key="deep", backbone="mine")
+    rng, steps = np.random.default_rng(0), np.random.default_rng(1).normal(size=(3, 24))
+    features = tmp_path / "results/features/tiny/clips"
+    files = {}
+    for name, frames in {"a": 30, "b": 36, "c": 33, "d": 42}.items():
+        x = steps[np.arange(frames) * 3 // frames] + 0.1 * rng.normal(size=(frames, 24)) + 3
+        files[name] = tmp_path / f"{name}.npz"
+        np.savez(files[name], deep=x.T.astype(np.float32), other=np.zeros(2))
+        import_features(files[name], features / f"{name}.zarr", settings, "features alone")
+    write_index([features / f"{name}.zarr" for name in files], features / "index.csv")
+    study = Study({}, Tree(tmp_path / "results", "tiny", "clips"), features / "index.csv")
+    for method, decoder in (("rgwot", "graphcut"), ("rgwot-plus", "consensus")):
+        folder, bundle = study.result(method, decoder, ("c", "d"))
+        out = tmp_path / method
+        apply_bundle(bundle, [files["d"]], out)
+        pd.testing.assert_frame_equal(
+            task_segments(out / "segments.csv"), task_segments(folder / "segments.csv", "d"), check_exact=True
+        )
+        assert "page" in (out / "page.html").read_text()
+    clip = write_video(tmp_path / "f.mp4", 30)
+    with pytest.raises(RgwotError, match=r"made elsewhere \(mine\), of which a video has none"):
+        apply_bundle(bundle, [clip], tmp_path / "no")
+    np.savez(tmp_path / "e.npz", deep=np.zeros((25, 9)))
+    with pytest.raises(RgwotError, match="24"):
+        apply_bundle(bundle, [tmp_path / "e.npz"], tmp_path / "no")
