@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rgwot import __version__
 from rgwot.paths import Run
+from rgwot.reporting.names import LONGEST
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.files import replacing
 
@@ -36,6 +37,8 @@ MODEL, EMBEDDING, DECODER, ANSWERS = "model.pt", "embedding.npz", "decoder.npz",
 _SEAL = hashlib.sha256().digest_size * 2
 # Of the names of folders that `rgwot apply` makes.
 _Part = Annotated[str, Field(pattern=r"^[^/\\.\x00-\x1f][^/\\\x00-\x1f]*$", max_length=200)]
+# As `rgwot.reporting.names` takes them; they are printed, too.
+_Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=LONGEST)]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -99,7 +102,7 @@ class About(_Strict):
     settings: dict[str, dict[str, Any]]
     features: Kind
     features_fps: Annotated[float, Field(gt=0)]
-    names: dict[int, str]
+    names: dict[Annotated[int, Field(ge=1)], _Name]
     videos: list[str]
     held_out: list[str]
     agreement: float

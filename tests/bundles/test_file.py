@@ -138,6 +138,8 @@ def test_pickled_objects_are_never_loaded(study: Study, bundle: Path, tmp_path: 
         ({"seed": -1}, "seed"),
         ({"K": "many"}, "K"),
         ({"anything": 1}, "anything"),
+        ({"names": {"1": "\x1b[2J"}}, "names"),
+        ({"names": {"0": "background"}}, "names"),
         ({"method": "rgwott"}, "unknown here; did you mean 'rgwot'"),
         ({"decoder": "uniform"}, "cannot label other videos"),
         ({"decoder": "viterbi"}, "does not hold what rgwot/viterbi/seed0 needs"),
