@@ -42,6 +42,8 @@ VERBS = {
     "report": ("rgwot.cli.pages:report", "Make the page of a task, to look at what was found."),
     "report-index": ("rgwot.cli.pages:report_index", "List all pages, with links to them."),
     "export": ("rgwot.cli.pages:export", "Write a result for ELAN, BORIS, subtitles, clips."),
+    "bundle": ("rgwot.cli.bundles:bundle", "Keep a finished result in one file."),
+    "apply": ("rgwot.cli.bundles:apply", "Find the key steps of other videos by a bundle."),
     "compare": ("rgwot.cli.pages:compare", "Say how far two results of a task agree."),
     "figure": ("rgwot.cli.reporting:figure", "Draw a figure of the paper."),
     "plan": ("rgwot.cli.study:plan", "Estimate what a whole study costs, from measured rates."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from rgwot.datasets.split import check_held_out
 from rgwot.embedding.interface import EmbedVideo, Fit
 from rgwot.embedding.registry import FITS
 from rgwot.features.index import indexed_videos, open_stores
-from rgwot.features.store import CHECKED
+from rgwot.features.store import CHECKED, FeatureStore
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import Progress
@@ -83,7 +83,7 @@ def embed(
     notes: list[str] = []
     if model_path is None:
         name, number = method or "raw", seed or 0
-        fit = _fit_of(name)
+        fit = fit_of(name)
         check_held_out(held_out, indexed_videos(index_csv), str(index_csv))
         training = [store for store in stores if store.video not in held_out]
         embed_one: EmbedVideo = fit(training, settings or Settings(), number)
@@ -106,6 +106,17 @@ def embed(
         embed_one = embed_by_model(model, fps, device, threads)
         name, number = method or "trained", int(model["seed"] if seed is None else seed)
 
+    write_embeddings(output_zarr, stores, embed_one, {"method": name, "seed": number, "features_fps": fps}, held_out)
+
+
+def write_embeddings(
+    output_zarr: Path,
+    stores: Sequence[FeatureStore],
+    embed_one: EmbedVideo,
+    facts: Mapping[str, Any],
+    held_out: Sequence[str] = (),
+) -> None:
+    """Embed videos and write the store that `embed` describes; ``facts`` are the attributes of its root."""
     frames = sum(len(store) for store in stores)
     with (
         replacing(output_zarr) as temporary,
@@ -130,7 +141,7 @@ def embed(
                 if array is not None:
                     group.create_array(label, data=array, chunks=array.shape, compressors=CHECKED)
             progress.advance(len(store))
-        root.attrs.update({"method": name, "seed": number, "features_fps": fps})
+        root.attrs.update(dict(facts))
         if held_out:
             root.attrs["held_out"] = sorted(held_out)
         if notes:
@@ -138,7 +149,7 @@ def embed(
         root.attrs["complete"] = True
 
 
-def _fit_of(method: str) -> Fit:
+def fit_of(method: str) -> Fit:
     """Return how a method without an encoder embeds."""
     base = split_id(method)[0]
     if base not in FAMILIES:

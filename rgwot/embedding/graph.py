@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from rgwot.config.settings import GraphSettings, Settings
-from rgwot.embedding.interface import Embedded, EmbedVideo
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learnt
 from rgwot.embedding.pooled import spatial_means, unit
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
@@ -229,14 +229,29 @@ def fit_graph(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> 
     own = {name: slice(end - len(video.features), end) for (name, video), end in zip(clips.items(), ends, strict=True)}
 
     def embed(store: FeatureStore) -> Embedded:
-        if store.video in clips:
-            video, rows = clips[store.video], own[store.video]
-            embedding, similarity = nodes[rows], graph.similarity[rows]
-        else:
-            video = _clips(store, block.clip_s)
-            with threadpool_limits(limits=1):
-                embedding, similarity = _beside(video.features, known, nodes, block)
+        if store.video not in clips:
+            return beside(store)
+        video, rows = clips[store.video], own[store.video]
+        embedding, similarity = nodes[rows], graph.similarity[rows]
         background = (similarity < limit)[video.of_sample] if block.background else None
+        return Embedded(np.ascontiguousarray(embedding[video.of_sample]), background)
+
+    learnt = {"clips": known, "nodes": nodes, "limit": np.asarray(limit)}
+    beside = restore_graph(learnt, settings)
+    return Fitted(embed, lambda: learnt)
+
+
+def restore_graph(learnt: Learnt, settings: Settings) -> EmbedVideo:
+    """Put the clips of other videos beside those of the graph."""
+    from threadpoolctl import threadpool_limits
+
+    block = settings.graph
+
+    def embed(store: FeatureStore) -> Embedded:
+        video = _clips(store, block.clip_s)
+        with threadpool_limits(limits=1):
+            embedding, similarity = _beside(video.features, learnt["clips"], learnt["nodes"], block)
+        background = (similarity < learnt["limit"])[video.of_sample] if block.background else None
         return Embedded(np.ascontiguousarray(embedding[video.of_sample]), background)
 
     return embed

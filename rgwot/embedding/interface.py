@@ -1,12 +1,14 @@
 """What an embedding without an encoder is given and what it gives back.
 
-Embedding ``x`` is the module `rgwot.embedding.x`: its ``ABOUT`` (`rgwot.config.about`) and its `Fit`, ``fit_x``.
+Embedding ``x`` is the module `rgwot.embedding.x`: its ``ABOUT`` (`rgwot.config.about`) and its `Fit`, ``fit_x``. One
+that can embed other videos later, from a bundle (`rgwot.bundles`), also has its `Restore`, ``restore_x``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,25 @@ class Embedded:
 
 EmbedVideo = Callable[[FeatureStore], Embedded]
 """One video, seen before or not -> its embedding."""
+
+Learnt = Mapping[str, NDArray[Any]]
+"""What was learnt from the videos that may be learnt from, as arrays that can be kept."""
+
+Restore = Callable[[Learnt, Settings], EmbedVideo]
+"""What was learnt, settings -> how videos are embedded by it."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """How every video is embedded, an `EmbedVideo` that also gives what it has learnt."""
+
+    embed: EmbedVideo
+    learnt: Callable[[], Learnt]
+
+    def __call__(self, store: FeatureStore) -> Embedded:
+        """Embed one video."""
+        return self.embed(store)
+
 
 Fit = Callable[[Sequence[FeatureStore], Settings, int], EmbedVideo]
 """The videos that may be learnt from, settings, seed -> how every video is embedded. No other source of chance."""

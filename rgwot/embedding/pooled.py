@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.settings import Settings
-from rgwot.embedding.interface import Embedded, EmbedVideo
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learnt
 from rgwot.features.store import FeatureStore
 
 ABOUT = {"description": "features averaged over space; nothing is trained", "place": 1}
@@ -33,4 +33,9 @@ def unit(x: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def fit_pooled(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
     """Fit nothing: every video is its spatial means, scaled to norm 1 (D = C)."""
+    return Fitted(restore_pooled({}, settings), dict)
+
+
+def restore_pooled(learnt: Learnt, settings: Settings) -> EmbedVideo:
+    """Embed by nothing that was learnt."""
     return lambda store: Embedded(unit(spatial_means(store)))

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 
 from rgwot.config.methods import EMBEDDINGS
-from rgwot.embedding.interface import Fit
+from rgwot.embedding.interface import Fit, Restore
 from rgwot.runtime.lazy import lazily
 
 FITS: Mapping[str, Fit] = {
     name: lazily(f"{about.module}:fit_{name}") for name, about in EMBEDDINGS.items() if about.module
 }
+
+
+def restore_of(name: str) -> Restore | None:
+    """Return how an embedding is taken up again from what it learnt; None where it has no such function."""
+    about = EMBEDDINGS[name]
+    found: Restore | None = getattr(import_module(about.module), f"restore_{name}", None) if about.module else None
+    return found

@@ -6,7 +6,7 @@ Kukleva et al., "Unsupervised learning of action classes with continuous tempora
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from rgwot.config.settings import RegressionSettings, Settings
 from rgwot.embedding.adam import Adam
-from rgwot.embedding.interface import Embedded, EmbedVideo
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learnt
 from rgwot.embedding.pooled import spatial_means
 from rgwot.embedding.sampler import draw_videos
 from rgwot.features.store import FeatureStore
@@ -113,7 +113,7 @@ def fit_regression(stores: Sequence[FeatureStore], settings: Settings, seed: int
     Frames are as they are, or standardised within their video (``regression.standardise``). Runs in one thread, because
     threads change rounding.
     """
-    read = _standardised_means if settings.regression.standardise else spatial_means
+    read = _reader(settings)
     wanted = settings.data.n_train
     if wanted is not None and wanted > len(stores):
         raise RgwotError(f"data.n_train: found {wanted}, expected at most the {len(stores)} videos with features")
@@ -124,11 +124,30 @@ def fit_regression(stores: Sequence[FeatureStore], settings: Settings, seed: int
     with one_thread():
         model = train_regressor(torch.from_numpy(x), torch.from_numpy(times), settings.regression, seed)
 
+    return Fitted(
+        _embedded_by(model, settings), lambda: {name: value.numpy() for name, value in model.state_dict().items()}
+    )
+
+
+def restore_regression(learnt: Learnt, settings: Settings) -> EmbedVideo:
+    """Embed videos by the network of the task."""
+    model = TimeRegressor(learnt["first.weight"].shape[1], settings.regression.E, seed=0)
+    model.load_state_dict({name: torch.from_numpy(np.asarray(value)) for name, value in learnt.items()})
+    return _embedded_by(model.eval(), settings)
+
+
+def _embedded_by(model: TimeRegressor, settings: Settings) -> EmbedVideo:
+    read = _reader(settings)
+
     def embed(store: FeatureStore) -> Embedded:
         with one_thread(), torch.inference_mode():
             return Embedded(model.embed(torch.from_numpy(read(store))).numpy())
 
     return embed
+
+
+def _reader(settings: Settings) -> Callable[[FeatureStore], NDArray[np.float32]]:
+    return _standardised_means if settings.regression.standardise else spatial_means
 
 
 def _standardised_means(store: FeatureStore) -> NDArray[np.float32]:

@@ -14,7 +14,7 @@ from scipy.sparse.linalg import eigsh
 from threadpoolctl import threadpool_limits
 
 from rgwot.config.settings import Settings, WhitenSettings
-from rgwot.embedding.interface import Embedded, EmbedVideo
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learnt
 from rgwot.embedding.pooled import FRAMES_AT_ONCE, unit
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
@@ -200,6 +200,18 @@ def fit_whitened(stores: Sequence[FeatureStore], settings: Settings, seed: int) 
         _check_cells(store, stores[0], block.grid)
         with threadpool_limits(limits=1):
             return whitened(conditioned([store], block)[0])
+
+    # Views are what choices are made by; in a bundle they have been made.
+    return Fitted(embed, lambda: {"mean": whitening.mean, "basis": whitening.basis})
+
+
+def restore_whitened(learnt: Learnt, settings: Settings) -> EmbedVideo:
+    """Embed videos, with maps of the same size, by the whitening of the task; without views."""
+    whitening = Whitening(learnt["mean"], learnt["basis"])
+
+    def embed(store: FeatureStore) -> Embedded:
+        with threadpool_limits(limits=1):
+            return Embedded(whitening.apply(conditioned([store], settings.whiten)[0]))
 
     return embed
 

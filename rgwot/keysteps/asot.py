@@ -5,8 +5,9 @@ Xu and Gould, "Temporally consistent unbalanced optimal transport for unsupervis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from torch.nn import functional as F
 from rgwot.config.settings import AsotSettings, Settings
 from rgwot.embedding.adam import Adam
 from rgwot.embedding.regression import standardised
-from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.meanfield import decoded
 from rgwot.runtime.errors import RgwotError
@@ -179,8 +180,8 @@ def learn(
         When training diverges.
     """
     videos = videos_of(frames)
-    width, hidden = frames.x.shape[1], block.hidden
-    network = seeded(generator, lambda: nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, block.D)))
+    width = frames.x.shape[1]
+    network = seeded(generator, lambda: network_of(width, block))
     with torch.no_grad():
         f = torch.cat([embed(network, video) for video in videos])
     centres = first_centres(f, K, generator).requires_grad_()
@@ -210,10 +211,12 @@ def decode_asot(frames: Frames, K: int, settings: Settings, generator: np.random
     """Learn an embedding and centres, and label every frame by its plan: the decoder ``asot``."""
     with one_thread():
         learnt, losses = learn(frames, K, settings.asot, generator)
-    return labelled(learnt, losses, frames, K, "asot")
+    return labelled(learnt, losses, frames, K, settings, "asot")
 
 
-def labelled(learnt: Segmenter, losses: Sequence[float], frames: Frames, K: int, name: str) -> Decoded:
+def labelled(
+    learnt: Segmenter, losses: Sequence[float], frames: Frames, K: int, settings: Settings, name: str
+) -> Decoded:
     """Label the frames of videos by what was learnt, and record it under a decoder's name."""
     memberships, residual = learnt.memberships(frames)
     facts = {
@@ -224,7 +227,36 @@ def labelled(learnt: Segmenter, losses: Sequence[float], frames: Frames, K: int,
         "shares": memberships.mean(axis=0).tolist(),
         "residual": residual,
     }
-    return decoded(memberships, K, {name: facts}, lambda others: decoded(learnt.memberships(others)[0], K))
+    made = decoded(memberships, K, {name: facts})
+
+    def kept() -> Learnt:
+        return {**weights_of(learnt.network), "centres": learnt.centres.numpy()}
+
+    return made.inductive(restore_asot, kept, K, settings)
+
+
+def restore_asot(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Label other videos by plans of the same network and centres."""
+    block, width = settings.asot, learnt["0.weight"].shape[1]
+    network = with_weights(network_of(width, block), learnt)
+    segmenter = Segmenter(network, torch.from_numpy(learnt["centres"]), block)
+    return lambda others: decoded(segmenter.memberships(others)[0], K)
+
+
+def network_of(width: int, block: AsotSettings) -> nn.Module:
+    """Return a network from features (N, width) to embeddings (N, D)."""
+    return nn.Sequential(nn.Linear(width, block.hidden), nn.ReLU(), nn.Linear(block.hidden, block.D))
+
+
+def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
+    """Return the weights of a network as arrays."""
+    return {name: value.numpy() for name, value in network.state_dict().items()}
+
+
+def with_weights(network: nn.Module, weights: Mapping[str, NDArray[Any]]) -> nn.Module:
+    """Give a network its weights from among arrays of other names, and leave training mode."""
+    network.load_state_dict({name: torch.from_numpy(np.asarray(weights[name])) for name in network.state_dict()})
+    return network.eval()
 
 
 def _stacked(drawn: Sequence[Drawn]) -> list[Tensor]:

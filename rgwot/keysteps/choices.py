@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 
 from rgwot.config.settings import Settings
 from rgwot.keysteps.background import keep_clusters, key_step_clusters
-from rgwot.keysteps.interface import Decoded, Decoder, Frames, directions, first_samples, middle_times
+from rgwot.keysteps.interface import (
+    Decoded,
+    Decoder,
+    Frames,
+    Learnt,
+    Restore,
+    Unseen,
+    directions,
+    first_samples,
+    middle_times,
+)
 from rgwot.runtime.errors import RgwotError
 
 Views = NDArray[np.float64]
@@ -52,6 +62,10 @@ QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
 
 MOST_SAMPLES = 20_000
 """Longer tasks are thinned evenly while choosing."""
+
+
+KEPT = "key_step_clusters"
+"""Among what was learnt, the clusters that are key steps; the others are background."""
 
 
 @dataclass(frozen=True)
@@ -192,19 +206,36 @@ def extended(decoder: Decoder, choices: Choices) -> Decoder:
         return decoder
 
     def decode(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
-        def timed(of: Frames) -> Frames:
-            return replace(of, x=with_time(of.x, of.lengths, choices.time))
-
-        made = decoder(timed(frames), K + choices.surplus, settings, generator)
+        made = decoder(_timed(frames, choices), K + choices.surplus, settings, generator)
         clusters = key_step_clusters(made.labels, frames.lengths, K + choices.surplus, K)
-
-        def kept(found: Decoded) -> Decoded:
-            return replace(found, labels=keep_clusters(found.labels, clusters)) if choices.surplus else found
-
-        unseen = made.unseen
-        return replace(kept(made), unseen=None if unseen is None else lambda others: kept(unseen(timed(others))))
+        unseen, learnt = made.unseen, made.learnt
+        return replace(
+            _kept(made, clusters, choices),
+            unseen=None if unseen is None else _extended_rule(unseen, clusters, choices),
+            learnt=None if learnt is None else lambda: {**learnt(), KEPT: clusters},
+        )
 
     return decode
+
+
+def restored(restore: Restore, learnt: Learnt, choices: Choices, settings: Settings) -> Unseen:
+    """Return how other videos are labelled by what a decoder learnt that was `extended` by the same choices."""
+    unseen = restore(learnt, choices.K + choices.surplus, settings)
+    if not choices.time and not choices.surplus:
+        return unseen
+    return _extended_rule(unseen, learnt[KEPT], choices)
+
+
+def _extended_rule(unseen: Unseen, clusters: NDArray[np.int64], choices: Choices) -> Unseen:
+    return lambda others: _kept(unseen(_timed(others, choices)), clusters, choices)
+
+
+def _timed(frames: Frames, choices: Choices) -> Frames:
+    return replace(frames, x=with_time(frames.x, frames.lengths, choices.time))
+
+
+def _kept(found: Decoded, clusters: NDArray[np.int64], choices: Choices) -> Decoded:
+    return replace(found, labels=keep_clusters(found.labels, clusters)) if choices.surplus else found
 
 
 def with_time(x: NDArray[Any], lengths: Sequence[int], share: float) -> NDArray[np.float64]:

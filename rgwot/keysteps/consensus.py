@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.settings import Settings
-from rgwot.embedding.whitened import fit_whitening
-from rgwot.keysteps.interface import Decoded, Frames
-from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
+from rgwot.embedding.whitened import Whitening, fit_whitening
+from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
+from rgwot.keysteps.meanfield import decoded, label, segment
 
 ABOUT = {
     "description": "a mean-field segmentation of what many others agree on",
@@ -39,21 +39,46 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     # A single segmentation need not be good, nor finished.
     quick = chain.model_copy(update={"restarts": 1, "max_iterations": block.rounds})
     members = [segment(frames.x, frames.lengths, K, quick, generator) for _ in range(block.partitions)]
-    memberships = _side_by_side([member.memberships for member in members], members)
+    memberships = _side_by_side([member.memberships for member in members], [member.shares for member in members])
     whitening = fit_whitening([memberships], block.D, FLOOR)
     made = segment(whitening.apply(memberships), frames.lengths, K, chain, generator)
     dimensions, reached = int(whitening.basis.shape[1]), float(made.energies[-1])
     facts = {"partitions": len(members), "dimensions": dimensions, "energy": reached}
 
+    def learnt() -> Learnt:
+        return {
+            # Where few directions differ, segmentations differ in their number of clusters.
+            "clusters": np.array([len(member.shares) for member in members]),
+            "member_centres": np.concatenate([member.centres for member in members]),
+            "member_shares": np.concatenate([member.shares for member in members]),
+            "whitening_mean": whitening.mean,
+            "whitening_basis": whitening.basis,
+            "centres": made.centres,
+            "shares": made.shares,
+        }
+
+    return decoded(made.memberships, K, {"consensus": facts}).inductive(restore_consensus, learnt, K, settings)
+
+
+def restore_consensus(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Label samples of other videos by every segmentation, and what comes of it by the last one."""
+    chain, borders = settings.meanfield, np.cumsum(learnt["clusters"])[:-1]
+    centres, shares = (np.split(learnt[name], borders) for name in ("member_centres", "member_shares"))
+    whitening = Whitening(learnt["whitening_mean"], learnt["whitening_basis"])
+
     def unseen(others: Frames) -> Decoded:
-        seen = _side_by_side([label(others.x, others.lengths, member, chain) for member in members], members)
-        return decoded(label(whitening.apply(seen), others.lengths, made, chain), K)
+        members = zip(centres, shares, strict=True)
+        seen = _side_by_side([label(others.x, others.lengths, *member, chain) for member in members], shares)
+        found = label(whitening.apply(seen), others.lengths, learnt["centres"], learnt["shares"], chain)
+        return decoded(found, K)
 
-    return decoded(made.memberships, K, {"consensus": facts}, unseen)
+    return unseen
 
 
-def _side_by_side(memberships: Sequence[NDArray[np.float64]], members: Sequence[MeanField]) -> NDArray[np.float64]:
+def _side_by_side(
+    memberships: Sequence[NDArray[np.float64]], shares: Sequence[NDArray[np.float64]]
+) -> NDArray[np.float64]:
     """Put memberships next to each other, weighted so that rare clusters count as much as frequent ones."""
     return np.concatenate(
-        [p / np.sqrt(np.maximum(member.shares, RARE)) for p, member in zip(memberships, members, strict=True)], axis=1
+        [p / np.sqrt(np.maximum(share, RARE)) for p, share in zip(memberships, shares, strict=True)], axis=1
     )

@@ -107,7 +107,7 @@ def decode(
 
         labels, joint, facts = _cluster_task(task, decoder, K, decoding(None))
         single = {
-            name: _labelled([video], task.features_fps, K, decoding(name))
+            name: labelled([video], task.features_fps, K, decoding(name))
             for name, video in counted(log, f"decode {output_dir}: videos by themselves", task.videos.items(), "video")
         }
     key_steps = {
@@ -122,7 +122,7 @@ def decode(
         for scope in key_steps
     }
     orders = {
-        name: _order(key_steps["task"][name], video.time_s / video.duration_s) for name, video in task.videos.items()
+        name: order_of(key_steps["task"][name], video.time_s / video.duration_s) for name, video in task.videos.items()
     }
     background = any(video.background is not None for video in task.videos.values()) or any(
         (steps == 0).any() for scope in key_steps.values() for steps in scope.values()
@@ -248,7 +248,7 @@ def _whole(group: Any, name: str, store: Path, dtype: Any) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class _Result:
+class Result:
     """Labels (T,) of all samples x (T, D), and how the decoder arrived at those that are not background."""
 
     x: NDArray[np.float64]
@@ -257,6 +257,7 @@ class _Result:
     diagnosis: collapse.Diagnosis
 
     def facts(self) -> dict[str, Any]:
+        """Return what ``diagnostics.json`` says of it."""
         cosine = collapse.mean_pairwise_cosine(self.x)
         u = self.decoded.memberships
         facts: dict[str, Any] = {
@@ -276,7 +277,7 @@ class _Result:
         return facts | self.decoded.facts
 
 
-def _labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Unseen) -> _Result:
+def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Unseen) -> Result:
     """Label the samples that are not background by a decoder, which sees them as if the others were not there."""
     x = np.concatenate([video.embedding for video in videos])
     kept = [
@@ -290,7 +291,7 @@ def _labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, de
         lengths, rates = zip(*some, strict=True)
         decoded = decoder(Frames(x[rows], lengths, features_fps, rates))
         labels[rows] = decoded.labels
-    return _Result(x, labels, decoded, collapse.diagnose(x, labels, K, decoded.memberships))
+    return Result(x, labels, decoded, collapse.diagnose(x, labels, K, decoded.memberships))
 
 
 def _cluster_task(
@@ -301,7 +302,7 @@ def _cluster_task(
     The decoder is given nothing else until its clusters are made.
     """
     seen = task.part(held_out=False)
-    made = _labelled(seen.values(), task.features_fps, K, decoder)
+    made = labelled(seen.values(), task.features_fps, K, decoder)
     labels, facts = _apart(seen, made.labels), made.facts()
     if not task.held_out:
         return labels, made.diagnosis, facts
@@ -309,7 +310,7 @@ def _cluster_task(
         able = ", ".join(other for other in DECODERS if other != name)
         raise RgwotError(f"decoder {name!r}: cannot label videos held out; use {able} or data.split=all")
     new = task.part(held_out=True)
-    applied = _labelled(new.values(), task.features_fps, K, made.decoded.unseen)
+    applied = labelled(new.values(), task.features_fps, K, made.decoded.unseen)
     whole = collapse.combine([made.diagnosis, applied.diagnosis])
     facts |= {"degenerate": whole.degenerate, "degenerate_cause": whole.cause, "held_out": applied.facts()}
     return labels | _apart(new, applied.labels), whole, facts
@@ -329,6 +330,7 @@ def _choose(task: EmbeddedTask, settings: Settings, seed: int) -> Choices:
     return choose(together, [len(video.time_s) for video in seen], settings, seed)
 
 
-def _order(key_steps: NDArray[np.int64], positions: NDArray[np.float64]) -> Order:
+def order_of(key_steps: NDArray[np.int64], positions: NDArray[np.float64]) -> Order:
+    """Return the order of a video's key steps (T,) at relative times (T,); ``0`` where all is background."""
     steps = key_steps > 0
     return video_order(key_steps[steps], positions[steps]) if steps.any() else (0,)

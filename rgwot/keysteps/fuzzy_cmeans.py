@@ -158,9 +158,18 @@ def unseen_memberships(x: NDArray[Any], seen: NDArray[Any], clusters: FuzzyCMean
     clusters, m
         Result and fuzzifier of `fuzzy_cmeans`.
     """
+    return memberships_in(x, clusters.centres, *frame_of(seen), m)
+
+
+def frame_of(seen: NDArray[Any]) -> tuple[NDArray[Any], float]:
+    """Return what distances are taken from and up to: the mean (D,) of samples (T', D), and their floor."""
     offsets, mean = centred(seen)
-    floor = Samples.of(offsets).floor
-    return memberships(np.asarray(x, dtype=offsets.dtype) - mean, clusters.centres - mean, m, floor)
+    return mean, Samples.of(offsets).floor
+
+
+def memberships_in(x: NDArray[Any], centres: NDArray[Any], mean: NDArray[Any], floor: float, m: float) -> NDArray[Any]:
+    """Return the memberships u (T, K) of new samples (T, D) of centres (K, D), by what `frame_of` the others says."""
+    return memberships(np.asarray(x, dtype=mean.dtype) - mean, centres - mean, m, floor)
 
 
 def _starts(

@@ -20,8 +20,8 @@ from rgwot.keysteps.chain import (
     unary_weight,
 )
 from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
-from rgwot.keysteps.fuzzy_cmeans import fuzzy_cmeans, unseen_memberships
-from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.fuzzy_cmeans import frame_of, fuzzy_cmeans, memberships_in
+from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
 
 ABOUT = {
     "description": "fuzzy C-means, then a graph cut on the temporal chain",
@@ -93,15 +93,26 @@ def decode_graphcut(frames: Frames, K: int, settings: Settings, generator: np.ra
         frames.x, K, m, generator, block.max_iterations, block.tolerance, block.restarts, block.start
     )
 
-    def unseen(others: Frames) -> Decoded:
-        u = unseen_memberships(others.x, frames.x, clusters, m)
-        labels, facts = _cut(others, u, settings)
-        return Decoded(labels, u, {"graph_cut": facts})
+    def learnt() -> Learnt:
+        mean, floor = frame_of(frames.x)
+        return {"centres": clusters.centres, "mean": mean, "floor": np.asarray(floor), "m": np.asarray(m)}
 
     labels, facts = _cut(frames, clusters.memberships, settings)
     kept = ("objective", "iterations", "converged", "collapsed", "distinct_centres")
     found = {"m": m, "fuzzy_c_means": {name: getattr(clusters, name) for name in kept}, "graph_cut": facts}
-    return Decoded(labels, clusters.memberships, found, unseen)
+    return Decoded(labels, clusters.memberships, found).inductive(restore_graphcut, learnt, K, settings)
+
+
+def restore_graphcut(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Give samples of other videos their memberships of the centres, then cut."""
+    mean, floor, m = learnt["mean"], float(learnt["floor"]), float(learnt["m"])
+
+    def unseen(others: Frames) -> Decoded:
+        u = memberships_in(others.x, learnt["centres"], mean, floor, m)
+        labels, facts = _cut(others, u, settings)
+        return Decoded(labels, u, {"graph_cut": facts})
+
+    return unseen
 
 
 def _cut(

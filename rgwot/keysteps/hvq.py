@@ -12,8 +12,8 @@ from torch.nn import functional as F
 
 from rgwot.config.settings import HvqSettings, Settings
 from rgwot.embedding.adam import Adam
-from rgwot.keysteps.asot import directions_of, first_centres, seeded
-from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.asot import directions_of, first_centres, seeded, weights_of, with_weights
+from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
 from rgwot.runtime.threads import one_thread
 
 ABOUT = {
@@ -199,7 +199,26 @@ def decode_hvq(frames: Frames, K: int, settings: Settings, generator: np.random.
         "loss_first": losses[0],
         "loss_last": losses[-1],
     }
-    return Decoded(learnt.label(frames), facts={"hvq": facts}, unseen=lambda others: Decoded(learnt.label(others)))
+
+    def kept() -> Learnt:
+        codes = {"fine": learnt.fine.codes.numpy(), "coarse": learnt.coarse.codes.numpy()}
+        return {**weights_of(learnt.encoder), **codes}
+
+    return Decoded(learnt.label(frames), facts={"hvq": facts}).inductive(restore_hvq, kept, K, settings)
+
+
+def restore_hvq(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Label other videos by the same codes."""
+    block, width = settings.hvq, learnt["first.weight"].shape[1]
+    encoder = with_weights(DilatedConvolutions(width, block.D, block.hidden, block.layers), learnt)
+    fine, coarse = (_kept(torch.from_numpy(learnt[level])) for level in ("fine", "coarse"))
+    quantiser = Quantiser(encoder, fine, coarse)
+    return lambda others: Decoded(quantiser.label(others))
+
+
+def _kept(codes: Tensor) -> Codebook:
+    """Return codes that learn no more; what counts are for is over."""
+    return Codebook(codes, torch.ones(len(codes)), 1.0, 0.0)
 
 
 def _started(z: Tensor, n: int, videos: int, decay: float, dead: float, generator: np.random.Generator) -> Codebook:

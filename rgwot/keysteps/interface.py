@@ -1,12 +1,13 @@
 """What a decoder is given and what it gives back.
 
 Decoder ``x`` is the module `rgwot.keysteps.x`: its ``ABOUT`` (`rgwot.config.about`) and its `Decoder`, ``decode_x``.
+One that can label other videos later, from a bundle (`rgwot.bundles`), also has its `Restore`, ``restore_x``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ BACKGROUND = -1
 Unseen = Callable[[Frames], "Decoded"]
 """Samples of other videos -> their labels by a clustering that is not touched by them."""
 
+Learnt = Mapping[str, NDArray[Any]]
+"""What a clustering learnt from its samples, as arrays that can be kept."""
+
+Restore = Callable[[Learnt, int, Settings], Unseen]
+"""What was learnt, K, settings -> how other videos are labelled by it."""
+
 
 @dataclass(frozen=True)
 class Decoded:
@@ -46,13 +53,19 @@ class Decoded:
 
     ``memberships`` (T, K) are those before any smoothing, for decoders that have them. ``facts`` go to
     ``diagnostics.json``: plain numbers, strings and dictionaries. ``unseen`` is how this clustering labels videos it
-    was not made from; None for a decoder that cannot, which is then refused where videos are held out.
+    was not made from; None for a decoder that cannot, which is then refused where videos are held out. ``learnt``
+    gives what ``unseen`` is made from, where that can be kept.
     """
 
     labels: NDArray[np.int64]
     memberships: NDArray[np.float64] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     unseen: Unseen | None = None
+    learnt: Callable[[], Learnt] | None = None
+
+    def inductive(self, restore: Restore, learnt: Callable[[], Learnt], K: int, settings: Settings) -> Decoded:
+        """Return the same, able to label other videos by what was learnt, today as from a bundle."""
+        return replace(self, unseen=lambda others: restore(learnt(), K, settings)(others), learnt=learnt)
 
 
 Decoder = Callable[[Frames, int, Settings, np.random.Generator], Decoded]

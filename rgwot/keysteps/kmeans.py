@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rgwot.config.settings import Settings
 from rgwot.keysteps.fuzzifier import centred
 from rgwot.keysteps.fuzzy_cmeans import squared_distances
-from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
 
 ABOUT = {"description": "k-means, no smoothing", "place": 2}
 
@@ -76,15 +76,21 @@ def kmeans(
 def decode_kmeans(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
     """Label every sample by its nearest of K means: the decoder ``kmeans``, which has no settings but K."""
     clusters = kmeans(frames.x, K, generator)
-    # Sums of squares cancel when all embeddings point almost the same way, so distances are taken from the mean.
-    mean = frames.x.mean(axis=0)
+
+    def learnt() -> Learnt:
+        return {"centres": clusters.centres, "mean": frames.x.mean(axis=0)}
+
+    facts = {"k_means": {"inertia": clusters.inertia, "iterations": clusters.iterations}}
+    return Decoded(clusters.labels, facts=facts).inductive(restore_kmeans, learnt, K, settings)
+
+
+def restore_kmeans(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Label samples of other videos by the nearest of the means."""
+    centres, mean = learnt["centres"], learnt["mean"]
 
     def unseen(others: Frames) -> Decoded:
-        squared = squared_distances(others.x - mean, clusters.centres - mean)
+        # Sums of squares cancel when all embeddings point almost the same way, so distances are taken from the mean.
+        squared = squared_distances(others.x - mean, centres - mean)
         return Decoded(labels=squared.argmin(axis=1).astype(np.int64))
 
-    return Decoded(
-        labels=clusters.labels,
-        facts={"k_means": {"inertia": clusters.inertia, "iterations": clusters.iterations}},
-        unseen=unseen,
-    )
+    return unseen

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.settings import MeanfieldSettings, Settings
-from rgwot.keysteps.interface import Decoded, Frames, Unseen, directions, first_samples
+from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen, directions, first_samples
 from rgwot.keysteps.kmeans import kmeans
 
 ABOUT = {
@@ -176,16 +176,20 @@ def segment(
     return minimise(x, lengths, np.eye(len(used))[start], settings)
 
 
-def label(x: NDArray[Any], lengths: Sequence[int], made: MeanField, settings: MeanfieldSettings) -> Array:
-    """Return memberships (T, K) of samples of other videos: centres and shares of the task stay as they were made."""
-    x = directions(x)
-    chain = _Chain(lengths, settings, made.shares)
-    popularity = settings.lambda_ * _log(len(made.shares) * made.shares)
-    cost = _unary(x, made.centres, settings.alpha) + popularity[:, None]
-    log_p = -cost / settings.epsilon
-    log_p -= log_p.max(axis=0)
-    log_p -= np.log(np.exp(log_p).sum(axis=0))
-    return chain.run(log_p, np.exp(log_p), x, made.centres, fixed=True).memberships
+def label(x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array, settings: MeanfieldSettings) -> Array:
+    """Return memberships (T, K) of samples of other videos: centres and shares of the task stay as they were made.
+
+    Every video by itself, so that what it gets does not depend on which others are asked about together with it.
+    """
+    popularity = settings.lambda_ * _log(len(shares) * shares)
+    found = []
+    for own in np.split(directions(x), np.cumsum(lengths)[:-1]):
+        log_p = -(_unary(own, centres, settings.alpha) + popularity[:, None]) / settings.epsilon
+        log_p -= log_p.max(axis=0)
+        log_p -= np.log(np.exp(log_p).sum(axis=0))
+        chain = _Chain([len(own)], settings, shares)
+        found.append(chain.run(log_p, np.exp(log_p), own, centres, fixed=True).memberships)
+    return np.concatenate(found)
 
 
 def decode_meanfield(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
@@ -204,17 +208,26 @@ def decode_meanfield(frames: Frames, K: int, settings: Settings, generator: np.r
         "shares": made.shares.tolist(),
     }
 
+    def learnt() -> Learnt:
+        return {"centres": made.centres, "shares": made.shares}
+
+    return decoded(made.memberships, K, {"meanfield": facts}).inductive(restore_meanfield, learnt, K, settings)
+
+
+def restore_meanfield(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Label samples of other videos by centres and shares that stay (`label`)."""
+
     def unseen(others: Frames) -> Decoded:
-        return decoded(label(others.x, others.lengths, made, block), K)
+        return decoded(label(others.x, others.lengths, learnt["centres"], learnt["shares"], settings.meanfield), K)
 
-    return decoded(made.memberships, K, {"meanfield": facts}, unseen)
+    return unseen
 
 
-def decoded(memberships: Array, K: int, facts: dict[str, Any] | None = None, unseen: Unseen | None = None) -> Decoded:
+def decoded(memberships: Array, K: int, facts: dict[str, Any] | None = None) -> Decoded:
     """Label samples by memberships (T, K') in K' <= K key steps; the others have no member."""
     padded = np.zeros((len(memberships), K))
     padded[:, : memberships.shape[1]] = memberships
-    return Decoded(largest(memberships), padded, facts or {}, unseen)
+    return Decoded(largest(memberships), padded, facts or {})
 
 
 def largest(memberships: Array) -> NDArray[np.int64]:

@@ -23,12 +23,13 @@ def write_keysteps(
 ) -> None:
     """Write ``segments.csv``, ``order.csv``, ``procedures.csv`` and ``diagnostics.json``, all or none.
 
-    An existing folder is replaced as a whole. ``segments`` (``start_s,end_s,key_step``) are those of each scope and
-    video; ``orders`` those of the scope ``task``, where clusters mean the same in every video.
+    An existing folder is replaced as a whole. ``segments`` (``start_s,end_s,key_step``) are those of each scope there
+    is and video; ``orders`` those of the scope ``task``, where clusters mean the same in every video.
     """
     rows = [
         frame.assign(video=video, scope=scope)[list(SEGMENT_COLUMNS)]
         for scope in SCOPES
+        if scope in segments
         for video, frame in segments[scope].items()
     ]
     with replacing(output_dir) as folder:

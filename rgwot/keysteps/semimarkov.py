@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import poisson
 
 from rgwot.config.settings import Settings
-from rgwot.keysteps.interface import Decoded, Frames, directions
+from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen, directions
 from rgwot.keysteps.kmeans import kmeans
 
 ABOUT = {
@@ -195,7 +195,20 @@ def decode_semimarkov(frames: Frames, K: int, settings: Settings, generator: np.
         "mean_durations_s": [float(duration / frames.features_fps) for duration in model.durations],
     }
 
-    def unseen(others: Frames) -> Decoded:
-        return Decoded(np.concatenate(_follow(model, directions(others.x), others.lengths)))
+    def learnt() -> Learnt:
+        return {name: np.asarray(value) for name, value in vars(model).items()}
 
-    return Decoded(np.concatenate(videos), facts={"semimarkov": facts}, unseen=unseen)
+    made = Decoded(np.concatenate(videos), facts={"semimarkov": facts})
+    return made.inductive(restore_semimarkov, learnt, K, settings)
+
+
+def restore_semimarkov(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Label other videos by their most likely segmentation under the same model."""
+    model = SemiMarkov(
+        learnt["centres"],
+        float(learnt["variance"]),
+        learnt["durations"],
+        learnt["first"],
+        learnt["transitions"],
+    )
+    return lambda others: Decoded(np.concatenate(_follow(model, directions(others.x), others.lengths)))

@@ -11,8 +11,8 @@ from scipy.spatial.distance import cdist
 
 from rgwot.config.settings import Settings
 from rgwot.keysteps.fuzzifier import centred
-from rgwot.keysteps.interface import Decoded, Frames, directions
-from rgwot.keysteps.kmeans import decode_kmeans, kmeans
+from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen, directions
+from rgwot.keysteps.kmeans import decode_kmeans, kmeans, restore_kmeans
 
 ABOUT = {"description": "spectral clustering, affinity of HiERO", "source": "HiERO", "place": 4}
 
@@ -92,12 +92,29 @@ def decode_spectral(frames: Frames, K: int, settings: Settings, generator: np.ra
     made = spectral_map(x[chosen], K, int(generator.integers(2**31 - 1)))
     clusters = kmeans(made.coordinates, K, generator)
 
-    def nearest(coordinates: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.asarray(cdist(coordinates, clusters.centres).argmin(axis=1), dtype=np.int64)
+    def learnt() -> Learnt:
+        return {
+            "landmarks": made.landmarks,
+            "coordinates": made.coordinates,
+            "eigenvalues": made.eigenvalues,
+            "centres": clusters.centres,
+        }
 
     labels = np.empty(len(x), dtype=np.int64)
     labels[chosen] = clusters.labels
     rest = np.setdiff1d(np.arange(len(x)), chosen)
-    labels[rest] = nearest(made.place(x[rest]))
+    labels[rest] = _nearest(made.place(x[rest]), clusters.centres)
     facts = {"landmarks": len(chosen), "eigenvalues": made.eigenvalues.tolist()}
-    return Decoded(labels, facts={"spectral": facts}, unseen=lambda others: Decoded(nearest(made.place(others.x))))
+    return Decoded(labels, facts={"spectral": facts}).inductive(restore_spectral, learnt, K, settings)
+
+
+def restore_spectral(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Place samples of other videos among the landmarks, and label them by the nearest mean there."""
+    if "landmarks" not in learnt:
+        return restore_kmeans(learnt, K, settings)
+    made = SpectralMap(learnt["landmarks"], learnt["coordinates"], learnt["eigenvalues"])
+    return lambda others: Decoded(_nearest(made.place(others.x), learnt["centres"]))
+
+
+def _nearest(coordinates: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.asarray(cdist(coordinates, centres).argmin(axis=1), dtype=np.int64)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from rgwot.config.settings import Settings
-from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.runtime.errors import RgwotError
 
@@ -75,8 +75,8 @@ def decode_subset(frames: Frames, K: int, settings: Settings, generator: np.rand
     chosen = sorted(select(-cdist(centres, frames.x), K))
     representatives = centres[chosen]
 
-    def unseen(others: Frames) -> Decoded:
-        return Decoded(cdist(others.x, representatives).argmin(axis=1).astype(np.int64))
+    def learnt() -> Learnt:
+        return {"representatives": representatives}
 
     nearest = cdist(frames.x, representatives)
     facts = {
@@ -84,4 +84,10 @@ def decode_subset(frames: Frames, K: int, settings: Settings, generator: np.rand
         "representatives": len(chosen),
         "mean_distance": float(nearest.min(axis=1).mean()),
     }
-    return Decoded(nearest.argmin(axis=1).astype(np.int64), facts={"subset": facts}, unseen=unseen)
+    labels = nearest.argmin(axis=1).astype(np.int64)
+    return Decoded(labels, facts={"subset": facts}).inductive(restore_subset, learnt, K, settings)
+
+
+def restore_subset(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Label samples of other videos by the nearest representative."""
+    return lambda others: Decoded(cdist(others.x, learnt["representatives"]).argmin(axis=1).astype(np.int64))

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from rgwot.config.settings import Settings
-from rgwot.keysteps.interface import Decoded, Frames, directions
+from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen, directions
 from rgwot.keysteps.kmeans import kmeans
 
 ABOUT = {
@@ -148,13 +148,22 @@ def decode_twfinch(frames: Frames, K: int, settings: Settings, generator: np.ran
         return Decoded(labels, facts={"twfinch": {"clusters": len(means)}})
     clusters = kmeans(means, K, generator)
 
+    def learnt() -> Learnt:
+        return {"centres": clusters.centres}
+
+    facts = {"segments": len(means), "inertia": clusters.inertia}
+    made = Decoded(clusters.labels[labels], facts={"twfinch": facts})
+    return made.inductive(restore_twfinch, learnt, K, settings)
+
+
+def restore_twfinch(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Segment every other video by itself, and label its segments by the nearest mean."""
+
     def unseen(others: Frames) -> Decoded:
         parts, of_parts = _segments(others, K)
-        return Decoded(cdist(of_parts, clusters.centres).argmin(axis=1).astype(np.int64)[parts])
+        return Decoded(cdist(of_parts, learnt["centres"]).argmin(axis=1).astype(np.int64)[parts])
 
-    return Decoded(
-        clusters.labels[labels], facts={"twfinch": {"segments": len(means), "inertia": clusters.inertia}}, unseen=unseen
-    )
+    return unseen
 
 
 def _segments(frames: Frames, K: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rgwot.config.settings import Settings
-from rgwot.keysteps.asot import Drawn, labelled, learn
+from rgwot.keysteps.asot import Drawn, labelled, learn, restore_asot
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.losses.gromov_wasserstein import align_gromov_wasserstein
 from rgwot.losses.interface import PairBatch
@@ -47,4 +47,7 @@ def decode_vasot(frames: Frames, K: int, settings: Settings, generator: np.rando
 
     with one_thread():
         learnt, losses = learn(frames, K, settings.asot, generator, alignment if settings.vasot.beta else None)
-    return labelled(learnt, losses, frames, K, "vasot")
+    return labelled(learnt, losses, frames, K, settings, "vasot")
+
+
+restore_vasot = restore_asot

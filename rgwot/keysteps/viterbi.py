@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from rgwot.config.settings import Settings
-from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames
+from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Learnt, Unseen
 from rgwot.keysteps.kmeans import kmeans
 
 ABOUT = {
@@ -138,19 +138,33 @@ def decode_viterbi(frames: Frames, K: int, settings: Settings, generator: np.ran
     if percentage is not None:
         limits = np.sort(likelihoods, axis=0)[int(percentage / 100 * len(likelihoods))]
 
-    def follow(found: NDArray[np.float64], lengths: Sequence[int]) -> NDArray[np.int64]:
-        labels = np.full(len(found), BACKGROUND, dtype=np.int64)
-        kept = np.asarray((found >= limits).any(axis=1), dtype=np.bool_)
-        start = 0
-        for length in lengths:
-            own = start + np.flatnonzero(kept[start : start + length])
-            if len(own):
-                labels[own] = ordered_path(found[own])
-            start += length
-        return labels
+    def learnt() -> Learnt:
+        return {
+            "means": gaussians.means,
+            "factors": gaussians.factors,
+            "times": gaussians.times,
+            "limits": limits,
+        }
 
-    return Decoded(
-        follow(likelihoods, frames.lengths),
-        facts={"viterbi": {"clusters": len(gaussians.times), "mean_times": [float(time) for time in gaussians.times]}},
-        unseen=lambda others: Decoded(follow(gaussians.log_likelihoods(others.x), others.lengths)),
-    )
+    facts = {"clusters": len(gaussians.times), "mean_times": [float(time) for time in gaussians.times]}
+    labels = _follow(likelihoods, frames.lengths, limits)
+    return Decoded(labels, facts={"viterbi": facts}).inductive(restore_viterbi, learnt, K, settings)
+
+
+def restore_viterbi(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Force other videos through the same clusters in the same order."""
+    gaussians = Gaussians(learnt["means"], learnt["factors"], learnt["times"])
+    return lambda others: Decoded(_follow(gaussians.log_likelihoods(others.x), others.lengths, learnt["limits"]))
+
+
+def _follow(found: NDArray[np.float64], lengths: Sequence[int], limits: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the best paths of videos with log likelihoods (T, K); samples below the limits (K,) are background."""
+    labels = np.full(len(found), BACKGROUND, dtype=np.int64)
+    kept = np.asarray((found >= limits).any(axis=1), dtype=np.bool_)
+    start = 0
+    for length in lengths:
+        own = start + np.flatnonzero(kept[start : start + length])
+        if len(own):
+            labels[own] = ordered_path(found[own])
+        start += length
+    return labels

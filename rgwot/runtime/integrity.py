@@ -34,7 +34,7 @@ _STAGES = tuple(
     f"{RESULTS}/{stage}/"
     for stage in (
         "synthetic", "manifest", "annotations", "features", "models", "embeddings", "keysteps", "scores", "yardsticks",
-        "tables", "figures", "strips", "views", "report",
+        "tables", "figures", "strips", "views", "bundles", "report",
     )
 )  # fmt: skip
 #: Bytes of each of the three parts of a source that are looked at when a run is planned.

@@ -58,6 +58,7 @@ NEEDS: dict[str, Need] = {
     "figure": Need("none", 3000, 0, 60, 0),
     "strips": Need("videos", 1500, 5, 30, 2.0, 153),
     "view": Need("videos", 2500, 20, 45, 1.0, 873),
+    "bundle": Need("videos", 2500, 20, 60, 1.0),
     "page": Need("videos", 1500, 5, 20, 0.2, 176),
     "page_index": Need("none", 500, 0, 10, 0, 90),
     "table_row": Need("none", 750, 0, 15, 0, 90),

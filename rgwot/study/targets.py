@@ -9,12 +9,13 @@ from pathlib import Path
 
 from rgwot import paths
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.study.pages import FIRST, PageCatalogue
+from rgwot.study.bundles import BundleCatalogue
+from rgwot.study.pages import FIRST
 
 #: Paths of one task, each with everything below it.
 _OF_TASK = (
     paths.MANIFEST, paths.ANNOTATIONS, paths.YARDSTICKS, paths.FEATURES, paths.MODEL, paths.EMBEDDINGS, paths.SEGMENTS,
-    paths.SCORES, paths.VIEW, paths.CHOICE_CURVES, paths.SEGMENT_BARS, paths.PAGE,
+    paths.SCORES, paths.VIEW, paths.BUNDLE, paths.CHOICE_CURVES, paths.SEGMENT_BARS, paths.PAGE,
 )  # fmt: skip
 #: Figures that have rules of their own, one per task or result; all others are data (`Catalogue.figures`).
 _MADE_FIGURES = {Path(template).parts[2]: template for template in (paths.SEGMENT_BARS, paths.CHOICE_CURVES)}
@@ -34,7 +35,7 @@ _FIGURE = re.compile(_pattern(paths.beside(paths.FIGURE, "")) + r"\.(?:pdf|png)"
 _OTHER_FIGURE = re.compile(_pattern(str(Path(paths.FIGURE).parent / "{kind}")) + "/.+")
 
 
-class Catalogue(PageCatalogue):
+class Catalogue(BundleCatalogue):
     """The configuration, the datasets and the experiments behind one run of the workflow, and its targets."""
 
     def check_targets(self, arguments: Sequence[str]) -> None:
@@ -79,6 +80,8 @@ class Catalogue(PageCatalogue):
         self.videos(part["dataset"], part["task"])
         if method is not None:
             self.check_task(part["dataset"], part["task"], method)
+        if template == paths.BUNDLE:
+            self.check_bundle(argument, part["method"], part["decoder"])
 
     @staticmethod
     def _check_spelling(target: str, written: str, canonical: str) -> None:

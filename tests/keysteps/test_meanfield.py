@@ -218,7 +218,9 @@ def test_videos_seen_in_training_are_labelled_as_they_were() -> None:
     frames, _ = two_steps()
     s = MeanfieldSettings()
     made: MeanField = minimise(frames.x, frames.lengths, np.eye(2)[np.arange(140) % 2], s)
-    np.testing.assert_allclose(label(frames.x, frames.lengths, made, s), made.memberships, atol=0.01)
+    np.testing.assert_allclose(
+        label(frames.x, frames.lengths, made.centres, made.shares, s), made.memberships, atol=0.01
+    )
     decoded = decode_meanfield(frames, 2, Settings(), np.random.default_rng(0))
     assert decoded.unseen is not None
     np.testing.assert_array_equal(decoded.unseen(frames).labels, decoded.labels)

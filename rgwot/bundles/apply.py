@@ -1,0 +1,240 @@
+"""The stage behind ``rgwot apply``: the key steps of videos that were not there when a bundle was made."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rgwot import __version__
+from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_bundle
+from rgwot.bundles.inputs import How, Input, read_inputs
+from rgwot.config.experiments import split_id
+from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.config.settings import Settings, build, flatten
+from rgwot.datasets.names import stem_of
+from rgwot.embedding.embed import write_embeddings
+from rgwot.embedding.interface import EmbedVideo
+from rgwot.embedding.registry import restore_of as restore_embedding
+from rgwot.keysteps import collapse
+from rgwot.keysteps.choices import Choices, restored
+from rgwot.keysteps.decode import EmbeddedVideo, Result, labelled, order_of, read_embeddings
+from rgwot.keysteps.interface import Decoded, Unseen
+from rgwot.keysteps.ordering import format_order
+from rgwot.keysteps.outputs import write_keysteps
+from rgwot.keysteps.registry import restore_of as restore_decoder
+from rgwot.paths import EMBEDDINGS, Tree
+from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
+from rgwot.reporting.names import named_order, result_id
+from rgwot.runtime.errors import RgwotError, first_line, nearest
+from rgwot.runtime.files import replacing, write_rows, write_text
+from rgwot.timing import label_segments
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What was found in a video: its order in words, its number of segments, and whether the result had it already."""
+
+    video: str
+    order: str
+    segments: int
+    known: bool
+
+
+def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = How()) -> list[Applied]:  # noqa: B008
+    """Find the key steps of videos by a bundle: write ``segments.csv``, ``order.csv`` and ``page.html`` into a folder.
+
+    Nothing is learnt. A video gets the same key steps whichever others it is asked about with; one that the result was
+    learnt from, known by the SHA-256 of its file, has those that it has there. Features stay in ``features`` of the
+    folder, so that asking again is quick, and ``results`` is a tree of results like any other, with ``names.yaml``.
+
+    Raises
+    ------
+    RgwotError
+        For a bundle that cannot be used, or a video that cannot. What was in the folder stays as it was until the new
+        key steps are whole.
+    """
+    bundle = read_bundle(path)
+    settings = _settings(bundle)
+    embed, rule, answers = _restored(bundle, settings)
+    inputs = read_inputs(bundle, sources, output / "features", how)
+    if not any(len(one.store) for one in inputs):
+        why = "; ".join(one.store.reason for one in inputs if one.store.reason)
+        raise RgwotError(f"{output}: no video with a frame ({why or 'empty features'}); expected at least one")
+    about = bundle.about
+    with replacing(output / "results") as results:
+        tree = Tree(results, about.dataset, about.task)
+        _write_manifest(tree, inputs)
+        embeddings = tree.at(EMBEDDINGS, about.run)
+        facts = {"method": about.method, "seed": about.seed, "features_fps": about.features_fps}
+        with_frames = sorted((one.store for one in inputs if len(one.store)), key=lambda store: store.video)
+        write_embeddings(embeddings, with_frames, embed, facts)
+        known = {
+            one.store.video: answers[digest]
+            for one in inputs
+            if (digest := str(one.store.attributes.get("source_sha256"))) in answers
+        }
+        found = _decode(bundle, tree, rule, known, [one.store.video for one in inputs if not len(one.store)])
+        _write_pictures(tree, embeddings, bundle, settings)
+    _write_page(output, bundle)
+    return found
+
+
+def _settings(bundle: Bundle) -> Settings:
+    about = bundle.about
+    for name, known in ((about.method, FAMILIES), (about.decoder, DECODERS)):
+        if split_id(name)[0] not in known:
+            raise RgwotError(f"{bundle.path}: made with {name!r}, unknown here; {nearest(name, known)}")
+    return build(flatten(about.settings), f"{bundle.path}: settings")
+
+
+def _restored(bundle: Bundle, settings: Settings) -> tuple[EmbedVideo, Unseen, Mapping[str, NDArray[Any]]]:
+    """Return how a video is embedded and labelled by a bundle, and the key steps of those that were learnt from."""
+    about = bundle.about
+    decoder, family = split_id(about.decoder)[0], FAMILIES[split_id(about.method)[0]]
+    of_decoder = restore_decoder(decoder)
+    try:
+        if MODEL in bundle.parts:
+            embed = _model(bundle)
+        else:
+            of_embedding = restore_embedding(family.embedding)
+            if of_embedding is None:
+                raise bundle.wrong(f"the method {about.method!r} has no embedding that can be kept")
+            embed = of_embedding(bundle.arrays(EMBEDDING), settings)
+        if of_decoder is None:
+            raise bundle.wrong(f"the decoder {about.decoder!r} cannot label other videos")
+        choices = Choices(about.time, about.surplus, about.K)
+        return embed, restored(of_decoder, bundle.arrays(DECODER), choices, settings), bundle.arrays(ANSWERS)
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError) as error:
+        if isinstance(error, RgwotError):
+            raise
+        raise bundle.wrong(f"does not hold what {about.run} needs ({first_line(error)})") from None
+
+
+def _model(bundle: Bundle) -> EmbedVideo:
+    import tempfile
+
+    from rgwot.embedding.model import embed_by_model, load_model
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, MODEL)
+        path.write_bytes(bundle.parts[MODEL])
+        try:
+            model = load_model(path)
+        except RgwotError as error:
+            raise bundle.wrong(str(error).removeprefix(f"{folder}/").partition("; ")[0]) from None
+    # As `rgwot embed` runs it; more threads would round otherwise.
+    return embed_by_model(model, bundle.about.features_fps, "cpu", 1)
+
+
+def _write_manifest(tree: Tree, inputs: Sequence[Input]) -> None:
+    rows = []
+    for one in inputs:
+        store, sides = one.store, ("width", "height")
+        usable = bool(len(store))
+        row = {
+            "video": store.video,
+            "name": stem_of(store.video),
+            "path": one.source.absolute().as_posix(),
+            "duration_s": repr(store.duration_s) if usable else "",
+            "fps": str(store.native_fps) if usable else "",
+            **({side: store.attributes.get(side, 0) if one.pictured else 0 for side in sides} if usable else {}),
+            "status": store.status if usable else "skipped",
+            "reason": store.reason,
+        }
+        rows.append([row.get(column, "") for column in MANIFEST_COLUMNS])
+    write_rows(MANIFEST_COLUMNS, rows, tree.manifest)
+    write_rows(ANNOTATION_COLUMNS, [], tree.annotations)
+
+
+def _decode(
+    bundle: Bundle, tree: Tree, rule: Unseen, known: Mapping[str, NDArray[Any]], empty: Sequence[str]
+) -> list[Applied]:
+    """Label every video, and write the folder of key steps; what is known already stays as it is."""
+    from threadpoolctl import threadpool_limits
+
+    about = bundle.about
+    task = read_embeddings(tree.at(EMBEDDINGS, about.run))
+    with threadpool_limits(limits=1):
+        results = {name: labelled([video], about.features_fps, about.K, rule) for name, video in task.videos.items()}
+    steps, remembered = {}, []
+    for name, result in results.items():
+        steps[name] = result.labels + 1
+        if name in known and known[name].shape == steps[name].shape:
+            steps[name] = known[name].astype(np.int64)
+            remembered.append(name)
+    segments = {
+        name: label_segments(video.time_s, steps[name], video.duration_s) for name, video in task.videos.items()
+    }
+    orders = {name: order_of(steps[name], video.time_s / video.duration_s) for name, video in task.videos.items()}
+    diagnostics = {
+        "method": about.method,
+        "decoder": about.decoder,
+        "K": about.K,
+        "background": any((found == 0).any() for found in steps.values()),
+        "seed": about.seed,
+        "features_fps": about.features_fps,
+        "n_videos": len(steps),
+        "videos_without_frames": list(empty),
+        **_soundness(task.videos, steps, about.K),
+        "bundle": {"file": bundle.path.name, "sha256": bundle.sha256, "rgwot_version": about.rgwot_version},
+        "applied_by": __version__,
+        "known_videos": remembered,
+    }
+    write_keysteps(tree.keysteps(about.run), {"task": segments}, orders, diagnostics)
+    _write_names(tree, bundle, segments)
+    return [
+        Applied(name, named_order(format_order(orders[name]), about.names), len(own), name in remembered)
+        for name, own in segments.items()
+    ]
+
+
+def _soundness(videos: Mapping[str, EmbeddedVideo], steps: Mapping[str, NDArray[np.int64]], K: int) -> dict[str, Any]:
+    """Return what the diagnostics of a decoding say of all videos together."""
+    x = np.concatenate([video.embedding for video in videos.values()])
+    labels = np.concatenate(list(steps.values())) - 1
+    whole = Result(x, labels, Decoded(labels), collapse.diagnose(x, labels, K, None))
+    facts = whole.facts()
+    return {"degenerate": facts["degenerate"], "degenerate_cause": facts["degenerate_cause"], "task": facts}
+
+
+def _write_names(tree: Tree, bundle: Bundle, segments: Mapping[str, pd.DataFrame]) -> None:
+    """Write the names of the key steps as a page lets them be downloaded, for these segments."""
+    import yaml
+
+    own = pd.concat([frame.assign(video=name, scope="task") for name, frame in segments.items()])
+    names = {str(bundle.about.run): {"result": result_id(own), "names": dict(bundle.about.names)}}
+    if bundle.about.names:
+        write_text(yaml.safe_dump(names, allow_unicode=True, sort_keys=False), tree.results / "names.yaml")
+
+
+def _write_pictures(tree: Tree, embeddings: Path, bundle: Bundle, settings: Settings) -> None:
+    """Write what the page shows beside the key steps: strips of pictures, typical frames, embeddings in the plane."""
+    from rgwot.reporting.page.pictures import write_strips
+    from rgwot.reporting.page.view import write_view
+
+    run, root = bundle.about.run, Path("/")
+    write_strips(tree.manifest, root, tree.strips)
+    segments = tree.keysteps(run) / "segments.csv"
+    write_view(embeddings, segments, tree.manifest, root, tree.view(run), settings, bundle.about.seed)
+
+
+def _write_page(output: Path, bundle: Bundle) -> None:
+    """Write the page, and copies of the tables to where people look for them."""
+    from rgwot.reporting.page.render import write_page
+
+    tree = Tree(output / "results", bundle.about.dataset, bundle.about.task)
+    for name in ("segments.csv", "order.csv"):
+        with replacing(output / name) as temporary:
+            shutil.copyfile(tree.keysteps(bundle.about.run) / name, temporary)
+    names = tree.results / "names.yaml"
+    write_page(tree, Path("/"), [bundle.about.run], output / "page.html", names)

@@ -1,0 +1,223 @@
+"""The file of a bundle: a ZIP archive of arrays, a model, and a manifest that names and describes them.
+
+Nothing in it is code: arrays are NumPy's without pickled objects, the model is read with ``weights_only``. Parts are
+stored as they are. ``manifest.json`` (`About`) has the version of the format, and size and SHA-256 of every part; the
+last 64 bytes of the file, for ZIP its comment, are the SHA-256 of all that stands before them. So a changed byte is
+noticed wherever it is. That a bundle comes from whom it says it does, digests cannot tell.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rgwot import __version__
+from rgwot.paths import Run
+from rgwot.reporting.names import LONGEST
+from rgwot.runtime.errors import RgwotError, first_line
+from rgwot.runtime.files import replacing
+
+FORMAT = 1
+"""Version of the format; a reader takes this one alone."""
+
+SUFFIX = ".rgwot"
+MANIFEST = "manifest.json"
+#: The trained encoder, or what an embedding without one learnt; what the decoder learnt; the labels of known videos.
+MODEL, EMBEDDING, DECODER, ANSWERS = "model.pt", "embedding.npz", "decoder.npz", "answers.npz"
+_SEAL = hashlib.sha256().digest_size * 2
+# Of the names of folders that `rgwot apply` makes.
+_Part = Annotated[str, Field(pattern=r"^[^/\\.\x00-\x1f][^/\\\x00-\x1f]*$", max_length=200)]
+# As `rgwot.reporting.names` takes them; they are printed, too.
+_Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=LONGEST)]
+_Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Part(_Strict):
+    """Size and SHA-256 of a part."""
+
+    bytes: int
+    sha256: _Digest
+
+
+class Kind(_Strict):
+    """What features the result was made from.
+
+    ``attributes`` are those of their stores by which features are made again, or compared; ``frame`` is (C, h, w).
+    """
+
+    attributes: dict[str, str | int | float | bool | None]
+    frame: tuple[int, int, int]
+    vectors: bool
+
+
+class About(_Strict):
+    """What the manifest of a bundle says.
+
+    Attributes
+    ----------
+    format_version, rgwot_version
+        Of this format, and of the package that wrote the file.
+    method, decoder, dataset, task, seed
+        The result it was made from.
+    K, time, surplus
+        Key steps, share of time and clusters of background, chosen or set (`rgwot.keysteps.choices.Choices`).
+    settings
+        The blocks that embedding and decoder read.
+    features, features_fps
+        The features, and how many there are per second of video.
+    names
+        What people called the key steps.
+    videos, held_out
+        Those the result was learnt from, and those that were held out.
+    agreement
+        Share of their samples to which the rule for other videos gives the key step that the result has.
+    parts
+        Every other part of the file.
+    """
+
+    format_version: int
+    rgwot_version: str
+    method: _Part
+    decoder: _Part
+    dataset: _Part
+    task: _Part
+    seed: Annotated[int, Field(ge=0)]
+    K: Annotated[int, Field(ge=1)]
+    time: Annotated[float, Field(ge=0, lt=1)]
+    surplus: Annotated[int, Field(ge=0)]
+    settings: dict[str, dict[str, Any]]
+    features: Kind
+    features_fps: Annotated[float, Field(gt=0)]
+    names: dict[Annotated[int, Field(ge=1)], _Name]
+    videos: list[str]
+    held_out: list[str]
+    agreement: float
+    parts: dict[str, Part]
+
+    @property
+    def run(self) -> Run:
+        """The result it was made from, within its task."""
+        return Run(self.method, self.decoder, self.seed)
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle that was read: where, its SHA-256, its manifest and its parts."""
+
+    path: Path
+    sha256: str
+    about: About
+    parts: Mapping[str, bytes]
+
+    def arrays(self, part: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a part."""
+        try:
+            with np.load(io.BytesIO(self.parts[part]), allow_pickle=False) as content:
+                return {name: content[name] for name in content.files}
+        except (ValueError, OSError, EOFError, LookupError, AttributeError, zipfile.BadZipFile) as error:
+            raise self.wrong(f"{part}: no arrays without pickled objects ({first_line(error)})") from None
+
+    def wrong(self, why: str) -> RgwotError:
+        """Return the error of a bundle that is whole and holds something else than it should."""
+        return RgwotError(f"{self.path}: {why}; expected what `rgwot bundle` writes; ask whoever made it")
+
+
+def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return arrays as the bytes of an ``.npz`` file."""
+    written = io.BytesIO()
+    np.savez(written, **dict(arrays))  # type: ignore[arg-type]
+    return written.getvalue()
+
+
+def write_bundle(path: Path, about: Mapping[str, Any], parts: Mapping[str, bytes]) -> None:
+    """Write a bundle of parts by name; `about` is what `About` has beside versions and digests. Reproducible."""
+    digests = {name: {"bytes": len(part), "sha256": _digest(part)} for name, part in parts.items()}
+    versions = {"format_version": FORMAT, "rgwot_version": __version__}
+    manifest = About.model_validate({**versions, **about, "parts": digests}).model_dump_json(indent=1).encode()
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
+        for name, part in {MANIFEST: manifest, **parts}.items():
+            # No times: they are nobody's business, and the same bundle would differ.
+            archive.writestr(zipfile.ZipInfo(name), part)
+        archive.comment = b"0" * _SEAL
+    content = written.getvalue()[:-_SEAL]
+    with replacing(path) as temporary:
+        temporary.write_bytes(content + _digest(content).encode())
+
+
+def read_bundle(path: Path) -> Bundle:
+    """Read a bundle.
+
+    Raises
+    ------
+    RgwotError
+        When there is none, it is of another version, or anything in it is not what was written.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise RgwotError(f"{path}: no such file; expected a bundle, {SUFFIX}, written by rgwot bundle") from None
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            _check_version(path, archive)
+            seal = content[-_SEAL:].decode("ascii", "replace")
+            if _digest(content[:-_SEAL]) != seal:
+                raise RgwotError(
+                    f"{path}: changed since it was written (SHA-256 {_digest(content[:-_SEAL])[:12]}, expected "
+                    f"{seal[:12]}); get it again from where it came from"
+                )
+            about = About.model_validate_json(archive.read(MANIFEST))
+            parts = {name: archive.read(name) for name in about.parts if _stored(path, archive, name)}
+            known = {MANIFEST, *about.parts}
+            if others := sorted(set(archive.namelist()) - known):
+                raise RgwotError(f"{path}: holds {others[0]!r}, which its manifest does not name; get it again")
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise RgwotError(f"{path}: {MANIFEST}: {place}: {first['msg']}; ask whoever made it") from None
+    except (zipfile.BadZipFile, KeyError, EOFError, ValueError, NotImplementedError) as error:
+        raise RgwotError(
+            f"{path}: cut off, changed or no bundle ({first_line(error)}); get it again from where it came from"
+        ) from None
+    for name, part in parts.items():
+        if _digest(part) != about.parts[name].sha256:
+            raise RgwotError(f"{path}: {name} in it is not what its manifest says; get it again")
+    return Bundle(path, _digest(content), about, parts)
+
+
+def _check_version(path: Path, archive: zipfile.ZipFile) -> None:
+    found = json.loads(archive.read(MANIFEST))
+    version = found.get("format_version") if isinstance(found, dict) else None
+    if version != FORMAT:
+        writer = found.get("rgwot_version") if isinstance(found, dict) else None
+        raise RgwotError(
+            f"{path}: a bundle of format {version!r}, written by rgwot {writer!r}; expected format {FORMAT}, which "
+            f"rgwot {__version__} reads; have it made anew, or take the other rgwot"
+        )
+
+
+def _stored(path: Path, archive: zipfile.ZipFile, name: str) -> bool:
+    """Return True, or refuse a part that is missing, or packed: it could become of any size."""
+    if name not in archive.namelist():
+        raise RgwotError(f"{path}: {name} is missing in it; get it again from where it came from")
+    if archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
+        raise RgwotError(f"{path}: {name} in it is packed, expected as it is; have it made by rgwot bundle")
+    return True
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

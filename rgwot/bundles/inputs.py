@@ -1,0 +1,190 @@
+"""The videos, or features, that a bundle is applied to, as feature stores of the kind that it was made from."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from rgwot.bundles.file import Bundle
+from rgwot.config.extractors import extractor
+from rgwot.config.importing import ImportSettings
+from rgwot.config.settings import FeatureSettings
+from rgwot.datasets.arrays import OPENERS
+from rgwot.datasets.names import video_id
+from rgwot.features.index import SHARED
+from rgwot.features.store import IMPORTER, FeatureStore, open_store, source_facts
+from rgwot.runtime.errors import RgwotError
+
+log = logging.getLogger(__name__)
+
+STORE = ".zarr"
+# The name of a checkpoint's file may be another; its digest may not.
+_COMPARED = tuple(key for key in SHARED if key != "weights")
+
+
+@dataclass(frozen=True)
+class Input:
+    """A video, or features without one, and its feature store."""
+
+    source: Path
+    pictured: bool
+    store: FeatureStore
+
+
+@dataclass(frozen=True)
+class How:
+    """How features are made: the path of weights that the bundle only names, and what no result depends on."""
+
+    weights: str | None = None
+    threads: int = 1
+    device: str = "auto"
+    on_bad_video: Literal["fail", "skip"] = "fail"
+    frames_fps: Fraction | None = None
+
+
+def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How) -> list[Input]:
+    """Make the features of videos, into a folder where those made before are kept, or open those that are given.
+
+    A source is a video, a feature store, or, of a bundle of features made elsewhere, a file of such features, in the
+    form that those of the result had.
+
+    Raises
+    ------
+    RgwotError
+        Before any video is decoded, for a source that is not there or of the wrong kind, two of one name, and weights
+        that are not those of the bundle; then for a video that cannot be used.
+    """
+    attributes = bundle.about.features.attributes
+    imported = attributes.get("decoder") == IMPORTER
+    named: dict[str, Path] = {}
+    for source in sources:
+        given = source.suffix == STORE
+        if not (source.is_dir() if given else source.is_file()):
+            what = "a feature file" if imported else "a video"
+            raise RgwotError(f"{source}: no such file; expected {what}, or a feature store ({STORE})")
+        if imported and not given and source.suffix.lower() not in OPENERS:
+            raise RgwotError(
+                f"{source}: the bundle is of features made elsewhere ({attributes.get('backbone')}), of which a video "
+                f"has none; expected a file of them ({', '.join(OPENERS)}) or a feature store ({STORE})"
+            )
+        video = source.name.removesuffix(STORE) if given else video_id(source.stem)
+        if video in named:
+            raise RgwotError(f"{source}: of the same name as {named[video]}; expected one of them; rename it")
+        named[video] = source
+    for source in named.values():
+        if source.suffix == STORE:
+            _check(bundle, open_store(source))
+    make = _importer(bundle) if imported else _extractor(bundle, how, [p for p in sources if p.suffix != STORE])
+    found = []
+    for video, source in named.items():
+        given = source.suffix == STORE
+        path = source if given else folder / f"{video}{STORE}"
+        if not given and not _made_before(bundle, path, source):
+            make(source, path)
+        store = open_store(path)
+        _check(bundle, store)
+        found.append(Input(source, not given and not imported, store))
+    return found
+
+
+def _check(bundle: Bundle, store: FeatureStore) -> None:
+    """Refuse features of another kind than the bundle's."""
+    kind = bundle.about.features
+    # Of features that could not be imported nothing is known.
+    if not len(store) and store.imported:
+        return
+    for key in _COMPARED:
+        found = store.attributes.get(key)
+        if key in kind.attributes and found != kind.attributes[key]:
+            raise RgwotError(
+                f"{store.path}: features with {key} {found!r}, expected {kind.attributes[key]!r} as in {bundle.path}; "
+                "give the video itself, or features made in the same way"
+            )
+    if len(store) and (store.shape[1:] != kind.frame or store.vectors != kind.vectors):
+        size, expected = (" x ".join(map(str, shape)) for shape in (store.shape[1:], kind.frame))
+        raise RgwotError(f"{store.path}: features of {size}, expected {expected} as in {bundle.path}")
+
+
+def _made_before(bundle: Bundle, path: Path, source: Path) -> bool:
+    """Return whether the whole features of this very file are there."""
+    if not path.exists():
+        return False
+    try:
+        store = open_store(path, source_facts(source))
+        _check(bundle, store)
+    except RgwotError:
+        return False
+    return store.status == "ok"
+
+
+def _extractor(bundle: Bundle, how: How, videos: Sequence[Path]) -> Any:
+    """Return what extracts the features of a video by the network of the bundle, whose weights are compared first."""
+    if not videos:
+        return None
+    from rgwot.features.backbone import load_backbone, weights_digest
+    from rgwot.features.extract import extract
+
+    attributes = bundle.about.features.attributes
+    name, weights = str(attributes.get("backbone", "resnet50")), str(attributes["weights"])
+    about, wanted = extractor(name), attributes["weights_sha256"]
+    if how.weights is None and about.is_file(weights):
+        raise RgwotError(
+            f"{bundle.path}: made with the checkpoint {weights} of {name}, which is not in it; give --weights PATH"
+        )
+    known: Mapping[str, Any] = {
+        key: attributes[key] for key in ("size", "fps", "precision", "fused") if key in attributes
+    }
+    settings = FeatureSettings.model_validate(
+        {**known, "backbone": name, "weights": how.weights or weights, "seed": attributes.get("seed") or 0}
+    )
+    backbone = load_backbone(settings.weights, settings.seed, settings.precision, settings.backbone)
+    found = weights_digest(backbone)
+    if found != wanted:
+        raise RgwotError(
+            f"weights {settings.weights}: not those of {bundle.path} (SHA-256 {found[:12]}, expected "
+            f"{str(wanted)[:12]}); give the checkpoint of {name} that it was made with as --weights PATH"
+        )
+
+    def make(source: Path, path: Path) -> None:
+        extract(
+            source,
+            path,
+            settings,
+            on_bad_video=how.on_bad_video,
+            threads=how.threads,
+            device=how.device,
+            frames_fps=how.frames_fps,
+            backbone=backbone,
+        )
+
+    return make
+
+
+def _importer(bundle: Bundle) -> Any:
+    """Return what imports a file of features of the form that those of the bundle had."""
+    from rgwot.features.importing import FEATURES_ALONE, import_features
+
+    kept = bundle.about.features.attributes
+    # With times, the rate is what they make of it.
+    when = {"times": kept["source_times"]} if kept.get("source_times") else {"start_s": kept.get("start_s", 0.0)}
+    fps = None if kept.get("source_times") else kept.get("fps_exact") or str(kept["fps"])
+    settings = ImportSettings.model_validate(
+        {
+            "axes": kept["source_axes"],
+            "fps": fps,
+            **when,
+            "channels": bundle.about.features.frame[0],
+            **{name: kept[name] for name in ("backbone", "layer", "weights")},
+        }
+    )
+
+    def make(source: Path, path: Path) -> None:
+        several = source.suffix.lower() not in (".npy", ".csv")
+        form = settings.model_copy(update={"key": kept.get("source_key") or None}) if several else settings
+        import_features(source, path, form, FEATURES_ALONE)
+
+    return make

@@ -1,0 +1,99 @@
+"""Verbs that keep a finished result in one file, and apply it to other videos."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rgwot.cli import options
+from rgwot.cli.options import Folder
+from rgwot.cli.settings_help import SettingsCommand
+from rgwot.config.about import blocks
+from rgwot.config.methods import DECODERS, EMBEDDINGS
+
+
+@click.command(
+    cls=SettingsCommand,
+    reads=blocks([*(about for about in EMBEDDINGS.values() if about.module), *DECODERS.values()]),
+    epilog="Give the settings that the result was made with; another result is refused.",
+)
+@click.argument("output", type=Folder)
+@click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
+@click.option("--embeddings", required=True, type=Folder, help="Embeddings of the task.")
+@click.option("--segments", required=True, type=Folder, help="Key steps found from them (segments.csv).")
+@click.option("--model", type=Folder, help="Trained model. Left out: a method without an encoder.")
+@click.option("--method", required=True, help="Method id.")
+@click.option("--decoder", required=True, help="Decoder id.")
+@click.option("--dataset", required=True, help="Dataset id, to name results by.")
+@click.option("--task", required=True, help="Task id, to name results by.")
+@click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+@options.settings
+@options.seed
+def bundle(
+    output: Path,
+    index: Path,
+    embeddings: Path,
+    segments: Path,
+    model: Path | None,
+    method: str,
+    decoder: str,
+    dataset: str,
+    task: str,
+    names: Path | None,
+    settings: str,
+    seed: int,
+) -> None:
+    """Keep a finished result in one file, OUTPUT (.rgwot), for other videos: see `apply`.
+
+    The workflow does it: snakemake results/bundles/METHOD/DECODER/DATASET/TASK/seed0.rgwot.
+    """
+    from rgwot.bundles.make import make_bundle
+    from rgwot.paths import Run
+
+    resolved, given = options.read_settings(settings), options.read_object(settings, "--settings")
+    # With all their keys, so that another default of another version changes nothing.
+    dumped = resolved.model_dump(by_alias=True, mode="json")
+    agreement = make_bundle(
+        output,
+        index_csv=index,
+        embeddings_zarr=embeddings,
+        segments_csv=segments,
+        model_path=model,
+        run=Run(method, decoder, seed),
+        dataset=dataset,
+        task=task,
+        settings=resolved,
+        blocks={block: dumped[block] for block in given},
+        names_yaml=names,
+    )
+    click.echo(f"{output}: as a new video, a video of the task would get the same key steps for {agreement:.2%} of it")
+
+
+@click.command()
+@click.argument("bundle", type=Folder)
+@click.argument("videos", type=Folder, nargs=-1, required=True)
+@click.option(
+    "--output", "folder", required=True, type=Folder, help="Folder for segments.csv, order.csv and page.html."
+)
+@click.option(
+    "--weights", metavar="PATH", help="Checkpoint of the backbone, where the bundle was made with one of your own."
+)
+@options.frames_fps
+@options.on_bad_video
+@options.threads
+@options.device
+def apply(bundle: Path, videos: tuple[Path, ...], folder: Path, frames_fps: str | None, **how: Any) -> None:
+    """Find the key steps of other VIDEOS by a BUNDLE; nothing is trained.
+
+    A video may be a feature store (.zarr) as well, or, where the result is of features made elsewhere, a file of them.
+    """
+    from rgwot.bundles.apply import apply_bundle
+    from rgwot.bundles.inputs import How
+
+    rate = options.read_rate(frames_fps, "--frames-fps")
+    for found in apply_bundle(bundle, videos, folder, How(frames_fps=rate, **how)):
+        known = " (a video of the study: its answer there)" if found.known else ""
+        click.echo(f"{found.video}: {found.segments} segments, order {found.order}{known}")
+    click.echo(f"{folder / 'page.html'}: open it in a browser")

@@ -1,0 +1,77 @@
+"""A study of tiny videos whose results are made one at a time, and bundled."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rgwot.bundles.make import make_bundle
+from rgwot.config.methods import FAMILIES
+from rgwot.config.settings import FeatureSettings, build, flatten
+from rgwot.embedding.embed import embed
+from rgwot.embedding.train import train
+from rgwot.keysteps.decode import decode
+from rgwot.paths import EMBEDDINGS, SEGMENTS, Run, Tree
+from rgwot.records import read_segments
+
+FEATURES = FeatureSettings(weights="random", size=64, fps=10.0)
+SMALL: dict[str, Any] = {
+    "encoder": {"channels": 8, "hidden": 8, "D": 8},
+    "train": {"N": 6, "iterations": 10, "lr": 1e-3, "threads": 1},
+    "whiten": {"D": 6, "smooth": 0.1},
+    "regression": {"epochs": 2, "E": 4},
+    "graph": {"clip_s": 0.2, "neighbours": 3, "walks": 2, "walk_length": 6, "D": 6, "epochs": 1},
+    "asot": {"epochs": 2, "hidden": 8, "D": 4, "N": 16},
+    "hvq": {"epochs": 2, "hidden": 8, "layers": 2, "D": 4},
+    "consensus": {"partitions": 4},
+    # Clips of seconds: at the default nothing would be worth a switch.
+    "graphcut": {"pairwise": 0.1},
+    "decode": {"K": 3, "restarts": 2},
+}
+
+
+@dataclass(frozen=True)
+class Study:
+    """Videos by id, and a tree of results."""
+
+    videos: dict[str, Path]
+    tree: Tree
+    index: Path
+
+    def result(self, method: str, decoder: str, held_out: tuple[str, ...] = (), **changes: Any) -> tuple[Path, Path]:
+        """Return the folder of key steps of a result, and its bundle; ``changes`` are keys of the block ``decode``."""
+        # Results that differ in this lie side by side; in bundles they are called by the method alone.
+        label = "".join([method, *held_out, *(f"{key}{value}" for key, value in changes.items())])
+        run = Run(label, decoder, 0)
+        blocks = {**SMALL, "decode": {**SMALL["decode"], **changes}}
+        if held_out:
+            blocks["data"] = {"split": "holdout"}
+        settings = build(flatten(blocks), "test")
+        segments, embeddings = self.tree.at(SEGMENTS, run), self.tree.at(EMBEDDINGS, run)
+        model = None
+        if FAMILIES[method].embedding == "encoder":
+            model = embeddings.with_suffix(".model") / "model.pt"
+            train(self.index, self.index.parent, model.parent, settings, 0, device="cpu", held_out=held_out)
+        own = () if model else held_out
+        embed(self.index, self.index.parent, model, embeddings, method=method, settings=settings, held_out=own, seed=0)
+        decode(embeddings, segments.parent, decoder, settings, 0)
+        found = read_segments(segments).query("scope == 'task'")
+        assert found["key_step"].nunique() > 1, "one label everywhere would make every comparison pass"
+        bundle = segments.parent / "made.rgwot"
+        names = self.tree.results / "names.yaml"
+        make_bundle(
+            bundle,
+            index_csv=self.index,
+            embeddings_zarr=embeddings,
+            segments_csv=segments,
+            model_path=model,
+            run=Run(method, decoder, 0),
+            dataset="tiny",
+            task="clips",
+            settings=settings,
+            blocks=json.loads(json.dumps(settings.model_dump(by_alias=True, mode="json"))),
+            names_yaml=names,
+        )
+        return segments.parent, bundle

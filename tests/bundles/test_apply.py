@@ -1,0 +1,195 @@
+"""A bundle says of a video what the result it was made from says, or would have said had the video been held out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from studies import Study
+from videos import write_video
+
+from rgwot.bundles import apply as module
+from rgwot.bundles.apply import apply_bundle
+from rgwot.bundles.file import read_bundle
+from rgwot.bundles.inputs import How
+from rgwot.config.importing import ImportSettings
+from rgwot.features.importing import import_features
+from rgwot.features.index import write_index
+from rgwot.paths import Tree
+from rgwot.records import read_diagnostics, read_segments
+from rgwot.runtime.errors import RgwotError
+
+Results = Callable[..., tuple[Path, Path]]
+
+#: Every decoder, and every embedding; those whose rule for other videos gives the labels of the result itself.
+INDUCTIVE = [
+    ("rgwot", "graphcut"), ("raw", "kmeans"), ("raw", "subset"), ("whitened", "graphcut"), ("whitened", "viterbi"),
+    ("whitened", "semimarkov"), ("cte", "twfinch"), ("raw", "asot"), ("raw", "vasot"), ("raw", "hvq"),
+]  # fmt: skip
+#: Those whose result is a compromise of all videos, or which place other samples in another way than their own.
+NEARLY = [("rgwot-plus", "consensus"), ("whitened", "meanfield"), ("raw", "spectral"), ("gpl", "kmeans")]
+HELD_OUT = ("v3", "v4")
+
+
+def task_segments(path: Path, *videos: str) -> pd.DataFrame:
+    """Return the segments of scope task of some videos, all of them where none is named."""
+    found = read_segments(path)
+    found = found[(found["scope"] == "task") & (found["video"].isin(videos) if videos else True)]
+    return found.drop(columns="scope").reset_index(drop=True)
+
+
+@pytest.mark.parametrize(("method", "decoder"), INDUCTIVE + NEARLY)
+def test_a_video_of_the_study_keeps_its_answer(
+    study: Study, results: Results, tmp_path: Path, method: str, decoder: str
+) -> None:
+    folder, bundle = results(method, decoder)
+    stores = sorted(study.index.parent.glob("*.zarr"))
+    applied = apply_bundle(bundle, stores, tmp_path / "out")
+    assert [one.known for one in applied] == [True] * 5
+    pd.testing.assert_frame_equal(
+        task_segments(tmp_path / "out/segments.csv"), task_segments(folder / "segments.csv"), check_exact=True
+    )
+    orders = [pd.read_csv(place / "order.csv") for place in (tmp_path / "out", folder)]
+    pd.testing.assert_frame_equal(*orders)
+
+
+@pytest.mark.parametrize(("method", "decoder"), INDUCTIVE)
+def test_the_rule_for_other_videos_is_that_of_the_result(
+    study: Study, results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, decoder: str
+) -> None:
+    folder, bundle = results(method, decoder)
+    assert read_bundle(bundle).about.agreement == 1
+    forgetful = module._restored
+
+    def restored(*arguments: object) -> object:
+        return *forgetful(*arguments)[:2], {}  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "_restored", restored)
+    applied = apply_bundle(bundle, sorted(study.index.parent.glob("*.zarr")), tmp_path / "out")
+    assert not any(one.known for one in applied)
+    pd.testing.assert_frame_equal(
+        task_segments(tmp_path / "out/segments.csv"), task_segments(folder / "segments.csv"), check_exact=True
+    )
+
+
+@pytest.mark.parametrize(("method", "decoder"), INDUCTIVE + NEARLY)
+def test_another_video_gets_what_it_gets_when_it_is_held_out(
+    study: Study, results: Results, tmp_path: Path, method: str, decoder: str
+) -> None:
+    folder, bundle = results(method, decoder, HELD_OUT)
+    assert read_bundle(bundle).about.held_out == [*HELD_OUT]
+    for video in HELD_OUT:
+        store = study.index.parent / f"{video}.zarr"
+        assert [one.known for one in apply_bundle(bundle, [store], tmp_path / video)] == [False]
+        pd.testing.assert_frame_equal(
+            task_segments(tmp_path / video / "segments.csv"),
+            task_segments(folder / "segments.csv", video),
+            check_exact=True,
+        )
+
+
+def test_time_and_background_that_were_chosen_are_kept(study: Study, results: Results, tmp_path: Path) -> None:
+    folder, bundle = results("whitened", "meanfield", HELD_OUT, time=0.15, surplus=2)
+    about = read_bundle(bundle).about
+    assert (about.time, about.surplus, about.K) == (0.15, 2, 3)
+    stores = [study.index.parent / f"{video}.zarr" for video in HELD_OUT]
+    apply_bundle(bundle, stores, tmp_path / "out")
+    pd.testing.assert_frame_equal(
+        task_segments(tmp_path / "out/segments.csv"),
+        task_segments(folder / "segments.csv", *HELD_OUT),
+        check_exact=True,
+    )
+
+
+def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results: Results, tmp_path: Path) -> None:
+    folder, bundle = results("rgwot", "graphcut", HELD_OUT)
+    out = tmp_path / "out"
+    apply_bundle(bundle, [study.videos["v3"]], out, How(device="cpu"))
+    made = out / "features/v3.zarr/zarr.json"
+    before = made.stat().st_mtime_ns
+    (applied,) = apply_bundle(bundle, [study.videos["v3"]], out, How(device="cpu"))
+    assert made.stat().st_mtime_ns == before
+    found = task_segments(out / "segments.csv")
+    pd.testing.assert_frame_equal(found, task_segments(folder / "segments.csv", "v3"), check_exact=True)
+    assert applied.segments == len(found)
+    page = (out / "page.html").read_text()
+    # Its pictures are in the page, and a link to the video that leads there.
+    assert page.count("data:image/jpeg") + page.count("/9j/") > 0
+    facts = read_diagnostics(out / "results/keysteps/rgwot/graphcut/tiny/clips/seed0/diagnostics.json")
+    assert facts["bundle"]["sha256"] == read_bundle(bundle).sha256
+    assert facts["known_videos"] == []
+
+
+def test_another_video_of_the_same_name_replaces_what_was_made_of_the_first(
+    study: Study, results: Results, tmp_path: Path
+) -> None:
+    _, bundle = results("raw", "kmeans")
+    out, clip = tmp_path / "out", tmp_path / "clip.mp4"
+    clip.write_bytes(study.videos["v3"].read_bytes())
+    apply_bundle(bundle, [clip], out, How(device="cpu"))
+    first = task_segments(out / "segments.csv")
+    clip.write_bytes(study.videos["v4"].read_bytes())
+    apply_bundle(bundle, [clip], out, How(device="cpu"))
+    second = task_segments(out / "segments.csv")
+    assert not first.equals(second)
+    assert second["end_s"].max() == pytest.approx(72 / 30, abs=0.1)
+
+
+def test_what_people_called_the_key_steps_goes_along(study: Study, tmp_path: Path) -> None:
+    import yaml
+
+    from rgwot.reporting.names import read_names, result_id
+
+    folder, _ = study.result("raw", "kmeans")
+    result = result_id(read_segments(folder / "segments.csv"))
+    typed = {"raw/kmeans/seed0": {"result": result, "names": {1: "Øl & =1+1 <b>", 2: "stir"}}}
+    (study.tree.results / "names.yaml").write_text(yaml.safe_dump(typed))
+    _, bundle = study.result("raw", "kmeans")
+    (study.tree.results / "names.yaml").unlink()
+    applied = apply_bundle(bundle, [study.videos["v4"]], tmp_path / "out", How(device="cpu"))
+    assert any(name in applied[0].order for name in ("Øl & =1+1 <b>", "stir"))
+    kept = read_names(tmp_path / "out/results/names.yaml")["raw/kmeans/seed0"]
+    assert kept.names == {1: "Øl & =1+1 <b>", 2: "stir"}
+    assert kept.result == result_id(read_segments(tmp_path / "out/segments.csv"))
+    assert "stir" in (tmp_path / "out/page.html").read_text()
+
+
+def test_the_answer_of_a_video_does_not_depend_on_its_company(study: Study, results: Results, tmp_path: Path) -> None:
+    _, bundle = results("whitened", "meanfield", HELD_OUT)
+    stores = [study.index.parent / f"{video}.zarr" for video in HELD_OUT]
+    apply_bundle(bundle, stores, tmp_path / "both")
+    apply_bundle(bundle, stores[1:], tmp_path / "one")
+    both, one = (task_segments(tmp_path / name / "segments.csv") for name in ("both", "one"))
+    pd.testing.assert_frame_equal(both[both["video"] == "v4"].reset_index(drop=True), one)
+    assert np.unique(both["key_step"]).max() <= 3
+
+
+def test_features_made_elsewhere_are_taken_in_the_form_that_the_study_had(tmp_path: Path) -> None:
+    settings = ImportSettings(axes="CT", fps="5", key="deep", backbone="mine")
+    rng, steps = np.random.default_rng(0), np.random.default_rng(1).normal(size=(3, 24))
+    features = tmp_path / "results/features/tiny/clips"
+    files = {}
+    for name, frames in {"a": 30, "b": 36, "c": 33, "d": 42}.items():
+        x = steps[np.arange(frames) * 3 // frames] + 0.1 * rng.normal(size=(frames, 24)) + 3
+        files[name] = tmp_path / f"{name}.npz"
+        np.savez(files[name], deep=x.T.astype(np.float32), other=np.zeros(2))
+        import_features(files[name], features / f"{name}.zarr", settings, "features alone")
+    write_index([features / f"{name}.zarr" for name in files], features / "index.csv")
+    study = Study({}, Tree(tmp_path / "results", "tiny", "clips"), features / "index.csv")
+    for method, decoder in (("rgwot", "graphcut"), ("rgwot-plus", "consensus")):
+        folder, bundle = study.result(method, decoder, ("c", "d"))
+        out = tmp_path / method
+        apply_bundle(bundle, [files["d"]], out)
+        pd.testing.assert_frame_equal(
+            task_segments(out / "segments.csv"), task_segments(folder / "segments.csv", "d"), check_exact=True
+        )
+        assert "page" in (out / "page.html").read_text()
+    clip = write_video(tmp_path / "f.mp4", 30)
+    with pytest.raises(RgwotError, match=r"made elsewhere \(mine\), of which a video has none"):
+        apply_bundle(bundle, [clip], tmp_path / "no")
+    np.savez(tmp_path / "e.npz", deep=np.zeros((25, 9)))
+    with pytest.raises(RgwotError, match="24"):
+        apply_bundle(bundle, [tmp_path / "e.npz"], tmp_path / "no")

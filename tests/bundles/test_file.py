@@ -1,0 +1,244 @@
+"""What is not a bundle as it was written is refused in one line, and nothing is written."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+from studies import FEATURES, SMALL, Study
+
+from rgwot.bundles.apply import apply_bundle
+from rgwot.bundles.file import read_bundle
+from rgwot.bundles.inputs import How
+from rgwot.bundles.make import make_bundle
+from rgwot.cli import cli
+from rgwot.config.settings import build, flatten
+from rgwot.features.backbone import load_backbone
+from rgwot.features.extract import extract
+from rgwot.paths import EMBEDDINGS, Run
+from rgwot.runtime.errors import RgwotError
+
+Results = Callable[..., tuple[Path, Path]]
+
+
+def contents(bundle: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(bundle) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def sealed(path: Path, parts: dict[str, bytes], kind: int = zipfile.ZIP_STORED) -> Path:
+    """Write parts with a right seal, and digests as their manifest has them."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", kind) as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+        archive.comment = b"0" * 64
+    content = written.getvalue()[:-64]
+    path.write_bytes(content + hashlib.sha256(content).hexdigest().encode())
+    return path
+
+
+def rewritten(bundle: Path, path: Path, changes: dict[str, Any] | None = None, **parts: bytes) -> Path:
+    """Write a bundle anew as somebody would who knows the format; ``changes`` are of its manifest."""
+    found = contents(bundle)
+    found |= {name.replace("_", "."): part for name, part in parts.items()}
+    manifest = json.loads(found["manifest.json"]) | (changes or {})
+    for name, part in found.items():
+        if name in manifest["parts"]:
+            manifest["parts"][name] = {"bytes": len(part), "sha256": hashlib.sha256(part).hexdigest()}
+    return sealed(path, {**found, "manifest.json": json.dumps(manifest).encode()})
+
+
+@pytest.fixture(scope="session")
+def bundle(results: Results) -> Path:
+    return results("rgwot", "graphcut", ("v3", "v4"))[1]
+
+
+def refused(path: Path, study: Study, tmp_path: Path) -> str:
+    """Return what is said of a bundle; nothing may have been written."""
+    with pytest.raises(RgwotError) as caught:
+        apply_bundle(path, [study.index.parent / "v3.zarr"], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    said = str(caught.value)
+    assert "\n" not in said
+    assert said.startswith(f"{path}: ")
+    return said
+
+
+def test_every_changed_byte_is_noticed(study: Study, bundle: Path, tmp_path: Path) -> None:
+    whole = bundle.read_bytes()
+    path = tmp_path / "changed.rgwot"
+    places = {0, 1, 30, len(whole) - 1, len(whole) - 64, len(whole) - 66, len(whole) - 80, len(whole) // 2}
+    for place in sorted(places | {int(at) for at in np.linspace(100, len(whole) - 2, 60)}):
+        changed = bytearray(whole)
+        changed[place] ^= 1
+        path.write_bytes(changed)
+        assert "get it again" in refused(path, study, tmp_path)
+
+
+@pytest.mark.parametrize("size", [0, 10, 1000, -1, -64, -100])
+def test_a_file_that_is_cut_off_is_refused(study: Study, bundle: Path, tmp_path: Path, size: int) -> None:
+    path = tmp_path / "short.rgwot"
+    path.write_bytes(bundle.read_bytes()[:size])
+    assert "get it again" in refused(path, study, tmp_path)
+
+
+def test_another_version_is_named(study: Study, bundle: Path, tmp_path: Path) -> None:
+    path = rewritten(bundle, tmp_path / "new.rgwot", {"format_version": 2, "rgwot_version": "9.1", "more": {}})
+    said = refused(path, study, tmp_path)
+    assert "a bundle of format 2, written by rgwot '9.1'; expected format 1" in said
+
+
+def test_a_missing_and_a_foreign_part_are_named(study: Study, bundle: Path, tmp_path: Path) -> None:
+    parts = contents(bundle)
+    without = {name: part for name, part in parts.items() if name != "decoder.npz"}
+    assert "decoder.npz is missing" in refused(sealed(tmp_path / "a.rgwot", without), study, tmp_path)
+    more = sealed(tmp_path / "b.rgwot", {**parts, "../../evil.py": b"import os"})
+    assert "holds '../../evil.py', which its manifest does not name" in refused(more, study, tmp_path)
+    other = sealed(tmp_path / "c.rgwot", {**parts, "model.pt": parts["model.pt"] + b"\0"})
+    assert "model.pt in it is not what its manifest says" in refused(other, study, tmp_path)
+    packed = sealed(tmp_path / "d.rgwot", parts, zipfile.ZIP_DEFLATED)
+    assert "is packed" in refused(packed, study, tmp_path)
+
+
+class Evil:
+    """Something that would run when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (Path("/tmp/rgwot_evil"),)
+
+
+def test_pickled_objects_are_never_loaded(study: Study, bundle: Path, tmp_path: Path) -> None:
+    written = io.BytesIO()
+    np.savez(written, centres=np.array([Evil()], dtype=object))
+    path = rewritten(bundle, tmp_path / "a.rgwot", decoder_npz=written.getvalue())
+    assert "no arrays without pickled objects" in refused(path, study, tmp_path)
+    written = io.BytesIO()
+    torch.save({"encoder": Evil()}, written)
+    path = rewritten(bundle, tmp_path / "b.rgwot", model_pt=written.getvalue())
+    assert "pickled Python objects" in refused(path, study, tmp_path)
+    assert not Path("/tmp/rgwot_evil").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"task": "../../../outside"}, "task"),
+        ({"dataset": ".."}, "dataset"),
+        ({"decoder": "/etc"}, "decoder"),
+        ({"seed": -1}, "seed"),
+        ({"K": "many"}, "K"),
+        ({"anything": 1}, "anything"),
+        ({"names": {"1": "\x1b[2J"}}, "names"),
+        ({"names": {"0": "background"}}, "names"),
+        ({"method": "rgwott"}, "unknown here; did you mean 'rgwot'"),
+        ({"decoder": "uniform"}, "cannot label other videos"),
+        ({"decoder": "viterbi"}, "does not hold what rgwot/viterbi/seed0 needs"),
+        ({"settings": {"graphcut": {"metric": "none"}}}, "graphcut.metric"),
+    ],
+)
+def test_a_manifest_that_says_something_else_is_refused(
+    study: Study, bundle: Path, tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    assert words in refused(rewritten(bundle, tmp_path / "other.rgwot", changes), study, tmp_path)
+
+
+def test_what_is_no_bundle_is_refused(study: Study, tmp_path: Path) -> None:
+    assert "no such file" in refused(tmp_path / "none.rgwot", study, tmp_path)
+    assert "no bundle" in refused(study.videos["v0"], study, tmp_path)
+    with zipfile.ZipFile(tmp_path / "empty.zip", "w"):
+        pass
+    assert "no bundle" in refused(tmp_path / "empty.zip", study, tmp_path)
+
+
+def test_the_same_result_gives_the_same_bytes(study: Study, results: Results, tmp_path: Path) -> None:
+    _, bundle = results("raw", "kmeans")
+    again = study.result("raw", "kmeans")[1]
+    assert again.read_bytes() == bundle.read_bytes()
+
+
+def test_weights_of_another_network_are_refused_before_a_video_is_decoded(
+    study: Study, bundle: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "other.pth"
+    torch.save(load_backbone("random", 1).network.state_dict(), path)
+    with pytest.raises(RgwotError, match=r"not those of .* expected .*--weights PATH"):
+        apply_bundle(bundle, [study.videos["v3"]], tmp_path / "out", How(weights=str(path), device="cpu"))
+    torch.save(load_backbone("random", 0).network.state_dict(), path)
+    (found,) = apply_bundle(bundle, [study.videos["v3"]], tmp_path / "out", How(weights=str(path), device="cpu"))
+    assert found.video == "v3"
+
+
+def test_features_of_another_kind_are_refused(study: Study, bundle: Path, tmp_path: Path) -> None:
+    other = tmp_path / "v3.zarr"
+    extract(study.videos["v3"], other, FEATURES.model_copy(update={"size": 96}), device="cpu")
+    with pytest.raises(RgwotError, match="features with size 96, expected 64 as in"):
+        apply_bundle(bundle, [other], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_videos_that_cannot_be_taken_are_named_before_anything_is_made(
+    study: Study, bundle: Path, tmp_path: Path
+) -> None:
+    for sources, words in [
+        ([tmp_path / "none.mp4"], "none.mp4: no such file; expected a video"),
+        ([study.videos["v0"], study.index.parent / "v0.zarr"], "of the same name"),
+    ]:
+        with pytest.raises(RgwotError, match=words):
+            apply_bundle(bundle, sources, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Study, tmp_path: Path) -> None:
+    folder, bundle = study.result("raw", "graphcut")
+    table = folder / "segments.csv"
+    settings = build(flatten(SMALL), "test")
+    run = Run("raw", "graphcut", 0)
+    common: dict[str, Any] = {
+        "index_csv": study.index,
+        "embeddings_zarr": study.tree.at(EMBEDDINGS, run),
+        "model_path": None,
+        "dataset": "tiny",
+        "task": "clips",
+        "settings": settings,
+        "blocks": {},
+    }
+    before = bundle.read_bytes()
+    with pytest.raises(RgwotError, match="looks at no video and learns nothing"):
+        make_bundle(bundle, segments_csv=table, run=Run("none", "uniform", 0), **common)
+    other = build(flatten({**SMALL, "whiten": {"D": 3}}), "test")
+    with pytest.raises(RgwotError, match="not what comes of its features"):
+        make_bundle(bundle, segments_csv=table, run=Run("whitened", "graphcut", 0), **{**common, "settings": other})
+    table.write_text(table.read_text().replace(",1\n", ",9\n"))
+    with pytest.raises(RgwotError, match="samples have another key step than these embeddings give"):
+        make_bundle(bundle, segments_csv=table, run=run, **common)
+    assert bundle.read_bytes() == before
+
+
+def test_the_command_line(study: Study, bundle: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    said = CliRunner().invoke(
+        cli, ["apply", str(bundle), str(study.videos["v3"]), "--output", str(out), "--device", "cpu"]
+    )
+    assert said.exit_code == 0, said.output
+    assert "v3: " in said.output
+    assert f"{out / 'page.html'}: open it in a browser" in said.output
+    assert {path.name for path in out.iterdir()} == {
+        "features", "results", "segments.csv", "order.csv", "page.html", "page.csv",
+    }  # fmt: skip
+    assert read_bundle(bundle).about.run == Run("rgwot", "graphcut", 0)
+    # For other programs, as any result.
+    exported = CliRunner().invoke(
+        cli,
+        ["export", "audacity", str(out / "results/keysteps/rgwot/graphcut/tiny/clips/seed0"), str(tmp_path / "labels")],
+    )
+    assert exported.exit_code == 0, exported.output

@@ -1,0 +1,55 @@
+"""The workflow makes bundles of results, of which none is made again for that."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checkouts import Checkout
+
+METHODS = {"rgwot": "graphcut", "whitened": "meanfield", "rgwot-plus": "consensus"}
+
+
+def target(method: str, decoder: str) -> str:
+    return f"results/bundles/{method}/{decoder}/demo/assembly/seed0.rgwot"
+
+
+def test_a_bundle_needs_the_result_and_nothing_else(fresh: Checkout) -> None:
+    for method, decoder in METHODS.items():
+        jobs = fresh.plan(target(method, decoder)).jobs
+        trained = method == "rgwot"
+        embedded = "embed" if trained else "embed_without_encoder"
+        assert jobs["train"] == trained
+        assert (jobs[embedded], jobs["decode"], jobs["bundle"], jobs["evaluate"]) == (1, 1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        (target("none", "uniform"), "uniform looks at no video and learns nothing"),
+        (target("rgwott", "graphcut"), "did you mean 'rgwot'"),
+        (target("rgwot", "graphcut").replace("assembly", "assembli"), "assembli"),
+    ],
+)
+def test_what_cannot_be_bundled_is_told_in_one_line(fresh: Checkout, path: str, words: str) -> None:
+    assert words in fresh.plan(path).mistake
+
+
+def test_a_bundle_is_made_once_and_applied(fresh: Checkout, tmp_path: Path) -> None:
+    bundle = target("whitened", "meanfield")
+    segments = bundle.replace("bundles", "keysteps").replace(".rgwot", "/segments.csv")
+    made = fresh.snakemake(segments, timeout_s=600)
+    assert made.returncode == 0, made.text[-4000:]
+    assert fresh.plan(bundle).jobs == {"bundle": 1}
+    made = fresh.snakemake(bundle)
+    assert made.returncode == 0, made.text[-4000:]
+    assert not fresh.plan(bundle, segments).jobs
+    clip = sorted((fresh.path / "results/synthetic/demo").rglob("*.mp4"))[0]
+    command = [sys.executable, "-m", "rgwot.cli", "apply", bundle, str(clip), "--output", str(tmp_path / "out")]
+    said = subprocess.run(command, cwd=fresh.path, capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stderr
+    assert "a video of the study: its answer there" in said.stdout
+    found = [line for line in (fresh.path / segments).read_text().splitlines() if line.startswith(f"{clip.stem},task")]
+    assert (tmp_path / "out/segments.csv").read_text().splitlines()[1:] == found
