@@ -106,7 +106,8 @@ def embed(
         embed_one = embed_by_model(model, fps, device, threads)
         name, number = method or "trained", int(model["seed"] if seed is None else seed)
 
-    write_embeddings(output_zarr, stores, embed_one, {"method": name, "seed": number, "features_fps": fps}, held_out)
+    facts = {"method": name, "seed": number, "features_fps": fps, **({"notes": notes} if notes else {})}
+    write_embeddings(output_zarr, stores, embed_one, facts, held_out)
 
 
 def write_embeddings(
@@ -144,8 +145,6 @@ def write_embeddings(
         root.attrs.update(dict(facts))
         if held_out:
             root.attrs["held_out"] = sorted(held_out)
-        if notes:
-            root.attrs["notes"] = notes
         root.attrs["complete"] = True
 
 
