@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 from videos import write_video
@@ -53,10 +55,11 @@ def test_the_first_line_of_a_log_is_the_command_that_wrote_it(tmp_path: Path) ->
     video = write_video(tmp_path / "a clip.mp4", 8)
     words = f"rgwot extract --source '{video}' --settings '{{\"features\": {{\"fps\": 0}}}}' '{tmp_path}/out.zarr'"
     path = tmp_path / "log"
-    done = subprocess.run(f"{words} 2> {path}", shell=True, check=False)
+    found = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.defpath}"}
+    done = subprocess.run(f"{words} 2> {path}", shell=True, check=False, env=found)
     first, *rest = path.read_text().splitlines()
     assert done.returncode == 1
     assert rest[-1].startswith("rgwot: ")
     # Copied from the log, it does the same again.
-    again = subprocess.run(first, shell=True, check=False, capture_output=True, text=True)
+    again = subprocess.run(first, shell=True, check=False, capture_output=True, text=True, env=found)
     assert again.stderr.splitlines() == rest

@@ -146,12 +146,12 @@ def trainings(checkout: Checkout, folder: Path, profile: str) -> tuple[list[list
     """What is submitted for three trainings, and the size of the features that they read."""
     index = checkout.path / "results/features/demo/assembly/index.csv"
     index.parent.mkdir(parents=True)
-    index.write_text("video,status,reason,frames\na,ok,,30000\nb,ok,,10000\n", encoding="utf-8")
+    index.write_text("video,status,reason,frames\na,ok,,300000\nb,ok,,100000\n", encoding="utf-8")
     targets = tuple(f"results/models/rgwot/demo/assembly/seed{seed}/model.pt" for seed in range(3))
     found = submissions(checkout, folder, profile, ("train",), targets)
-    # The demo's maps are 7 x 7.
+    # The demo's maps are 7 x 7, of 112 channels.
     return [arguments for arguments in found if "rule_train" in (option(arguments, "--comment") or "")], features_mb(
-        index, 49, 1024
+        index, 49, 112
     )
 
 
