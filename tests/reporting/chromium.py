@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import time
@@ -125,8 +126,8 @@ class Window:
         self._page.keyboard.insert_text(text)
 
     def picture(self, path: Path) -> None:
-        """Take a picture of the window."""
-        self._page.screenshot(path=path)
+        """Take a picture of the window, at the size that `resize` gave it, which Playwright's own would reset."""
+        path.write_bytes(base64.b64decode(self._protocol.send("Page.captureScreenshot", {"format": "png"})["data"]))
 
     def download(self, selector: str, folder: Path) -> Path:
         """Click an element that brings a file, and keep the file in a folder, under the name that the page gave it."""

@@ -243,6 +243,7 @@ def test_pictures_for_the_guide(made: Task, page: Path, browser: Browser, tmp_pa
     window.run("localStorage.clear()")
     pictures = sorted(folder.glob("page_*.png"))
     assert len(pictures) == 8
+    assert Image.open(folder / "page_narrow.png").size == (390, 844)
     for picture in pictures:
         assert picture.stat().st_size < 500_000, picture
         with Image.open(picture) as shown:
