@@ -26,7 +26,8 @@ def failures(jobs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
         reasons.setdefault(_last_line(logs), []).append(message)
     if not reasons:
         return []
-    lines = [f"Failed: {sum(map(len, reasons.values()))} jobs"]
+    n = sum(map(len, reasons.values()))
+    lines = [f"Failed: {n} job{'s' if n > 1 else ''}"]
     for reason, messages in reasons.items():
         lines += [f"  {message}" for message in messages[:MOST]]
         if len(messages) > MOST:
