@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,8 +122,6 @@ def _restored(bundle: Bundle, settings: Settings) -> tuple[EmbedVideo, Unseen, M
 
 
 def _model(bundle: Bundle) -> EmbedVideo:
-    import tempfile
-
     from rgwot.embedding.model import embed_by_model, load_model
 
     with tempfile.TemporaryDirectory() as folder:

@@ -206,7 +206,7 @@ def _check_version(path: Path, archive: zipfile.ZipFile) -> None:
         writer = found.get("rgwot_version") if isinstance(found, dict) else None
         raise RgwotError(
             f"{path}: a bundle of format {version!r}, written by rgwot {writer!r}; expected format {FORMAT}, which "
-            f"rgwot {__version__} reads; have it made anew, or take the other rgwot"
+            f"rgwot {__version__} reads; have it made again, or take the other rgwot"
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +20,9 @@ from rgwot.features.store import IMPORTER, FeatureStore, open_store, source_fact
 from rgwot.runtime.errors import RgwotError
 
 log = logging.getLogger(__name__)
+
+Make = Callable[[Path, Path], None]
+"""A source, where its feature store goes -> the store, written."""
 
 STORE = ".zarr"
 # The name of a checkpoint's file may be another; its digest may not.
@@ -83,7 +86,7 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
     for video, source in named.items():
         given = source.suffix == STORE
         path = source if given else folder / f"{video}{STORE}"
-        if not given and not _made_before(bundle, path, source):
+        if make is not None and not given and not _made_before(bundle, path, source):
             make(source, path)
         store = open_store(path)
         _check(bundle, store)
@@ -121,7 +124,7 @@ def _made_before(bundle: Bundle, path: Path, source: Path) -> bool:
     return store.status == "ok"
 
 
-def _extractor(bundle: Bundle, how: How, videos: Sequence[Path]) -> Any:
+def _extractor(bundle: Bundle, how: How, videos: Sequence[Path]) -> Make | None:
     """Return what extracts the features of a video by the network of the bundle, whose weights are compared first."""
     if not videos:
         return None
@@ -164,7 +167,7 @@ def _extractor(bundle: Bundle, how: How, videos: Sequence[Path]) -> Any:
     return make
 
 
-def _importer(bundle: Bundle) -> Any:
+def _importer(bundle: Bundle) -> Make:
     """Return what imports a file of features of the form that those of the bundle had."""
     from rgwot.features.importing import FEATURES_ALONE, import_features
 

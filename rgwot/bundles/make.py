@@ -153,7 +153,7 @@ def _embedding(model_path: Path | None, run: Run, stores: list[FeatureStore], se
 def _check_embedding(
     embedding: EmbedVideo, embedded: EmbeddedTask, seen: Mapping[str, FeatureStore], embeddings_zarr: Path
 ) -> None:
-    """Embed the shortest video anew; RgwotError where the result has something else."""
+    """Embed the shortest video again; RgwotError where the result has something else."""
     video = min(seen, key=lambda name: len(seen[name]))
     found, stored = embedding(seen[video]).embedding, embedded.videos[video].embedding
     if found.shape != stored.shape or not np.allclose(found, stored, atol=ROUNDING):

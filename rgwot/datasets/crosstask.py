@@ -11,7 +11,7 @@ from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.csv_files import read_step_first
 from rgwot.datasets.faults import remark
-from rgwot.datasets.pairing import pair, parents, stem, told_apart, walk, walk_videos
+from rgwot.datasets.pairing import by_suffix, pair, parents, stem, walk, walk_videos
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt, read_lines, rows
 from rgwot.runtime.errors import RgwotError
@@ -28,7 +28,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     """Find the videos of the primary tasks; the related ones have no annotation and are left alone."""
     release = _release(root, dataset)
     primary = read_tasks(release / _TASKS)
-    filmed, tables = told_apart(walk_videos(root, root, options, {".csv"}), ".csv")
+    filmed, tables = by_suffix(walk_videos(root, root, options, {".csv"}), ".csv")
     annotated = (release / "annotations").relative_to(root).as_posix() + "/"
     annotations: dict[str, list[str]] = defaultdict(list)
     tasks_of_video: dict[str, list[str]] = defaultdict(list)

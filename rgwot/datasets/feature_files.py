@@ -18,7 +18,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.timing import frame_times, parse_rate
 
 CONTRADICTS = 0.05
-"""By what share the rate that is told may differ from that of the times."""
+"""By what share the stated rate may differ from that of the times."""
 
 _DIGITS = 3
 
@@ -34,7 +34,7 @@ class Measured:
     times
         (T,), where the file has them.
     fps
-        Features per second: as told, or of the times, the usual distance of two.
+        Features per second: as stated, or of the times, the usual distance of two.
     start_s
         Time of the first feature, where there are no times.
     """
@@ -64,10 +64,10 @@ class Measured:
 
 
 def measure(path: Path, array: ArraySource, settings: ImportSettings) -> Measured:
-    """Compare an open array with what is told of it.
+    """Compare an open array with what is stated of it.
 
-    Raises RgwotError when its axes are not those told, it is empty, has another number of channels than told, or times
-    that are not one per feature or not of the rate told.
+    Raises RgwotError when its axes are not those stated, it is empty, has another number of channels than stated, or
+    times that are not one per feature or not of the stated rate.
     """
     axes = settings.axes
     if len(array.shape) != len(axes):
@@ -105,20 +105,20 @@ def native_rate(measured: Measured, settings: ImportSettings) -> Fraction:
 
 
 def _rate(path: Path, times: NDArray[np.float64], settings: ImportSettings) -> Fraction:
-    """Return the rate of features with times: that told, or the median's, to three digits, which videos share."""
-    told = None if settings.fps is None else Fraction(settings.fps)
+    """Return the rate of features with times: that stated, or the median's, to three digits, which videos share."""
+    stated = None if settings.fps is None else Fraction(settings.fps)
     if len(times) < 2:
-        if told is None:
+        if stated is None:
             raise RgwotError(
                 f"{path}: one feature, whose time tells no rate; expected two or more, or fps beside times"
             )
-        return told
+        return stated
     found = 1 / float(np.median(np.diff(times)))
-    if told is not None:
-        if abs(found - told) > CONTRADICTS * told:
+    if stated is not None:
+        if abs(found - stated) > CONTRADICTS * stated:
             raise RgwotError(
                 f"{path}: times of {found:g} features per second, but fps is {settings.fps}; expected them to agree; "
                 "correct fps, or the unit of the times, which are seconds"
             )
-        return told
+        return stated
     return parse_rate(round(found, _DIGITS - 1 - math.floor(math.log10(found))))

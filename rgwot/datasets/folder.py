@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rgwot.datasets import csv_files
 from rgwot.datasets.base import Found, Options
-from rgwot.datasets.pairing import own_tasks, told_apart, walk_videos
+from rgwot.datasets.pairing import by_suffix, own_tasks, walk_videos
 
 ABOUT = {"description": "one folder per task", "place": 1}
 OPTIONS = frozenset({"strict", "subset", "frames_fps"})
@@ -21,5 +21,5 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     Annotations may lie anywhere below the task's folder. Videos without one are kept, for all but scoring.
     """
     files = walk_videos(root, root, options, {".csv"})
-    tasks, unassigned = own_tasks(files, lambda paths: told_apart(paths, ".csv"), options)
+    tasks, unassigned = own_tasks(files, lambda paths: by_suffix(paths, ".csv"), options)
     return Found(dataset, f"{root} ({EXPECTED})", tasks, unassigned)

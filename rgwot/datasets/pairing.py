@@ -83,7 +83,7 @@ def walk_videos(root: Path, folder: Path, options: Options, also: Collection[str
     ]
 
 
-def told_apart(paths: Iterable[str], suffix: str) -> tuple[list[str], list[str]]:
+def by_suffix(paths: Iterable[str], suffix: str) -> tuple[list[str], list[str]]:
     """Return the paths without a suffix, in whatever case it is written, and those with it."""
     kinds = by_task(paths, lambda path: suffix if path.lower().endswith(suffix) else "")
     return kinds[""], kinds[suffix]

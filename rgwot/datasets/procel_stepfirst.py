@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.csv_files import read_step_first
-from rgwot.datasets.pairing import by_task, pair, parents, told_apart, walk_videos
+from rgwot.datasets.pairing import by_suffix, by_task, pair, parents, walk_videos
 from rgwot.datasets.procel import canonical
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt, filled_lines
@@ -29,8 +29,8 @@ def find(root: Path, dataset: str, options: Options) -> Found:
         return canonical(above[0], options.subset or dataset) if above else ""
 
     files = by_task(walk_videos(root, root, options, {".csv"}), task_of)
-    unassigned, _ = told_apart(files.pop("", ()), ".csv")
-    sorted_out = {task: told_apart(paths, ".csv") for task, paths in files.items()}
+    unassigned, _ = by_suffix(files.pop("", ()), ".csv")
+    sorted_out = {task: by_suffix(paths, ".csv") for task, paths in files.items()}
     tasks = {task: pair(videos, annotations, options) for task, (videos, annotations) in sorted_out.items() if videos}
     return Found(dataset, f"{root} ({EXPECTED})", tasks, tuple(unassigned))
 

@@ -105,14 +105,14 @@ class Part(NamedTuple):
 
 def parts(found: Agreement) -> list[Part]:
     """Say of every key step of the first answer what it is in the second, the largest share first."""
-    told = []
+    pieces = []
     for step, overlap in zip(found.steps[0], found.overlap, strict=True):
         shares = overlap / overlap.sum()
         named = {int(found.steps[1][at]): float(shares[at]) for at in np.argsort(-shares, kind="stable")}
-        told.append(
+        pieces.append(
             Part(int(step), int(overlap.sum()) / RATE, {at: share for at, share in named.items() if share >= NAMED})
         )
-    return told
+    return pieces
 
 
 def _lines(found: Agreement, of_a: Mapping[int, str], of_b: Mapping[int, str]) -> list[str]:
@@ -123,8 +123,8 @@ def _lines(found: Agreement, of_a: Mapping[int, str], of_b: Mapping[int, str]) -
 
     lines = []
     for part in parts(found):
-        told = ", ".join(f"{100 * share:.0f} % {name(step, of_b)}" for step, share in part.shares.items())
-        lines.append(f"  {name(part.key_step, of_a)} of A, {part.seconds:.0f} s: in B {told}")
+        shares = ", ".join(f"{100 * share:.0f} % {name(step, of_b)}" for step, share in part.shares.items())
+        lines.append(f"  {name(part.key_step, of_a)} of A, {part.seconds:.0f} s: in B {shares}")
     for step, others in found.split.items():
         lines.append(f"Split: {name(step, of_a)} of A is {' and '.join(name(other, of_b) for other in others)} of B.")
     for step, others in found.merged.items():

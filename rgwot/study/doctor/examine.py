@@ -113,7 +113,7 @@ class _Examination:
     features: FeatureSettings
     registered: Mapping[str, TaskFacts | None]
     quick: bool
-    # Features made elsewhere: what is told of them, and their folder, None where there are no videos beside them.
+    # Features made elsewhere: what is stated of them, and their folder, None where there are no videos beside them.
     form: ImportSettings | None
     folder: Path | None
     # A file that annotates a whole task is read once per video; if it is broken, once is enough.
@@ -125,8 +125,8 @@ class _Examination:
         made: FeatureFacts | None = None
         if self.form is not None and self.folder is None:
             path = self.root / entry.path
-            made, told, findings = check_features(path, self.root, task, self.form, None, self.quick)
-            facts, usable = told or VideoFacts(), told is not None
+            made, length, findings = check_features(path, self.root, task, self.form, None, self.quick)
+            facts, usable = length or VideoFacts(), length is not None
         else:
             facts, usable, findings = check_video(self.root, entry.path, task, self.features, rate, self.quick)
             if self.form is not None and self.folder is not None:

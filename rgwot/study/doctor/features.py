@@ -1,4 +1,4 @@
-"""Features made elsewhere: whether their files hold what is told of them, and fit the videos and each other."""
+"""Features made elsewhere: whether their files hold what is stated of them, and fit the videos and each other."""
 
 from __future__ import annotations
 
