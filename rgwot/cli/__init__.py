@@ -19,6 +19,7 @@ import click
 
 from rgwot import __version__
 from rgwot.cli.lazy import LazyGroup
+from rgwot.runtime.cost import leave_cost
 from rgwot.runtime.errors import RgwotError
 
 #: Every verb in the order of the stages: where it is, and its help in one line.
@@ -55,7 +56,8 @@ VERBS = {
 def main() -> None:
     """Run the command line; a user's mistake ends in one line and exit code 1."""
     try:
-        cli(standalone_mode=False)
+        cli(prog_name="rgwot", standalone_mode=False)
+        leave_cost()
     except RgwotError as error:
         click.echo(f"rgwot: {error}", err=True)
         sys.exit(1)

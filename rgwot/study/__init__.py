@@ -11,15 +11,17 @@ import os
 import sys
 from pathlib import Path
 
+from rgwot.runtime.warm import offer
 from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.targets import Catalogue
 
-__all__ = ["MIN_VIDEOS", "Catalogue", "own_commands_first"]
+__all__ = ["MIN_VIDEOS", "Catalogue", "prepare_commands"]
 
 
-def own_commands_first() -> None:
-    """Let jobs find the ``rgwot`` of the environment that Snakemake runs in, activated or not.
+def prepare_commands() -> None:
+    """Let jobs find the ``rgwot`` of the environment that Snakemake runs in, activated or not, and share its imports.
 
     The conda environment of a rule takes precedence.
     """
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    offer()

@@ -13,8 +13,6 @@ rule bundle:
         paths.BUNDLE,
     log:
         paths.log("bundle/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
-    benchmark:
-        paths.benchmark("bundle/{method}/{decoder}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
         method=FEATURED,
     conda:

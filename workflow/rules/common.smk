@@ -9,7 +9,7 @@ from rgwot.config.methods import EMBEDDINGS, method_pattern
 from rgwot.reporting.figures.interface import Plan
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import record_run
-from rgwot.study import Catalogue, own_commands_first
+from rgwot.study import Catalogue, prepare_commands
 from rgwot.study.ending import failures, results
 from rgwot.study.starting import check_clock, layers
 from snakemake.logging import logger
@@ -31,7 +31,7 @@ def plainly(function):
     return run
 
 
-own_commands_first()
+prepare_commands()
 TABLES = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parent / "tables.yaml"
 # The files behind the configuration, so that errors name the one with the wrong value.
 LAYERS = plainly(layers)(map(Path, workflow.configfiles), workflow.config_settings.config)

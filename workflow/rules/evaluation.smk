@@ -11,8 +11,6 @@ rule evaluate:
         paths.SCORES,
     log:
         paths.log("evaluate/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
-    benchmark:
-        paths.benchmark("evaluate/{method}/{decoder}/{dataset}/{task}/seed{seed}")
     group:
         "after_training"
     conda:
@@ -42,8 +40,6 @@ rule yardsticks:
         paths.YARDSTICKS,
     log:
         paths.log("yardsticks/{dataset}/{task}"),
-    benchmark:
-        paths.benchmark("yardsticks/{dataset}/{task}")
     conda:
         "../../envs/train.yaml"
     threads: 1

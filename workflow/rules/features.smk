@@ -9,8 +9,6 @@ rule manifest:
         annotations=paths.ANNOTATIONS,
     log:
         paths.log("manifest/{dataset}/{task}"),
-    benchmark:
-        paths.benchmark("manifest/{dataset}/{task}")
     conda:
         "../../envs/train.yaml"
     threads: 1
@@ -34,8 +32,6 @@ rule extract:
         directory(paths.FEATURES),
     log:
         paths.log("extract/{dataset}/{task}/{video}"),
-    benchmark:
-        paths.benchmark("extract/{dataset}/{task}/{video}")
     wildcard_constraints:
         dataset=f"(?!(?:{IMPORTED})/)[a-z][a-z0-9_]*",
     group:
@@ -70,8 +66,6 @@ rule import_features:
         directory(paths.FEATURES),
     log:
         paths.log("import_features/{dataset}/{task}/{video}"),
-    benchmark:
-        paths.benchmark("import_features/{dataset}/{task}/{video}")
     wildcard_constraints:
         # No name at all where no dataset brings its features.
         dataset=IMPORTED or "(?!)",
@@ -103,8 +97,6 @@ rule index_part:
         paths.INDEX_PART,
     log:
         paths.log("index_part/{dataset}/{task}/{part}"),
-    benchmark:
-        paths.benchmark("index_part/{dataset}/{task}/{part}")
     conda:
         "../../envs/train.yaml"
     threads: 1
@@ -126,8 +118,6 @@ rule index:
         paths.INDEX,
     log:
         paths.log("index/{dataset}/{task}"),
-    benchmark:
-        paths.benchmark("index/{dataset}/{task}")
     conda:
         "../../envs/train.yaml"
     threads: 1

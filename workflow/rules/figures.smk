@@ -20,8 +20,6 @@ rule segment_bars:
         picture=paths.beside(paths.SEGMENT_BARS, ".png"),
     log:
         paths.log("segment_bars/{dataset}/{task}/seed{seed}"),
-    benchmark:
-        paths.benchmark("segment_bars/{dataset}/{task}/seed{seed}")
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
@@ -61,8 +59,6 @@ rule choice_curves:
         picture=paths.beside(paths.CHOICE_CURVES, ".png"),
     log:
         paths.log("choice_curves/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
-    benchmark:
-        paths.benchmark("choice_curves/{method}/{decoder}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
         method=FEATURED,
     localrule: True
@@ -98,8 +94,6 @@ rule figure:
         ),
     log:
         paths.log("figure/{figure}"),
-    benchmark:
-        paths.benchmark("figure/{figure}")
     conda:
         "../../envs/train.yaml"
     threads: 1

@@ -11,8 +11,6 @@ rule decode:
         diagnostics=paths.DIAGNOSTICS,
     log:
         paths.log("decode/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
-    benchmark:
-        paths.benchmark("decode/{method}/{decoder}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
         method=FEATURED,
     group:
@@ -42,8 +40,6 @@ rule decode_trivial:
         diagnostics=paths.DIAGNOSTICS,
     log:
         paths.log("decode/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
-    benchmark:
-        paths.benchmark("decode/{method}/{decoder}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
         method=FEATURELESS,
     group:

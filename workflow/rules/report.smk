@@ -10,8 +10,6 @@ rule strips:
         directory(paths.STRIPS),
     log:
         paths.log("strips/{dataset}/{task}"),
-    benchmark:
-        paths.benchmark("strips/{dataset}/{task}")
     conda:
         "../../envs/train.yaml"
     threads: 2
@@ -36,8 +34,6 @@ rule view:
         paths.VIEW,
     log:
         paths.log("view/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
-    benchmark:
-        paths.benchmark("view/{method}/{decoder}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
         method=FEATURED,
     conda:
@@ -74,8 +70,6 @@ rule page:
         ),
     log:
         paths.log("page/{dataset}/{task}"),
-    benchmark:
-        paths.benchmark("page/{dataset}/{task}")
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
@@ -105,8 +99,6 @@ rule page_index:
         ),
     log:
         paths.log("page_index/index"),
-    benchmark:
-        paths.benchmark("page_index/index")
     localrule: True
     conda:
         "../../envs/evaluate.yaml"

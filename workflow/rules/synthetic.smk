@@ -6,8 +6,6 @@ rule synth:
         directory(paths.SYNTHETIC),
     log:
         paths.log("synth/{dataset}"),
-    benchmark:
-        paths.benchmark("synth/{dataset}")
     conda:
         "../../envs/train.yaml"
     threads: 4

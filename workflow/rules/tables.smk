@@ -11,8 +11,6 @@ rule table_row:
         latex=paths.beside(paths.ROW, ".tex"),
     log:
         paths.log("table_row/{table}/{row}"),
-    benchmark:
-        paths.benchmark("table_row/{table}/{row}")
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
@@ -46,8 +44,6 @@ rule table:
         latex=paths.beside(paths.TABLE, ".tex"),
     log:
         paths.log("table/{table}"),
-    benchmark:
-        paths.benchmark("table/{table}")
     localrule: True
     conda:
         "../../envs/evaluate.yaml"

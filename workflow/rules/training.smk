@@ -8,10 +8,10 @@ rule train:
         model=paths.MODEL,
         history=paths.HISTORY,
         machine=paths.MACHINE,
+        # Every job leaves such a file; tables of training times read these.
+        time=paths.TRAINING_TIME,
     log:
         paths.log("train/{method}/{dataset}/{task}/seed{seed}"),
-    benchmark:
-        paths.benchmark("train/{method}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
         method=ENCODED,
     conda:
@@ -41,8 +41,6 @@ rule embed:
         directory(paths.EMBEDDINGS),
     log:
         paths.log("embed/{method}/{dataset}/{task}/seed{seed}"),
-    benchmark:
-        paths.benchmark("embed/{method}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
         method=ENCODED,
     group:
@@ -70,8 +68,6 @@ rule embed_without_encoder:
         directory(paths.EMBEDDINGS),
     log:
         paths.log("embed/{method}/{dataset}/{task}/seed{seed}"),
-    benchmark:
-        paths.benchmark("embed/{method}/{dataset}/{task}/seed{seed}")
     wildcard_constraints:
         method=OTHERWISE_EMBEDDED,
     group:

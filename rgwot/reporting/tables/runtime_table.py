@@ -1,4 +1,4 @@
-"""Tables of training times, from the benchmark files that Snakemake writes, with the hardware named."""
+"""Tables of training times, from the benchmark files that jobs leave, with the hardware named."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def render_table(table: RuntimeTable, csv: str | os.PathLike[str]) -> None:
     ]
     hardware = {row["hardware"] for row in rows if row["kind"] == "measured"}
     notes = [
-        "Wall time of a training, mean ± sample standard deviation over seeds, from Snakemake's benchmark files.",
+        "Wall time of a training, mean ± sample standard deviation over seeds, from the files in results/benchmarks.",
         "Reported rows were trained on other hardware, with other features: compare within a kind only.",
         *(["The measured rows ran on different hardware: they are not comparable."] if len(hardware) > 1 else []),
         *(f"{labels[row['method']]}: {row['note']}." for row in rows if row["note"]),
