@@ -84,5 +84,5 @@ def test_the_same_pins_resolve_with_pip(name):
     if name == "train":
         wanted.append(str(ENVS.parent))
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", *wanted]
-    found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3600)
     assert found.returncode == 0, found.stderr

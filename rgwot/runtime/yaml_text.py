@@ -16,7 +16,7 @@ from rgwot.runtime.errors import RgwotError
 _MARKS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
 
 
-class _Strict(yaml.SafeLoader):
+class _Strict(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
     """YAML's safe loader, which refuses a key that stands twice instead of forgetting the first."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -28,7 +28,8 @@ class _Strict(yaml.SafeLoader):
                 if name in lines:
                     raise _Twice(name, lines[name], line)
                 lines[name] = line
-        return super().construct_mapping(node, deep)
+        found: dict[Hashable, Any] = super().construct_mapping(node, deep)
+        return found
 
 
 class _Twice(Exception):

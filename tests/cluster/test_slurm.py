@@ -71,7 +71,7 @@ def command(*options: str) -> list[str]:
 def local(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """The tables as one machine makes them."""
     checkout = quick_checkout(tmp_path_factory.mktemp("local") / "checkout")
-    made = run(command("--cores", "2"), checkout.path, 1200)
+    made = run(command("--cores", "2"), checkout.path)
     assert made.returncode == 0, made.text[-4000:]
     return checkout
 
@@ -80,7 +80,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 def cluster(slurm: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkout, Said]:
     """The same through Slurm, and what Snakemake said."""
     checkout = quick_checkout(tmp_path_factory.mktemp("cluster") / "checkout")
-    made = run(command("--profile", "profiles/slurm", *HERE), checkout.path, 1800)
+    made = run(command("--profile", "profiles/slurm", *HERE), checkout.path)
     assert made.returncode == 0, made.text[-4000:]
     return checkout, made
 

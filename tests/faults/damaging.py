@@ -281,7 +281,7 @@ def forging(folder: Path) -> Iterator[str]:
     command = [sys.executable, str(Path(__file__).with_name("forge.py")), place, str(folder)]
     with subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}) as process:
         try:
-            until = time.monotonic() + 120
+            until = time.monotonic() + 1800
             while not Path(place).exists():
                 assert process.poll() is None
                 assert time.monotonic() < until, "the forge did not start"

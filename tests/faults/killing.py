@@ -69,13 +69,13 @@ class Run:
         """Give the same command again until it ends; one call has to be enough."""
         self.unlock()
         process = self.start(cores)
-        code = process.wait(timeout=600)
+        code = process.wait(timeout=3600)
         assert code == 0, (self.checkout.path / "said.log").read_text(errors="replace")[-4000:]
 
     def unlock(self) -> None:
         """Remove the lock that a killed snakemake leaves."""
         command = [sys.executable, "-m", "snakemake", "--configfile", SMALL, *self.more, "--unlock"]
-        subprocess.run(command, cwd=self.checkout.path, capture_output=True, check=True, timeout=120)
+        subprocess.run(command, cwd=self.checkout.path, capture_output=True, check=True, timeout=3600)
 
     def interrupt(self, stage: str, victim: str, rng: random.Random, within_s: float = 2.0) -> str | None:
         """Start the workflow and kill it (or a job) at a random moment after a stage began.
@@ -98,10 +98,10 @@ class Run:
             if victim == "job":
                 # Gone already: then the workflow dies instead.
                 _kill(jobs[0] if jobs else process.pid)
-                process.wait(timeout=600)
+                process.wait(timeout=3600)
             elif victim == "snakemake":
                 _kill(process.pid)
-                process.wait(timeout=60)
+                process.wait(timeout=3600)
             else:
                 _kill_all(process)
             return stage if jobs else BETWEEN
@@ -150,7 +150,7 @@ def _incomplete(folder: Path) -> list[str]:
 
 def _wait_for(stage: str, process: subprocess.Popen[bytes]) -> int | None:
     """Wait until a job of the stage runs; None when the workflow ends first."""
-    until = time.monotonic() + 600
+    until = time.monotonic() + 3600
     while time.monotonic() < until:
         jobs = _jobs(stage, process.pid)
         if jobs:
@@ -158,7 +158,7 @@ def _wait_for(stage: str, process: subprocess.Popen[bytes]) -> int | None:
         if process.poll() is not None:
             return None
         time.sleep(0.02)
-    raise AssertionError(f"no job of stage {stage} within 600 s")
+    raise AssertionError(f"no job of stage {stage} within an hour")
 
 
 def _jobs(stage: str, session: int) -> list[int]:
@@ -195,4 +195,4 @@ def _kill_all(process: subprocess.Popen[bytes]) -> None:
         for pid in pids:
             _kill(pid)
         time.sleep(0.05)
-    process.wait(timeout=60)
+    process.wait(timeout=3600)

@@ -43,7 +43,7 @@ def snakemake(
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=3600,
     )
     return Said(done.returncode, done.stdout + done.stderr)
 
@@ -197,7 +197,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     for path in (checkout.path / "videos/tea").iterdir():
         # Long before the results, as data mostly is.
         os.utime(path, (10**9, 10**9))
-    said = checkout.snakemake(MANIFEST, INDEX, more=["own.yaml"], timeout_s=300)
+    said = checkout.snakemake(MANIFEST, INDEX, more=["own.yaml"])
     assert said.returncode == 0, said.text
     return checkout
 
@@ -349,7 +349,7 @@ def tabled(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     checkout = own_videos(Checkout.copied_to(tmp_path_factory.mktemp("tables") / "checkout"))
     checkout.keep_rows("demo", ("uniform",))
     (checkout.path / "own.yaml").write_text(OWN_TABLE, encoding="utf-8")
-    said = checkout.snakemake(TABLE, more=["own.yaml"], timeout_s=300)
+    said = checkout.snakemake(TABLE, more=["own.yaml"])
     assert said.returncode == 0, said.text
     return checkout
 

@@ -39,7 +39,7 @@ def run_on_a_full_disk(folder: Path, size: int, room: int, arguments: list[objec
     (folder / "copy").mkdir()
     command = shlex.join([sys.executable, "-m", "rgwot.cli", *map(str, arguments)])
     script = SCRIPT.format(size=size, taken=size - room, disk="disk", copy="copy", command=command)
-    said = run(["unshare", "-m", "bash", "-c", script], folder, 300)
+    said = run(["unshare", "-m", "bash", "-c", script], folder)
     if said.returncode == 77:
         pytest.skip(f"no tmpfs here ({said.text.strip()})")
     return said

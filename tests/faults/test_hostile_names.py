@@ -71,7 +71,7 @@ def test_planning_with_every_name(tmp_path: Path) -> None:
     # What a shell makes of the very commands: each name whole, as one word.
     (fresh.path / "results/logs/extract/own/tea").mkdir(parents=True)
     script = "\n".join(['rgwot() { printf \'%s|%s\\n\' "$3" "${@: -1}"; }', *commands])
-    shown = run(["bash", "-c", script], fresh.path, 60)
+    shown = run(["bash", "-c", script], fresh.path)
     assert shown.returncode == 0, shown.text
     expected = [f"videos/tea/{name}.mp4|results/features/own/tea/{video_id(name)}.zarr" for name in NAMES]
     assert sorted(shown.text.splitlines()) == sorted(expected)
@@ -96,7 +96,7 @@ def test_the_command_line_with_a_hostile_name(tmp_path: Path) -> None:
     verb = [sys.executable, "-m", "rgwot.cli"]
     options = json.dumps({"layout": "folder", "root": "root", "options": {}, "on_bad_video": "fail"})
     told = ["--dataset", "own", "--task", "tea", "--options", options, "--annotations", "a.csv"]
-    said = run([*verb, "manifest", "m.csv", *told], tmp_path, 60)
+    said = run([*verb, "manifest", "m.csv", *told], tmp_path)
     assert said.returncode == 0, said.text
     with (tmp_path / "m.csv").open(newline="", encoding="utf-8") as file:
         (row,) = [row for row in csv.DictReader(file) if row["video"] != "b"]

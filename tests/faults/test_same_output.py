@@ -55,7 +55,7 @@ def start(*arguments: object) -> subprocess.Popen[str]:
 def both(*arguments: object) -> list[str]:
     """Run a command twice at the same time, to its end; return what each said."""
     processes = [start(*arguments) for _ in range(2)]
-    said = [process.communicate(timeout=300)[1] for process in processes]
+    said = [process.communicate(timeout=3600)[1] for process in processes]
     assert [process.returncode for process in processes] == [0, 0], said
     return said
 

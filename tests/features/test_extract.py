@@ -301,7 +301,7 @@ def test_a_killed_process_resumes(whole: Path, video: Path, tmp_path: Path) -> N
         "extract(sys.argv[1], sys.argv[2], FeatureSettings(fps=30, size=32, weights='random'))\n"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(video), str(output)]) as process:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 1800
         while time.monotonic() < deadline and process.poll() is None:
             if any((folder / "shard-1.json").exists() for folder in side_folders(output)):
                 break

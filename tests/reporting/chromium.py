@@ -86,7 +86,7 @@ class Window:
             raise AssertionError(f"{body}: {json.dumps(answer['exceptionDetails'])[:800]}")
         return answer["result"].get("value")
 
-    def wait_for(self, expression: str, timeout_s: float = 10) -> Any:
+    def wait_for(self, expression: str, timeout_s: float = 300) -> Any:
         """Wait until an expression is true, and return it."""
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:

@@ -74,7 +74,7 @@ def test_jobs_spread_over_gpus_and_the_third_waits_for_the_first_to_end(start, t
     first.kill()
     began = time.monotonic()
     assert third.stdout.readline() == "0\n"
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 600
 
 
 def test_a_process_keeps_its_gpu(tmp_path):

@@ -26,6 +26,10 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SMALL = "tests/small.yaml"
 # The small setting has two tasks of a dataset that has several; tests of planning look at all of them.
 ALL_TASKS = "tests/all_tasks.yaml"
+# A limit for hangs: an hour, many times what the longest run takes beside other work.
+HANG_S = 3600
+# Every worker of the suite takes its share of the cores.
+CORES = str(max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))))
 # Everything that `snakemake` in a clone reads, besides the installed package.
 PARTS = ("Snakefile", "config.yaml", "workflow", "profiles", "envs", SMALL, ALL_TASKS)
 
@@ -57,7 +61,7 @@ class Said:
         return Counter({rule: int(count) for rule, count in (line.split() for line in table[1].splitlines())})
 
 
-def run(command: list[str], folder: Path, timeout_s: float) -> Said:
+def run(command: list[str], folder: Path, timeout_s: float = HANG_S) -> Said:
     """Run a command to its end, both streams in one text."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
@@ -97,12 +101,10 @@ class Checkout:
             (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
         return cls(path)
 
-    def snakemake(
-        self, *targets: str, options: Sequence[str] = ("--cores", "2"), more: Sequence[str] = (), timeout_s: float = 120
-    ) -> Said:
+    def snakemake(self, *targets: str, options: Sequence[str] = ("--cores", CORES), more: Sequence[str] = ()) -> Said:
         """Run `snakemake` here with the small settings; configuration files in ``more`` are laid on top of them."""
         command = [sys.executable, "-m", "snakemake", *options, "--configfile", SMALL, ALL_TASKS, *more, "--", *targets]
-        return run(command, self.path, timeout_s)
+        return run(command, self.path)
 
     def keep_rows(self, table: str, ids: Sequence[str]) -> None:
         """Leave only these rows in a table of this copy, for a test that has to make all of them."""
@@ -125,7 +127,7 @@ def synthesise(root: Path, **settings: Any) -> None:
     """Write small synthetic clips of 4 to 6 s through the command line."""
     small = {"width": 160, "height": 120, "min_s": 4, "max_s": 6, **settings}
     command = [sys.executable, "-m", "rgwot.cli", "synth", str(root), "--settings", json.dumps(small), "--jobs", "2"]
-    said = run(command, root.parent, 300)
+    said = run(command, root.parent)
     assert said.returncode == 0, said.text
 
 

@@ -18,7 +18,7 @@ def egoprocel(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     # Every kind of row there is; the whole table would take several times as long.
     checkout.keep_rows("egoprocel", EGOPROCEL_ROWS)
     synthesise(checkout.path / "egoprocel", layout="egoprocel", n_videos=2, cameras=5)
-    made = checkout.snakemake("results/tables/egoprocel.csv", timeout_s=1500)
+    made = checkout.snakemake("results/tables/egoprocel.csv")
     assert made.returncode == 0, made.text[-4000:]
     return checkout
 

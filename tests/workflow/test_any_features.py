@@ -79,7 +79,7 @@ def test_every_form_goes_from_files_to_scores_and_pages(fresh: Checkout) -> None
     pages = ["results/report/alone_tc/tea.html", "results/report/alone_tchw/tea.html"]
     # A page lists every result there is when it is made, so the others come first.
     for targets in ((TABLE, *SCORES), pages):
-        made = fresh.snakemake(*targets, more=["more.yaml"], timeout_s=900)
+        made = fresh.snakemake(*targets, more=["more.yaml"])
         assert made.returncode == 0, made.text[-4000:]
     for target in SCORES:
         assert len(pd.read_csv(fresh.path / target)) > 0

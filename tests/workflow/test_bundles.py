@@ -40,7 +40,7 @@ def test_what_cannot_be_bundled_is_told_in_one_line(fresh: Checkout, path: str, 
 def test_a_bundle_is_made_once_and_applied(fresh: Checkout, tmp_path: Path) -> None:
     bundle = target("whitened", "meanfield")
     segments = bundle.replace("bundles", "keysteps").replace(".rgwot", "/segments.csv")
-    made = fresh.snakemake(segments, timeout_s=600)
+    made = fresh.snakemake(segments)
     assert made.returncode == 0, made.text[-4000:]
     assert fresh.plan(bundle).jobs == {"bundle": 1}
     made = fresh.snakemake(bundle)

@@ -63,7 +63,7 @@ def test_a_mistake_in_the_figures_ends_before_any_job(fresh: Checkout) -> None:
 def test_figures_are_drawn_once_and_stand_in_the_report(fresh: Checkout, configured: Callable[[str], str]) -> None:
     more = [configured(WRITTEN)]
     targets = [f"results/figures/{name}.pdf" for name in ("teaser", "transport_plan", "tsne_procel")]
-    made = fresh.snakemake(*targets, more=more, timeout_s=900)
+    made = fresh.snakemake(*targets, more=more)
     assert made.returncode == 0, made.text[-4000:]
     for target in targets:
         assert (fresh.path / target).read_bytes().startswith(b"%PDF")

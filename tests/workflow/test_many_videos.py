@@ -29,7 +29,7 @@ def test_no_command_is_too_long(fresh: Checkout, configured: Callable[[str], str
     method = "whitened@data.holdout=0.5,data.split=holdout"
     target = f"results/keysteps/{method}/meanfield/mine/tea/seed0/segments.csv"
     options = ("--dry-run", "--cores", "2", "--printshellcmds")
-    said = fresh.snakemake(target, options=options, more=[configured(MINE)], timeout_s=600)
+    said = fresh.snakemake(target, options=options, more=[configured(MINE)])
     jobs = said.jobs
     assert jobs["extract"] == VIDEOS
     assert jobs["index"] == 1
@@ -59,7 +59,7 @@ def test_an_index_made_in_parts_is_used_like_any_other(fresh: Checkout, configur
     short = "import rgwot.runtime.arguments\n\nrgwot.runtime.arguments.LONGEST = 120\n"
     snakefile.write_text(short + text, encoding="utf-8")
     assert fresh.plan(target, more=more).jobs["index_part"] == 2
-    made = fresh.snakemake(target, more=more, timeout_s=600)
+    made = fresh.snakemake(target, more=more)
     assert made.returncode == 0, made.text[-4000:]
     assert not fresh.plan(target, more=more).jobs
     with (fresh.path / index).open(encoding="utf-8", newline="") as file:

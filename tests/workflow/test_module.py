@@ -42,7 +42,7 @@ def test_another_repository_uses_the_rules_with_its_own_configuration(tmp_path: 
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump({"procedures": mine}), encoding="utf-8")
     (tmp_path / "Snakefile").write_text(OTHER.format(snakefile=REPOSITORY / "Snakefile"), encoding="utf-8")
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--cores", "1", "--quiet", "rules"]
-    jobs = run(command, tmp_path, 120).jobs
+    jobs = run(command, tmp_path).jobs
     assert jobs == {
         "mine": 1, "rgwot_table_row": 1, "rgwot_synth": 1, "rgwot_manifest": 1, "rgwot_extract": 4, "rgwot_index": 1,
         "rgwot_train": 2, "rgwot_embed": 2, "rgwot_decode": 2, "rgwot_evaluate": 2,

@@ -48,7 +48,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     for name in ("fail", "skip"):
         text = f"on_bad_video: {name}\ndatasets: {{mine: {{layout: folder, root: videos}}}}\n"
         (checkout.path / f"{name}.yaml").write_text(text, encoding="utf-8")
-    made = checkout.snakemake(SEGMENTS, MANIFEST, more=["fail.yaml"], timeout_s=600)
+    made = checkout.snakemake(SEGMENTS, MANIFEST, more=["fail.yaml"])
     assert made.returncode == 0, made.text[-4000:]
     return checkout
 
@@ -75,7 +75,7 @@ def test_key_steps_without_any_annotation(own: Checkout) -> None:
 
 def test_plots_without_any_annotation(own: Checkout) -> None:
     figure = "results/figures/segments/mine/tea/seed0"
-    made = own.snakemake(f"{figure}.pdf", more=["fail.yaml"], timeout_s=600)
+    made = own.snakemake(f"{figure}.pdf", more=["fail.yaml"])
     assert made.returncode == 0, made.text[-4000:]
     for suffix in (".pdf", ".png"):
         assert (own.path / f"{figure}{suffix}").stat().st_size > 0
@@ -88,7 +88,7 @@ def test_the_first_answer_needs_no_training_and_training_adds_to_its_page(own: C
     (own.path / "first.yaml").write_text(text, encoding="utf-8")
     models = own.path / "results/models"
     before = {path: path.stat().st_mtime_ns for path in models.rglob("*.pt")}
-    made = own.snakemake("first", more=["first.yaml"], timeout_s=600)
+    made = own.snakemake("first", more=["first.yaml"])
     assert made.returncode == 0, made.text[-4000:]
     assert {path: path.stat().st_mtime_ns for path in models.rglob("*.pt")} == before
     folder = own.path / "results/keysteps/whitened/meanfield/mine/tea/seed0"
@@ -119,7 +119,7 @@ def test_a_job_is_replayed_by_copying_its_line(own: Checkout) -> None:
     before = segments.read_bytes()
     segments.unlink()
     environment = f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
-    replayed = run(["bash", "-c", f"{environment}; {command}"], own.path, 120)
+    replayed = run(["bash", "-c", f"{environment}; {command}"], own.path)
     assert replayed.returncode == 0, replayed.text
     assert segments.read_bytes() == before
 
@@ -132,7 +132,7 @@ def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:
     for target in (SEGMENTS, MANIFEST):
         assert "broken.mp4" in own.snakemake(target, more=["fail.yaml"]).mistake
 
-    made = own.snakemake(SEGMENTS, MANIFEST, more=["skip.yaml"], timeout_s=600)
+    made = own.snakemake(SEGMENTS, MANIFEST, more=["skip.yaml"])
     assert made.returncode == 0, made.text[-4000:]
     rows = {row["video"]: row for row in read(own.path / MANIFEST)}
     index = {row["video"]: row for row in read(own.path / INDEX)}

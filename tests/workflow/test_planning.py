@@ -117,8 +117,8 @@ def test_another_working_directory(planned: Checkout, tmp_path: Path) -> None:
     target = ["--", "results/tables/egoprocel/vaot.csv"]
     small = str(REPOSITORY / SMALL)
     both = ["--configfile", str(REPOSITORY / "config.yaml"), small]
-    assert run([*command, "-n", "--quiet", "rules", *both, *target], tmp_path, 120).jobs["train"] == 8
+    assert run([*command, "-n", "--quiet", "rules", *both, *target], tmp_path).jobs["train"] == 8
     # Snakemake takes settings on top of a config.yaml that is not there without a word.
     (tmp_path / "seeds.yaml").write_text("seeds: [0]\n", encoding="utf-8")
     alone = ["--configfile", str(tmp_path / "seeds.yaml")]
-    assert "no dataset is configured" in run([*command, "-n", *alone, *target], tmp_path, 120).mistake
+    assert "no dataset is configured" in run([*command, "-n", *alone, *target], tmp_path).mistake

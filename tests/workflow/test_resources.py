@@ -47,7 +47,7 @@ print(json.dumps({
 
 def test_every_rule_that_runs_a_command_says_what_it_needs_and_has_an_environment() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", RULES], cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=600
+        [sys.executable, "-c", RULES], cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=3600
     )
     assert done.returncode == 0, done.stderr
     rules = json.loads(done.stdout.splitlines()[-1])
@@ -127,7 +127,7 @@ def submissions(
     options += ["--latency-wait", "1", "--seconds-between-status-checks", "1"]
     path = os.pathsep.join([str(fakes), os.environ["PATH"]])
     command = ["env", f"PATH={path}", sys.executable, "-m", "snakemake", *options]
-    said = run([*command, "--configfile", "config.yaml", SMALL, "--", *targets], checkout.path, 120)
+    said = run([*command, "--configfile", "config.yaml", SMALL, "--", *targets], checkout.path)
     assert record.exists(), said.text
     return [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
 

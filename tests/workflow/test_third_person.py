@@ -66,7 +66,7 @@ def test_the_whole_table_is_planned(checkout: Checkout) -> None:
 @pytest.mark.slow
 def test_every_task_of_both_datasets_is_read_and_scored(checkout: Checkout) -> None:
     row = "results/tables/third_person/one_label.csv"
-    made = checkout.snakemake(row, more=["roots.yaml"], timeout_s=600)
+    made = checkout.snakemake(row, more=["roots.yaml"])
     assert made.returncode == 0, made.text[-4000:]
     for dataset in LAYOUTS:
         videos = {(video.task, video.place.stem): video for video in plan(planned(dataset))}
@@ -108,7 +108,7 @@ def test_every_task_of_both_datasets_is_read_and_scored(checkout: Checkout) -> N
 
 @pytest.mark.long
 def test_the_whole_table_is_made(checkout: Checkout) -> None:
-    made = checkout.snakemake("results/tables/third_person.csv", more=["roots.yaml"], timeout_s=7200)
+    made = checkout.snakemake("results/tables/third_person.csv", more=["roots.yaml"])
     assert made.returncode == 0, made.text[-4000:]
     table = pd.read_csv(checkout.path / "results/tables/third_person.csv")
     measured = table[table["kind"] == "measured"]
@@ -123,7 +123,7 @@ def test_the_whole_table_is_made(checkout: Checkout) -> None:
 @pytest.mark.slow
 def test_rgwot_is_trained_and_scored_on_a_task_of_each(checkout: Checkout) -> None:
     row = "results/tables/third_person/rgwot.csv"
-    made = checkout.snakemake(row, more=["roots.yaml", "few.yaml"], timeout_s=600)
+    made = checkout.snakemake(row, more=["roots.yaml", "few.yaml"])
     assert made.returncode == 0, made.text[-4000:]
     scored = {
         path.relative_to(checkout.path).parts[4:6] for path in checkout.path.glob("results/scores/rgwot/**/seed0.csv")

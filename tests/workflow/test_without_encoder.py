@@ -81,7 +81,7 @@ def test_one_video_is_too_few_for_a_graph_before_any_job_runs(fresh: Checkout) -
 @pytest.mark.slow
 def test_from_features_to_scores(fresh: Checkout) -> None:
     write(fresh.path)
-    made = fresh.snakemake(*TARGETS, more=["more.yaml"], timeout_s=600)
+    made = fresh.snakemake(*TARGETS, more=["more.yaml"])
     assert made.returncode == 0, made.text[-4000:]
     f1, facts = {}, {}
     for (method, decoder), target in zip(RUNS.items(), TARGETS, strict=True):
