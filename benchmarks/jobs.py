@@ -1,7 +1,7 @@
 """What every job of the workflow takes, and how that grows with the videos of a task: from its own benchmark files.
 
 Runs the demo through the real workflow with tasks of several sizes (short clips, small encoder, few iterations), then
-reads `results/benchmarks`. Per rule: time, CPU time and peak resident memory at each size, what a further video adds,
+reads `results/benchmarks`; every job in a process of its own, as on a cluster. Per rule: time, CPU time and peak resident memory at each size, what a further video adds,
 and what the job asks a scheduler for (`rgwot.study.needs`), which has to be at least what was seen.
 
     python benchmarks/jobs.py [--videos 5 20 60] [--output benchmarks/results/jobs.json]
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -43,7 +44,7 @@ def run(folder: Path, videos: int) -> None:
     overlay.write_text(json.dumps({"datasets": {"demo": {"synth": synth, "settings": SETTINGS}}}), encoding="utf-8")
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(HOUSE / "Snakefile"), "--directory", str(folder)]
     command += ["--cores", "1", "--quiet", "all", "--configfile", str(HOUSE / "config.yaml"), str(overlay)]
-    subprocess.run([*command, "--", "all"], check=True)
+    subprocess.run([*command, "--", "all"], check=True, env={**os.environ, "RGWOT_WARM": "off"})
 
 
 def measured(folder: Path) -> dict[str, dict[str, float]]:

@@ -358,7 +358,7 @@ def jobs(record: Record) -> str:
     return f"""## Every job, and how it grows with the videos of a task
 
 The demo through the workflow with tasks of {", ".join(sizes[:-1])} and {sizes[-1]} videos of
-{record["frames_per_video"]} frames (small encoder, 40 iterations), from Snakemake's benchmark files: number of
+{record["frames_per_video"]} frames (small encoder, 40 iterations), from the files in `results/benchmarks`: number of
 jobs, the longest, the largest resident memory; last, what a job of the largest task asks a scheduler for, in
 MB. On such small clips most jobs are their own start,
 1 to 3 s of Python and PyTorch; synthesis is the only stage of the demo that a real dataset does not have.
