@@ -1,7 +1,8 @@
 """What every job of the workflow takes, and how that grows with the videos of a task: from its own benchmark files.
 
 Runs the demo through the real workflow with tasks of several sizes (short clips, small encoder, few iterations), then
-reads `results/benchmarks`; every job in a process of its own, as on a cluster. Per rule: time, CPU time and peak resident memory at each size, what a further video adds,
+reads `results/benchmarks`; every job is a process of its own, as on a cluster. Per rule: time, CPU time and peak
+resident memory at each size, what a further video adds,
 and what the job asks a scheduler for (`rgwot.study.needs`), which has to be at least what was seen.
 
     python benchmarks/jobs.py [--videos 5 20 60] [--output benchmarks/results/jobs.json]

@@ -2,9 +2,9 @@
 
 A job of a small study computes for a tenth of a second and imports NumPy, SciPy or PyTorch for one to three. Snakemake
 starts every job as a command of its own, which is right: each can be killed, repeated and read in its log by itself.
-So the command stays, and hands itself over (`hand_over`): the first of a run starts a server and goes on alone; the
-later ones send it their arguments, environment, folder and open files, and wait for a fork of it to end. The server
-learns from finished jobs what a verb imports, and imports it before the next fork. It ends with the run.
+So the command stays, and hands itself over (`hand_over`): it sends a server its arguments, environment, folder and open
+files, and waits for a fork of it to end. The server of a run starts while Snakemake plans (`offer`), imports what most
+jobs need while it waits, learns from finished jobs what else a verb imports, and ends with the run.
 
 A fork is refused, and the command goes on alone, wherever it might differ from a new process: with other numbers of
 threads or another environment of Python (which have servers of their own), after the code was changed, where importing
@@ -20,7 +20,7 @@ import re
 import sys
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rgwot.runtime.lazy import load
@@ -33,6 +33,8 @@ PLACE = "RGWOT_WARM"
 OFF = "off"
 #: Variables that the interpreter, NumPy and PyTorch read when they are loaded, and never again.
 _LOADED = re.compile(r"PYTHON.*|LD_.*|.*_NUM_THREADS")
+#: Variables that Snakemake gives every job.
+_THREADS = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "GOTO", "OPENBLAS", "MKL", "NUMEXPR"))
 _TAKEN, _KILLED, _INTERRUPTED = b"y", 137, 130
 _HEAD = 8
 #: Seconds that a command may take to say what it wants.
@@ -42,12 +44,17 @@ began = time.time()
 """When this process started, or was forked for a job."""
 
 
-def offer() -> None:
-    """Let the jobs of this process, which is Snakemake's, share a server; nothing is started before one asks."""
-    if os.environ.get(PLACE) != OFF:
-        import tempfile
+def offer(function: str, modules: Sequence[str]) -> None:
+    """Start a server for the jobs of this process, which is Snakemake's: those of one thread, which most are.
 
-        os.environ[PLACE] = os.path.join(tempfile.gettempdir(), f"rgwot-{os.getuid()}-{os.getpid()}-{time.time_ns():x}")
+    ``function`` runs a command, as for `hand_over`; ``modules`` are imported in this order.
+    """
+    if os.environ.get(PLACE) == OFF or sys.platform != "linux":
+        return
+    import tempfile
+
+    os.environ[PLACE] = os.path.join(tempfile.gettempdir(), f"rgwot-{os.getuid()}-{os.getpid()}-{time.time_ns():x}")
+    _start({**os.environ, **dict.fromkeys(_THREADS, "1")}, function, modules)
 
 
 def hand_over(command: Sequence[str], function: str) -> int | None:
@@ -63,9 +70,9 @@ def hand_over(command: Sequence[str], function: str) -> int | None:
     asked = json.dumps([list(command), os.getcwd(), dict(os.environ)]).encode()
     with socket.socket(socket.AF_UNIX) as server:
         try:
-            server.connect(_address(place))
+            server.connect(_address(os.environ))
         except OSError:
-            _start(place, function)
+            _start(os.environ, function)
             return None
         try:
             socket.send_fds(server, [len(asked).to_bytes(_HEAD, "big")], [0, 1, 2])
@@ -83,32 +90,34 @@ def hand_over(command: Sequence[str], function: str) -> int | None:
     return code[0] if code else _KILLED
 
 
-def _address(place: str) -> str:
-    loaded = [sys.prefix, sys.version, *sorted(item for item in os.environ.items() if _LOADED.fullmatch(item[0]))]
-    return os.path.join(place, f"{zlib.crc32(repr(loaded).encode()):08x}")
+def _address(environment: Mapping[str, str]) -> str:
+    """Return the socket for processes such as this one would be with another environment."""
+    loaded = [sys.prefix, sys.version, *sorted(item for item in environment.items() if _LOADED.fullmatch(item[0]))]
+    return os.path.join(environment[PLACE], f"{zlib.crc32(repr(loaded).encode()):08x}")
 
 
-def _start(place: str, function: str) -> None:
-    """Start the server for commands such as this, unless another has done so."""
-    run = os.path.basename(place).split("-")[2]
-    address = _address(place)
+def _start(environment: Mapping[str, str], function: str, modules: Sequence[str] = ()) -> None:
+    """Start the server for commands with such an environment, unless that was done."""
+    address = _address(environment)
+    run = os.path.basename(environment[PLACE]).split("-")[2]
     try:
-        os.makedirs(place, mode=0o700, exist_ok=True)
+        os.makedirs(environment[PLACE], mode=0o700, exist_ok=True)
         os.mkdir(f"{address}.started")
     except OSError:
         return
     import subprocess
 
     subprocess.Popen(
-        [sys.executable, "-P", "-m", "rgwot.runtime.warm", address, run, function],
+        [sys.executable, "-P", "-m", "rgwot.runtime.warm", address, run, function, *modules],
+        env=dict(environment),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
 
 
-def serve(address: str, run: int, function: str) -> None:
-    """Fork for every command that comes to ``address``, until the process ``run`` has ended.
+def serve(address: str, run: int, function: str, modules: Sequence[str]) -> None:
+    """Fork for every command that comes to ``address``, until the process ``run`` has ended, and import ``modules``.
 
     Returns in the server then, and never in a fork, which ends as an interpreter does.
     """
@@ -121,13 +130,17 @@ def serve(address: str, run: int, function: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     started = time.time_ns()
+    missing = list(modules)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen(64)
         while True:
-            ready, _, _ = select.select([listening.fileno(), alive], [], [])
+            ready, _, _ = select.select([listening.fileno(), alive], [], [], 0 if missing else None)
             if alive in ready:
                 return
+            if not ready:
+                _import(missing.pop(0))
+                continue
             connection, _ = listening.accept()
             with connection:
                 try:
@@ -135,7 +148,7 @@ def serve(address: str, run: int, function: str) -> None:
                 except (OSError, ValueError):
                     continue
                 verb = next((word for word in command[1:] if not word.startswith("-")), "")
-                _import(os.path.dirname(address), verb)
+                _import(*_learned(os.path.dirname(address), verb))
                 known = set(sys.modules)
                 gc.freeze()
                 if _like_new(started) and os.fork() == 0:
@@ -165,19 +178,24 @@ def _request(connection: socket.socket) -> tuple[list[str], str, dict[str, str],
     return command, folder, environment, files
 
 
-def _import(place: str, verb: str) -> None:
-    """Import what finished jobs of a verb had to."""
-    import importlib
-
+def _learned(place: str, verb: str) -> list[str]:
+    """Return what finished jobs of a verb had to import, and forget it."""
+    names = []
     for entry in os.listdir(place):
         if entry.startswith(f"{verb}."):
-            with open(os.path.join(place, entry), encoding="utf-8") as learned:
-                names = learned.read().split()
+            with open(os.path.join(place, entry), encoding="utf-8") as file:
+                names += file.read().split()
             os.unlink(os.path.join(place, entry))
-            for name in names:
-                # Some are made by others, and found or not found without them; the job imports what it needs itself.
-                with contextlib.suppress(Exception):
-                    importlib.import_module(name)
+    return names
+
+
+def _import(*names: str) -> None:
+    import importlib
+
+    for name in names:
+        # Some modules are made by others and not found without them; a job imports what it needs itself.
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
 
 
 def _like_new(started: int) -> bool:
@@ -258,13 +276,13 @@ def _run(function: str, connection: socket.socket, learned: str, known: set[str]
     sys.exit(code)
 
 
-def main(address: str, run: int, function: str) -> None:
+def main(address: str, run: int, function: str, modules: Sequence[str]) -> None:
     """Serve, and tidy up."""
     import shutil
 
     server = os.getpid()
     try:
-        serve(address, run, function)
+        serve(address, run, function, modules)
     finally:
         if os.getpid() == server:
             shutil.rmtree(os.path.dirname(address), ignore_errors=True)
@@ -274,4 +292,4 @@ if __name__ == "__main__":
     # By its name, so that the fork and whoever imports this module share `began`.
     from rgwot.runtime import warm
 
-    warm.main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    warm.main(sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:])

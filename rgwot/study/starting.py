@@ -40,10 +40,15 @@ def before_snakemake(arguments: Sequence[str] | None = None) -> None:
         check_caches()
         check_configuration([folder / "config.yaml", *options.configfile])
         check_writable(folder / ".snakemake")
-        if not any(_DRY.fullmatch(word) for word in given):
+        if not is_dry(given):
             check_writable(folder / "results", _DEPTH)
     except RgwotError as error:
         raise SystemExit(f"rgwot: {error}") from None
+
+
+def is_dry(arguments: Iterable[str]) -> bool:
+    """Return whether Snakemake, called with these arguments, runs nothing."""
+    return any(_DRY.fullmatch(word) for word in arguments)
 
 
 def check_configuration(paths: Iterable[Path]) -> None:

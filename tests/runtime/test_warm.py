@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from rgwot.runtime import warm
+from rgwot.study import IMPORTED
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are taken on Linux alone")
 
@@ -165,3 +167,32 @@ def test_a_killed_fork_fails_its_command(long: tuple[subprocess.Popen[str], int]
 
 def test_off(ask) -> None:
     assert "code None" in ask("--version", answered=False, **{warm.PLACE: warm.OFF}).stdout
+
+
+def test_what_is_imported_for_jobs_is_there() -> None:
+    for name in IMPORTED:
+        import_module(name)
+
+
+def test_a_run_starts_its_server_before_it_asks(tmp_path: Path) -> None:
+    """A command of one thread finds it by the environment that Snakemake gives."""
+    begin = (
+        "import os, sys, time; from rgwot.runtime import warm; warm.offer('rgwot.cli:main', ['json']); "
+        "print(os.environ[warm.PLACE], flush=True); time.sleep(1000)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name not in (warm.PLACE, "OMP_NUM_THREADS")}
+    command = [sys.executable, "-c", begin]
+    with subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        folder = Path(run.stdout.readline().strip())
+        of_a_job = {**environment, **dict.fromkeys(warm._THREADS, "1"), warm.PLACE: str(folder)}
+        until = time.monotonic() + 600
+        while not any(path.is_socket() for path in folder.iterdir()):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        said = subprocess.run(
+            [sys.executable, "-c", ASK, "--version"], env=of_a_job, cwd=tmp_path, capture_output=True, text=True
+        )
+        run.kill()
+    assert said.stdout.endswith("code 0\n")
+    gone(folder)

@@ -31,7 +31,7 @@ def plainly(function):
     return run
 
 
-prepare_commands()
+prepare_commands(sys.argv[1:])
 TABLES = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parent / "tables.yaml"
 # The files behind the configuration, so that errors name the one with the wrong value.
 LAYERS = plainly(layers)(map(Path, workflow.configfiles), workflow.config_settings.config)
