@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import resource
+import shlex
+import site
 import subprocess
 import sys
 import tarfile
 import tempfile
 import time
+import venv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 from measure import arguments, record, spread
 
 HOUSE = Path(__file__).resolve().parents[1]
@@ -36,20 +39,36 @@ def short(revision: str) -> str:
     return found.stdout.strip()
 
 
-def check_out(revision: str, folder: Path) -> None:
-    """Unpack a revision of this repository."""
+def check_out(revision: str, folder: Path) -> Path:
+    """Unpack a revision of this repository; return a Python that has its rgwot, and the packages of this one."""
     packed = subprocess.run(["git", "archive", revision], cwd=HOUSE, capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
+    venv.create(folder / ".venv")
+    python = folder / ".venv/bin/python"
+    ours = f"import sys; sys.path.insert(0, {str(folder)!r})\n"
+    (found,) = (folder / ".venv").rglob("site-packages")
+    (found / "revision.pth").write_text(ours + "\n".join(site.getsitepackages()) + "\n", encoding="utf-8")
+    module = "rgwot" if (folder / "rgwot/__main__.py").exists() else "rgwot.cli"
+    command = python.with_name("rgwot")
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(str(python))} -m {module} "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    return python
 
 
-def run(folder: Path, cores: int, targets: list[str]) -> tuple[float, float]:
-    """Make the scores in a checkout; wall time and CPU time in seconds."""
-    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "all", "--", *targets]
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)}, check=True)
-    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def busy_s() -> float:
+    """CPU time of the machine since it started: jobs are no children of the command, and nothing else should run."""
+    times = psutil.cpu_times()
+    return float(times.user + times.system)
+
+
+def run(python: Path, folder: Path, cores: int, targets: list[str], files: Sequence[str] = ()) -> tuple[float, float]:
+    """Make targets in a checkout, with more files of configuration; wall time and CPU time in seconds."""
+    command = [str(python), "-m", "snakemake", "--cores", str(cores), "--quiet", "all"]
+    command += ["--configfile", *files] if files else []
+    before, began = busy_s(), time.perf_counter()
+    subprocess.run([*command, "--", *targets], cwd=folder, check=True)
+    return time.perf_counter() - began, busy_s() - before
 
 
 def scores(folder: Path, targets: list[str]) -> dict[tuple[str, ...], float]:
@@ -75,8 +94,8 @@ def main() -> None:
     for number in range(chosen.rounds):
         for name, revision in revisions.items():
             with tempfile.TemporaryDirectory() as place:
-                check_out(revision, Path(place))
-                seconds, busy = run(Path(place), chosen.cores, targets)
+                python = check_out(revision, Path(place))
+                seconds, busy = run(python, Path(place), chosen.cores, targets)
                 values[name] = scores(Path(place), targets)
             wall[name].append(seconds)
             cpu[name].append(busy)
