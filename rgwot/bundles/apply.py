@@ -74,7 +74,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
     about = bundle.about
     with replacing(output / "results") as results:
         tree = Tree(results, about.dataset, about.task)
-        _write_manifest(tree, inputs)
+        write_manifest(tree, inputs)
         embeddings = tree.at(EMBEDDINGS, about.run)
         facts = {"method": about.method, "seed": about.seed, "features_fps": about.features_fps}
         with_frames = sorted((one.store for one in inputs if len(one.store)), key=lambda store: store.video)
@@ -135,7 +135,8 @@ def _model(bundle: Bundle) -> EmbedVideo:
     return embed_by_model(model, bundle.about.features_fps, "cpu", 1)
 
 
-def _write_manifest(tree: Tree, inputs: Sequence[Input]) -> None:
+def write_manifest(tree: Tree, inputs: Sequence[Input]) -> None:
+    """Write the manifest of videos that have feature stores, and annotations that hold none."""
     rows = []
     for one in inputs:
         store, sides = one.store, ("width", "height")
