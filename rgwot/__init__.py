@@ -1,7 +1,7 @@
 """Procedure learning from unlabelled videos by regularised Gromov-Wasserstein optimal transport (RGWOT).
 
-`discover` finds the key steps of arrays of features, `ProcedureLearner` does so in the manner of scikit-learn; what they
-return is a `Discovery`. Everything else that can be imported is a module of its own.
+`discover` finds the key steps of arrays of features and returns a `Discovery`; `ProcedureLearner` does so in the manner
+of scikit-learn. Everything else that can be imported is a module of its own.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ give the same key steps here as there.
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -117,9 +118,10 @@ class Discovery:
 
     def __repr__(self) -> str:
         first = self.procedures.iloc[0]
+        collapsed = ", degenerate" if self.diagnostics["degenerate"] else ""
         return (
             f"<Discovery by {self.run}: {len(self.labels)} videos, K = {self.K}, "
-            f"{first['order']} in {first['n_videos']} of them{', degenerate' if self.diagnostics['degenerate'] else ''}>"
+            f"{first['order']} in {first['n_videos']} of them{collapsed}>"
         )
 
 
@@ -159,8 +161,8 @@ def discover(
     K
         Key steps, the same as ``decode.K`` of the settings: a number of 1 or more, or ``"auto"``; by default 7.
     settings
-        Blocks of settings as in ``config.yaml``, such as ``{"train": {"iterations": 800}}``. What makes a method what it
-        is takes precedence, and keys of an id take precedence over that.
+        Blocks of settings as in ``config.yaml``, such as ``{"train": {"iterations": 800}}``. What makes a method what
+        it is takes precedence, and keys of an id take precedence over that.
     seed
         Seed of everything drawn at random, 0 or more.
     device
@@ -254,9 +256,7 @@ def discover_in(
                 model = tree.at(MODEL, run)
                 _train(index, model, settings, run.seed, device, held_out)
             _embed(index, model, tree.at(EMBEDDED, run), run, settings, device, held_out)
-            diagnostics = decode(
-                tree.at(EMBEDDED, run), tree.keysteps(run), decoder, experiment.of_decoder, run.seed
-            )
+            diagnostics = decode(tree.at(EMBEDDED, run), tree.keysteps(run), decoder, experiment.of_decoder, run.seed)
     as_given = sorted(stores, key=lambda store: list(sources).index(store.video))
     return _read(tree, run, experiment.of_decoder, as_given, diagnostics)
 
@@ -305,13 +305,15 @@ def named_plainly(folder: Path) -> Iterator[None]:
         yield
     except RgwotError as error:
         index = tree_in(folder).at(INDEX)
-        text = str(error).replace(str(index), "features").replace(f"{index.parent}/", "").replace(f"{folder}/", "")
-        raise RgwotError(text) from None
+        text = str(error).replace(str(index), "features")
+        places = "|".join(re.escape(str(place)) for place in (index.parent, folder / "features", folder))
+        text = re.sub(rf"(?:{places})/([^/:]+)(?:\.npy|\.zarr)", lambda found: f"features[{found[1]!r}]", text)
+        raise RgwotError(text.replace(f"{folder}/", "")) from None
 
 
 @contextmanager
 def as_many_threads(encoder: bool) -> Iterator[None]:
-    """Leave PyTorch with the number of threads that it had, where an ``encoder`` is trained or used and sets its own."""
+    """Leave PyTorch with as many threads as it had, where an ``encoder`` is trained or used, which sets its own."""
     if not encoder:
         yield
         return
@@ -391,9 +393,7 @@ def _write_stores(sources: Mapping[str, Path], tree: Tree, rate: str | None) -> 
         path.unlink()
 
 
-def _train(
-    index: Path, model: Path, settings: Settings, seed: int, device: str, held_out: tuple[str, ...]
-) -> None:
+def _train(index: Path, model: Path, settings: Settings, seed: int, device: str, held_out: tuple[str, ...]) -> None:
     from rgwot.embedding.train import train
 
     try:
