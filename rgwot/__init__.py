@@ -1,3 +1,32 @@
-"""Procedure learning from unlabelled videos by regularised Gromov-Wasserstein optimal transport (RGWOT)."""
+"""Procedure learning from unlabelled videos by regularised Gromov-Wasserstein optimal transport (RGWOT).
+
+`discover` finds the key steps of arrays of features and returns a `Discovery`; `ProcedureLearner` does so in the manner
+of scikit-learn. Everything else that can be imported is a module of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rgwot.discovery import Discovery, discover
+    from rgwot.estimator import ProcedureLearner
 
 __version__ = "0.2.0"
+
+__all__ = ["Discovery", "ProcedureLearner", "__version__", "discover"]
+
+# Every job of the workflow imports this package, so what they are in is imported when it is asked for.
+_HOMES = {"Discovery": "discovery", "discover": "discovery", "ProcedureLearner": "estimator"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

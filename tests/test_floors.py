@@ -10,8 +10,9 @@ import rgwot
 LIBRARY = Path(rgwot.__file__).parent
 #: From the top down. A new room takes its place here; an arrow that points up is a plan to change, not an entry.
 FLOORS = (
-    "__main__", "cli", "study", "bundles", "reporting", "synthetic", "keysteps", "embedding", "losses", "transport",
-    "evaluation", "features", "datasets", "video", "config", "records", "timing", "runtime", "paths",
+    "__main__", "cli", "study", "estimator", "discovery", "bundles", "reporting", "synthetic", "keysteps", "embedding",
+    "losses", "transport", "evaluation", "features", "datasets", "video", "config", "records", "timing", "runtime",
+    "paths",
 )  # fmt: skip
 
 
@@ -44,8 +45,8 @@ def test_every_room_has_a_floor() -> None:
 
 def test_nothing_imports_what_lies_above_it() -> None:
     level = {name: number for number, name in enumerate(FLOORS)}
-    # The version is the package's own.
-    arrows = {(here, there) for here, there in imports() if room(there) in level}
+    # The package itself has its version, and names for what is offered from Python.
+    arrows = {(here, there) for here, there in imports() if room(there) in level and room(here) != "__init__"}
     assert len(arrows) > 500
     up = sorted(f"{here} imports {there}" for here, there in arrows if level[room(there)] < level[room(here)])
     assert not up, "\n".join(up)

@@ -24,6 +24,7 @@ from rgwot.datasets.names import stem_of
 from rgwot.embedding.embed import write_embeddings
 from rgwot.embedding.interface import EmbedVideo
 from rgwot.embedding.registry import restore_of as restore_embedding
+from rgwot.features.store import FeatureStore
 from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, restored
 from rgwot.keysteps.decode import EmbeddedVideo, Result, labelled, order_of, read_embeddings
@@ -65,8 +66,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         key steps are whole.
     """
     bundle = read_bundle(path)
-    settings = _settings(bundle)
-    embed, rule, answers = _restored(bundle, settings)
+    result = restore(bundle)
     inputs = read_inputs(bundle, sources, output / "features", how)
     if not any(len(one.store) for one in inputs):
         why = "; ".join(one.store.reason for one in inputs if one.store.reason)
@@ -74,20 +74,56 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
     about = bundle.about
     with replacing(output / "results") as results:
         tree = Tree(results, about.dataset, about.task)
-        _write_manifest(tree, inputs)
+        write_manifest(tree, inputs)
         embeddings = tree.at(EMBEDDINGS, about.run)
-        facts = {"method": about.method, "seed": about.seed, "features_fps": about.features_fps}
-        with_frames = sorted((one.store for one in inputs if len(one.store)), key=lambda store: store.video)
-        write_embeddings(embeddings, with_frames, embed, facts)
-        known = {
-            one.store.video: answers[digest]
-            for one in inputs
-            if (digest := str(one.store.attributes.get("source_sha256"))) in answers
-        }
-        found = _decode(bundle, tree, rule, known, [one.store.video for one in inputs if not len(one.store)])
-        _write_pictures(tree, embeddings, bundle, settings)
+        key_steps = find_key_steps(bundle, result, [one.store for one in inputs], embeddings)
+        found = _write(bundle, tree, key_steps, [one.store.video for one in inputs if not len(one.store)])
+        _write_pictures(tree, embeddings, bundle, result.settings)
     _write_page(output, bundle)
     return found
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A result taken up again: how videos are embedded and labelled, and the key steps of those it was learnt from.
+
+    ``answers`` has these by the SHA-256 of the file of the video, or of its features.
+    """
+
+    settings: Settings
+    embed: EmbedVideo
+    rule: Unseen
+    answers: Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class KeySteps:
+    """The embeddings of videos and their key steps (T,), by id; the result was learnt from the videos ``known``."""
+
+    videos: Mapping[str, EmbeddedVideo]
+    steps: Mapping[str, NDArray[np.int64]]
+    known: Sequence[str]
+
+
+def find_key_steps(bundle: Bundle, result: Restored, stores: Sequence[FeatureStore], embeddings_zarr: Path) -> KeySteps:
+    """Embed the videos of feature stores into a file and label each by itself; what is known already stays as it is."""
+    from threadpoolctl import threadpool_limits
+
+    about = bundle.about
+    facts = {"method": about.method, "seed": about.seed, "features_fps": about.features_fps}
+    with_frames = sorted((store for store in stores if len(store)), key=lambda store: store.video)
+    write_embeddings(embeddings_zarr, with_frames, result.embed, facts)
+    videos = read_embeddings(embeddings_zarr).videos
+    with threadpool_limits(limits=1):
+        found = {name: labelled([video], about.features_fps, about.K, result.rule) for name, video in videos.items()}
+    steps = {name: one.labels + 1 for name, one in found.items()}
+    known = []
+    for store in with_frames:
+        answer = result.answers.get(str(store.attributes.get("source_sha256")))
+        if answer is not None and answer.shape == steps[store.video].shape:
+            steps[store.video] = answer.astype(np.int64)
+            known.append(store.video)
+    return KeySteps(videos, steps, known)
 
 
 def _settings(bundle: Bundle) -> Settings:
@@ -98,9 +134,9 @@ def _settings(bundle: Bundle) -> Settings:
     return build(flatten(about.settings), f"{bundle.path}: settings")
 
 
-def _restored(bundle: Bundle, settings: Settings) -> tuple[EmbedVideo, Unseen, Mapping[str, NDArray[Any]]]:
-    """Return how a video is embedded and labelled by a bundle, and the key steps of those that were learnt from."""
-    about = bundle.about
+def restore(bundle: Bundle) -> Restored:
+    """Take up again the result that a bundle is of; RgwotError where it does not hold what that needs."""
+    settings, about = _settings(bundle), bundle.about
     decoder, family = split_id(about.decoder)[0], FAMILIES[split_id(about.method)[0]]
     of_decoder = restore_decoder(decoder)
     try:
@@ -114,7 +150,8 @@ def _restored(bundle: Bundle, settings: Settings) -> tuple[EmbedVideo, Unseen, M
         if of_decoder is None:
             raise bundle.wrong(f"the decoder {about.decoder!r} cannot label other videos")
         choices = Choices(about.time, about.surplus, about.K)
-        return embed, restored(of_decoder, bundle.arrays(DECODER), choices, settings), bundle.arrays(ANSWERS)
+        rule = restored(of_decoder, bundle.arrays(DECODER), choices, settings)
+        return Restored(settings, embed, rule, bundle.arrays(ANSWERS))
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError) as error:
         if isinstance(error, RgwotError):
             raise
@@ -135,7 +172,8 @@ def _model(bundle: Bundle) -> EmbedVideo:
     return embed_by_model(model, bundle.about.features_fps, "cpu", 1)
 
 
-def _write_manifest(tree: Tree, inputs: Sequence[Input]) -> None:
+def write_manifest(tree: Tree, inputs: Sequence[Input]) -> None:
+    """Write the manifest of videos that have feature stores, and annotations that hold none."""
     rows = []
     for one in inputs:
         store, sides = one.store, ("width", "height")
@@ -155,26 +193,11 @@ def _write_manifest(tree: Tree, inputs: Sequence[Input]) -> None:
     write_rows(ANNOTATION_COLUMNS, [], tree.annotations)
 
 
-def _decode(
-    bundle: Bundle, tree: Tree, rule: Unseen, known: Mapping[str, NDArray[Any]], empty: Sequence[str]
-) -> list[Applied]:
-    """Label every video, and write the folder of key steps; what is known already stays as it is."""
-    from threadpoolctl import threadpool_limits
-
-    about = bundle.about
-    task = read_embeddings(tree.at(EMBEDDINGS, about.run))
-    with threadpool_limits(limits=1):
-        results = {name: labelled([video], about.features_fps, about.K, rule) for name, video in task.videos.items()}
-    steps, remembered = {}, []
-    for name, result in results.items():
-        steps[name] = result.labels + 1
-        if name in known and known[name].shape == steps[name].shape:
-            steps[name] = known[name].astype(np.int64)
-            remembered.append(name)
-    segments = {
-        name: label_segments(video.time_s, steps[name], video.duration_s) for name, video in task.videos.items()
-    }
-    orders = {name: order_of(steps[name], video.time_s / video.duration_s) for name, video in task.videos.items()}
+def _write(bundle: Bundle, tree: Tree, found: KeySteps, empty: Sequence[str]) -> list[Applied]:
+    """Write the folder of key steps."""
+    about, videos, steps = bundle.about, found.videos, found.steps
+    segments = {name: label_segments(video.time_s, steps[name], video.duration_s) for name, video in videos.items()}
+    orders = {name: order_of(steps[name], video.time_s / video.duration_s) for name, video in videos.items()}
     diagnostics = {
         "method": about.method,
         "decoder": about.decoder,
@@ -184,15 +207,15 @@ def _decode(
         "features_fps": about.features_fps,
         "n_videos": len(steps),
         "videos_without_frames": list(empty),
-        **_soundness(task.videos, steps, about.K),
+        **_soundness(videos, steps, about.K),
         "bundle": {"file": bundle.path.name, "sha256": bundle.sha256, "rgwot_version": about.rgwot_version},
         "applied_by": __version__,
-        "known_videos": remembered,
+        "known_videos": found.known,
     }
     write_keysteps(tree.keysteps(about.run), {"task": segments}, orders, diagnostics)
     _write_names(tree, bundle, segments)
     return [
-        Applied(name, named_order(format_order(orders[name]), about.names), len(own), name in remembered)
+        Applied(name, named_order(format_order(orders[name]), about.names), len(own), name in found.known)
         for name, own in segments.items()
     ]
 

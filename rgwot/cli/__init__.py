@@ -24,6 +24,8 @@ from rgwot.runtime.errors import RgwotError
 
 #: Every verb in the order of the stages: where it is, and its help in one line.
 VERBS = {
+    "init": ("rgwot.cli.start:init", "Start a study in a folder of its own."),
+    "run": ("rgwot.cli.start:run", "Run the workflow in this folder (Snakemake)."),
     "synth": ("rgwot.cli.data:synth", "Write synthetic procedure videos with ground truth."),
     "doctor": ("rgwot.cli.study:doctor", "Say what is wrong with a dataset on disk."),
     "manifest": ("rgwot.cli.data:manifest", "List the videos of a task and their annotations."),

@@ -105,17 +105,20 @@ def figure(output: Path, plan: str) -> None:
 
 @click.command()
 @click.argument("table", type=Folder)
-@click.option("--tables", default="workflow/tables.yaml", show_default=True, type=Folder, help="Defines all tables.")
+@click.option("--tables", type=Folder, help="The file that defines all tables. Default: that of the workflow.")
 @click.option("--yardsticks", type=Folder, help="Also say how hard the clips are.")
 @click.option("--procedures", type=Folder, help="Also print the procedure ranked first.")
 @click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
-def show(table: Path, tables: Path, yardsticks: Path | None, procedures: Path | None, names: Path | None) -> None:
+def show(
+    table: Path, tables: Path | None, yardsticks: Path | None, procedures: Path | None, names: Path | None
+) -> None:
     """Print a TABLE or a row of one (CSV) for people, with the yardsticks and the top-ranked procedure beside it."""
     from rgwot.reporting.show import procedure_lines, yardstick_lines
     from rgwot.reporting.tables.kinds import kind_of
     from rgwot.reporting.tables.spec import find_table, load_tables
+    from rgwot.study.shipped import TABLES
 
-    loaded = load_tables(tables)
+    loaded = load_tables(tables or TABLES)
     # A row lies in a folder of its table's name.
     spec = find_table(loaded, table.parent.name if table.parent.name in loaded else table.stem)
     click.echo(kind_of(spec).terminal(spec, table))

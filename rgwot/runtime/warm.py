@@ -32,7 +32,7 @@ PLACE = "RGWOT_WARM"
 """The environment variable with the folder of a run's servers."""
 OFF = "off"
 #: Variables that the interpreter, NumPy and PyTorch read when they are loaded, and never again.
-_LOADED = re.compile(r"PYTHON.*|LD_.*|.*_NUM_THREADS")
+_LOADED = re.compile(r"PYTHON.*|LD_.*|RGWOT_EXTENSIONS|.*_NUM_THREADS")
 #: Variables that Snakemake gives every job.
 _THREADS = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "GOTO", "OPENBLAS", "MKL", "NUMEXPR"))
 _TAKEN, _KILLED, _INTERRUPTED = b"y", 137, 130

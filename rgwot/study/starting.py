@@ -20,6 +20,7 @@ from typing import Any
 from rgwot.config.configuration import read_file
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.integrity import below_results
+from rgwot.study.shipped import DEFAULTS
 
 _DRY = re.compile(r"--dry-?run|-[A-Za-z]*n[A-Za-z]*")
 #: Levels of folders below ``results`` that must be writable: its stages, and their datasets, methods or tables.
@@ -62,11 +63,15 @@ def check_configuration(paths: Iterable[Path]) -> None:
 def layers(paths: Iterable[Path], given: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the layers of a configuration by name, the one on top last.
 
-    ``paths`` are its files in Snakemake's order, those of the command line and then ``config.yaml``; ``given`` is the
-    content of ``--config``.
+    ``paths`` are its files in Snakemake's order, those of the command line and then the defaults of the package, where
+    a study has a Snakefile of its own, and ``config.yaml``; ``given`` is the content of ``--config``.
     """
-    files = [path for path in paths if path.exists()]
-    ordered = sorted(files, key=lambda path: path.name != "config.yaml" or path.parent.resolve() != Path.cwd())
+
+    def place(path: Path) -> int:
+        own = path.name == "config.yaml" and path.parent.resolve() == Path.cwd()
+        return 1 if own else 0 if path == DEFAULTS else 2
+
+    ordered = sorted((path for path in paths if path.exists()), key=place)
     return [*((_short(path), read_file(path)) for path in dict.fromkeys(ordered)), ("--config", given)]
 
 

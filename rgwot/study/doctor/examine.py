@@ -28,6 +28,7 @@ from rgwot.study.doctor.findings import Finding, file_of, of_complaint, of_error
 from rgwot.study.doctor.machine import look
 from rgwot.study.doctor.report import AnnotationFacts, Report, TaskReport, VideoReport
 from rgwot.study.doctor.video import VideoFacts, check_video
+from rgwot.study.shipped import TABLES
 
 _LOG = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ def examine(
     Raises RgwotError if the configuration, dataset or task is unknown, or the folder does not exist.
     """
     load_config(content, where)
-    catalogue = Catalogue(content, Path("workflow/tables.yaml"))
+    catalogue = Catalogue(content, TABLES)
     dataset = match(dataset, catalogue.config.datasets, f"{where}: dataset")
     entry, root = catalogue.config.dataset(dataset), catalogue.config.root_of(dataset)
     module, options = layout_module(entry.layout), read_options(dataset, entry.layout, entry.options())

@@ -1,0 +1,85 @@
+"""Where the files of the workflow lie, and a folder for a study of one's own: the verbs ``init`` and ``run``.
+
+A wheel has these files inside the package, a checkout beside it; nothing else tells the two apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rgwot.config.about import LIBRARY
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import write_text
+
+
+def _root() -> Path:
+    inside = LIBRARY / "shipped"
+    return inside if inside.is_dir() else LIBRARY.parent
+
+
+ROOT = _root()
+SNAKEFILE = ROOT / "Snakefile"
+#: The configuration that a study's own ``config.yaml`` is laid on top of.
+DEFAULTS = ROOT / "config.yaml"
+TABLES = ROOT / "workflow" / "tables.yaml"
+PROFILE = ROOT / "profiles" / "default"
+#: What a new study is made from.
+START = ROOT / "workflow" / "start"
+#: The files of a new study, and what they are made from.
+FILES = {"config.yaml": "config.yaml", "Snakefile": "Snakefile", ".gitignore": "gitignore"}
+
+
+def start_study(folder: Path, videos: Path | None = None) -> None:
+    """Write the files of a new study into a folder; ``videos`` is that of its videos, else ``videos`` inside.
+
+    Raises
+    ------
+    RgwotError
+        When one of the files is there already, or the folder of videos is not. Nothing is written then.
+    """
+    for name in FILES:
+        if os.path.lexists(folder / name):
+            raise RgwotError(f"{folder / name}: exists; expected a folder without it; nothing was written")
+    if videos is not None and not videos.is_dir():
+        raise RgwotError(
+            f"{videos}: no such folder; expected one with a folder of videos per task; nothing was written"
+        )
+    root = "videos" if videos is None else Path(os.path.relpath(videos, folder)).as_posix()
+    for name, template in FILES.items():
+        text = (START / template).read_text(encoding="utf-8")
+        # JSON's quotes are YAML's, too.
+        write_text(text.replace("root: videos", f"root: {json.dumps(root, ensure_ascii=False)}"), folder / name)
+
+
+def snakemake_command(arguments: Sequence[str]) -> list[str]:
+    """Return the command that runs the workflow here: Snakemake with these arguments.
+
+    The Snakefile is that of the present folder, where there is one, as ``rgwot init`` writes it; so is the profile.
+
+    Raises
+    ------
+    RgwotError
+        Without any configuration.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--configfile", "--configfiles", nargs="*", action="extend", default=[])
+    parser.add_argument("--directory", "-d", type=Path, default=Path())
+    parser.add_argument("--snakefile", "-s")
+    parser.add_argument("--workflow-profile")
+    given, _ = parser.parse_known_args(list(arguments))
+    own: list[str] = []
+    if given.snakefile is None and not Path("Snakefile").is_file():
+        if not (given.configfile or (given.directory / "config.yaml").is_file()):
+            raise RgwotError(
+                f"{(given.directory / 'config.yaml').absolute()}: no such file; expected the configuration of a study; "
+                "make one with rgwot init, or go to its folder"
+            )
+        own += ["--snakefile", str(START / "Snakefile")]
+    if given.workflow_profile is None and not Path("profiles/default").is_dir():
+        own += ["--workflow-profile", str(PROFILE)]
+    return [sys.executable, "-m", "snakemake", *own, *arguments]

@@ -1,0 +1,280 @@
+"""Key steps of arrays, against the files that the verbs of the workflow write from the same features."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import rgwot
+from rgwot.cli import cli
+from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
+from rgwot.records import SEGMENT_COLUMNS, read_orders, read_procedures, read_segments
+from rgwot.runtime.errors import RgwotError
+from rgwot.timing import predicted_labels
+
+SMALL: dict[str, Any] = {
+    "encoder": {"channels": 8, "hidden": 8, "D": 8},
+    "train": {"N": 6, "iterations": 12, "lr": 1e-3, "threads": 1},
+    "whiten": {"D": 6, "smooth": 0.1},
+    "regression": {"epochs": 2, "E": 4},
+    "graph": {"clip_s": 0.2, "neighbours": 3, "walks": 2, "walk_length": 6, "D": 6, "epochs": 1},
+    "asot": {"epochs": 2, "hidden": 8, "D": 4, "N": 16},
+    "vasot": {},
+    "hvq": {"epochs": 2, "hidden": 8, "layers": 2, "D": 4},
+    "consensus": {"partitions": 4},
+    "graphcut": {"pairwise": 0.1},
+    "decode": {"K": 3, "restarts": 2},
+}
+FPS = "4"
+
+
+def maps(videos: int = 4, channels: int = 12) -> dict[str, NDArray[np.float32]]:
+    """Return maps (T, C, 3, 3) of videos in three steps, of different lengths, one with a space in its name."""
+    generator = np.random.default_rng(3)
+    steps = generator.normal(size=(3, channels, 3, 3))
+    made = {}
+    for number in range(videos):
+        order = generator.permutation(3) if number == 1 else np.arange(3)
+        labels = np.repeat(order, generator.integers(10, 16, size=3))
+        noise = generator.normal(scale=0.4, size=(len(labels), channels, 3, 3))
+        made[f"take {number}"] = (steps[labels] + noise).astype(np.float32)
+    return made
+
+
+def verb(*words: object) -> None:
+    cli([str(word) for word in words], standalone_mode=False)
+
+
+def of_the_workflow(folder: Path, videos: dict[str, NDArray[Any]], method: str, decoder: str, seed: int) -> Path:
+    """Write arrays as files and run the verbs of the workflow on them; return the folder of key steps."""
+    (folder / "arrays").mkdir()
+    for name, array in videos.items():
+        np.save(folder / "arrays" / f"{name}.npy", array)
+    axes, told = "TCHW" if next(iter(videos.values())).ndim == 4 else "TC", ["--settings", json.dumps(SMALL)]
+    verb(
+        "import-features", folder / "stores", "--source", folder / "arrays", "--axes", axes, "--fps", FPS, "--no-video"
+    )
+    index, embeddings = folder / "stores/index.csv", folder / "embeddings.zarr"
+    verb("index", index, *sorted((folder / "stores").glob("*.zarr")))
+    model: list[object] = []
+    if FAMILIES[method].trained:
+        model = ["--model", folder / "model/model.pt"]
+        verb("train", model[1], "--index", index, "--seed", seed, "--device", "cpu", *told)
+    own = [] if model else ["--settings", json.dumps(dotted(method, SMALL))]
+    verb("embed", embeddings, "--index", index, "--method", method, "--seed", seed, "--device", "cpu", *model, *own)
+    told = ["--settings", json.dumps(dotted(method, SMALL))]
+    segments = folder / "keysteps/segments.csv"
+    verb("decode", segments, "--embeddings", embeddings, "--decoder", decoder, "--seed", seed, *told)
+    return segments.parent
+
+
+def dotted(method: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with what makes a method what it is, as the workflow gives them to its jobs."""
+    changed = {block: dict(keys) for block, keys in settings.items()}
+    for key, value in FAMILIES[method].overrides.items():
+        block, name = key.split(".", 1)
+        changed.setdefault(block, {})[name] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("method", "decoder", "seed"),
+    [("whitened", "meanfield", 0), ("raw", "kmeans", 1), ("rgwot", "graphcut", 2), ("rgwot-plus", "consensus", 0)],
+)
+def test_the_workflow_writes_the_same(method: str, decoder: str, seed: int, tmp_path: Path) -> None:
+    videos = maps()
+    expected = of_the_workflow(tmp_path, videos, method, decoder, seed)
+    threads = torch.get_num_threads()
+    found = rgwot.discover(videos, fps=FPS, method=method, decoder=decoder, settings=SMALL, seed=seed, device="cpu")
+    assert torch.get_num_threads() == threads
+    tables = {"segments": read_segments, "order": read_orders}
+    for name, read in tables.items():
+        table = read(expected / f"{name}.csv")
+        table["video"] = table["video"].str.replace("%20", " ")
+        pd.testing.assert_frame_equal(table, getattr(found, name))
+    pd.testing.assert_frame_equal(read_procedures(expected / "procedures.csv"), found.procedures)
+    written = json.loads((expected / "diagnostics.json").read_text(encoding="utf-8"))
+    assert json.loads(json.dumps(found.diagnostics)) == written
+    assert tuple(found.segments.columns) == SEGMENT_COLUMNS
+    segments = found.segments.query("scope == 'task'")
+    assert segments["key_step"].nunique() > 1, "one label everywhere would make every comparison pass"
+    for name, video in videos.items():
+        own = segments[segments["video"] == name]
+        assert found.times[name].tolist() == [n / int(FPS) for n in range(len(video))]
+        labels = predicted_labels(own["start_s"], own["end_s"], own["key_step"], found.times[name])
+        np.testing.assert_array_equal(labels, found.labels[name])
+    assert list(found.labels) == list(videos)
+    assert found.samples.shape == (sum(map(len, videos.values())), 3)
+    assert found.orders["take 0"] == tuple(map(int, found.order["order"][0].split(">")))
+    assert repr(found).startswith(f"<Discovery by {method}/{decoder}/seed{seed}: 4 videos, K = 3, ")
+
+
+def test_stores_of_the_workflow_stand_for_arrays(tmp_path: Path) -> None:
+    videos = {"a": maps()["take 0"].mean(axis=(2, 3)), "b": maps()["take 1"].mean(axis=(2, 3))}
+    expected = of_the_workflow(tmp_path, videos, "raw", "kmeans", 0)
+    stores = sorted((tmp_path / "stores").glob("*.zarr"))
+    found = rgwot.discover(stores, method="raw", decoder="kmeans", settings=SMALL)
+    pd.testing.assert_frame_equal(found.segments, read_segments(expected / "segments.csv"))
+    assert list(found.labels) == ["a", "b"]
+    assert found.embeddings["a"].shape == (len(videos["a"]), 12)
+
+
+@pytest.mark.parametrize("method", [name for name, about in EMBEDDINGS.items() if about.module] + ["none"])
+def test_every_embedding_can_be_asked_for(method: str) -> None:
+    method = next(family.name for family in FAMILIES.values() if family.embedding == method)
+    decoder = "uniform" if method == "none" else "kmeans"
+    found = rgwot.discover(maps(), fps=FPS, method=method, decoder=decoder, settings=SMALL, device="cpu")
+    assert set(np.concatenate(list(found.labels.values())).tolist()) == {1, 2, 3}
+    assert found.diagnostics["method"] == method
+    assert bool(found.embeddings) == (method != "none")
+
+
+@pytest.mark.parametrize("decoder", [name for name, about in DECODERS.items() if not about.trivial])
+def test_every_decoder_can_be_asked_for(decoder: str) -> None:
+    found = rgwot.discover(maps(), fps=FPS, decoder=decoder, settings=SMALL, device="cpu")
+    assert found.diagnostics["decoder"] == decoder
+    assert {len(labels) for labels in found.labels.values()} == {len(video) for video in maps().values()}
+
+
+def test_ids_settings_and_K_are_resolved_as_in_the_workflow() -> None:
+    videos = list(maps().values())
+    by_id = rgwot.discover(videos, fps=FPS, method="whitened@whiten.D=4", decoder="kmeans@K=2", seed=1)
+    by_settings = rgwot.discover(videos, fps=FPS, decoder="kmeans", settings={"whiten": {"D": 4}}, K=2, seed=1)
+    assert by_id.run.method == "whitened@whiten.D=4"
+    assert by_id.K == by_settings.K == 2
+    pd.testing.assert_frame_equal(by_id.segments, by_settings.segments)
+    assert list(by_id.labels) == ["0", "1", "2", "3"]
+    split = rgwot.discover(videos, fps=FPS, method="whitened@data.split=holdout", K=3)
+    assert split.diagnostics["split"]["test"]
+    chosen = rgwot.discover(videos, fps=FPS, K="auto", settings=SMALL)
+    assert chosen.K == chosen.diagnostics["K"] >= 2
+
+
+def test_times_take_the_place_of_a_rate() -> None:
+    videos = maps()
+    times = {name: 1 + np.arange(len(video)) / 4 for name, video in videos.items()}
+    found = rgwot.discover(videos, times=times, settings=SMALL)
+    np.testing.assert_array_equal(found.times["take 2"], times["take 2"])
+    assert found.segments["end_s"].max() == max(float(own[-1]) for own in times.values()) + 0.25
+
+
+def flat(*shape: int) -> NDArray[np.float32]:
+    return np.random.default_rng(0).normal(size=shape).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"features": []}, "features: found no video, expected at least one"),
+        ({"features": 3}, "features: found int, expected a mapping of names to arrays, or a sequence of arrays"),
+        ({"features": flat(9, 4)}, r"features['0']: shape (4,), expected (T, C) or (T, C, h, w), one array per video"),
+        ({"features": {"a": np.ones((4, 2), int)}}, "features['a']: array of int64, expected floating-point numbers"),
+        ({"features": {"a": flat(9, 4), "b": flat(9, 5)}}, "features['b']: vectors of 5, expected 4 as in a.zarr"),
+        ({"features": {"a": np.full((9, 4), np.inf)}}, "features['a']: inf in channel 0 of feature 0; expected finite"),
+        ({"features": {"a": "a.npy"}}, "features['a']: found 'a.npy', expected an array, or a feature store (.zarr)"),
+        ({"features": {1: flat(9, 4)}}, "features: found the name 1, expected a text that is not empty"),
+        ({"features": {"a" * 300: flat(9, 4)}}, "300 characters, expected at most 200"),
+        ({"features": ["x/a.zarr", "y/a.zarr"]}, "features: two videos are called 'a'; expected different names"),
+        ({"fps": 0}, "fps: expected a positive rate like 30 or 30000/1001, found '0'"),
+        ({"fps": 2, "times": [np.arange(9)]}, "fps and times are both given; expected one of them"),
+        ({"times": [np.arange(9)] * 2}, "times: found those of 2 videos, expected 1, one array per video"),
+        ({"features": {"a": flat(9, 4)}, "times": {"b": np.arange(9)}}, "times: found none of video 'a'"),
+        ({"times": [np.arange(8.0)]}, "features['0']: 8 times and 9 features in shape (9, 4)"),
+        ({"method": "rgwot"}, "features: found 1 video, expected at least 2 for the method 'rgwot'"),
+        ({"method": "whitend"}, "method 'whitend': unknown base 'whitend'; did you mean 'whitened'?"),
+        ({"decoder": "uniform"}, "decoder 'uniform': does not go with method 'whitened'"),
+        ({"K": "gt"}, "decode.K: found 'gt', expected a number or auto; arrays have no annotations to count"),
+        ({"seed": -1}, "seed: found -1, expected a whole number, 0 or more"),
+        ({"settings": {"datasets": {}}}, "settings: unknown block 'datasets'"),
+        ({"settings": {"decode": 3}}, "settings: decode: found 3, expected keys and values"),
+        ({"settings": {"whiten": {"d": 3}}}, "settings: whiten.d"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(RgwotError) as caught:
+        rgwot.discover(**{"features": [flat(9, 4)], **asked})
+    assert message in str(caught.value)
+    assert "/tmp" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_estimator_has_the_manners_of_scikit_learn() -> None:
+    videos = maps(6)
+    later = {name: videos.pop(name) for name in ("take 4", "take 5")}
+    learner = rgwot.ProcedureLearner(fps=FPS, settings=SMALL, seed=3)
+    assert learner.get_params()["seed"] == 3
+    assert repr(learner).startswith("ProcedureLearner(")
+    with pytest.raises(NotFittedError):
+        learner.predict(videos)
+    found = learner.fit_predict(videos)
+    expected = rgwot.discover(videos, fps=FPS, settings=SMALL, seed=3)
+    for name in videos:
+        np.testing.assert_array_equal(found[name], expected.labels[name])
+        np.testing.assert_array_equal(learner.predict(videos)[name], found[name])
+    new = learner.predict(later)
+    assert list(new) == list(later)
+    again = pickle.loads(pickle.dumps(learner))
+    for name, video in later.items():
+        assert new[name].shape == (len(video),)
+        # The steps stand in the same order as in the first video; most samples are told apart by their features.
+        assert (np.diff(new[name]) != 0).sum() <= 4
+        np.testing.assert_array_equal(again.predict([video])[0], new[name])
+    other = clone(learner).set_params(method="raw", decoder="kmeans")
+    with pytest.raises(NotFittedError):
+        other.predict(later)
+    labels = other.fit(list(videos.values())).labels_
+    assert isinstance(labels, list)
+    assert learner.set_params(K=2).fit(videos).discovery_.K == 2
+
+
+def test_a_fitted_estimator_is_a_bundle(tmp_path: Path) -> None:
+    videos = {name: video.mean(axis=(2, 3)) for name, video in maps(5).items()}
+    later = videos.pop("take 4")
+    learner = rgwot.ProcedureLearner("rgwot", "graphcut", fps=FPS, settings=SMALL, device="cpu").fit(videos)
+    threads = torch.get_num_threads()
+    (labels,) = learner.predict([later])
+    assert torch.get_num_threads() == threads
+    assert learner.bundle_ is not None
+    (tmp_path / "fitted.rgwot").write_bytes(learner.bundle_)
+    np.save(tmp_path / "later.npy", later)
+    verb("apply", tmp_path / "fitted.rgwot", tmp_path / "later.npy", "--output", tmp_path / "found")
+    segments = read_segments(tmp_path / "found/segments.csv")
+    times = np.arange(len(later)) / int(FPS)
+    parts = [segments[column] for column in ("start_s", "end_s", "key_step")]
+    np.testing.assert_array_equal(predicted_labels(*parts, times), labels)
+
+
+def test_where_nothing_can_be_predicted_it_is_said() -> None:
+    videos = maps()
+    learner = rgwot.ProcedureLearner("none", "uniform", fps=FPS, K=3).fit(videos)
+    assert learner.bundle_ is None
+    with pytest.raises(RgwotError, match="predict: decoder 'uniform': looks at no video and learns nothing"):
+        learner.predict(videos)
+    fitted = rgwot.ProcedureLearner(fps=FPS, settings=SMALL).fit(videos)
+    with pytest.raises(RgwotError, match="expected 4 axes, since `axes` is TCHW"):
+        fitted.predict([flat(9, 12)])
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    code = (
+        "import sys, rgwot; before = {name for name in sys.modules if name.partition('.')[0] in ('numpy', 'rgwot')};"
+        "print(*before, 'discover' in dir(rgwot)); print(rgwot.discover.__name__, 'sklearn.base' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, second = done.stdout.splitlines()
+    assert first == "rgwot True"
+    assert second.startswith("discover")
+    with pytest.raises(AttributeError, match="module 'rgwot' has no attribute 'discovered'"):
+        rgwot.discovered  # noqa: B018

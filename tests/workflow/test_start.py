@@ -1,0 +1,129 @@
+"""A study in a folder of its own: `rgwot init` and `rgwot run`, from the checkout and from a wheel."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from checkouts import REPOSITORY, Said, run, synthesise
+
+from rgwot.study.shipped import DEFAULTS, FILES, PROFILE, SNAKEFILE, snakemake_command, start_study
+from rgwot.study.starting import layers
+
+QUIET = ("--cores", "1", "--quiet", "rules", "--")
+ARRAYS = (
+    "datasets:\n  mine: {layout: features, root: features, imported: {axes: TC, fps: 2}}\npage: {datasets: [mine]}\n"
+)
+
+
+def rgwot(folder: Path, *words: str, python: str = sys.executable, timeout_s: float = 600) -> Said:
+    return run([python, "-m", "rgwot.cli", *words], folder, timeout_s)
+
+
+def test_what_is_there_stays(tmp_path: Path) -> None:
+    (tmp_path / "my videos").mkdir()
+    said = rgwot(tmp_path, "init", "a study", "--videos", "my videos")
+    assert said.returncode == 0, said.text
+    study = tmp_path / "a study"
+    assert {path.name for path in study.iterdir()} == set(FILES)
+    entry = yaml.safe_load((study / "config.yaml").read_text(encoding="utf-8"))["datasets"]["mine"]
+    assert (study / entry["root"]).resolve() == tmp_path / "my videos"
+    assert entry["root"] == "../my videos"
+    (study / "Snakefile").unlink()
+    before = {path.name: path.read_bytes() for path in study.iterdir()}
+    assert rgwot(tmp_path, "init", "a study").mistake == (
+        "rgwot: a study/config.yaml: exists; expected a folder without it; nothing was written"
+    )
+    assert {path.name: path.read_bytes() for path in study.iterdir()} == before
+    assert "nowhere: no such folder" in rgwot(tmp_path, "init", "other", "--videos", "nowhere").mistake
+    assert not (tmp_path / "other").exists()
+
+
+def test_options_go_to_snakemake_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = rgwot(tmp_path, "run", "first")
+    assert f"{tmp_path / 'config.yaml'}: no such file" in said.mistake
+    (tmp_path / "config.yaml").write_text(ARRAYS)
+    given = ["--configfile", "a.yaml", "--", "first"]
+    ours, theirs = snakemake_command(given)[3:-4], snakemake_command(given)[-4:]
+    assert theirs == given
+    assert ours == [
+        "--snakefile",
+        str(SNAKEFILE.parent / "workflow/start/Snakefile"),
+        "--workflow-profile",
+        str(PROFILE),
+    ]
+    start_study(tmp_path / "new")
+    monkeypatch.chdir(tmp_path / "new")
+    assert snakemake_command(["-n"])[3:] == ["--workflow-profile", str(PROFILE), "-n"]
+    assert snakemake_command(["-s", "x", "--workflow-profile", "none"])[3:] == ["-s", "x", "--workflow-profile", "none"]
+    monkeypatch.chdir(REPOSITORY)
+    assert snakemake_command(["-n"])[3:] == ["-n"]
+
+
+def test_the_configuration_of_a_study_lies_on_top_of_the_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(ARRAYS)
+    (tmp_path / "more.yaml").write_text("seeds: [3]\n")
+    names = [name for name, _ in layers([Path("more.yaml"), DEFAULTS, Path("config.yaml")], {})]
+    assert names == [str(DEFAULTS), "config.yaml", "more.yaml", "--config"]
+
+
+@pytest.mark.parametrize("init", [True, False])
+def test_a_study_of_arrays_is_planned(init: bool, tmp_path: Path) -> None:
+    if init:
+        start_study(tmp_path)
+    (tmp_path / "config.yaml").write_text(ARRAYS)
+    (tmp_path / "features/tea").mkdir(parents=True)
+    for name in "ab":
+        np.save(tmp_path / f"features/tea/{name}.npy", np.ones((4, 3), np.float32))
+    jobs = rgwot(tmp_path, "run", "-n", *QUIET).jobs
+    # Without a target: the pages of the study's own datasets, not the demo's.
+    assert jobs["pages"] == jobs["page_index"] == jobs["page"] == 1
+    assert jobs["import_features"] == 2
+    assert jobs["train"] == 3
+    assert "synth" not in jobs
+
+
+@pytest.mark.slow
+def test_a_wheel_is_enough(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "wheel")]
+    subprocess.run(build, cwd=REPOSITORY, check=True, capture_output=True)
+    (wheel,) = (tmp_path / "wheel").glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "env")], check=True)
+    python = tmp_path / "env/bin/python"
+    (site,) = (tmp_path / "env/lib").glob("python*/site-packages")
+    with zipfile.ZipFile(wheel) as content:
+        content.extractall(site)
+    # What it depends on, but not this checkout: a path in such a file does not bring its own.
+    (site / "others.pth").write_text(str(Path(np.__file__).parents[1]))
+    script = tmp_path / "env/bin/rgwot"
+    script.write_text(f'#!/bin/sh\nexec "{python}" -m rgwot.cli "$@"\n')
+    script.chmod(0o755)
+    where = run([str(python), "-c", "import rgwot; print(rgwot.__file__)"], tmp_path, 60)
+    assert str(site) in where.text
+
+    videos, study = tmp_path / "clips", tmp_path / "study"
+    synthesise(videos, layout="folder", n_videos=2)
+    (task,) = (path.name for path in videos.iterdir() if path.is_dir())
+    said = rgwot(tmp_path, "init", str(study), "--videos", str(videos), python=str(python))
+    assert said.returncode == 0, said.text
+    with (study / "config.yaml").open("a") as file:
+        file.write("features: {size: 64}\n")
+    assert rgwot(study, "run", "-n", *QUIET, "first", python=str(python)).jobs["extract"] == 2
+    said = rgwot(study, "run", *QUIET, "first", python=str(python))
+    assert said.returncode == 0, said.text
+    assert (study / f"results/report/mine/{task}.html").is_file()
+    assert (study / f"results/keysteps/whitened/meanfield/mine/{task}/seed0/procedures.csv").is_file()
+    # The handlers of the workflow ran: the record of the whole run is there.
+    assert list((study / "results/provenance").glob("*.json"))
+    said = rgwot(study, "run", *QUIET, "results/tables/nothing.csv", python=str(python))
+    assert "nothing" in said.mistake
