@@ -307,7 +307,7 @@ def named_plainly(folder: Path) -> Iterator[None]:
         index = tree_in(folder).at(INDEX)
         text = str(error).replace(str(index), "features")
         places = "|".join(re.escape(str(place)) for place in (index.parent, folder / "features", folder))
-        text = re.sub(rf"(?:{places})/([^/:]+)(?:\.npy|\.zarr)", lambda found: f"features[{found[1]!r}]", text)
+        text = re.sub(rf"(?:{places})/([^/:]+)(?:\.npy|\.zarr)", lambda found: f"features[{stem_of(found[1])!r}]", text)
         raise RgwotError(text.replace(f"{folder}/", "")) from None
 
 
@@ -372,7 +372,7 @@ def _times(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
 
 
 def _store(tree: Tree, video: str) -> Path:
-    return Path(str(tree.at(INDEX).with_name(Path(FEATURES).name)).format(video=video))
+    return tree.at(INDEX).with_name(Path(FEATURES).name.format(video=video))
 
 
 def _write_stores(sources: Mapping[str, Path], tree: Tree, rate: str | None) -> None:
@@ -448,13 +448,12 @@ def _read(
 ) -> Discovery:
     """Read the files of a result, with videos under their own names."""
     segments, order = read_segments(tree.at(SEGMENTS, run)), read_orders(tree.at(ORDER, run))
-    whole = segments[segments["scope"] == "task"]
-    of = {str(video): part for video, part in whole.groupby("video")}
-
-    def labels(store: FeatureStore) -> NDArray[np.int64]:
+    of = {str(video): part for video, part in segments[segments["scope"] == "task"].groupby("video")}
+    labels = {}
+    for store in stores:
         own = of[store.video]
-        return predicted_labels(own["start_s"], own["end_s"], own["key_step"], store.time_s)
-
+        found = predicted_labels(own["start_s"], own["end_s"], own["key_step"], store.time_s)
+        labels[stem_of(store.video)] = found
     embedded = tree.at(EMBEDDED, run)
     videos = read_embeddings(embedded).videos if embedded.exists() else {}
     return Discovery(
@@ -462,9 +461,9 @@ def _read(
         settings,
         segments.assign(video=segments["video"].map(stem_of)),
         order.assign(video=order["video"].map(stem_of)),
-        procedures=read_procedures(tree.at(PROCEDURES, run)),
-        diagnostics=diagnostics,
-        labels={stem_of(store.video): labels(store) for store in stores},
+        read_procedures(tree.at(PROCEDURES, run)),
+        diagnostics,
+        labels,
         times={stem_of(store.video): store.time_s for store in stores},
-        embeddings={stem_of(name): video.embedding for name, video in videos.items()},
+        embeddings={stem_of(store.video): videos[store.video].embedding for store in stores if store.video in videos},
     )

@@ -174,5 +174,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
                 result = restore(bundle)
                 inputs = read_inputs(bundle, list(sources.values()), folder / "features", How())
                 found = find_key_steps(bundle, result, [one.store for one in inputs], folder / "embeddings.zarr")
-        labels = [found.steps[video] for video in sources]
+        empty = np.empty(0, dtype=np.int64)
+        by_source = {one.source: found.steps.get(one.store.video, empty) for one in inputs}
+        labels = [by_source[path] for path in sources.values()]
         return dict(zip(X, labels, strict=True)) if isinstance(X, Mapping) else labels

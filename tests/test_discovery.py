@@ -199,7 +199,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"seed": -1}, "seed: found -1, expected a whole number, 0 or more"),
         ({"settings": {"datasets": {}}}, "settings: unknown block 'datasets'"),
         ({"settings": {"decode": 3}}, "settings: decode: found 3, expected keys and values"),
-        ({"settings": {"whiten": {"d": 3}}}, "settings: whiten.d"),
+        ({"settings": {"whiten": {"d": 3}}}, "settings: unknown key 'whiten.d'; did you mean 'D'?"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(asked: dict[str, Any], message: str) -> None:

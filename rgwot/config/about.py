@@ -83,7 +83,7 @@ class _Outside(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Return where such a module is."""
         file = self.files.get(fullname)
-        return spec_from_file_location(fullname, file) if file else None
+        return None if file is None else spec_from_file_location(fullname, file)
 
 
 _OUTSIDE = _Outside()
