@@ -384,7 +384,7 @@ def _write_stores(sources: Mapping[str, Path], tree: Tree, rate: str | None) -> 
         if path.suffix == STORE:
             store.symlink_to(path, target_is_directory=True)
             continue
-        axes = "TC" if np.load(path, mmap_mode="r").ndim == 2 else "TCHW"
+        axes = "TC" if np.load(path, mmap_mode="r", allow_pickle=False).ndim == 2 else "TCHW"
         try:
             form = ImportSettings.model_validate({"axes": axes, **when})
         except ValidationError as error:

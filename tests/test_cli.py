@@ -46,7 +46,7 @@ def test_the_nearest_of_a_misspelt_verb_is_suggested(monkeypatch, capsys):
         (["train", "x/model.pt", "--index", "missing.csv"], "missing.csv"),
         (["decode", "x/segments.csv", "--decoder", "graphcut"], "expected one of them"),
         (["decode", "x/segments.csv", "--decoder", "uniform", "--embeddings", "e"], "expected one of"),
-        (["show", "missing.csv"], "workflow/tables.yaml"),
+        (["show", "missing.csv"], "not among the tables"),
         (["synth", "x", "--settings", '{"K": 1}'], "K"),
     ],
 )

@@ -201,7 +201,7 @@ def test_unreadable_yaml_is_one_line(tmp_path):
     path = tmp_path / "tables.yaml"
     with pytest.raises(RgwotError, match=r"tables\.yaml: cannot be read \(No such file or directory\)"):
         load_tables(path)
-    path.write_text("tables: [\n  open: {")
+    path.write_text("tables:\n  open: }")
     with pytest.raises(RgwotError, match=r"tables\.yaml: line 2: no YAML") as caught:
         load_tables(path)
     assert "\n" not in str(caught.value)
