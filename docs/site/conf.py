@@ -1,0 +1,50 @@
+"""How Sphinx makes the site; docs/site/build.py lays out the pages that it reads."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
+
+HERE = Path(__file__).resolve().parent
+
+project = "rgwot"
+author = tomllib.loads((HERE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"] + " authors"
+copyright = f"the {author}"  # noqa: A001 - Sphinx calls it so
+extensions = ["myst_parser"]
+nitpicky = True
+
+myst_fence_as_directive = ["math"]
+# As GitHub has them, so that a link works there and here.
+myst_heading_anchors = 4
+# Of the changelog and the README, whose sections are no chapters of a book.
+suppress_warnings = ["myst.header"]
+
+html_theme = "furo"
+html_title = "rgwot"
+html_static_path = [str(HERE / "style.css")]
+html_css_files = ["style.css"]
+html_copy_source = False
+html_use_index = False
+# It would fetch the pages that were found, which a browser refuses where they were opened as files.
+html_show_search_summary = False
+html_math_renderer = "mathml"
+
+
+def _visit_math(translator: HTML5Translator, node: nodes.math) -> None:
+    translator.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def _visit_math_block(translator: HTML5Translator, node: nodes.math_block) -> None:
+    translator.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    """Write formulas as MathML, which browsers draw without a script or a font from elsewhere."""
+    app.add_html_math_renderer("mathml", (_visit_math, None), (_visit_math_block, None))
