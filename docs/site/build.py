@@ -27,13 +27,34 @@ REPOSITORY = SITE.parents[1]
 EXAMPLE = "results/report/demo/assembly.html"
 #: Pages that stand elsewhere than in docs/, by their name here.
 ELSEWHERE = {"README.md": "index", "CHANGELOG.md": "changelog", "CONTRIBUTING.md": "contributing"}
-#: What the sidebar lists. A name that is in no checkout yet (`notebook`, `example`) is left out.
+#: What the sidebar lists, and how. A page that is not there (`notebook`, `example`) is left out.
 CONTENTS = {
-    "Start": ["install", "guide", "example", "notebook", "datasets", "troubleshooting"],
-    "Reference": ["commands", "options", "files", "tables", "figures", "cluster", "planning", "faults"],
-    "Method": ["methods", "tour", "architecture"],
-    "Results": ["comparison", "claims", "better", "performance"],
-    "Project": ["changelog", "contributing"],
+    "Start": {
+        "install": "Install",
+        "guide": "Guide: from videos to a page",
+        "example": "Example: the demo's page",
+        "notebook": "Notebook",
+        "datasets": "Datasets",
+        "troubleshooting": "Troubleshooting",
+    },
+    "Reference": {
+        "commands": "Commands",
+        "options": "Options",
+        "files": "File formats",
+        "tables": "Tables",
+        "figures": "Figures",
+        "cluster": "Clusters",
+        "planning": "What a study costs",
+        "faults": "When something goes wrong",
+    },
+    "Method": {"methods": "Methods and equations", "tour": "A tour of the code", "architecture": "Architecture"},
+    "Results": {
+        "comparison": "All methods compared",
+        "claims": "The paper's claims",
+        "better": "Better answers",
+        "performance": "Performance",
+    },
+    "Project": {"changelog": "Changelog", "contributing": "Contributing"},
 }
 LANGUAGES = {".py": "python", ".smk": "python", ".yaml": "yaml", ".toml": "toml", ".sh": "bash"}
 
@@ -93,7 +114,7 @@ def _shown(path: Path, name: str) -> str:
 
 def _contents(folder: Path) -> Iterator[str]:
     for caption, names in CONTENTS.items():
-        there = [name for name in names if (folder / f"{name}.md").exists()]
+        there = [f"{title} <{name}>" for name, title in names.items() if (folder / f"{name}.md").exists()]
         yield "\n".join(["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *there, "```", ""])
 
 

@@ -12,10 +12,11 @@ from rgwot.cli.settings_help import SettingsCommand
 
 _HEAD = """# Commands
 
-Each verb of `rgwot` is one stage of the workflow, and every job is one such line, which stands first in its log. This page
-is written from the command line's own help; `rgwot VERB --help` says the same, with the settings of a verb in full.
+Each verb of `rgwot` is one stage of the workflow, and every job is one such line, which stands first in its log. This
+page is written from the command line's own help; `rgwot VERB --help` says the same, with the settings of a verb in full.
 
-`rgwot --verbose VERB …` also prints debugging messages, `rgwot --version` the version. A mistake ends in one line and exit code 1.
+`rgwot --verbose VERB …` also prints debugging messages, `rgwot --version` the version. A mistake ends in one line and
+exit code 1.
 
 | verb | what it does |
 | --- | --- |
@@ -49,7 +50,7 @@ def _row(option: click.Option, context: click.Context) -> str:
 
 
 def _paragraphs(help_text: str) -> Iterator[str]:
-    """Yield the paragraphs of a help, those that click keeps as they are (after a line with \\b alone) as code."""
+    """Yield the paragraphs of a help, those that click keeps as they are (after a line with a backspace) as code."""
     for part in re.split(r"\n\s*\n", help_text.split("\f")[0].strip()):
         if part.startswith("\b"):
             yield f"```\n{part.lstrip(chr(8)).strip(chr(10))}\n```"

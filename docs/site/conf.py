@@ -17,6 +17,8 @@ author = tomllib.loads((HERE.parents[1] / "pyproject.toml").read_text(encoding="
 copyright = f"the {author}"  # noqa: A001 - Sphinx calls it so
 extensions = ["myst_parser"]
 nitpicky = True
+# Quotes and dashes of commands stay what can be typed.
+smartquotes = False
 
 myst_fence_as_directive = ["math"]
 # As GitHub has them, so that a link works there and here.
