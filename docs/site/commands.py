@@ -13,7 +13,7 @@ from rgwot.cli.settings_help import SettingsCommand
 _HEAD = """# Commands
 
 Each verb of `rgwot` is one stage of the workflow, and every job is one such line, which stands first in its log. This
-page is written from the command line's own help; `rgwot VERB --help` says the same, with the settings of a verb in full.
+page is written from the command line's own help; `rgwot VERB --help` says the same, and all of a verb's settings.
 
 `rgwot --verbose VERB …` also prints debugging messages, `rgwot --version` the version. A mistake ends in one line and
 exit code 1.
