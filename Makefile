@@ -54,17 +54,17 @@ $(READY): pyproject.toml $(wildcard $(LOCK))
 	@echo "environment: making $(VENV), once; a few minutes, most of it PyTorch"
 	$(PYTHON) -m venv $(VENV)
 	$(if $(filter cpu,$(TORCH)),$(PIP) $(CONSTRAINT) --no-deps --index-url $(TORCH_CPU) torch torchvision)
-	$(call install,.)
+	@$(call install,.)
 	@touch $@
 
 $(DEVELOPER): $(READY)
 	@echo "environment: adding what tests and linters need"
-	$(call install,.[dev])
+	@$(call install,.[dev])
 	@touch $@
 
 $(WRITER): $(READY)
 	@echo "environment: adding what the site is made with"
-	$(call install,.[docs])
+	@$(call install,.[docs])
 	@touch $@
 
 # One file for all platforms and for Python 3.11 to 3.14; the oldest versions for Python 3.11 alone.
