@@ -37,13 +37,21 @@ html_show_search_summary = False
 html_math_renderer = "mathml"
 
 
+def _mathml(latex: str, block: bool = False) -> str:
+    """Return MathML, with brackets as TeX sets them where they are not told to grow."""
+    made = tex2mathml(latex, as_block=block)
+    for bracket in "⟨⟩":
+        made = made.replace(f"<mo>{bracket}</mo>", f'<mo stretchy="false">{bracket}</mo>')
+    return made.replace('<mo stretchy="false">|</mo>', '<mo stretchy="false" lspace="0" rspace="0">|</mo>')
+
+
 def _visit_math(translator: HTML5Translator, node: nodes.math) -> None:
-    translator.body.append(tex2mathml(node.astext()))
+    translator.body.append(_mathml(node.astext()))
     raise nodes.SkipNode
 
 
 def _visit_math_block(translator: HTML5Translator, node: nodes.math_block) -> None:
-    translator.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>')
+    translator.body.append(f'<div class="formula">{_mathml(node.astext(), block=True)}</div>')
     raise nodes.SkipNode
 
 
