@@ -15,8 +15,8 @@ CONSTRAINT := $(addprefix --constraint ,$(wildcard $(LOCK)))
 TORCH ?=
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 BUILDER = $(firstword $(shell command -v podman docker))
-# Where the lock does not fit, the ranges of pyproject.toml still may.
-install = $(PIP) $(CONSTRAINT) --editable '$(1)'$(if $(CONSTRAINT), || { echo \
+# Where the lock does not fit, the ranges of pyproject.toml still may; one that was asked for by name has to fit.
+install = $(PIP) $(CONSTRAINT) --editable '$(1)'$(if $(and $(CONSTRAINT),$(filter file,$(origin LOCK))), || { echo \
 	"environment: the lock does not fit here; the newest versions that pyproject.toml permits are taken"; $(PIP) --editable '$(1)'; })
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # A failed job must fail the target that pipes or chains it.
