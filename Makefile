@@ -4,9 +4,20 @@ CORES ?= 2
 VENV := .venv
 READY := $(VENV)/.ready
 DEVELOPER := $(VENV)/.ready-developer
+WRITER := $(VENV)/.ready-writer
 PAGE := results/report/demo/assembly.html
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
+# Versions that are known to go together; `make env LOCK=` does without, `make lock` renews them.
+LOCK ?= envs/lock.txt
+CONSTRAINT := $(addprefix --constraint ,$(wildcard $(LOCK)))
+# TORCH=cpu takes PyTorch's build without CUDA, which only its own index has for Linux.
+TORCH ?=
+TORCH_CPU := https://download.pytorch.org/whl/cpu
+BUILDER = $(firstword $(shell command -v podman docker))
+# Where the lock does not fit, the ranges of pyproject.toml still may; one that was asked for by name has to fit.
+install = $(PIP) $(CONSTRAINT) --editable '$(1)'$(if $(and $(CONSTRAINT),$(filter file,$(origin LOCK))), || { echo \
+	"environment: the lock does not fit here; the newest versions that pyproject.toml permits are taken"; $(PIP) --editable '$(1)'; })
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # A failed job must fail the target that pipes or chains it.
 SHELL := /bin/bash -o pipefail
@@ -15,10 +26,13 @@ SHELL := /bin/bash -o pipefail
 FIRST_DEMO ?= 525a385
 BENCHMARKS := training_step solver kantorovich cache extraction decoding jobs first_answer checks
 
-.PHONY: help env demo test paper-small faults bench bench-answers claims comparison cluster-test test-page pictures lint schema clean
+.PHONY: help env lock container docs demo test paper-small faults bench bench-answers claims comparison cluster-test test-page pictures lint schema clean
 
 help:
-	@echo "make env    the environment in .venv"
+	@echo "make env    the environment in .venv; TORCH=cpu without CUDA, LOCK= with the newest versions"
+	@echo "make lock   the versions in envs/lock.txt and envs/oldest.txt, and the pins of envs/*.yaml, renewed"
+	@echo "make container  the environment and the workflow as an image, by podman or docker; TORCH=cpu without CUDA"
+	@echo "make docs   the documentation as a site, in build/docs"
 	@echo "make demo   environment, then the whole pipeline on synthetic clips; prints the table"
 	@echo "make test   environment, then every test"
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
@@ -36,16 +50,36 @@ help:
 
 env: $(READY)
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml $(wildcard $(LOCK))
 	@echo "environment: making $(VENV), once; a few minutes, most of it PyTorch"
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --editable .
+	$(if $(filter cpu,$(TORCH)),$(PIP) $(CONSTRAINT) --no-deps --index-url $(TORCH_CPU) torch torchvision)
+	@$(call install,.)
 	@touch $@
 
 $(DEVELOPER): $(READY)
 	@echo "environment: adding what tests and linters need"
-	$(PIP) --editable '.[dev]'
+	@$(call install,.[dev])
 	@touch $@
+
+$(WRITER): $(READY)
+	@echo "environment: adding what the site is made with"
+	@$(call install,.[docs])
+	@touch $@
+
+# One file for all platforms and for Python 3.11 to 3.14; the oldest versions for Python 3.11 alone.
+lock: $(DEVELOPER)
+	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 $(COMPILE) --output-file envs/lock.txt
+	uv pip compile pyproject.toml --resolution lowest-direct --python-version 3.11 --python-platform linux $(COMPILE) --output-file envs/oldest.txt
+	python envs/pin.py
+lock: COMPILE := --upgrade --no-annotate --quiet --custom-compile-command "make lock"
+
+container:
+	@test -n "$(BUILDER)" || { echo "container: found neither podman nor docker; install one of them" >&2; exit 1; }
+	$(BUILDER) build --build-arg TORCH=$(or $(TORCH),cuda) --tag rgwot --file Containerfile .
+
+docs: $(WRITER)
+	python docs/site/build.py
 
 demo: $(READY)
 	@echo "demo: synthetic clips, features, training, key steps, scores, table; about 6 minutes on 2 cores"
@@ -110,4 +144,4 @@ schema: $(READY)
 	python -m rgwot.config.schema
 
 clean:
-	rm -rf results/*/ .pytest_cache .mypy_cache .ruff_cache
+	rm -rf results/*/ build .pytest_cache .mypy_cache .ruff_cache

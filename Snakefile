@@ -7,7 +7,7 @@ from snakemake.utils import min_version, validate
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.starting import check_configuration
 
-min_version("9.0")
+min_version("9.14")
 
 # Before Snakemake reads it, so that an empty file, other encodings, tabs and duplicate keys are reported in one line.
 try:

@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
 # Run by Snakemake inside the new environment, from the working directory of the workflow: install rgwot with all of its
-# dependencies. From another working directory set RGWOT_SOURCE to a checkout or a wheel.
+# dependencies. From another working directory set RGWOT_SOURCE to a checkout, which has its lock, or to a wheel.
 set -euo pipefail
-python -m pip install "${RGWOT_SOURCE:-.}"
+source="${RGWOT_SOURCE:-.}"
+arguments=("$source")
+if [ -f "$source/envs/lock.txt" ]; then arguments+=(--constraint "$source/envs/lock.txt"); fi
+python -m pip install "${arguments[@]}"

@@ -21,7 +21,7 @@ CODE = sorted(
     if path.suffix in {".py", ".smk", ".yaml", ".json", ".rst", ".sh", ".csv"}
     and not {"results", "fixtures", "data"} & set(path.relative_to(REPOSITORY).parts)
 )
-PAGES = [REPOSITORY / "README.md", REPOSITORY / "CHANGELOG.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+PAGES = [*sorted(REPOSITORY.glob("*.md")), *sorted((REPOSITORY / "docs").glob("*.md"))]
 
 NUMBER = r"\d+(?:\.\d+)?"
 CITED = re.compile(rf"\bmethods ({NUMBER}(?:(?:, and|,| and| or| to) {NUMBER})*)", re.IGNORECASE)

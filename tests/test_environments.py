@@ -7,43 +7,54 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import yaml
-from packaging.specifiers import SpecifierSet
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from rgwot.runtime.provenance import PACKAGES
 
 ENVS = Path(__file__).resolve().parents[1] / "envs"
+sys.path.insert(0, str(ENVS))
+
+from pin import PYTHON, locked, pinned  # noqa: E402 - beside what it pins
+
 NAMES = sorted(path.stem for path in ENVS.glob("*.yaml"))
-# Names that conda and PyPI spell differently would stand here; there are none among ours.
-NOT_FROM_PIP = {"python", "pip"}
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 # What numbers depend on: decoding, features, training, clustering. Snakemake is not installed for a rule.
 NUMBERS = {*PACKAGES, "numba", "gensim", "h5py", "numcodecs"} - {"snakemake"}
 
 
+def of_conda(name: str) -> list[str]:
+    """Return what conda itself installs."""
+    listed = yaml.safe_load((ENVS / f"{name}.yaml").read_text(encoding="utf-8"))["dependencies"]
+    return [entry for entry in listed if isinstance(entry, str)]
+
+
 def pins(name: str) -> dict[str, str]:
-    """Package to version: a prefix after ``=`` as conda has it, or bounds; from conda and from pip alike."""
-    listed: list[str] = []
-    for entry in yaml.safe_load((ENVS / f"{name}.yaml").read_text(encoding="utf-8"))["dependencies"]:
-        listed += entry["pip"] if isinstance(entry, dict) else [entry]
-    return dict(re.fullmatch(r"([A-Za-z0-9-]+) (=[\d.]+|>=[\d.]+,<[\d.]+)", line).groups() for line in listed)
-
-
-def required() -> dict[str, str]:
-    """The least version of every dependency of the package."""
-    project = tomllib.loads((ENVS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return dict(
-        re.fullmatch(r"([A-Za-z0-9-]+)(?:\[\w+\])?(>=[\d.]+)", line).groups() for line in project["dependencies"]
+    """Return package to version, of what pip installs."""
+    (entry,) = (
+        entry["pip"]
+        for entry in yaml.safe_load((ENVS / f"{name}.yaml").read_text(encoding="utf-8"))["dependencies"]
+        if isinstance(entry, dict)
     )
+    return dict(re.fullmatch(r"([A-Za-z0-9-]+) ==(\S+)", line).groups() for line in entry)
+
+
+def required(*extras: str) -> list[Requirement]:
+    """Return what the package asks for, and what its extras do."""
+    project = tomllib.loads((ENVS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = [*project["dependencies"]]
+    for extra in extras:
+        lines += project["optional-dependencies"][extra]
+    return [one for one in map(Requirement, lines) if one.name != project["name"]]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_environment_pins_python_and_installs_the_package(name, tmp_path):
-    assert pins(name)["python"] == "=3.11"
-    assert "pip" in pins(name)
+    assert of_conda(name) == [f"python ={PYTHON}", "pip =25"]
     fake = tmp_path / "python"
     fake.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n', encoding="utf-8")
     fake.chmod(0o755)
@@ -60,15 +71,67 @@ def test_scoring_needs_no_pytorch():
     assert not {"torch", "pytorch", "zarr", "decord"} & set(pins("evaluate"))
 
 
+def test_a_checkout_brings_its_lock(tmp_path):
+    fake = tmp_path / "python"
+    fake.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n', encoding="utf-8")
+    fake.chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "RGWOT_SOURCE": str(ENVS.parent),
+    }
+    command = ["bash", str(ENVS / "train.post-deploy.sh")]
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert told[-2:] == ["--constraint", str(ENVS / "lock.txt")]
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_bounds_begin_where_the_package_s_do_and_hold_what_was_tested(name):
-    for package, bounds in pins(name).items():
-        if package not in NOT_FROM_PIP:
-            assert bounds.split(",")[0] == required()[package], package
-            assert version(package) in SpecifierSet(bounds), package
+def test_environments_have_the_versions_of_the_lock(name):
+    versions = locked()
+    assert pins(name) == {package: versions[package.lower()] for package in pins(name)}
+    text = (ENVS / f"{name}.yaml").read_text(encoding="utf-8")
+    assert pinned(text) == text
+    assert pinned(re.sub(r"==\S+", "==0", text)) == text
 
 
-def test_what_numbers_depend_on_is_bounded_and_the_same_in_both():
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_lock_has_every_dependency_for_every_python(python):
+    versions = locked(python)
+    for requirement in required("cluster", "docs", "dev"):
+        assert versions[requirement.name.lower().replace("_", "-")] in requirement.specifier, requirement
+
+
+@pytest.mark.parametrize(("system", "machine"), [("darwin", "arm64"), ("win32", "AMD64")])
+def test_the_lock_names_cuda_for_linux_alone(system, machine):
+    assert any(name.startswith("nvidia-") for name in locked())
+    elsewhere = locked(system=system, machine=machine)
+    assert not [name for name in elsewhere if name.startswith(("nvidia-", "triton"))]
+    assert elsewhere["torch"] == locked()["torch"]
+
+
+def test_the_oldest_versions_are_those_that_the_package_permits():
+    text = (ENVS / "oldest.txt").read_text(encoding="utf-8")
+    oldest = dict(re.findall(r"^([\w.-]+)==(\S+)$", text, re.MULTILINE))
+    assert len(oldest) > 50
+    for requirement in required():
+        (least,) = (Version(one.version) for one in requirement.specifier)
+        found = Version(oldest[requirement.name.lower()])
+        # A release that was never made, or that another dependency rules out, is the next one.
+        assert found >= least, requirement
+        assert found.release[: len(least.release)] == least.release, requirement
+
+
+@pytest.mark.parametrize("name", ["lock.txt", "oldest.txt"])
+def test_locks_hold_for_every_machine(name):
+    text = (ENVS / name).read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    assert lines
+    assert not [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.!]+( ; .+)?", line)], (
+        "a path, an index or a hash"
+    )
+
+
+def test_what_numbers_depend_on_is_pinned_and_the_same_in_both():
     train, evaluate = pins("train"), pins("evaluate")
     assert set(train) >= NUMBERS
     assert {"numpy", "scipy", "pandas"} <= set(evaluate)
@@ -80,7 +143,7 @@ def test_what_numbers_depend_on_is_bounded_and_the_same_in_both():
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_pins_resolve_with_pip(name):
-    wanted = [f"{package}{bounds}" for package, bounds in pins(name).items() if package not in NOT_FROM_PIP]
+    wanted = [f"{package}=={version}" for package, version in pins(name).items()]
     if name == "train":
         wanted.append(str(ENVS.parent))
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", *wanted]
