@@ -1,13 +1,16 @@
 # Procedure learning from unlabelled videos by RGWOT: from videos to tables.
 # This file is the table of contents; the stages are in workflow/rules, in the order in which data flows.
+import sys
 from pathlib import Path
 
 from snakemake.utils import min_version, validate
 
 from rgwot.runtime.errors import RgwotError
+from rgwot.study.commands import end_at_once, prepare_commands
 from rgwot.study.starting import check_configuration
 
 min_version("9.14")
+prepare_commands(sys.argv[1:])
 
 # Before Snakemake reads it, so that an empty file, other encodings, tabs and duplicate keys are reported in one line.
 try:
@@ -72,7 +75,9 @@ onstart:
 
 onsuccess:
     say_where_results_are()
+    end_at_once()
 
 
 onerror:
     say_what_failed()
+    end_at_once()

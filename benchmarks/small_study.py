@@ -82,7 +82,7 @@ def main() -> None:
             for what in chosen.what:
                 for name, folder in folders.items():
                     if what == "page" and not (folder / "results/features/demo").exists():
-                        run(pythons[name], folder, chosen.cores, ["demo"])
+                        run(pythons[name], folder, chosen.cores, TARGETS[what], FILES[what])
                     empty(folder, CACHED if what == "page" else ())
                     seconds, busy = run(pythons[name], folder, chosen.cores, TARGETS[what], FILES[what])
                     wall[what][name].append(seconds)

@@ -150,7 +150,7 @@ CATALOGUE = """
 import json, sys
 from pathlib import Path
 import yaml
-from rgwot.study import Catalogue
+from rgwot.study.targets import Catalogue
 repository, here = Path(sys.argv[1]), Path(sys.argv[2])
 config = yaml.safe_load((repository / "config.yaml").read_text())
 for name in ("mine", "brew"):

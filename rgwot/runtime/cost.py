@@ -16,6 +16,7 @@ from pathlib import Path
 
 from rgwot import paths
 from rgwot.runtime import warm
+from rgwot.runtime.children import end_idle
 
 COLUMNS = ("s", "h:m:s", "max_rss", "max_vms", "max_uss", "max_pss", "io_in", "io_out", "mean_load", "cpu_time")
 UNKNOWN = "NA"
@@ -28,6 +29,8 @@ def leave_cost() -> None:
     path = paths.benchmark_of(log) if log else None
     if path is None:
         return
+    # Only of those that have ended the system says what they took.
+    end_idle()
     own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     seconds = time.time() - warm.began
     cpu_s = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime

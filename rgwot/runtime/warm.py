@@ -47,13 +47,18 @@ began = time.time()
 def offer(function: str, modules: Sequence[str]) -> None:
     """Start a server for the jobs of this process, which is Snakemake's: those of one thread, which most are.
 
-    ``function`` runs a command, as for `hand_over`; ``modules`` are imported in this order.
+    ``function`` runs a command, as for `hand_over`; ``modules`` are imported in this order. Does nothing where that was
+    done.
     """
-    if os.environ.get(PLACE) == OFF or sys.platform != "linux":
+    place = os.environ.get(PLACE, "")
+    if place == OFF or sys.platform != "linux":
         return
     import tempfile
 
-    os.environ[PLACE] = os.path.join(tempfile.gettempdir(), f"rgwot-{os.getuid()}-{os.getpid()}-{time.time_ns():x}")
+    run = f"rgwot-{os.getuid()}-{os.getpid()}-"
+    if os.path.basename(place).startswith(run):
+        return
+    os.environ[PLACE] = os.path.join(tempfile.gettempdir(), f"{run}{time.time_ns():x}")
     _start({**os.environ, **dict.fromkeys(_THREADS, "1")}, function, modules)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shlex
 import sys
 import time
@@ -17,12 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rgwot.config.configuration import read_file
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.integrity import below_results
+from rgwot.study.commands import is_dry, prepare_commands
 from rgwot.study.shipped import DEFAULTS
 
-_DRY = re.compile(r"--dry-?run|-[A-Za-z]*n[A-Za-z]*")
 #: Levels of folders below ``results`` that must be writable: its stages, and their datasets, methods or tables.
 _DEPTH = 2
 #: Seconds that the clocks of two machines may differ.
@@ -32,6 +30,8 @@ _SKEW_S = 10
 def before_snakemake(arguments: Sequence[str] | None = None) -> None:
     """End the process with one line if Snakemake, called with these arguments, could only fail."""
     given = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:
+        prepare_commands(given)
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--configfile", "--configfiles", nargs="*", action="extend", type=Path, default=[])
     parser.add_argument("--directory", "-d", nargs="?", type=Path, default=Path())
@@ -47,13 +47,11 @@ def before_snakemake(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit(f"rgwot: {error}") from None
 
 
-def is_dry(arguments: Iterable[str]) -> bool:
-    """Return whether Snakemake, called with these arguments, runs nothing."""
-    return any(_DRY.fullmatch(word) for word in arguments)
-
-
 def check_configuration(paths: Iterable[Path]) -> None:
     """Raise if an existing configuration file cannot be read, is not YAML or has a key twice."""
+    # Takes a fifth of a second, in which the server of commands can start.
+    from rgwot.config.configuration import read_file
+
     for path in paths:
         # Snakemake itself reports a missing file in one line.
         if path.exists():
@@ -66,6 +64,7 @@ def layers(paths: Iterable[Path], given: Mapping[str, Any]) -> list[tuple[str, M
     ``paths`` are its files in Snakemake's order, those of the command line and then the defaults of the package, where
     a study has a Snakefile of its own, and ``config.yaml``; ``given`` is the content of ``--config``.
     """
+    from rgwot.config.configuration import read_file
 
     def place(path: Path) -> int:
         own = path.name == "config.yaml" and path.parent.resolve() == Path.cwd()

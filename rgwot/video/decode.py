@@ -2,7 +2,9 @@
 
 A decoder may hang where neither a signal handler nor a thread can stop it, so it runs in a process of its own
 that the parent can kill. This file is started by its path and imports nothing of the package, which keeps the
-start short. Messages are a kind (one byte) and a length (four bytes, big endian) followed by
+start short. On Linux each request is served by a fork, so that the next one starts at once and finds nothing of the
+last; elsewhere the process ends after one. Messages are a kind (one byte) and a length (four bytes, big endian)
+followed by
 
 - ``F``: the pixels of that many frames (uint8 RGB), for the next of the times asked for;
 - ``E`` or ``D``: that many bytes of text: why decoding stopped early, or nothing at the regular end.
@@ -11,11 +13,15 @@ start short. Messages are a kind (one byte) and a length (four bytes, big endian
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import importlib
 import itertools
 import json
 import os
 import queue
 import re
+import select
+import signal
 import struct
 import sys
 import threading
@@ -49,6 +55,7 @@ _HDF5_CACHE_BYTES = 64 * 2**20
 _LONGEST_S = 3.2e8
 # Frames that wait for the network: 25 minutes at 2 per second and 168 pixels.
 _AHEAD_BYTES = 256_000_000
+_PACKAGES = {"decord": "decord", "pyav": "av", "h5": "h5py"}
 
 
 def earliest(stamps: Stamps, interval: float) -> Stamps:
@@ -270,10 +277,47 @@ def own_output() -> BinaryIO:
 
 
 def main() -> None:
-    """Serve one request, then exit."""
-    request = json.loads(sys.stdin.buffer.readline())
+    """Serve requests until there are no more, or one where there are no forks."""
+    line = sys.stdin.buffer.readline()
     output = own_output()
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    while line and sys.platform == "linux":
+        with contextlib.suppress(ImportError):
+            importlib.import_module(_PACKAGES[json.loads(line)["reader"]])
+        _in_a_fork(line, output)
+        line = sys.stdin.buffer.readline()
+    if line:
+        threading.Thread(target=_exit_with_parent, daemon=True).start()
+        answer(line, output)
+
+
+def _in_a_fork(line: bytes, output: BinaryIO) -> None:
+    """Serve a request by a fork, and end as it does unless that is well, or with the parent; it dies with this one."""
+    ended, held = os.pipe()
+    here = os.getpid()
+    child = os.fork()
+    if not child:
+        # 1 is PR_SET_PDEATHSIG. The system sees to it, whatever the decoder is doing.
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+        if os.getppid() == here:
+            answer(line, output)
+        os._exit(1)
+    os.close(held)
+    waiting = select.poll()
+    for end in (ended, sys.stdin.fileno()):
+        waiting.register(end, 0)
+    if ended not in dict(waiting.poll()):
+        os._exit(1)
+    os.close(ended)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code < 0:
+        os.kill(os.getpid(), -code)
+    if code:
+        os._exit(code)
+
+
+def answer(line: bytes, output: BinaryIO) -> None:
+    """Serve one request, then exit."""
+    request = json.loads(line)
     times = np.asarray(request["times"], dtype=np.float64)
     if request["reader"] == "h5":
         frames = stored_frames(request["path"], times, request["size"], Fraction(request["fps"]))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -18,8 +16,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.runtime.children import Child, child_of
 from rgwot.video import decode
-from rgwot.video.apart import probe, received
+from rgwot.video.apart import probe
 from rgwot.video.probing import VideoError
 from rgwot.video.stored import is_stored
 
@@ -97,7 +96,8 @@ class FrameReader:
         self.readers: list[str] = []  #: that served, in order
         self.failures: list[str] = []  #: why a reader ended early, one clause each
         self._closed = False
-        self._child: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
+        self._ending = threading.Lock()
         self._lock = threading.Lock()
         self._batches = self._read()
 
@@ -117,8 +117,9 @@ class FrameReader:
     def close(self) -> None:
         """End the child process; the iteration ends with it, in whichever thread it is."""
         self._closed = True
-        if self._child is not None:
-            self._child.kill()
+        with self._ending:
+            if self._child is not None:
+                self._child.kill()
         with self._lock:
             self._batches.close()
 
@@ -150,37 +151,31 @@ class FrameReader:
         if name == "h5":
             request["fps"] = str(probe(self._path, self._frames_fps).fps)
         # -P keeps the worker's folder off its module path.
-        command = [sys.executable, "-P", str(_WORKER)]
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        with subprocess.Popen(command, **pipes) as child:
+        with child_of([sys.executable, "-P", str(_WORKER)]) as child:
             self._child = child
             try:
-                yield from self._receive(child, json.dumps(request).encode() + b"\n")
+                child.send(request)
+                said = yield from self._receive(child)
             finally:
-                child.kill()
+                with self._ending:
+                    self._child = None
+        if said:
+            raise _Stopped(said)
 
-    def _receive(self, child: subprocess.Popen[bytes], request: bytes) -> Generator[NDArray[np.uint8], None, None]:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        try:
-            child.stdin.write(request)
-            child.stdin.flush()
-        except OSError as error:
-            raise _Stopped("the decoder did not start") from error
+    def _receive(self, child: Child) -> Generator[NDArray[np.uint8], None, str]:
+        """Yield batches of frames; return why decoding stopped early."""
         while True:
             deadline = time.monotonic() + self._timeout_s
             try:
-                kind, length = decode.HEADER.unpack(received(child.stdout, decode.HEADER.size, deadline))
+                kind, length = decode.HEADER.unpack(child.received(decode.HEADER.size, deadline))
                 shape = (length, self._size, self._size, 3)
-                content = received(child.stdout, math.prod(shape) if kind == b"F" else length, deadline)
+                content = child.received(math.prod(shape) if kind == b"F" else length, deadline)
             except TimeoutError:
                 raise _Stopped(f"no frame within {self._timeout_s:g} s, killed") from None
-            except EOFError:
-                raise _Stopped(f"the decoder died (exit code {child.wait()})") from None
-            if kind == b"D":
-                return
-            if kind == b"E":
-                raise _Stopped(content.decode())
+            except EOFError as error:
+                raise _Stopped(f"the decoder died ({error})") from None
+            if kind != b"F":
+                return content.decode()
             yield np.frombuffer(content, dtype=np.uint8).reshape(shape)
 
 

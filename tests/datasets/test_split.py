@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rgwot.datasets import registry
 from rgwot.datasets.split import check_held_out, split_videos, subjects_of
 from rgwot.runtime.errors import RgwotError
-from rgwot.study import Catalogue
+from rgwot.study.targets import Catalogue
 
 GROUPS = st.dictionaries(st.text("abc012", min_size=1, max_size=4), st.sampled_from("stuvwxyz"), min_size=3)
 FRACTIONS = st.floats(0.01, 0.99)

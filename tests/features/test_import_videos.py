@@ -20,7 +20,7 @@ from rgwot.features.importing import import_video
 from rgwot.features.index import write_index
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
-from rgwot.study import Catalogue
+from rgwot.study.targets import Catalogue
 from rgwot.video import probe
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from rgwot.cli import cli
 from rgwot.features.store import StoreWriter
 from rgwot.runtime import arguments
 from rgwot.runtime.errors import RgwotError
-from rgwot.study import Catalogue
+from rgwot.study.targets import Catalogue
 
 NAMES = ("c", "a", "b", "d")
 TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"

@@ -12,7 +12,7 @@ import pytest
 from rgwot.features.index import write_index
 from rgwot.features.store import StoreWriter
 from rgwot.runtime.errors import RgwotError
-from rgwot.study import Catalogue
+from rgwot.study.targets import Catalogue
 
 TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
 IMPORTED = {"imported": {"folder": "features", "axes": "TC", "fps": 2}}

@@ -18,7 +18,7 @@ from rgwot.keysteps.decode import decode
 from rgwot.records import SCORE_COLUMNS
 from rgwot.reporting.figures.interface import Plan
 from rgwot.reporting.tables.make import make_row
-from rgwot.study import Catalogue
+from rgwot.study.targets import Catalogue
 
 REPOSITORY = Path(__file__).parents[2]
 TABLES = REPOSITORY / "workflow" / "tables.yaml"

@@ -10,7 +10,7 @@ from figure_tree import TABLES, catalogue
 
 from rgwot.reporting.figures.interface import read_plan
 from rgwot.runtime.errors import RgwotError
-from rgwot.study import Catalogue
+from rgwot.study.targets import Catalogue
 
 
 @pytest.fixture(scope="module")

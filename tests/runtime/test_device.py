@@ -12,8 +12,9 @@ import torch
 from rgwot.cli.records import record
 from rgwot.runtime import device, gpus
 from rgwot.runtime.errors import RgwotError
-from rgwot.study import Catalogue, jobs
+from rgwot.study import jobs
 from rgwot.study.doctor import machine
+from rgwot.study.targets import Catalogue
 
 DEVICES = ("auto", "cpu", "cuda")
 

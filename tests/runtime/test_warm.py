@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rgwot.runtime import warm
-from rgwot.study import IMPORTED
+from rgwot.study.commands import IMPORTED
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are taken on Linux alone")
 

@@ -11,7 +11,7 @@ import pytest
 from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.finding import find, layout_module, read_options
 from rgwot.datasets.registry import facts
-from rgwot.study import Catalogue
+from rgwot.study.targets import Catalogue
 from rgwot.synthetic.layouts import VideoPlan, written_layout
 from rgwot.synthetic.layouts.egoprocel import UNLISTED_CAMERA
 from rgwot.synthetic.plan import plan

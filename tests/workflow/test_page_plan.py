@@ -11,7 +11,7 @@ from checkouts import Checkout
 
 from rgwot.paths import Run
 from rgwot.runtime.errors import RgwotError
-from rgwot.study import Catalogue
+from rgwot.study.targets import Catalogue
 
 PAGE = "results/report/mine/tea.html"
 

@@ -10,7 +10,7 @@ import yaml
 from checkouts import REPOSITORY, touch_tree
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.study import Catalogue
+from rgwot.study.targets import Catalogue
 
 CONFIG = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
 SCORES = "results/scores/rgwot/graphcut/meccano/meccano/seed0.csv"

@@ -9,9 +9,9 @@ from rgwot.config.methods import EMBEDDINGS, method_pattern
 from rgwot.reporting.figures.interface import Plan
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import record_run
-from rgwot.study import Catalogue, prepare_commands
 from rgwot.study.ending import failures, results
 from rgwot.study.starting import check_clock, layers
+from rgwot.study.targets import Catalogue
 from snakemake.logging import logger
 
 
@@ -31,7 +31,6 @@ def plainly(function):
     return run
 
 
-prepare_commands(sys.argv[1:])
 TABLES = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parent / "tables.yaml"
 # The files behind the configuration, so that errors name the one with the wrong value.
 LAYERS = plainly(layers)(map(Path, workflow.configfiles), workflow.config_settings.config)

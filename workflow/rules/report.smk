@@ -12,7 +12,8 @@ rule strips:
         paths.log("strips/{dataset}/{task}"),
     conda:
         "../../envs/train.yaml"
-    threads: 2
+    # With two it would hold up everything else on a machine that has no more.
+    threads: 1
     resources:
         mem_mb=memory_for("strips"),
         runtime=time_for("strips"),
@@ -36,6 +37,8 @@ rule view:
         paths.log("view/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
     wildcard_constraints:
         method=FEATURED,
+    # The page waits for it, and for nothing that takes as long.
+    priority: 1
     conda:
         "../../envs/train.yaml"
     threads: 1

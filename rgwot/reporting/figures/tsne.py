@@ -182,7 +182,7 @@ def pooled_features(store: FeatureStore, max_frames: int) -> tuple[NDArray[np.fl
 
 
 def embed_2d(
-    x: NDArray[np.float64], perplexity: float = 30.0, components: int = 50, seed: int = 0
+    x: NDArray[np.float64], perplexity: float = 30.0, components: int = 50, seed: int = 0, iterations: int = 1000
 ) -> tuple[NDArray[Any], float]:
     """Reduce x (n, D) by PCA to some components, then by t-SNE to (n, 2); also return the perplexity that n allows.
 
@@ -196,5 +196,6 @@ def embed_2d(
     reduced = PCA(min(components, *x.shape), svd_solver="full").fit_transform(x)
     # PCA is the start of t-SNE, too; features that do not vary have no directions to start from.
     start = "pca" if np.ptp(reduced, axis=0).max() > 0 else "random"
-    points = TSNE(2, perplexity=perplexity, init=start, random_state=seed, n_jobs=1).fit_transform(reduced)
+    method = TSNE(2, perplexity=perplexity, init=start, max_iter=iterations, random_state=seed, n_jobs=1)
+    points = method.fit_transform(reduced)
     return points, perplexity

@@ -22,13 +22,14 @@ from rgwot.datasets.looks import NoTaskFound, listed, tasks_inside
 from rgwot.datasets.registry import TaskFacts, match
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
-from rgwot.study import MIN_VIDEOS, Catalogue
+from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.doctor.features import FeatureFacts, check_features, compare
 from rgwot.study.doctor.findings import Finding, file_of, of_complaint, of_error
 from rgwot.study.doctor.machine import look
 from rgwot.study.doctor.report import AnnotationFacts, Report, TaskReport, VideoReport
 from rgwot.study.doctor.video import VideoFacts, check_video
 from rgwot.study.shipped import TABLES
+from rgwot.study.targets import Catalogue
 
 _LOG = logging.getLogger(__name__)
 
