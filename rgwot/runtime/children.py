@@ -1,4 +1,4 @@
-"""Processes that answer one request after another and are kept for the next, as starting takes a quarter of a second."""
+"""Processes that answer one request after another, kept for the next, because starting takes a quarter of a second."""
 
 from __future__ import annotations
 
