@@ -108,14 +108,21 @@ def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int)
         yield from reader.get_batch(distinct.tolist()).asnumpy()[places]
 
 
-def pyav_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -> Iterator[Pixels]:
-    """Yield the same as `decord_frames`, read by PyAV; a damaged file raises after its last good frame."""
+def opened(path: str) -> InputContainer:
+    """Open a video by PyAV, in whatever encoding its title and the like are; from version 19 on PyAV does so itself."""
     import av
 
-    with av.open(path, metadata_errors="ignore") as container:
+    lenient: dict[str, Any] = {} if int(av.__version__.partition(".")[0]) >= 19 else {"metadata_errors": "ignore"}
+    container: InputContainer = av.open(path, **lenient)
+    return container
+
+
+def pyav_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -> Iterator[Pixels]:
+    """Yield the same as `decord_frames`, read by PyAV; a damaged file raises after its last good frame."""
+    with opened(path) as container:
         origin = _seconds(next(_decode(container, threads)), _stamp_of(container)) or 0.0
     seek_s = origin + times[0] if times[0] > _SEEK_FROM_S else None
-    with av.open(path, metadata_errors="ignore") as container:
+    with opened(path) as container:
         stream = container.streams.video[0]
         interval = 1 / float(stream.average_rate or stream.guessed_rate or 25)
         stamp = _stamp_of(container)

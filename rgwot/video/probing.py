@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-import av
 import numpy as np
 from av.container import InputContainer
 from av.error import FFmpegError
@@ -66,7 +65,7 @@ def probe_here(path: str | os.PathLike[str], frames_fps: Fraction | None = None)
     if is_stored(path):
         return probe_stored(path, frames_fps)
     try:
-        with av.open(str(path), metadata_errors="ignore") as container:
+        with decode.opened(str(path)) as container:
             if not container.streams.video:
                 raise VideoError(path, "no pictures in it (audio only?); expected a video")
             return _facts(path, container, container.streams.video[0])

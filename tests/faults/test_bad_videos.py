@@ -106,7 +106,6 @@ apart.serve()
     bad = write_video(tmp_path / "bad.mp4", 24, 24)
     monkeypatch.setattr(apart, "_COMMAND", [sys.executable, "-P", "-c", code])
     monkeypatch.setattr(apart, "TIMEOUT_S", 20.0)
-    monkeypatch.setattr(apart._own, "child", None, raising=False)
     assert probe(good).fps == 24
     if "sleep" in behaviour:
         monkeypatch.setattr(apart, "TIMEOUT_S", 1.0)
