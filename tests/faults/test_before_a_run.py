@@ -6,12 +6,11 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from checkouts import ALL_TASKS, SMALL, Checkout, Said
+from checkouts import ALL_TASKS, SMALL, SNAKEMAKE, Checkout, Said, run
 from videos import write_video
 
 from rgwot.runtime.errors import RgwotError
@@ -36,8 +35,10 @@ def snakemake(
     checkout: Checkout, *words: str, environment: dict[str, str] | None = None, before: Sequence[str] = ()
 ) -> Said:
     """Run `snakemake` with nothing but these words, which may fail before it reads a Snakefile."""
+    if environment is None and not before:
+        return run([*SNAKEMAKE, "--cores", "1", *words], checkout.path)
     done = subprocess.run(
-        [*before, sys.executable, "-m", "snakemake", "--cores", "1", *words],
+        [*before, *SNAKEMAKE, "--cores", "1", *words],
         cwd=checkout.path,
         env={**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})},
         capture_output=True,

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import yaml
 
 from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import datasets, tasks_of
+from rgwot.runtime import warm
 from rgwot.synthetic.layouts import task_places
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -30,6 +32,18 @@ ALL_TASKS = "tests/all_tasks.yaml"
 HANG_S = 3600
 # Every worker of the suite takes its share of the cores.
 CORES = str(max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))))
+SNAKEMAKE = [sys.executable, "-m", "snakemake"]
+# As `rgwot` does in a run; a second and a half of imports, hundreds of times in these tests.
+FORKED = """
+import sys
+from rgwot.runtime.warm import hand_over
+sys.argv[0] = "snakemake"
+code = hand_over(sys.argv, "snakemake.cli:main")
+if code is None:
+    from snakemake.cli import main
+    main()
+sys.exit(code)
+"""
 # Everything that `snakemake` in a clone reads, besides the installed package.
 PARTS = ("Snakefile", "config.yaml", "workflow", "profiles", "envs", SMALL, ALL_TASKS)
 
@@ -62,8 +76,11 @@ class Said:
 
 
 def run(command: list[str], folder: Path, timeout_s: float = HANG_S) -> Said:
-    """Run a command to its end, both streams in one text."""
+    """Run a command to its end, both streams in one text; `snakemake` by a fork that has imported it."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    if command[:3] == SNAKEMAKE:
+        command = [sys.executable, "-c", FORKED, *command[3:]]
+        environment[warm.PLACE] = os.path.join(tempfile.gettempdir(), f"rgwot-{os.getuid()}-{os.getpid()}-tests")
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -103,7 +120,7 @@ class Checkout:
 
     def snakemake(self, *targets: str, options: Sequence[str] = ("--cores", CORES), more: Sequence[str] = ()) -> Said:
         """Run `snakemake` here with the small settings; configuration files in ``more`` are laid on top of them."""
-        command = [sys.executable, "-m", "snakemake", *options, "--configfile", SMALL, ALL_TASKS, *more, "--", *targets]
+        command = [*SNAKEMAKE, *options, "--configfile", SMALL, ALL_TASKS, *more, "--", *targets]
         return run(command, self.path)
 
     def keep_rows(self, table: str, ids: Sequence[str]) -> None:
