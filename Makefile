@@ -24,6 +24,8 @@ SHELL := /bin/bash -o pipefail
 
 # The first revision that ran the demo from end to end; `make bench` compares with it.
 FIRST_DEMO ?= 525a385
+# The last before commands shared their imports.
+EVERY_START ?= 2db804f
 BENCHMARKS := training_step solver kantorovich cache extraction decoding jobs first_answer checks
 
 .PHONY: help env lock container docs demo test paper-small faults bench bench-answers claims comparison cluster-test test-page pictures lint schema clean
@@ -37,7 +39,7 @@ help:
 	@echo "make test   environment, then every test"
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
 	@echo "make faults the demo killed at 30 random moments and damaged by 300 random faults, full disks; an hour"
-	@echo "make bench  every ratio of docs/performance.md measured again, and the page renewed; two hours on an idle machine"
+	@echo "make bench  every ratio of docs/performance.md measured again, and the page renewed; three hours on an idle machine"
 	@echo "make bench-answers  every recipe on every development task, and the tables of docs/better.md; 85 minutes on 2 cores"
 	@echo "make comparison  all methods on the same videos, under every protocol, and the tables in print"
 	@echo "make claims  the paper's claims on eight development tasks, with intervals and verdicts, and docs/claims.md"
@@ -106,6 +108,7 @@ bench: $(DEVELOPER)
 	$(PIP) --no-deps --requirement benchmarks/requirements.txt
 	for name in $(BENCHMARKS); do python benchmarks/$$name.py $(BENCH_OPTIONS) || exit 1; done
 	python benchmarks/demo.py --before $(FIRST_DEMO)
+	python benchmarks/small_study.py --before $(EVERY_START)
 	python benchmarks/performance.py
 
 # Answers, not speed. Tasks looked at once are part of it: while choosing, ANSWERS_OPTIONS='--split choose'.

@@ -395,6 +395,45 @@ Clips to scores of {record["seeds"]} seed, at revision {before} (the first that 
 """
 
 
+def small_study(record: Record) -> str:
+    """A small study against an earlier revision, and where its time goes."""
+    before, after = record["revisions"].values()
+    shown = {
+        "demo": "the demo, from nothing",
+        "page": "the first answer and its page, features there",
+        "table": "seven rows of the first table, 16 tasks of short clips",
+    }
+    there = {what: label for what, label in shown.items() if what in record}
+    times = [
+        (label, *(spread(record[what]["wall_s"][name]) for name in ("before", "after")), spread(record[what]["factor"]))
+        for what, label in there.items()
+    ]
+    shares = [
+        (f"{label}, {revision}", found["jobs"], found["jobs_cpu_s"], found["other_cpu_s"], f"{found['idle']:.0%}")
+        for what, label in there.items()
+        for name, revision in record["revisions"].items()
+        for found in [record["where"][f"{what}, {name}"]]
+    ]
+    return f"""## A small study, before and after
+
+From an empty `results` (or one with nothing but features) to all files, at revision {before} and at {after}, in turn,
+{record["cores"]} cores:
+
+{table(("seconds", before, after, "factor"), times)}
+
+Of {record["scores"]} score files of the demo {record["scores_equal"]} are the same byte for byte; the others are of
+methods whose arithmetic changed in between.
+
+Where the processors' time went in the last round. What jobs computed includes what each imported itself; the rest is
+Snakemake, the start of commands and imports that jobs share. At {before} it was Snakemake that measured jobs, by
+sampling, which misses much of the short ones:
+
+{table(("", "jobs", "in jobs, CPU s", "elsewhere, CPU s", "idle"), shares)}
+
+{where(record)}
+"""
+
+
 def first_answer(record: Record) -> str:
     """From cached features to the page, without any training."""
     rows = [(f"`{name}`", spread(values)) for name, values in record["stages_s"].items()]
@@ -451,6 +490,7 @@ SECTIONS = {
     "extraction_cuda": extraction,
     "decoding": decoding,
     "jobs": jobs,
+    "small_study": small_study,
     "first_answer": first_answer,
     "checks": checks,
     "demo": demo,
