@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rgwot.config.settings import Settings
-from rgwot.embedding.adam import Adam
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, dropout_masks
 from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
@@ -114,7 +113,7 @@ class Trainer:
         if self.learned is not None:
             # Where the encoder is, and in its precision.
             self.parameters += self.learned.to(self.parameters[0]).parameters()
-        self.optimiser = Adam(self.parameters, lr=train.lr, weight_decay=train.weight_decay)
+        self.optimiser = torch.optim.Adam(self.parameters, lr=train.lr, weight_decay=train.weight_decay, fused=True)
         self.pairs_at_once = 1
         if self.bank.device.type != "cpu":
             _, _, height, width = self.bank.stores[0].shape

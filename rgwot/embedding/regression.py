@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rgwot.config.settings import RegressionSettings, Settings
-from rgwot.embedding.adam import Adam
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learnt
 from rgwot.embedding.pooled import spatial_means
 from rgwot.embedding.sampler import draw_videos
@@ -87,11 +86,11 @@ def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed
         When the error is not finite.
     """
     model = TimeRegressor(x.shape[1], settings.E, seed)
-    optimiser = Adam(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay)
+    optimiser = torch.optim.Adam(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True)
     generator = torch.Generator().manual_seed(seed)
     with Progress(logger, "regress relative time", settings.epochs, unit="epoch") as progress:
         for epoch in range(settings.epochs):
-            optimiser.lr = settings.lr * DECAY ** (epoch // DECAY_EPOCHS)
+            optimiser.param_groups[0]["lr"] = settings.lr * DECAY ** (epoch // DECAY_EPOCHS)
             total = 0.0
             for rows in torch.split(torch.randperm(len(x), generator=generator), settings.batch):
                 loss = (model(x[rows]) - times[rows]).square().sum()

@@ -127,6 +127,8 @@ def _fit(
     """Train on some stores and write the files; ``known`` is all of the model's content that is known before."""
     videos = [[store.video, *store.shape, store.duration_s, str(store.native_fps)] for store in stores]
     identity = {**{key: known[key] for key in ("settings", "seed", "features")}, "videos": videos}
+    # States of 0.1.0, which had an optimiser of its own, are not gone on from.
+    identity["optimiser"] = "torch"
     if all(store.vectors for store in stores):
         identity["vectors"] = True
     checkpoint = Checkpoint(output_dir, identity)

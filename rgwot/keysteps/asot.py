@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rgwot.config.settings import AsotSettings, Settings
-from rgwot.embedding.adam import Adam
 from rgwot.embedding.regression import standardised
 from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
 from rgwot.keysteps.kmeans import kmeans
@@ -185,7 +184,7 @@ def learn(
     with torch.no_grad():
         f = torch.cat([embed(network, video) for video in videos])
     centres = first_centres(f, K, generator).requires_grad_()
-    optimiser = Adam([*network.parameters(), centres], lr=block.lr, weight_decay=0.0)
+    optimiser = torch.optim.Adam([*network.parameters(), centres], lr=block.lr, fused=True)
     losses = []
     for _ in range(block.epochs):
         order, total = generator.permutation(len(videos)), 0.0

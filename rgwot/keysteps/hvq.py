@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rgwot.config.settings import HvqSettings, Settings
-from rgwot.embedding.adam import Adam
 from rgwot.keysteps.asot import directions_of, first_centres, seeded, weights_of, with_weights
 from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
 from rgwot.runtime.threads import one_thread
@@ -166,9 +165,8 @@ def learn(frames: Frames, K: int, block: HvqSettings, generator: np.random.Gener
         z = torch.cat([directions_of(encoder(video), "hvq") for video in videos])
     fine = _started(z, FINE * K, len(videos), block.ema, DEAD[0], generator)
     coarse = _started(fine.codes[fine.assign(z)], K, len(videos), block.ema, DEAD[1], generator)
-    optimiser = Adam(
-        [*encoder.parameters(), *decoder.parameters()], lr=block.lr, weight_decay=block.weight_decay, decoupled=True
-    )
+    parameters = [*encoder.parameters(), *decoder.parameters()]
+    optimiser = torch.optim.AdamW(parameters, lr=block.lr, weight_decay=block.weight_decay, fused=True)
     losses = []
     for _ in range(block.epochs):
         total = 0.0
