@@ -62,9 +62,11 @@ def busy_s() -> float:
     return float(times.user + times.system)
 
 
-def run(python: Path, folder: Path, cores: int, targets: list[str], files: Sequence[str] = ()) -> tuple[float, float]:
+def run(
+    python: Path, folder: Path, cores: int, targets: list[str], files: Sequence[str] = (), *options: str
+) -> tuple[float, float]:
     """Make targets in a checkout, with more files of configuration; wall time and CPU time in seconds."""
-    command = [str(python), "-m", "snakemake", "--cores", str(cores), "--quiet", "all"]
+    command = [str(python), "-m", "snakemake", "--cores", str(cores), "--quiet", "all", *options]
     command += ["--configfile", *files] if files else []
     before, began = busy_s(), time.perf_counter()
     subprocess.run([*command, "--", *targets], cwd=folder, check=True)

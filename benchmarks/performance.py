@@ -408,11 +408,20 @@ def small_study(record: Record) -> str:
         (label, *(spread(record[what]["wall_s"][name]) for name in ("before", "after")), spread(record[what]["factor"]))
         for what, label in there.items()
     ]
-    shares = [
-        (f"{label}, {revision}", found["jobs"], found["jobs_cpu_s"], found["other_cpu_s"], f"{found['idle']:.0%}")
+    shares = []
+    for what, label in there.items():
+        for name, revision in record["revisions"].items():
+            found = record["where"][f"{what}, {name}"]
+            rest = found["cpu_s"] - found["jobs_cpu_s"] - found["planning_cpu_s"]
+            seconds = (found[key] for key in ("wall_s", "cpu_s", "planning_cpu_s"))
+            shares.append((
+                f"{label}, {revision}", *seconds, f"{found['jobs']}: {found['jobs_cpu_s']}", round(rest, 1),
+                found["system_cpu_s"], f"{found['idle']:.0%}, {found['disk']:.0%}",
+            ))  # fmt: skip
+    rules = [
+        (label, ", ".join(f"`{rule}` {n}: {cpu_s}" for rule, (n, cpu_s) in found["rules"].items() if cpu_s >= 0.5))
         for what, label in there.items()
-        for name, revision in record["revisions"].items()
-        for found in [record["where"][f"{what}, {name}"]]
+        for found in [record["where"][f"{what}, after"]]
     ]
     return f"""## A small study, before and after
 
@@ -424,11 +433,16 @@ From an empty `results` (or one with nothing but features) to all files, at revi
 Of {record["scores"]} score files of the demo {record["scores_equal"]} are the same byte for byte; the others are of
 methods whose arithmetic changed in between.
 
-Where the processors' time went in the last round. What jobs computed includes what each imported itself; the rest is
-Snakemake, the start of commands and imports that jobs share. At {before} it was Snakemake that measured jobs, by
-sampling, which misses much of the short ones:
+Where the time went in the last round. Planning is a dry run; what jobs took includes what each imported itself; the
+rest is the start of processes, imports that jobs share and Snakemake's own work. At {before} it was Snakemake that
+measured jobs, by sampling, which misses much of the short ones. The system's share of all that is reading, writing and
+starting processes:
 
-{table(("", "jobs", "in jobs, CPU s", "elsewhere, CPU s", "idle"), shares)}
+{table(("", "s", "CPU s", "planning, CPU s", "jobs: CPU s", "rest", "system", "idle, for the disk"), shares)}
+
+Jobs and their CPU seconds by rule, at {after}, where they are half a second or more:
+
+{table(("", "rules"), rules)}
 
 {where(record)}
 """

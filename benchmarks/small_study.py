@@ -6,9 +6,10 @@ demo    the target `demo`
 page    the target `first` for the demo, with its features there: key steps without training, and the page
 table   seven rows of the paper's first table on clips of 4 to 6 s in EgoProceL's layout, with the settings of the tests
 
-The score files of the demo are compared byte by byte. Where the time goes is read off `results/benchmarks`: what jobs
-computed (with what each imported itself), what else the processors did (Snakemake, starting, shared imports), and how
-much of them was idle. Nothing else should run meanwhile.
+The score files of the demo are compared byte by byte. Where the time goes: planning, by a dry run; what jobs computed
+(with what each imported itself), by rule, off `results/benchmarks`; what else the processors did, which is starting
+processes and shared imports; what the system did of all that, such as reading and writing; and how much of the
+processors was idle or waited for the disk. Nothing else should run meanwhile.
 
     python benchmarks/small_study.py --before REVISION [--what demo page table] [--rounds 5] [--cores 2]
 """
@@ -20,9 +21,11 @@ import json
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import psutil
 from demo import check_out, run, short
 from measure import arguments, record, spread
 
@@ -45,13 +48,16 @@ def empty(folder: Path, keep: tuple[str, ...] = ()) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def jobs(folder: Path) -> tuple[int, float]:
-    """How many jobs left what they took, and their CPU time in seconds."""
-    rows = [
-        next(csv.DictReader(path.open(encoding="utf-8"), delimiter="\t"))
-        for path in (folder / "results/benchmarks").rglob("*.tsv")
-    ]
-    return len(rows), sum(float(row["cpu_time"]) for row in rows if row["cpu_time"] not in ("NA", "-"))
+def jobs(folder: Path) -> tuple[Counter[str], Counter[str]]:
+    """How many jobs of every rule left what they took, and their CPU time in seconds."""
+    count, seconds = Counter[str](), Counter[str]()
+    root = folder / "results/benchmarks"
+    for path in root.rglob("*.tsv"):
+        rule = path.relative_to(root).parts[0].removesuffix(".tsv")
+        row = next(csv.DictReader(path.open(encoding="utf-8"), delimiter="\t"))
+        count[rule] += 1
+        seconds[rule] += float(row["cpu_time"]) if row["cpu_time"] not in ("NA", "-") else 0.0
+    return count, seconds
 
 
 def scores(folder: Path) -> dict[str, bytes]:
@@ -84,15 +90,25 @@ def main() -> None:
                     if what == "page" and not (folder / "results/features/demo").exists():
                         run(pythons[name], folder, chosen.cores, TARGETS[what], FILES[what])
                     empty(folder, CACHED if what == "page" else ())
-                    seconds, busy = run(pythons[name], folder, chosen.cores, TARGETS[what], FILES[what])
+                    made = pythons[name], folder, chosen.cores, TARGETS[what], FILES[what]
+                    planned = run(*made, "--dry-run") if number == chosen.rounds - 1 else (0.0, 0.0)
+                    before = psutil.cpu_times()
+                    seconds, busy = run(*made)
+                    after = psutil.cpu_times()
                     wall[what][name].append(seconds)
                     count, computed = jobs(folder)
-                    idle = 1 - busy / (chosen.cores * seconds)
+                    available = chosen.cores * seconds
                     where[f"{what}, {name}"] = {
-                        "jobs": count,
-                        "jobs_cpu_s": round(computed, 1),
-                        "other_cpu_s": round(busy - computed, 1),
-                        "idle": round(idle, 2),
+                        "wall_s": round(seconds, 1),
+                        "cpu_s": round(busy, 1),
+                        "planning_wall_s": round(planned[0], 1),
+                        "planning_cpu_s": round(planned[1], 1),
+                        "jobs": count.total(),
+                        "jobs_cpu_s": round(computed.total(), 1),
+                        "system_cpu_s": round(after.system - before.system, 1),
+                        "disk": round((after.iowait - before.iowait) / available, 2),
+                        "idle": round(1 - busy / available, 2),
+                        "rules": {rule: [count[rule], round(cpu_s, 1)] for rule, cpu_s in computed.most_common()},
                     }
                     print(f"round {number + 1}, {what}, {name} ({named[name]}): {seconds:.0f} s, {busy:.0f} s of CPU")
                 if what == "demo":

@@ -1,19 +1,17 @@
 """The tests at this revision against those at an earlier one: wall and CPU time, idle and with two busy loops beside.
 
-CPU time is that of all processes that the tests started, those that outlive whoever started them included. Nothing
-else should run meanwhile, and a Chromium should be there, without which tests of the page skip themselves.
+CPU time is that of the whole machine less the busy loops: much of the work is done by processes that are nobody's
+children. So nothing else should run meanwhile, and a Chromium should be there, without which tests of the page skip
+themselves.
 
     python benchmarks/suite.py --before REVISION [--rounds 1] [--cores 2]
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -21,39 +19,26 @@ import time
 from pathlib import Path
 from typing import Any
 
-import psutil
-from demo import HOUSE, check_out, short
+from demo import HOUSE, busy_s, check_out, short
 from measure import arguments, record, spread
 
 BUSY = [sys.executable, "-c", "while True: pass"]
-_SUBREAPER = 36
-
-
-def cpu_s(usage: resource.struct_rusage) -> float:
-    """User and system time."""
-    return usage.ru_utime + usage.ru_stime
 
 
 def run(python: Path, folder: Path, cores: int, loops: int) -> dict[str, Any]:
     """Run all tests of a checkout beside some busy loops."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
     command = [str(python), "-m", "pytest", "-n", str(cores), "--dist", "loadfile", "-q", "-p", "no:cacheprovider"]
-    before, began = cpu_s(resource.getrusage(resource.RUSAGE_CHILDREN)), time.perf_counter()
+    before, began = busy_s(), time.perf_counter()
     others = [subprocess.Popen(BUSY) for _ in range(loops)]
     said = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
     wall = time.perf_counter() - began
-    beside = 0.0
+    cpu = busy_s() - before
     for other in others:
         other.kill()
-        beside += cpu_s(os.wait4(other.pid, 0)[2])
+        usage = os.wait4(other.pid, 0)[2]
+        cpu -= usage.ru_utime + usage.ru_stime
         other.returncode = 0
-    # What was left behind is a child of this process now.
-    for left in psutil.Process().children(recursive=True):
-        left.kill()
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            os.waitpid(-1, 0)
-    cpu = cpu_s(resource.getrusage(resource.RUSAGE_CHILDREN)) - before - beside
     counts = {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|skipped|errors?)", said[-300:])}
     failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", said, re.MULTILINE)
     return {"wall_s": round(wall, 1), "cpu_s": round(cpu, 1), **counts, "which": failed}
@@ -63,8 +48,6 @@ def main() -> None:
     """Run, print and record."""
     chosen = arguments(__doc__, before="HEAD~1", after="HEAD", cores=2)
     named = {"before": short(chosen.before), "after": short(chosen.after)}
-    if ctypes.CDLL(None).prctl(_SUBREAPER, 1):
-        sys.exit("the system does not hand over what outlives its parent; on Linux it does")
     runs: dict[str, list[dict[str, Any]]] = {}
     with tempfile.TemporaryDirectory() as place:
         pythons = {}
