@@ -48,17 +48,15 @@ def offer(function: str, modules: Sequence[str]) -> None:
     """Start a server for the jobs of this process, which is Snakemake's: those of one thread, which most are.
 
     ``function`` runs a command, as for `hand_over`; ``modules`` are imported in this order. Does nothing where that was
-    done.
+    done, and in a run that another one started, which shares its servers.
     """
     place = os.environ.get(PLACE, "")
-    if place == OFF or sys.platform != "linux":
+    if place == OFF or sys.platform != "linux" or _is_running(_run_of(place)):
         return
     import tempfile
 
-    run = f"rgwot-{os.getuid()}-{os.getpid()}-"
-    if os.path.basename(place).startswith(run):
-        return
-    os.environ[PLACE] = os.path.join(tempfile.gettempdir(), f"{run}{time.time_ns():x}")
+    name = f"rgwot-{os.getuid()}-{os.getpid()}-{time.time_ns():x}"
+    os.environ[PLACE] = os.path.join(tempfile.gettempdir(), name)
     _start({**os.environ, **dict.fromkeys(_THREADS, "1")}, function, modules)
 
 
@@ -67,15 +65,14 @@ def hand_over(command: Sequence[str], function: str) -> int | None:
 
     Returns its exit code, or None if it has to run here.
     """
-    place = os.environ.get(PLACE, OFF)
-    if place == OFF or sys.platform != "linux":
+    if sys.platform != "linux" or _run_of(os.environ.get(PLACE, OFF)) is None:
         return None
     import socket
 
     asked = json.dumps([list(command), os.getcwd(), dict(os.environ)]).encode()
     with socket.socket(socket.AF_UNIX) as server:
         try:
-            server.connect(_address(os.environ))
+            server.connect(_address(os.environ, function))
         except OSError:
             _start(os.environ, function)
             return None
@@ -95,16 +92,32 @@ def hand_over(command: Sequence[str], function: str) -> int | None:
     return code[0] if code else _KILLED
 
 
-def _address(environment: Mapping[str, str]) -> str:
-    """Return the socket for processes such as this one would be with another environment."""
-    loaded = [sys.prefix, sys.version, *sorted(item for item in environment.items() if _LOADED.fullmatch(item[0]))]
+def _run_of(place: str) -> int | None:
+    """Return the process whose run the servers in a folder are of, by the name of the folder."""
+    named = re.fullmatch(r"rgwot-\d+-(\d+)-\w+", os.path.basename(place))
+    return None if named is None else int(named[1])
+
+
+def _is_running(process: int | None) -> bool:
+    if process is None:
+        return False
+    try:
+        os.kill(process, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _address(environment: Mapping[str, str], function: str) -> str:
+    """Return the socket for commands by a function in such processes as this one would be with another environment."""
+    variables = sorted(item for item in environment.items() if _LOADED.fullmatch(item[0]))
+    loaded = [function, sys.prefix, sys.version, *variables]
     return os.path.join(environment[PLACE], f"{zlib.crc32(repr(loaded).encode()):08x}")
 
 
 def _start(environment: Mapping[str, str], function: str, modules: Sequence[str] = ()) -> None:
     """Start the server for commands with such an environment, unless that was done."""
-    address = _address(environment)
-    run = os.path.basename(environment[PLACE]).split("-")[2]
+    address, run = _address(environment, function), _run_of(environment[PLACE])
     try:
         os.makedirs(environment[PLACE], mode=0o700, exist_ok=True)
         os.mkdir(f"{address}.started")
@@ -113,7 +126,7 @@ def _start(environment: Mapping[str, str], function: str, modules: Sequence[str]
     import subprocess
 
     subprocess.Popen(
-        [sys.executable, "-P", "-m", "rgwot.runtime.warm", address, run, function, *modules],
+        [sys.executable, "-P", "-m", "rgwot.runtime.warm", address, str(run), function, *modules],
         env=dict(environment),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

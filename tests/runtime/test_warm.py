@@ -165,8 +165,23 @@ def test_a_killed_fork_fails_its_command(long: tuple[subprocess.Popen[str], int]
     assert asking.communicate()[0] == "code 137\n"
 
 
-def test_off(ask) -> None:
-    assert "code None" in ask("--version", answered=False, **{warm.PLACE: warm.OFF}).stdout
+@pytest.mark.parametrize("value", [warm.OFF, "on", ""])
+def test_off(ask, value: str) -> None:
+    assert "code None" in ask("--version", answered=False, **{warm.PLACE: value}).stdout
+
+
+def test_a_run_within_another_shares_its_servers(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    monkeypatch.setattr(warm, "_start", lambda environment, *_: started.append(environment[warm.PLACE]))
+    monkeypatch.setenv(warm.PLACE, str(place))
+    warm.offer("rgwot.cli:main", [])
+    assert not started and os.environ[warm.PLACE] == str(place)
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    monkeypatch.setenv(warm.PLACE, str(place.with_name(f"rgwot-0-{ended.pid}-1")))
+    warm.offer("rgwot.cli:main", [])
+    warm.offer("rgwot.cli:main", [])
+    assert started == [os.environ[warm.PLACE]] and f"-{os.getpid()}-" in started[0]
 
 
 def test_what_is_imported_for_jobs_is_there() -> None:
