@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from phases import CHANNELS, write_video
+from phases import write_video
 
 from rgwot.config.settings import Settings, build
-from rgwot.features.store import FeatureStore, StoreWriter, open_store
+from rgwot.features.store import CHANNELS, FeatureStore, StoreWriter, open_store
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -46,7 +46,7 @@ def tiny(**changes: Any) -> Settings:
     """Return settings for tests of seconds; dotted keys with ``__`` for the dot."""
     values: dict[str, Any] = {
         "encoder.channels": 8, "encoder.hidden": 8, "encoder.D": 8,
-        "train.N": 6, "train.iterations": 12, "train.lr": 1e-3, "cidm.sigma": 2.0,
+        "train.N": 6, "train.iterations": 12, "train.lr": 1e-3, "train.threads": 1, "cidm.sigma": 2.0,
     }  # fmt: skip
     values |= {key.replace("__", "."): value for key, value in changes.items()}
     return build(values, "test")
