@@ -175,13 +175,15 @@ def test_a_run_within_another_shares_its_servers(place: Path, monkeypatch: pytes
     monkeypatch.setattr(warm, "_start", lambda environment, *_: started.append(environment[warm.PLACE]))
     monkeypatch.setenv(warm.PLACE, str(place))
     warm.offer("rgwot.cli:main", [])
-    assert not started and os.environ[warm.PLACE] == str(place)
+    assert not started
+    assert os.environ[warm.PLACE] == str(place)
     with subprocess.Popen(["true"]) as ended:
         pass
     monkeypatch.setenv(warm.PLACE, str(place.with_name(f"rgwot-0-{ended.pid}-1")))
     warm.offer("rgwot.cli:main", [])
     warm.offer("rgwot.cli:main", [])
-    assert started == [os.environ[warm.PLACE]] and f"-{os.getpid()}-" in started[0]
+    assert started == [os.environ[warm.PLACE]]
+    assert f"-{os.getpid()}-" in started[0]
 
 
 def test_what_is_imported_for_jobs_is_there() -> None:

@@ -25,7 +25,7 @@ TRAINED = {"procel": ["perform_cpr"], "crosstask": ["16815"]}
 
 
 def planned(layout: str) -> SynthSettings:
-    return SynthSettings(layout=layout, n_videos=2, min_s=SECONDS, max_s=SECONDS, width=160, height=120)
+    return SynthSettings(layout=layout, n_videos=2, min_s=SECONDS, max_s=SECONDS, width=64, height=64)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A checkout beside both trees, and configurations that lead there."""
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("third_person") / "checkout")
     for layout in LAYOUTS:
-        synthesise(checkout.path / layout, layout=layout, n_videos=2, min_s=SECONDS, max_s=SECONDS)
+        synthesise(checkout.path / layout, layout=layout, n_videos=2, min_s=SECONDS, max_s=SECONDS, width=64, height=64)
     (checkout.path / "roots.yaml").write_text("roots: {procel: procel, crosstask: crosstask}\n")
     chosen = (f"{dataset}: {{tasks: {tasks}}}" for dataset, tasks in TRAINED.items())
     (checkout.path / "few.yaml").write_text(f"datasets: {{{', '.join(chosen)}}}\n")
