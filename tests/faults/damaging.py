@@ -7,16 +7,12 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from checkouts import SMALL, Checkout
-from forge import ask
+from checkouts import RGWOT, SMALL, SNAKEMAKE, Checkout, run
 
 RUNS = {"raw": "kmeans", "rgwot": "graphcut"}
 TARGET = "results/tables/demo.csv"
@@ -102,19 +98,17 @@ class Tally:
 class House:
     """The demo in a small setting, kept as it was after every stage, and a place where faults happen to it."""
 
-    def __init__(self, folder: Path, forge: str, own: House | None = None) -> None:
+    def __init__(self, folder: Path, own: House | None = None) -> None:
         """Make everything once.
 
         Parameters
         ----------
         folder
             Where all of it goes.
-        forge
-            Socket of `forge`.
         own
             A house whose clips become the dataset; None: the workflow writes them.
         """
-        self.folder, self.forge, self.own = folder, forge, own is not None
+        self.folder, self.own = folder, own is not None
         self.work = folder / "work"
         checkout = Checkout.copied_to(self.work)
         checkout.keep_rows("demo", ("raw_kmeans", "rgwot"))
@@ -139,12 +133,13 @@ class House:
     def run(self, *targets: str) -> tuple[int, str]:
         """Run the workflow where faults happen."""
         files = [SMALL, "quick.yaml", *(["own.yaml"] if self.own else [])]
-        command = ["snakemake", "--cores", "2", "--configfile", *files, "--", *(targets or (TARGET,))]
-        return ask(self.forge, command, self.work, {**os.environ, "OMP_NUM_THREADS": "1"})
+        said = run([*SNAKEMAKE, "--cores", "2", "--configfile", *files, "--", *(targets or (TARGET,))], self.work)
+        return said.returncode, said.text
 
     def verify(self, *options: str) -> tuple[int, str]:
         """Run `rgwot verify` there."""
-        return ask(self.forge, ["rgwot", "verify", *options], self.work, dict(os.environ))
+        said = run([*RGWOT, "verify", *options], self.work)
+        return said.returncode, said.text
 
     def restore(self, stage: str) -> None:
         """Put everything back to what it was after a stage, time stamps too."""
@@ -271,21 +266,3 @@ def _do(kind: str, files: list[Path], rng: random.Random) -> None:
         os.utime(path, ns=(moved, moved))
     if kind == "flip, same time stamp":
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-@contextmanager
-def forging(folder: Path) -> Iterator[str]:
-    """Run `forge` while the block runs; yields its socket."""
-    folder.mkdir()
-    place = str(folder / "forge")
-    command = [sys.executable, str(Path(__file__).with_name("forge.py")), place, str(folder)]
-    with subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}) as process:
-        try:
-            until = time.monotonic() + 1800
-            while not Path(place).exists():
-                assert process.poll() is None
-                assert time.monotonic() < until, "the forge did not start"
-                time.sleep(0.05)
-            yield place
-        finally:
-            process.kill()

@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 
 import pytest
-from damaging import KINDS, OUTCOMES, House, Tally, forging
+from damaging import KINDS, OUTCOMES, House, Tally
 
 # In `make faults` 300.
 FAULTS = int(os.environ.get("RGWOT_FAULTS", "12"))
@@ -22,24 +22,23 @@ REPAIRED = 3
 @pytest.mark.long
 def test_one_thing_changed_between_two_stages_is_never_silent(tmp_path: Path) -> None:
     tally, failed = Tally(), []
-    with forging(tmp_path / "forge") as forge:
-        written = House(tmp_path / "written", forge)
-        own = House(tmp_path / "own", forge, written)
-        for number in NUMBERS:
-            rng = random.Random(f"{SEED}/{number}")
-            house = (written, own)[number % 2]
-            stage = rng.choice(house.stages)
-            house.restore(stage)
-            fault = house.harm(stage, rng)
-            where = f"fault {number} of seed {SEED}: after {stage}, {fault.kind}: {', '.join(fault.files)}"
-            code, text = house.run()
-            try:
-                outcome = house.judge(stage, fault, code, text, repair=number % REPAIRED == 0)
-            except AssertionError as error:
-                outcome = "FAILED"
-                failed.append(f"{where}\n{error}")
-            tally.outcomes[stage, fault.kind, outcome] += 1
-            print(f"{where}: {outcome}", flush=True)  # noqa: T201
+    written = House(tmp_path / "written")
+    own = House(tmp_path / "own", written)
+    for number in NUMBERS:
+        rng = random.Random(f"{SEED}/{number}")
+        house = (written, own)[number % 2]
+        stage = rng.choice(house.stages)
+        house.restore(stage)
+        fault = house.harm(stage, rng)
+        where = f"fault {number} of seed {SEED}: after {stage}, {fault.kind}: {', '.join(fault.files)}"
+        code, text = house.run()
+        try:
+            outcome = house.judge(stage, fault, code, text, repair=number % REPAIRED == 0)
+        except AssertionError as error:
+            outcome = "FAILED"
+            failed.append(f"{where}\n{error}")
+        tally.outcomes[stage, fault.kind, outcome] += 1
+        print(f"{where}: {outcome}", flush=True)  # noqa: T201
     print(json.dumps({"seed": SEED, "tried": len(NUMBERS), "failed": len(failed)}))  # noqa: T201
     print(*tally.lines(), sep="\n")  # noqa: T201
     assert not failed, "\n\n".join(failed)
