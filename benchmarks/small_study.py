@@ -12,6 +12,8 @@ processes and shared imports; what the system did of all that, such as reading a
 processors was idle or waited for the disk. Nothing else should run meanwhile.
 
     python benchmarks/small_study.py --before REVISION [--what demo page table] [--rounds 5] [--cores 2]
+
+With part of them by ``--what``, a record of the others at the same revisions is kept.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from typing import Any
 
 import psutil
 from demo import check_out, run, short
-from measure import arguments, record, spread
+from measure import RESULTS, arguments, record, spread
 
 #: What the stages before the embeddings leave.
 CACHED = ("synthetic", "manifest", "annotations", "features")
@@ -122,6 +124,12 @@ def main() -> None:
         }
     found["where"] = where
     print(json.dumps(found, indent=2))
+    path = chosen.output or RESULTS / "small_study.json"
+    if path.exists():
+        earlier = json.loads(path.read_text(encoding="utf-8"))
+        if [earlier["revisions"], earlier["cores"]] == [named, chosen.cores]:
+            kept = {key: earlier[key] for key in (*TARGETS, "scores", "scores_equal") if key in earlier}
+            found = {**kept, **found, "where": earlier["where"] | where}
     record("small_study", found, chosen)
 
 
