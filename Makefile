@@ -84,7 +84,7 @@ docs: $(WRITER)
 	python docs/site/build.py
 
 demo: $(READY)
-	@echo "demo: synthetic clips, features, training, key steps, scores, table; about 6 minutes on 2 cores"
+	@echo "demo: synthetic clips, features, training, key steps, scores, table; 2 to 3 minutes on 2 cores"
 	snakemake --cores $(CORES) --quiet host reason -- demo
 	@rgwot show results/tables/demo.csv --yardsticks results/yardsticks/demo/assembly.json --procedures results/keysteps/rgwot/graphcut/demo/assembly/seed0/procedures.csv --names names/demo/assembly.yaml
 	@echo "To look at it, open results/report/demo/assembly.html in a browser."
@@ -98,7 +98,7 @@ faults: export RGWOT_FAULTS ?= 300
 faults: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -s -m long tests/faults
 
-# Clips of seconds in the real layouts; about a quarter of an hour on two idle cores.
+# Clips of seconds in the real layouts; eleven minutes on two cores of an AMD EPYC.
 paper-small: $(READY)
 	tests/paper_small.sh results/paper-small $(CORES)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -77,7 +78,7 @@ def train(
         With 128 plus the signal's number, after saving, when a signal asked the run to stop.
     """
     place = resolve_device(device)
-    torch.set_num_threads(settings.train.threads)
+    _set_threads(settings.train.threads)
     if (settings.data.split == "holdout") != bool(held_out):
         raise RgwotError(
             f"data.split: found {settings.data.split} and {len(held_out)} videos held out, expected some with holdout "
@@ -119,6 +120,18 @@ def train(
             logger.info("%s: another process has made it", output_dir)
             return
         _fit(stores, Path(output_dir), settings, place, known)
+
+
+def _set_threads(threads: int) -> None:
+    """Give PyTorch as many threads as the settings say, on every machine, and say where they are more than cores."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if threads > cores:
+        logger.warning(
+            "train.threads: found %d on %d core%s, which wait for each other and can take many times as long; "
+            "set train.threads to %d for all runs that are to be compared",
+            threads, cores, "" if cores == 1 else "s", cores,
+        )  # fmt: skip
+    torch.set_num_threads(threads)
 
 
 def _fit(

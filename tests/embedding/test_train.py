@@ -306,6 +306,18 @@ def test_inactive_prior_is_said_once_with_the_radius_that_acts(
     assert f"from r = {1 / 7:.4g}" in said[0]
 
 
+@pytest.mark.parametrize(("threads", "said"), [(1, False), (2, False), (3, True)])
+def test_more_threads_than_cores_are_said(
+    task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+    threads: int, said: bool,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 5})
+    with caplog.at_level(logging.WARNING, logger="rgwot"):
+        chosen = settings(train__iterations=1, train__threads=threads)
+        train(task, task.parent, tmp_path / "out", chosen, 0, device="cpu")
+    assert any("train.threads: found 3 on 2 cores" in message for message in caplog.messages) is said
+
+
 @pytest.mark.parametrize(
     ("changes", "silent"),
     [

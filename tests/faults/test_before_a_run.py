@@ -229,7 +229,7 @@ def flipped(content: bytes) -> bytes:
     return content[:-40] + bytes([content[-40] ^ 1]) + content[-39:]
 
 
-@pytest.mark.parametrize("shift_s", [0, -1, -(10.0**8), 1])
+@pytest.mark.parametrize("shift_s", [0, -(10.0**8)])
 def test_a_video_replaced_by_an_older_one_makes_its_results_outdated(tree: Checkout, shift_s: float) -> None:
     assert plan(tree).jobs == {}
     video = tree.path / "videos/tea/a.mp4"
