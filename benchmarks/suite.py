@@ -2,7 +2,8 @@
 
 CPU time is that of the whole machine less the busy loops: much of the work is done by processes that are nobody's
 children. So nothing else should run meanwhile, and a Chromium should be there, without which tests of the page skip
-themselves.
+themselves. Tests of this revision run a second time without the files of which the earlier one has no forerunner,
+because what was built in between has tests of its own.
 
     python benchmarks/suite.py --before REVISION [--rounds 1] [--cores 2]
 """
@@ -16,19 +17,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from demo import HOUSE, busy_s, check_out, short
 from measure import arguments, record, spread
 
+LOOPS = (0, 2)
+SAME = "after, files of before"
 BUSY = [sys.executable, "-c", "while True: pass"]
 
 
-def run(python: Path, folder: Path, cores: int, loops: int) -> dict[str, Any]:
-    """Run all tests of a checkout beside some busy loops."""
+def run(python: Path, folder: Path, cores: int, loops: int, without: Sequence[str] = ()) -> dict[str, Any]:
+    """Run the tests of a checkout, but for some files, beside some busy loops."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
     command = [str(python), "-m", "pytest", "-n", str(cores), "--dist", "loadfile", "-q", "-p", "no:cacheprovider"]
+    command += [f"--ignore={path}" for path in without]
     before, began = busy_s(), time.perf_counter()
     others = [subprocess.Popen(BUSY) for _ in range(loops)]
     said = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
@@ -44,6 +49,13 @@ def run(python: Path, folder: Path, cores: int, loops: int) -> dict[str, Any]:
     return {"wall_s": round(wall, 1), "cpu_s": round(cpu, 1), **counts, "which": failed}
 
 
+def added(before: str, after: str) -> list[str]:
+    """Return the files of tests that a revision has and an earlier one has not, under another name neither."""
+    command = ["git", "diff", "--name-only", "--diff-filter=A", "--find-renames=30%", before, after, "--", "tests"]
+    listed = subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, check=True).stdout.split()
+    return [path for path in listed if Path(path).name.startswith("test_")]
+
+
 def main() -> None:
     """Run, print and record."""
     chosen = arguments(__doc__, before="HEAD~1", after="HEAD", cores=2)
@@ -56,26 +68,22 @@ def main() -> None:
             subprocess.run(["git", "clone", "--quiet", "--no-checkout", str(HOUSE), str(folder)], check=True)
             subprocess.run(["git", "reset", "--quiet", revision], cwd=folder, check=True)
             pythons[name] = check_out(revision, folder)
+        suites = {"before": ("before", []), "after": ("after", []), SAME: ("after", added(*named.values()))}
         for number in range(chosen.rounds):
-            for loops in (0, 2):
-                for name in named:
-                    found = run(pythons[name], Path(place, name), chosen.cores, loops)
+            for loops in LOOPS:
+                for name, (revision, without) in suites.items():
+                    found = run(pythons[revision], Path(place, revision), chosen.cores, loops, without)
                     runs.setdefault(f"{name}, {loops} busy loops", []).append(found)
-                    print(f"round {number + 1}, {name} ({named[name]}), {loops} busy loops: {found}", flush=True)
-    results: dict[str, Any] = {
-        "revisions": named,
-        "cores": chosen.cores,
-        "runs": runs,
-        "cpu_share": spread(
-            [
-                after["cpu_s"] / before["cpu_s"]
-                for loops in (0, 2)
-                for before, after in zip(
-                    runs[f"before, {loops} busy loops"], runs[f"after, {loops} busy loops"], strict=True
-                )
-            ]
-        ),
-    }
+                    print(f"round {number + 1}, {name} ({named[revision]}), {loops} busy loops: {found}", flush=True)
+
+    def share(of: str) -> dict[str, float]:
+        ours, theirs = (
+            [one["cpu_s"] for loops in LOOPS for one in runs[f"{name}, {loops} busy loops"]] for name in (of, "before")
+        )
+        return spread([after / before for after, before in zip(ours, theirs, strict=True)])
+
+    shares = {"cpu_share": share("after"), "cpu_share_same_files": share(SAME)}
+    results = {"revisions": named, "cores": chosen.cores, "runs": runs, **shares}
     print(json.dumps(results, indent=2))
     record("suite", results, chosen)
 

@@ -99,14 +99,16 @@ def test_every_page_in_a_browser(site: Path, pages: dict[Path, Parsed]) -> None:
     odd = []
     with chromium() as browser:
         window = browser.window()
-        for width, height in ((1280, 860), (390, 844)):
-            window.resize(width, height, mobile=width < 600)
-            for path in [*pages, *site.glob("example/*.html")]:
-                window.open(path)
+        for path in [*pages, *site.glob("example/*.html")]:
+            window.resize(1280, 860)
+            window.open(path)
+            for width, height in ((1280, 860), (390, 844)):
+                window.resize(width, height, mobile=width < 600)
+                window.frames()
                 if width < (wide := window.get("document.documentElement.scrollWidth")):
                     odd.append(f"{path.name}: {wide} pixels in {width}")
-                odd += [f"{path.name}: {error}" for error in window.errors]
-                window.errors.clear()
+            odd += [f"{path.name}: {error}" for error in window.errors]
+            window.errors.clear()
         odd += [url for url in window.requests if not url.startswith(("file:", "data:", "blob:"))]
     assert not odd, "\n".join(odd)
 
