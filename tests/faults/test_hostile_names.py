@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import os
-import sys
 import unicodedata
 from pathlib import Path, PurePosixPath
 
 import pytest
-from checkouts import Checkout, run
+from checkouts import RGWOT, Checkout, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from videos import write_video
@@ -93,10 +92,9 @@ def test_the_command_line_with_a_hostile_name(tmp_path: Path) -> None:
     (tmp_path / "root/tea").mkdir(parents=True)
     source = write_video(tmp_path / "root/tea" / f"{name}.mp4", 24, 24)
     write_video(tmp_path / "root/tea/b.mp4", 24, 24)
-    verb = [sys.executable, "-m", "rgwot.cli"]
     options = json.dumps({"layout": "folder", "root": "root", "options": {}, "on_bad_video": "fail"})
     told = ["--dataset", "own", "--task", "tea", "--options", options, "--annotations", "a.csv"]
-    said = run([*verb, "manifest", "m.csv", *told], tmp_path)
+    said = run([*RGWOT, "manifest", "m.csv", *told], tmp_path)
     assert said.returncode == 0, said.text
     with (tmp_path / "m.csv").open(newline="", encoding="utf-8") as file:
         (row,) = [row for row in csv.DictReader(file) if row["video"] != "b"]
@@ -104,7 +102,7 @@ def test_the_command_line_with_a_hostile_name(tmp_path: Path) -> None:
     assert (row["name"], row["video"]) == (f"'{name}", video_id(name))
     output = f"features/{row['video']}.zarr"
     said = run(
-        [*verb, "extract", output, "--source", str(source), "--settings", json.dumps(FEATURES), "--device", "cpu"],
+        [*RGWOT, "extract", output, "--source", str(source), "--settings", json.dumps(FEATURES), "--device", "cpu"],
         tmp_path, 120,
     )  # fmt: skip
     assert said.returncode == 0, said.text

@@ -90,7 +90,7 @@ def processes_of(session):
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="tells processes by /proc")
 def test_killed_it_leaves_no_dataset_and_no_process(tmp_path):
     root = tmp_path / "demo"
-    settings = '{"n_videos": 8, "min_s": 20, "max_s": 30, "width": 160, "height": 120}'
+    settings = '{"n_videos": 4, "min_s": 10, "max_s": 15, "width": 160, "height": 120}'
     command = [sys.executable, "-m", "rgwot.cli", "synth", "--settings", settings, "--jobs", "2", str(root)]
     with subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + 1800
@@ -103,7 +103,7 @@ def test_killed_it_leaves_no_dataset_and_no_process(tmp_path):
     assert not root.exists()
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     assert [path.name for path in tmp_path.iterdir()] == ["demo"]
-    assert len(list(root.rglob("*.mp4"))) == 8
+    assert len(list(root.rglob("*.mp4"))) == 4
 
 
 @pytest.mark.parametrize(
