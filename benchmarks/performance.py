@@ -448,6 +448,27 @@ Jobs and their CPU seconds by rule, at {after}, where they are half a second or 
 """
 
 
+def suite(record: Record) -> str:
+    """The tests against those of an earlier revision."""
+    before, after = record["revisions"].values()
+    rows = [
+        (case, *(", ".join(f"{run.get(key, 0):g}" for run in runs) for key in ("wall_s", "cpu_s", "passed", "failed")))
+        for case, runs in record["runs"].items()
+    ]
+    return f"""## The tests, before and after
+
+All tests at revision {before} and at {after}, in turn, {record["cores"]} workers, with a Chromium, on an idle machine
+and beside two processes that never rest; CPU time is the whole machine's less those two.
+
+{table(("", "s", "CPU s", "passed", "failed"), rows)}
+
+The whole suite takes {spread(record["cpu_share"])} of the CPU time it took, with the tests of all that was built in
+between; without files of tests that have no forerunner at {before} it takes {spread(record["cpu_share_same_files"])}.
+
+{where(record)}
+"""
+
+
 def first_answer(record: Record) -> str:
     """From cached features to the page, without any training."""
     rows = [(f"`{name}`", spread(values)) for name, values in record["stages_s"].items()]
@@ -505,6 +526,7 @@ SECTIONS = {
     "decoding": decoding,
     "jobs": jobs,
     "small_study": small_study,
+    "suite": suite,
     "first_answer": first_answer,
     "checks": checks,
     "demo": demo,

@@ -2,8 +2,8 @@
 
 CPU time is that of the whole machine less the busy loops: much of the work is done by processes that are nobody's
 children. So nothing else should run meanwhile, and a Chromium should be there, without which tests of the page skip
-themselves. Tests of this revision run a second time without the files of which the earlier one has no forerunner,
-because what was built in between has tests of its own.
+themselves. On the idle machine, tests of this revision run a second time without the files of which the earlier one
+has no forerunner, because what was built in between has tests of its own.
 
     python benchmarks/suite.py --before REVISION [--rounds 1] [--cores 2]
 """
@@ -26,6 +26,7 @@ from measure import arguments, record, spread
 
 LOOPS = (0, 2)
 SAME = "after, files of before"
+CASES = [*((name, loops) for loops in LOOPS for name in ("before", "after")), (SAME, 0)]
 BUSY = [sys.executable, "-c", "while True: pass"]
 
 
@@ -70,17 +71,16 @@ def main() -> None:
             pythons[name] = check_out(revision, folder)
         suites = {"before": ("before", []), "after": ("after", []), SAME: ("after", added(*named.values()))}
         for number in range(chosen.rounds):
-            for loops in LOOPS:
-                for name, (revision, without) in suites.items():
-                    found = run(pythons[revision], Path(place, revision), chosen.cores, loops, without)
-                    runs.setdefault(f"{name}, {loops} busy loops", []).append(found)
-                    print(f"round {number + 1}, {name} ({named[revision]}), {loops} busy loops: {found}", flush=True)
+            for name, loops in CASES:
+                revision, without = suites[name]
+                found = run(pythons[revision], Path(place, revision), chosen.cores, loops, without)
+                runs.setdefault(f"{name}, {loops} busy loops", []).append(found)
+                print(f"round {number + 1}, {name} ({named[revision]}), {loops} busy loops: {found}", flush=True)
 
     def share(of: str) -> dict[str, float]:
-        ours, theirs = (
-            [one["cpu_s"] for loops in LOOPS for one in runs[f"{name}, {loops} busy loops"]] for name in (of, "before")
-        )
-        return spread([after / before for after, before in zip(ours, theirs, strict=True)])
+        """Compare CPU times on the idle machine, where processes do not push each other out of the caches."""
+        pairs = zip(runs[f"{of}, 0 busy loops"], runs["before, 0 busy loops"], strict=True)
+        return spread([ours["cpu_s"] / theirs["cpu_s"] for ours, theirs in pairs])
 
     shares = {"cpu_share": share("after"), "cpu_share_same_files": share(SAME)}
     results = {"revisions": named, "cores": chosen.cores, "runs": runs, **shares}
