@@ -400,6 +400,7 @@ def small_study(record: Record) -> str:
     before, after = record["revisions"].values()
     shown = {
         "demo": "the demo, from nothing",
+        "former": "the demo by its former backbone, from nothing",
         "page": "the first answer and its page, features there",
         "table": "seven rows of the first table, 16 tasks of short clips",
     }
@@ -423,6 +424,10 @@ def small_study(record: Record) -> str:
         for what, label in there.items()
         for found in [record["where"][f"{what}, after"]]
     ]
+    found = {
+        what: [sum(record[what]["same"][part][place] for what in there if "same" in record[what]) for place in (0, 1)]
+        for what, part in (("tables", "key_steps"), ("lines", "score_lines"))
+    }
     return f"""## A small study, before and after
 
 From an empty `results` (or one with nothing but features) to all files, at revision {before} and at {after}, in turn,
@@ -430,8 +435,10 @@ From an empty `results` (or one with nothing but features) to all files, at revi
 
 {table(("seconds", before, after, "factor"), times)}
 
-Of {record["scores"]} score files of the demo {record["scores_equal"]} are the same byte for byte; the others are of
-methods whose arithmetic changed in between.
+The demo has had a trained backbone since {before}, a smaller one; with the former, a ResNet-50 with random weights, all
+is computed as then. Of {found["tables"][0]} tables of key steps of that demo and of the table's rows
+{found["tables"][1]} are the same byte for byte, and of {found["lines"][0]} lines of scores {found["lines"][1]} stand among
+the present ones, which have more.
 
 Where the time went in the last round. Planning is a dry run; what jobs took includes what each imported itself; the
 rest is the start of processes, imports that jobs share and Snakemake's own work. At {before} it was Snakemake that

@@ -3,15 +3,18 @@
 Both revisions are checked out and take turns. What is made each time, in an empty `results`:
 
 demo    the target `demo`
+former  the same with the backbone that the demo had before it got a trained one, a ResNet-50 with random weights
 page    the target `first` for the demo, with its features there: key steps without training, and the page
 table   seven rows of the paper's first table on clips of 4 to 6 s in EgoProceL's layout, with the settings of the tests
 
-The score files of the demo are compared byte by byte. Where the time goes: planning, by a dry run; what jobs computed
-(with what each imported itself), by rule, off `results/benchmarks`; what else the processors did, which is starting
-processes and shared imports; what the system did of all that, such as reading and writing; and how much of the
-processors was idle or waited for the disk. Nothing else should run meanwhile.
+What both find where the method is the same, in `former` and `table`, is compared: tables of key steps byte by byte, and
+whether every line of the earlier scores stands among the later ones, under the present name of its metric. Where the
+time goes: planning, by a dry run; what jobs computed (with what each imported itself), by rule, off
+`results/benchmarks`; what else the processors did, which is starting processes and shared imports; what the system did
+of all that, such as reading and writing; and how much of the processors was idle or waited for the disk. Nothing else
+should run meanwhile.
 
-    python benchmarks/small_study.py --before REVISION [--what demo page table] [--rounds 5] [--cores 2]
+    python benchmarks/small_study.py --before REVISION [--what demo former page table] [--rounds 5] [--cores 2]
 
 With part of them by ``--what``, a record of the others at the same revisions is kept.
 """
@@ -31,16 +34,25 @@ import psutil
 from demo import check_out, run, short
 from measure import RESULTS, arguments, record, spread
 
+#: What a metric is called now.
+RENAMED = {"order_tau": "order_distance"}
 #: What the stages before the embeddings leave.
 CACHED = ("synthetic", "manifest", "annotations", "features")
 ROWS = ("one_label", "uniform", "random", "raw_kmeans", "raw_graphcut", "vaot", "rgwot")
+FORMER = {"datasets": {"demo": {"settings": {"features": {"backbone": "resnet50", "weights": "random"}}}}}
 CLIPS = {"layout": "egoprocel", "n_videos": 2, "cameras": 5, "min_s": 4, "max_s": 6, "width": 160, "height": 120}
 TARGETS = {
     "demo": ["demo"],
+    "former": ["demo"],
     "page": ["first"],
     "table": [f"results/tables/egoprocel/{row}.csv" for row in ROWS],
 }
-FILES = {"demo": (), "page": ("page.yaml",), "table": ("tests/small.yaml", "tests/all_tasks.yaml")}
+FILES = {
+    "demo": (),
+    "former": ("former.yaml",),
+    "page": ("page.yaml",),
+    "table": ("tests/small.yaml", "tests/all_tasks.yaml"),
+}
 
 
 def empty(folder: Path, keep: tuple[str, ...] = ()) -> None:
@@ -62,10 +74,27 @@ def jobs(folder: Path) -> tuple[Counter[str], Counter[str]]:
     return count, seconds
 
 
-def scores(folder: Path) -> dict[str, bytes]:
-    """Return the score files."""
-    root = folder / "results/scores"
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("[!.]*.csv")}
+def tables(folder: Path, stage: str) -> dict[str, str]:
+    """Return the tables of a stage."""
+    root = folder / "results" / stage
+    return {path.relative_to(root).as_posix(): path.read_bytes().decode() for path in root.rglob("[!.]*.csv")}
+
+
+def same(before: Path, after: Path) -> dict[str, list[int]]:
+    """How many tables of key steps and lines of scores there were before, and how many of them are there after."""
+    ours, theirs = tables(after, "keysteps"), tables(before, "keysteps")
+    lines = there = 0
+    scores = tables(after, "scores")
+    for path, text in tables(before, "scores").items():
+        now = set(scores.get(path, "").splitlines())
+        for line in text.splitlines():
+            *cells, metric, value = line.split(",")
+            lines += 1
+            there += ",".join([*cells, RENAMED.get(metric, metric), value]) in now
+    return {
+        "key_steps": [len(theirs), sum(ours.get(path) == text for path, text in theirs.items())],
+        "score_lines": [lines, there],
+    }
 
 
 def main() -> None:
@@ -79,7 +108,8 @@ def main() -> None:
         for name, folder in folders.items():
             folder.mkdir()
             pythons[name] = check_out(named[name], folder)
-            (folder / "page.yaml").write_text(json.dumps({"page": {"datasets": ["demo"]}}), encoding="utf-8")
+            for name, content in {"page": {"page": {"datasets": ["demo"]}}, "former": FORMER}.items():
+                (folder / f"{name}.yaml").write_text(json.dumps(content), encoding="utf-8")
         if "table" in chosen.what:
             command = [str(pythons["after"].with_name("rgwot")), "synth", "egoprocel", "--settings", json.dumps(CLIPS)]
             subprocess.run([*command, "--jobs", str(chosen.cores)], cwd=folders["after"], check=True)
@@ -113,12 +143,11 @@ def main() -> None:
                         "rules": {rule: [count[rule], round(cpu_s, 1)] for rule, cpu_s in computed.most_common()},
                     }
                     print(f"round {number + 1}, {what}, {name} ({named[name]}): {seconds:.0f} s, {busy:.0f} s of CPU")
-                if what == "demo":
-                    both = [scores(folder) for folder in folders.values()]
-                    found["scores"] = len(both[1])
-                    found["scores_equal"] = sum(both[0].get(path) == content for path, content in both[1].items())
+                if what in ("former", "table"):
+                    found[what] = {"same": same(folders["before"], folders["after"])}
     for what, times in wall.items():
-        found[what] = {
+        found[what] = found.get(what, {}) | {
+            "rounds": chosen.rounds,
             "wall_s": {name: spread(values) for name, values in times.items()},
             "factor": spread([a / b for a, b in zip(times["before"], times["after"], strict=True)]),
         }
@@ -128,7 +157,7 @@ def main() -> None:
     if path.exists():
         earlier = json.loads(path.read_text(encoding="utf-8"))
         if [earlier["revisions"], earlier["cores"]] == [named, chosen.cores]:
-            kept = {key: earlier[key] for key in (*TARGETS, "scores", "scores_equal") if key in earlier}
+            kept = {key: earlier[key] for key in TARGETS if key in earlier}
             found = {**kept, **found, "where": earlier["where"] | where}
     record("small_study", found, chosen)
 
