@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -105,12 +105,12 @@ class Experiments:
         _refuse_unread(text, values, meant)
         # Of all spellings of the same settings, the canonical one has the fewest keys, and on a tie the family listed
         # first: rgwot@beta=0 is vaot, vaot@beta=1 is rgwot.
-        spellings = [
-            (candidate.name, keys)
-            for candidate in FAMILIES.values()
-            if candidate.embedding == family.embedding
-            and (keys := _keys_between(self._base_values(candidate.name), meant, allowed)) is not None
-        ]
+        spellings = []
+        for candidate in FAMILIES.values():
+            if candidate.embedding == family.embedding:
+                differing = {*candidate.overrides, *family.overrides, *values}
+                keys = _keys_between(self._base_values(candidate.name), meant, allowed, differing)
+                spellings += [(candidate.name, keys)] if keys is not None else []
         name, keys = min(spellings, key=lambda spelling: len(spelling[1]))
         return join_id(name, _spelt(keys))
 
@@ -165,14 +165,17 @@ def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _keys_between(
-    own: Sequence[Mapping[str, Any]], meant: Sequence[Mapping[str, Any]], allowed: Sequence[str]
+    own: Sequence[Mapping[str, Any]],
+    meant: Sequence[Mapping[str, Any]],
+    allowed: Sequence[str],
+    differing: Collection[str],
 ) -> dict[str, Any] | None:
     """Return the keys that turn ``own`` settings into those ``meant``, on every dataset; None if no keys do.
 
-    Settings that the alignment loss does not read may differ.
+    Settings that the alignment loss does not read may differ. All that differ are among those of ``differing``.
     """
     keys: dict[str, Any] = {}
-    for key in own[0]:
+    for key in (key for key in own[0] if key in differing):
         if any(
             base[key] != settings[key] and not without_effect(key, settings["loss.alignment"])
             for base, settings in zip(own, meant, strict=True)
