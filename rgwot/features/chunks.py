@@ -77,8 +77,8 @@ class Extraction:
         key = {**self._attributes, "reader": settings.reader, "batch": settings.batch}
         self._folder = _side_folder(output, key)
         shape = backbone.frame_shape(settings.size, settings.size)
-        self._store = StoreWriter.of_layer(
-            self._folder / "store.zarr", self._times, backbone.about.layer, shape, settings.codec
+        self._store = StoreWriter(
+            self._folder / "store.zarr", self._times, shape[1:], settings.codec, shape[0], backbone.about.layer
         )
         # What `run` opens.
         self._reader: FrameReader

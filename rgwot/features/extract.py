@@ -124,6 +124,7 @@ def _write_skipped(
         **video_facts(None, "skipped", reason),
     }
     with replacing(output) as temporary:
-        StoreWriter.of_layer(temporary, np.empty(0), str(attributes["layer"]), shape).finish(0, recorded)
+        store = StoreWriter(temporary, np.empty(0), shape[1:], channels=shape[0], layer=attributes["layer"])
+        store.finish(0, recorded)
     for unfinished in side_folders(output):
         shutil.rmtree(unfinished)

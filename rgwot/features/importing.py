@@ -166,9 +166,9 @@ def import_features(
         if reason:
             logger.warning("%s: %s", source, reason)
         sizes = found.sizes
-        shape = tuple(sizes[axis] for axis in "CHW"[: len(settings.axes) - 1])
+        side = tuple(sizes[axis] for axis in "HW" if axis in settings.axes)
         with replacing(output) as temporary:
-            store = StoreWriter.of_layer(temporary, found.time_s(count), settings.layer, shape)
+            store = StoreWriter(temporary, found.time_s(count), side, channels=sizes["C"], layer=settings.layer)
             for shard in counted(logger, source.name, range(-(-count // SHARD)), "shard"):
                 start = shard * SHARD
                 store.write(shard, read_maps(source, array, settings.axes, start, min(start + SHARD, count)))
@@ -180,7 +180,7 @@ def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason:
     """Write a store without frames, of features that cannot be used."""
     nothing = {"source_key": settings.key or "", "source_axes": settings.axes, "fps_exact": settings.fps}
     with replacing(output) as temporary:
-        store = StoreWriter.of_layer(temporary, np.empty(0), settings.layer, (settings.channels or 1,))
+        store = StoreWriter(temporary, np.empty(0), (), channels=settings.channels or 1, layer=settings.layer)
         facts = {**_origin(source, settings), **nothing, "fps": 0.0, "precision": ""}
         store.finish(0, {**facts, **video_facts(None, "skipped", reason)})
 

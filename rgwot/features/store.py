@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, cast
 
 import google_crc32c
 import numpy as np
@@ -256,7 +256,7 @@ class StoreWriter:
     """A store being written, one shard at a time, in any order and over several runs.
 
     An unfinished store at ``path`` is continued. The frames expected are at ``time_s`` (T,), seconds, and ``side`` is
-    that of their maps where h = w, else (h, w), or None for vectors. ``name`` is that of the array, one of `ARRAYS`.
+    that of their maps where h = w, else (h, w), or () for vectors. The ``layer`` they are from names the array.
     Values do not depend on ``codec``, a key of `CODECS`; a store that is continued keeps the one it was begun with.
     """
 
@@ -264,12 +264,13 @@ class StoreWriter:
         self,
         path: str | os.PathLike[str],
         time_s: NDArray[np.float64],
-        side: int | tuple[int, int] | None,
+        side: int | tuple[int, ...],
         codec: Codec = "none",
         channels: int = CHANNELS,
-        name: str = CONV4C,
+        layer: str = CONV4C,
     ) -> None:
-        space = (side, side) if isinstance(side, int) else side or ()
+        space = (side, side) if isinstance(side, int) else side
+        name = CONV4C if layer == CONV4C and space and channels == CHANNELS else OTHER
         shape = (len(time_s), channels, *space)
         self._time_s = np.asarray(time_s, dtype=np.float64)
         self.checksums: dict[int, list[int]] = {}  #: of the frames of every shard known to be written
@@ -291,20 +292,6 @@ class StoreWriter:
         if self._array.shape[1:] != shape[1:]:
             raise ValueError(f"store {self._array.shape}, expected {shape}")
         self._resize(len(time_s))
-
-    @classmethod
-    def of_layer(
-        cls,
-        path: str | os.PathLike[str],
-        time_s: NDArray[np.float64],
-        layer: str,
-        shape: Sequence[int],
-        codec: Codec = "none",
-    ) -> Self:
-        """Return the writer of the features of a layer, a frame of which has the shape (C, h, w) or (D,)."""
-        channels, *space = shape
-        name = CONV4C if layer == CONV4C and space and channels == CHANNELS else OTHER
-        return cls(path, time_s, (space[0], space[1]) if space else None, codec, channels, name)
 
     def write(self, shard: int, maps: NDArray[np.floating[Any]]) -> list[int]:
         """Write the features of one shard, of ``n <= 64`` frames, as float16; return a checksum per frame.
