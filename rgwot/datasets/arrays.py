@@ -13,7 +13,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -70,11 +70,8 @@ def feature_file(folder: Path, task: str, video: str) -> Path:
     other: beside features, a table of that name is the annotation. RgwotError when there is none, or more than one.
     """
     name = stem_of(video)
-    there = [
-        path
-        for path in (place / f"{name}{suffix}" for place in (folder / task, folder) for suffix in OPENERS)
-        if path.is_file()
-    ]
+    places = [place / f"{name}{suffix}" for place in (folder / task, folder) for suffix in OPENERS]
+    there = [path for path in places if path.is_file()]
     found = [path for path in there if path.suffix not in SECOND] or there
     if len(found) != 1:
         raise RgwotError(
@@ -101,101 +98,96 @@ def open_array(path: Path, key: str | None, scratch: Path, times: str | None = N
         raise RgwotError(f"{path}: no such file; expected features, one file per video")
     if key is not None and key == times:
         raise RgwotError(f"{path}: key and times are both {key!r}; expected the names of two arrays")
-    opened = OPENERS[path.suffix.lower()](path, key, times, scratch)
-    try:
-        source = next(opened)
-    except UnreadableTensors as error:
-        raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
-    except DAMAGE as error:
-        reason = first_line(error)[:150]
-        if "pickle" in reason or "Python objects" in reason:
-            # Not NumPy's advice to allow them.
-            reason = PICKLED
-        raise RgwotError(f"{path}: cannot be read ({reason}); expected a plain array of numbers") from error
-    try:
+    with ExitStack() as stack:
+        try:
+            source = OPENERS[path.suffix.lower()](path, key, times, scratch, stack)
+        except UnreadableTensors as error:
+            raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
+        except DAMAGE as error:
+            reason = first_line(error)[:150]
+            if "pickle" in reason or "Python objects" in reason:
+                # Not NumPy's advice to allow them.
+                reason = PICKLED
+            raise RgwotError(f"{path}: cannot be read ({reason}); expected a plain array of numbers") from error
         if not source.dtype.removeprefix("b").startswith("float"):
             raise RgwotError(
                 f"{path}: array of {source.dtype}; expected features in floating point (frames are no features: "
                 "make them the dataset's videos)"
             )
         yield source
-    finally:
-        opened.close()
 
 
-def _npy(path: Path, key: str | None, times: str | None, _scratch: Path) -> Iterator[ArraySource]:
+def _npy(path: Path, key: str | None, times: str | None, _scratch: Path, _stack: ExitStack) -> ArraySource:
     if key is not None:
         raise RgwotError(f"{path}: an .npy file holds one array without a name; leave the key {key!r} out")
     beside = path.with_name(f"{path.stem}{TIMES}{path.suffix}")
     if times is not None and not beside.is_file():
         raise RgwotError(f"{path}: no times; expected {beside.name} beside it, since `times` is set")
-    yield _mapped(path, "", None if times is None else _times(path, np.load(beside, allow_pickle=False)))
+    return _mapped(path, "", None if times is None else _times(path, np.load(beside, allow_pickle=False)))
 
 
-def _npz(path: Path, key: str | None, times: str | None, scratch: Path) -> Iterator[ArraySource]:
+def _npz(path: Path, key: str | None, times: str | None, scratch: Path, stack: ExitStack) -> ArraySource:
     if not zipfile.is_zipfile(path):
         raise ValueError("no zip archive")
+    archive, folder = stack.enter_context(zipfile.ZipFile(path)), _folder(scratch, stack)
+    name = _chosen(path, key, times, [member.removesuffix(".npy") for member in archive.namelist()])
+
+    def unpacked(name: str, place: str) -> Path:
+        packed = archive.getinfo(f"{name}.npy")
+        if packed.file_size > max(UNCHECKED, DENSEST * packed.compress_size):
+            raise RgwotError(
+                f"{path}: {packed.compress_size} bytes that unpack to {packed.file_size}; expected features, "
+                "which shrink to a third at most; make it again"
+            )
+        found = folder / place
+        with archive.open(f"{name}.npy") as member, found.open("wb") as file:
+            shutil.copyfileobj(member, file, 2**20)
+        return found
+
+    when = None if times is None else _times(path, np.load(unpacked(times, "times.npy"), allow_pickle=False))
+    return _mapped(unpacked(name, "array.npy"), name, when)
+
+
+def _folder(scratch: Path, stack: ExitStack) -> Path:
     scratch.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path) as archive, TemporaryDirectory(dir=scratch, prefix=".unpacked.") as folder:
-        name = _chosen(path, key, times, [member.removesuffix(".npy") for member in archive.namelist()])
-
-        def unpacked(name: str, place: str) -> Path:
-            packed = archive.getinfo(f"{name}.npy")
-            if packed.file_size > max(UNCHECKED, DENSEST * packed.compress_size):
-                raise RgwotError(
-                    f"{path}: {packed.compress_size} bytes that unpack to {packed.file_size}; expected features, "
-                    "which shrink to a third at most; make it again"
-                )
-            found = Path(folder) / place
-            with archive.open(f"{name}.npy") as member, found.open("wb") as file:
-                shutil.copyfileobj(member, file, 2**20)
-            return found
-
-        when = None
-        if times is not None:
-            when = _times(path, np.load(unpacked(times, "times.npy"), allow_pickle=False))
-        yield _mapped(unpacked(name, "array.npy"), name, when)
+    return Path(stack.enter_context(TemporaryDirectory(dir=scratch, prefix=".unpacked.")))
 
 
-def _mapped(path: Path, key: str, times: NDArray[np.float64] | None = None) -> ArraySource:
+def _mapped(path: Path, key: str, times: NDArray[np.float64] | None) -> ArraySource:
     array = np.load(path, mmap_mode="r", allow_pickle=False)
     return ArraySource(key, array.shape, array.dtype.name, lambda slices: np.asarray(array[slices]), times)
 
 
 def _hdf5(
-    path: Path, key: str | None, times: str | None, _scratch: Path, turned: bool = False
-) -> Iterator[ArraySource]:
+    path: Path, key: str | None, times: str | None, _scratch: Path, stack: ExitStack, turned: bool = False
+) -> ArraySource:
     """Open an array of an HDF5 file; MATLAB's are ``turned``, its axes are stored in the other order."""
     import h5py
 
-    with h5py.File(path, "r") as file:
-        names: list[str] = []
-        file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
-        if turned:
-            names = [name for name in names if not name.startswith("#")]
+    file = stack.enter_context(h5py.File(path, "r"))
+    names: list[str] = []
+    file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+    if turned:
+        names = [name for name in names if not name.startswith("#")]
 
-        def plain(name: str) -> Any:
-            dataset = file[name]
-            if dataset.is_virtual or dataset.external:
-                raise RgwotError(f"{path}: the values of {name!r} lie in other files; expected them in this one")
-            return dataset
+    def plain(name: str) -> Any:
+        dataset = file[name]
+        if dataset.is_virtual or dataset.external:
+            raise RgwotError(f"{path}: the values of {name!r} lie in other files; expected them in this one")
+        return dataset
 
-        name = _chosen(
-            path, key if key is None else key.strip("/"), times if times is None else times.strip("/"), names
-        )
-        dataset = plain(name)
-        when = None if times is None else _times(path, plain(times.strip("/"))[()])
-        shape = dataset.shape or ()
-        if turned:
-            shape = shape[::-1]
+    key, times = (None if one is None else one.strip("/") for one in (key, times))
+    dataset = plain(_chosen(path, key, times, names))
+    when = None if times is None else _times(path, plain(times)[()])
+    shape = dataset.shape or ()
 
-        def read(slices: Slices) -> NDArray[np.floating[Any]]:
-            return np.asarray(dataset[slices[::-1]]).T if turned else np.asarray(dataset[slices])
+    def read(slices: Slices) -> NDArray[np.floating[Any]]:
+        return np.asarray(dataset[slices[::-1]]).T if turned else np.asarray(dataset[slices])
 
-        yield ArraySource(dataset.name.strip("/"), shape, dataset.dtype.name, read, when)
+    return ArraySource(dataset.name.strip("/"), shape[::-1] if turned else shape, dataset.dtype.name, read, when)
 
 
-def _torch(path: Path, key: str | None, times: str | None, _scratch: Path) -> Iterator[ArraySource]:
+def _torch(path: Path, key: str | None, times: str | None, _scratch: Path, _stack: ExitStack) -> ArraySource:
     import torch
 
     content = load_tensors(path, mapped=True)
@@ -216,10 +208,10 @@ def _torch(path: Path, key: str | None, times: str | None, _scratch: Path) -> It
         part = tensor[slices]
         return np.asarray((part.float() if part.dtype is torch.bfloat16 else part).numpy())
 
-    yield ArraySource(name, tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."), read, when)
+    return ArraySource(name, tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."), read, when)
 
 
-def _csv(path: Path, key: str | None, times: str | None, _scratch: Path) -> Iterator[ArraySource]:
+def _csv(path: Path, key: str | None, times: str | None, _scratch: Path, _stack: ExitStack) -> ArraySource:
     """Open a table of text: commas, semicolons, tabs or spaces, with a line of names or without."""
     if key is not None:
         raise RgwotError(f"{path}: a .csv file holds one array without a name; leave the key {key!r} out")
@@ -260,25 +252,23 @@ def _csv(path: Path, key: str | None, times: str | None, _scratch: Path) -> Iter
         when = _times(path, table[times].to_numpy())
         table = table.drop(columns=times)
     array = table.to_numpy()
-    yield ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when)
+    return ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when)
 
 
-def _mat(path: Path, key: str | None, times: str | None, scratch: Path) -> Iterator[ArraySource]:
+def _mat(path: Path, key: str | None, times: str | None, scratch: Path, stack: ExitStack) -> ArraySource:
     from rgwot.datasets.matlab import is_version_73, unpack_arrays
 
     if is_version_73(path):
-        yield from _hdf5(path, key, times, scratch, turned=True)
-        return
-    scratch.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=scratch, prefix=".unpacked.") as folder:
-        kinds = unpack_arrays(path, Path(folder))
-        name = _chosen(path, key, times, kinds)
-        for one in (name, times):
-            if one is not None and kinds[one] != "number":
-                raise RgwotError(f"{path}: {one!r} is a {kinds[one]}; expected a plain array of numbers")
-        places = {one: Path(folder) / f"{number}.npy" for number, one in enumerate(kinds)}
-        when = None if times is None else _times(path, np.load(places[times], allow_pickle=False))
-        yield _mapped(places[name], name, when)
+        return _hdf5(path, key, times, scratch, stack, turned=True)
+    folder = _folder(scratch, stack)
+    kinds = unpack_arrays(path, folder)
+    name = _chosen(path, key, times, kinds)
+    for one in (name, times):
+        if one is not None and kinds[one] != "number":
+            raise RgwotError(f"{path}: {one!r} is a {kinds[one]}; expected a plain array of numbers")
+    places = {one: folder / f"{number}.npy" for number, one in enumerate(kinds)}
+    when = None if times is None else _times(path, np.load(places[times], allow_pickle=False))
+    return _mapped(places[name], name, when)
 
 
 def _is_number(text: str) -> bool:
@@ -302,7 +292,7 @@ def _times(path: Path, found: NDArray[Any]) -> NDArray[np.float64]:
     return seconds
 
 
-OPENERS: dict[str, Callable[[Path, str | None, str | None, Path], Any]] = {
+OPENERS: dict[str, Callable[[Path, str | None, str | None, Path, ExitStack], ArraySource]] = {
     ".npy": _npy,
     ".npz": _npz,
     ".h5": _hdf5,
@@ -311,7 +301,7 @@ OPENERS: dict[str, Callable[[Path, str | None, str | None, Path], Any]] = {
     ".csv": _csv,
     ".mat": _mat,
 }
-"""Generators of one open array, by suffix."""
+"""What opens an array, by suffix."""
 
 
 def _chosen(path: Path, key: str | None, times: str | None, names: Collection[str]) -> str:

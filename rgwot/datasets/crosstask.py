@@ -11,7 +11,7 @@ from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.csv_files import read_step_first
 from rgwot.datasets.faults import remark
-from rgwot.datasets.pairing import by_suffix, pair, parents, stem, walk, walk_videos
+from rgwot.datasets.pairing import by_suffix, by_task, pair, parents, stem, walk, walk_videos
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt, read_lines, rows
 from rgwot.runtime.errors import RgwotError
@@ -30,19 +30,15 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     primary = read_tasks(release / _TASKS)
     filmed, tables = by_suffix(walk_videos(root, root, options, {".csv"}), ".csv")
     annotated = (release / "annotations").relative_to(root).as_posix() + "/"
-    annotations: dict[str, list[str]] = defaultdict(list)
-    tasks_of_video: dict[str, list[str]] = defaultdict(list)
-    for path in tables:
-        if path.startswith(annotated):
-            task, video = _annotated_pair(path)
-            annotations[task].append(path)
-            tasks_of_video[video].append(task)
+    tables = [path for path in tables if path.startswith(annotated)]
+    annotations = by_task(tables, lambda path: _annotated_pair(path)[0])
+    of_video = by_task(tables, lambda path: _annotated_pair(path)[1])
     videos: dict[str, list[str]] = defaultdict(list)
     unassigned: list[str] = []
     for path in filmed:
         # A folder of digits is a task, maybe a related one; only a video outside one is looked up.
         folders = [part for part in parents(path) if part.isdecimal()]
-        placed = folders[-1:] or tasks_of_video.get(stem(path), [])
+        placed = folders[-1:] or [_annotated_pair(table)[0] for table in of_video[stem(path)]]
         if not placed:
             unassigned.append(path)
         for task in placed:

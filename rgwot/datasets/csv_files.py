@@ -18,8 +18,7 @@ STEP_FIRST = "step,start,end in seconds, without a header"
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 # EGTEA writes a dot after the number; spreadsheets turn a number into 1.0.
-_LABEL = re.compile(r"(?P<step>[+-]?[0-9]{1,18})(?:\.(?P<zeros>0*))?\s+(?P<name>\S.*)", re.DOTALL)
-_BARE = re.compile(r"[+-]?[0-9]{1,18}")
+_LABEL = re.compile(r"(?P<step>[+-]?[0-9]{1,18})(?:(?:\.(?P<zeros>0*))?\s+(?P<name>\S.*))?", re.DOTALL)
 _STEP = re.compile(r"(?P<step>[+-]?[0-9]{1,18})(?P<zeros>\.0*)?")
 
 
@@ -45,7 +44,8 @@ def read_three_columns(path: Path, step_ids: Collection[int] | None, clock: Vide
             notes.add("encoding", row.where, "the name holds bytes that are not UTF-8; shown as U+FFFD")
         return Segment(row.where, start, end, step, name)
 
-    return _read(path, THREE_COLUMNS, segment, clock, overlap_is_normal=False)
+    segments, notes = _read(path, THREE_COLUMNS, segment)
+    return checked(path, segments, notes, clock, overlap_is_normal=False)
 
 
 def read_step_first(
@@ -71,17 +71,11 @@ def read_step_first(
         step = _step_id(row, match["step"], step_ids)
         return Segment(row.where, start, end, step, (names or {}).get(step, ""))
 
-    return _read(path, STEP_FIRST, segment, clock, overlap_is_normal=True)
+    segments, notes = _read(path, STEP_FIRST, segment)
+    return checked(path, segments, notes, clock, overlap_is_normal=True)
 
 
-def _read(
-    path: Path,
-    columns: str,
-    segment: Callable[[Row, Notes], Segment],
-    clock: VideoClock | None,
-    *,
-    overlap_is_normal: bool,
-) -> Annotation:
+def _read(path: Path, columns: str, segment: Callable[[Row, Notes], Segment]) -> tuple[list[Segment], Notes]:
     notes = Notes(path)
     segments: list[Segment] = []
     for row in rows(path, columns):
@@ -90,16 +84,13 @@ def _read(
                 found = f"header {excerpt(row.line.text)}; expected {columns}; delete that line"
                 raise DataFault("columns", path, row.where, found)
             segments.append(segment(row, notes))
-    return checked(path, segments, notes, clock, overlap_is_normal=overlap_is_normal)
+    return segments, notes
 
 
 def _label(row: Row, step_ids: Collection[int] | None, notes: Notes) -> tuple[int, str]:
     text = ", ".join(row.fields[2:])
     if len(row.fields) > 3:
         notes.add("columns", row.where, "more than three fields; those from the third on are taken as the name")
-    if _BARE.fullmatch(text):
-        notes.add("columns", row.where, "a step number without a name")
-        return _step_id(row, text, step_ids), ""
     match = _LABEL.fullmatch(text)
     if match is None:
         expected = (
@@ -107,9 +98,11 @@ def _label(row: Row, step_ids: Collection[int] | None, notes: Notes) -> tuple[in
             "(columns start,end,label; a file with step,start,end has another layout)"
         )
         raise row.fault("columns", f"label {excerpt(text)}", expected)
+    if match["name"] is None:
+        notes.add("columns", row.where, "a step number without a name")
     if match["zeros"]:
         notes.add("columns", row.where, "a step number with decimals; read as a whole number")
-    return _step_id(row, match["step"], step_ids), " ".join(match["name"].split())
+    return _step_id(row, match["step"], step_ids), " ".join((match["name"] or "").split())
 
 
 def _seconds(row: Row, text: str) -> float:

@@ -31,17 +31,12 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     A ``.csv`` is an annotation in a folder ``annotations``, and beside features or a video of its name in another file;
     else it holds features. What has no annotation is kept, for all but scoring.
     """
-    tasks, unassigned = own_tasks(walk(root, root, LOOKED_AT), _sorted_out, options)
+    tasks, unassigned = own_tasks(walk(root, root, LOOKED_AT), sorted_out, options)
     return Found(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
 
 
-def features_in(paths: list[str]) -> list[str]:
-    """Return the files with features among those of a task, without annotations and times."""
-    return _sorted_out(paths)[0]
-
-
-def _sorted_out(paths: list[str]) -> tuple[list[str], list[str]]:
-    """Return the features and the annotations among the files of a task."""
+def sorted_out(paths: list[str]) -> tuple[list[str], list[str]]:
+    """Return the features and the annotations among the files of a task, without times."""
     plain = {pairing_key(stem(path)) for path in paths if PurePosixPath(path).suffix.lower() not in SECOND}
     features: list[str] = []
     annotations: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,6 @@ from rgwot.datasets.faults import DataFault, judged
 
 LARGEST = 64 * 2**20
 """Bytes; an annotation is a few kilobytes, so anything larger is another file under its name."""
-
-_BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 @dataclass(frozen=True)
@@ -61,17 +60,15 @@ def read_lines(path: Path) -> list[Line]:
         data = path.read_bytes()
     except OSError as error:
         raise DataFault("file", path, "", f"cannot be read ({error.strerror}); expected a text file") from error
-    encoding = _BYTE_ORDER_MARKS.get(data[:2])
-    if encoding or b"\0" in data:
-        found = f"{encoding} text" if encoding else "NUL bytes (UTF-16 without a mark, or a binary file)"
+    marked = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+    if marked or b"\0" in data:
+        found = "UTF-16 text" if marked else "NUL bytes (UTF-16 without a mark, or a binary file)"
         raise DataFault("encoding", path, "", f"{found}; expected UTF-8 text; save the file as UTF-8")
-    data = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    data = data.removeprefix(BOM_UTF8).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     lines = []
     for number, line in enumerate(data.split(b"\n"), start=1):
-        try:
-            lines.append(Line(number, line.decode("utf-8")))
-        except UnicodeDecodeError:
-            lines.append(Line(number, line.decode("utf-8", errors="replace"), is_utf8=False))
+        text = line.decode("utf-8", errors="replace")
+        lines.append(Line(number, text, is_utf8=text.encode() == line))
     return lines
 
 

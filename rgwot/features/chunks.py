@@ -25,12 +25,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
-from dask.base import compute
-from dask.delayed import delayed
+from dask.threaded import get
 from numpy.typing import NDArray
 
 from rgwot.features.backbone import Backbone
-from rgwot.features.store import SHARD, StoreWriter, array_name, space_of, video_facts
+from rgwot.features.store import SHARD, StoreWriter, video_facts
 from rgwot.runtime.files import move, write_json
 from rgwot.runtime.progress import Progress
 from rgwot.video import FrameReader, VideoError, VideoInfo, sample_times
@@ -74,25 +73,17 @@ class Extraction:
         self._attributes = dict(attributes)
         self._backbone = backbone
         self._times = sample_times(info.duration_s, settings.fps)
+        self._shards = range(-(-len(self._times) // SHARD))
         key = {**self._attributes, "reader": settings.reader, "batch": settings.batch}
         self._folder = _side_folder(output, key)
         shape = backbone.frame_shape(settings.size, settings.size)
         self._store = StoreWriter(
-            self._folder / "store.zarr",
-            self._times,
-            space_of(shape),
-            settings.codec,
-            shape[0],
-            array_name(backbone.about.layer, shape),
+            self._folder / "store.zarr", self._times, shape[1:], settings.codec, shape[0], backbone.about.layer
         )
         # What `run` opens.
         self._reader: FrameReader
         self._frames: Iterator[NDArray[np.uint8]]
         self._progress: Callable[[int], None]
-
-    @property
-    def _shards(self) -> range:
-        return range(-(-len(self._times) // SHARD))
 
     def run(self) -> None:
         """Compute the chunks that are not marked as finished."""
@@ -112,7 +103,8 @@ class Extraction:
         ):
             self._reader, self._progress = reader, progress.advance
             self._frames = (frame for _, frames in reader for frame in frames)
-            compute(*self._graph(missing), scheduler="threads", pool=pool)  # type: ignore[no-untyped-call]
+            graph = self._graph(missing)
+            get(graph, [key for key in graph if key[0] == "write"], pool=pool)  # type: ignore[no-untyped-call]
 
     def finish(self, on_bad_video: Literal["fail", "skip"]) -> None:
         """Judge what decoded, complete the store and move it into place.
@@ -120,8 +112,8 @@ class Extraction:
         Raises VideoError when ``on_bad_video`` is ``fail`` and more than `allowed_loss` of the video is missing.
         """
         marks = [self._finished(shard) for shard in self._shards]
-        for shard, mark in zip(self._shards, marks, strict=True):
-            self._store.written_before(shard, mark["crc32c"])
+        # Those of an earlier run, too.
+        self._store.checksums = {shard: mark["crc32c"] for shard, mark in enumerate(marks)}
         frames = sum(mark["frames"] for mark in marks)
         lost_s = (len(self._times) - frames) / self._settings.fps
         status, reason = "ok", ""
@@ -146,21 +138,16 @@ class Extraction:
         move(self._folder / "store.zarr", self._output)
         shutil.rmtree(self._folder)
 
-    def _graph(self, shards: Sequence[int]) -> list[Any]:
+    def _graph(self, shards: Sequence[int]) -> dict[tuple[str, int], Any]:
         """Return one chain decode, map, write per shard, tied to its neighbours where order matters."""
-        decode = delayed(self._decode, pure=False)
-        to_maps = delayed(self._to_maps, pure=False)
-        write = delayed(self._write, pure=False)
-        decoded: list[Any] = []
-        mapped: list[Any] = []
-        written: list[Any] = []
-        for shard in shards:
+        graph: dict[tuple[str, int], Any] = {}
+        for place, shard in enumerate(shards):
             # The frames come in order; waiting for the write of the chunk two before bounds the memory.
-            decoded.append(decode(shard, decoded[-1:], written[-2:-1]))
+            graph["decode", place] = (self._decode, shard, ("decode", place - 1), ("write", place - 2))
             # Two chunks in the network at once would fight for its threads.
-            mapped.append(to_maps(decoded[-1], mapped[-1:]))
-            written.append(write(mapped[-1]))
-        return written
+            graph["map", place] = (self._to_maps, ("decode", place), ("map", place - 1))
+            graph["write", place] = (self._write, ("map", place))
+        return graph
 
     def _decode(self, shard: int, *_after: Any) -> _Chunk:
         frames = list(itertools.islice(self._frames, len(self._times_of(shard))))
@@ -213,9 +200,7 @@ def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> Callabl
         for start in range(0, len(frames), batch):
             found = backbone(pixels[start : start + batch])
             maps[start : start + batch].copy_(found, non_blocking=queued)
-    done = torch.cuda.Event() if queued else None  # type: ignore[no-untyped-call]
-    if done is not None:
-        done.record(torch.cuda.current_stream(device))
+    done = torch.cuda.current_stream(device).record_event() if queued else None
 
     def finished() -> NDArray[np.float16]:
         if done is not None:

@@ -18,7 +18,7 @@ from rgwot import __version__
 from rgwot.config.extractors import extractor
 from rgwot.features.backbone import Backbone, load_backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
-from rgwot.features.store import StoreWriter, array_name, open_store, source_facts, space_of, video_facts
+from rgwot.features.store import StoreWriter, open_store, source_facts, video_facts
 from rgwot.runtime.device import resolve_device
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing, told_when_full
@@ -124,8 +124,7 @@ def _write_skipped(
         **video_facts(None, "skipped", reason),
     }
     with replacing(output) as temporary:
-        name = array_name(str(attributes["layer"]), shape)
-        store = StoreWriter(temporary, np.empty(0), space_of(shape), channels=shape[0], name=name)
+        store = StoreWriter(temporary, np.empty(0), shape[1:], channels=shape[0], layer=attributes["layer"])
         store.finish(0, recorded)
     for unfinished in side_folders(output):
         shutil.rmtree(unfinished)

@@ -18,11 +18,10 @@ from rgwot import __version__
 from rgwot.config.importing import IMPORTED, ImportSettings
 from rgwot.datasets.arrays import DAMAGE, OPENERS, ArraySource, open_array
 from rgwot.datasets.feature_files import Measured, measure, measure_file, native_rate
-from rgwot.datasets.features import LOOKED_AT, features_in
+from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import video_id
 from rgwot.datasets.pairing import VIDEO_SUFFIXES, by_task, walk
-from rgwot.features import OTHER
-from rgwot.features.store import IMPORTER, SHARD, StoreWriter, array_name, source_facts, space_of, video_facts
+from rgwot.features.store import IMPORTER, SHARD, StoreWriter, source_facts, video_facts
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import counted
@@ -101,7 +100,7 @@ def import_folder(
     not of the size of the others in its folder; and for a value that a store cannot hold, when it is met.
     """
     folders = by_task(walk(source, source, LOOKED_AT), lambda path: str(PurePosixPath(path).parent))
-    files = {folder: features_in(paths) for folder, paths in folders.items()}
+    files = {folder: sorted_out(paths)[0] for folder, paths in folders.items()}
     if not any(files.values()):
         raise RgwotError(f"{source}: no features in it; expected files with a suffix of {', '.join(OPENERS)}")
     jobs: list[tuple[Path, Path, Path]] = []
@@ -167,15 +166,9 @@ def import_features(
         if reason:
             logger.warning("%s: %s", source, reason)
         sizes = found.sizes
-        shape = tuple(sizes[axis] for axis in "CHW"[: len(settings.axes) - 1])
+        side = tuple(sizes[axis] for axis in "HW" if axis in settings.axes)
         with replacing(output) as temporary:
-            store = StoreWriter(
-                temporary,
-                found.time_s(count),
-                space_of(shape),
-                channels=sizes["C"],
-                name=array_name(settings.layer, shape),
-            )
+            store = StoreWriter(temporary, found.time_s(count), side, channels=sizes["C"], layer=settings.layer)
             for shard in counted(logger, source.name, range(-(-count // SHARD)), "shard"):
                 start = shard * SHARD
                 store.write(shard, read_maps(source, array, settings.axes, start, min(start + SHARD, count)))
@@ -187,7 +180,7 @@ def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason:
     """Write a store without frames, of features that cannot be used."""
     nothing = {"source_key": settings.key or "", "source_axes": settings.axes, "fps_exact": settings.fps}
     with replacing(output) as temporary:
-        store = StoreWriter(temporary, np.empty(0), None, channels=settings.channels or 1, name=OTHER)
+        store = StoreWriter(temporary, np.empty(0), (), channels=settings.channels or 1, layer=settings.layer)
         facts = {**_origin(source, settings), **nothing, "fps": 0.0, "precision": ""}
         store.finish(0, {**facts, **video_facts(None, "skipped", reason)})
 

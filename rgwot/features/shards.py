@@ -16,6 +16,7 @@ import os
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,7 @@ class Shards:
         shards = indices // self.per_shard
         for shard in np.unique(shards):
             path = self.folder.joinpath("c", str(shard), *["0"] * len(self.frame))
-            file = _opened(path)
-            try:
+            with _opened(path) as file:
                 places = self._index(int(shard), file, path, rows.shape[1])
                 for row in np.flatnonzero(shards == shard):
                     offset, length = map(int, places[indices[row] % self.per_shard])
@@ -69,13 +69,11 @@ class Shards:
                         chunk = np.empty(length, dtype=np.uint8)
                         _fill(chunk, file, offset, path)
                         _decode(self.codec, chunk, rows[row], path)
-            finally:
-                os.close(file)
 
-    def _index(self, shard: int, file: int, path: Path, size: int) -> NDArray[np.uint64]:
+    def _index(self, shard: int, file: FileIO, path: Path, size: int) -> NDArray[np.uint64]:
         """Return offset and length of every frame of a shard, checked once."""
         if shard not in self._places:
-            end = os.fstat(file).st_size
+            end = os.fstat(file.fileno()).st_size
             tail = np.zeros(2 * self.per_shard * _ENTRY.itemsize + _CHECKSUM_BYTES, dtype=np.uint8)
             if end < tail.size:
                 raise _damaged(path, f"{end} bytes, expected an index of {tail.size} at the end")
@@ -121,11 +119,11 @@ def open_shards(folder: Path, shape: Sequence[int]) -> Shards | None:
     return Shards(folder, tuple(frame), int(shard[0]), codecs[0]["name"] if codecs else None)
 
 
-def _fill(row: NDArray[np.uint8], file: int, offset: int, path: Path) -> None:
+def _fill(row: NDArray[np.uint8], file: FileIO, offset: int, path: Path) -> None:
     """Read as many bytes as ``row`` takes; a read may return fewer, and more than one is then needed."""
     buffer = row.data
     while len(buffer):
-        count = os.preadv(file, [buffer], offset)
+        count = os.preadv(file.fileno(), [buffer], offset)
         if not count:
             raise _damaged(path, f"it ends at byte {offset}, where a frame is expected")
         buffer, offset = buffer[count:], offset + count
@@ -138,10 +136,10 @@ def _decode(codec: str, chunk: NDArray[np.uint8], row: NDArray[np.uint8], path: 
         raise _damaged(path, f"a frame cannot be decoded ({first_line(error)})") from None
 
 
-def _opened(path: Path) -> int:
+def _opened(path: Path) -> FileIO:
     """Open a shard; Zarr would take one that is missing for zeros."""
     try:
-        return os.open(path, os.O_RDONLY)
+        return FileIO(path)
     except FileNotFoundError:
         raise _damaged(path, "the file is missing, expected frames") from None
     except OSError as error:

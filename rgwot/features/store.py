@@ -252,70 +252,46 @@ def video_facts(video: Any, status: str, reason: str) -> dict[str, Any]:
     return {**dict(zip(names, facts, strict=True)), "status": status, "reason": reason}
 
 
-def array_name(layer: str, shape: Sequence[int]) -> str:
-    """Return what the array of features of a layer is called, a frame of the shape (C, h, w) or (D,)."""
-    return CONV4C if layer == CONV4C and len(shape) == 3 and shape[0] == CHANNELS else OTHER
-
-
-def space_of(shape: Sequence[int]) -> tuple[int, int] | None:
-    """Return height and width of a frame of the shape (C, h, w), None of a vector (D,)."""
-    return (shape[1], shape[2]) if len(shape) == 3 else None
-
-
 class StoreWriter:
     """A store being written, one shard at a time, in any order and over several runs.
 
     An unfinished store at ``path`` is continued. The frames expected are at ``time_s`` (T,), seconds, and ``side`` is
-    that of their maps where h = w, else (h, w), or None for vectors. ``name`` is that of the array, one of `ARRAYS`.
-    Values do not depend on ``codec``, a key of `CODECS`; a store that is
-    continued keeps the one it was begun with.
+    that of their maps where h = w, else (h, w), or () for vectors. The ``layer`` they are from names the array.
+    Values do not depend on ``codec``, a key of `CODECS`; a store that is continued keeps the one it was begun with.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str],
         time_s: NDArray[np.float64],
-        side: int | tuple[int, int] | None,
+        side: int | tuple[int, ...],
         codec: Codec = "none",
         channels: int = CHANNELS,
-        name: str = CONV4C,
+        layer: str = CONV4C,
     ) -> None:
-        frames = len(time_s)
-        space = (side, side) if isinstance(side, int) else side or ()
-        shape = (frames, channels, *space)
-        self._checksums: dict[int, list[int]] = {}
+        space = (side, side) if isinstance(side, int) else side
+        name = CONV4C if layer == CONV4C and space and channels == CHANNELS else OTHER
+        shape = (len(time_s), channels, *space)
+        self._time_s = np.asarray(time_s, dtype=np.float64)
+        self.checksums: dict[int, list[int]] = {}  #: of the frames of every shard known to be written
+        self._group = zarr.open_group(path, mode="a", zarr_format=3)
+        # Chunks of nothing but zeros are written as well, so that none may miss.
         with zarr.config.set({"array.write_empty_chunks": True}):
-            self._prepare(Path(path), shape, codec, name)
+            # An array that exists is kept with its shards; creating it is atomic (its metadata is one file).
+            if name not in self._group:
+                self._group.create_array(
+                    name,
+                    shape=shape,
+                    dtype="float16",
+                    chunks=(1, *shape[1:]),
+                    shards=(SHARD, *shape[1:]),
+                    compressors=CODECS[codec],
+                    dimension_names=("frame", "channel", "y", "x")[: len(shape)],
+                )
+            self._array = cast("zarr.Array[Any]", self._group[name])
         if self._array.shape[1:] != shape[1:]:
             raise ValueError(f"store {self._array.shape}, expected {shape}")
-        self._resize(frames)
-        if frames:
-            self._times[:] = time_s
-
-    def _prepare(self, path: Path, shape: tuple[int, ...], codec: Codec, name: str) -> None:
-        """Open the arrays, or create them; chunks of nothing but zeros are written as well, so that none may miss."""
-        self._group = zarr.open_group(path, mode="a", zarr_format=3)
-        # An array that exists is kept with its shards; creating it is atomic (its metadata is one file).
-        if name not in self._group:
-            self._group.create_array(
-                name,
-                shape=shape,
-                dtype="float16",
-                chunks=(1, *shape[1:]),
-                shards=(SHARD, *shape[1:]),
-                compressors=CODECS[codec],
-                dimension_names=("frame", "channel", "y", "x")[: len(shape)],
-            )
-        if _TIMES not in self._group:
-            self._group.create_array(
-                _TIMES,
-                shape=shape[:1],
-                dtype="float64",
-                chunks=(max(shape[0], 1),),
-                compressors=CHECKED,
-                dimension_names=("frame",),
-            )
-        self._array, self._times = (cast("zarr.Array[Any]", self._group[own]) for own in (name, _TIMES))
+        self._resize(len(time_s))
 
     def write(self, shard: int, maps: NDArray[np.floating[Any]]) -> list[int]:
         """Write the features of one shard, of ``n <= 64`` frames, as float16; return a checksum per frame.
@@ -328,16 +304,13 @@ class StoreWriter:
         stored = maps.astype(np.float16).reshape(len(maps), *self._array.shape[1:])
         if len(maps):
             self._array[start : start + len(maps)] = stored
-        self._checksums[shard] = checksums(stored)
-        return self._checksums[shard]
-
-    def written_before(self, shard: int, sums: Sequence[int]) -> None:
-        """Keep a shard that an earlier run wrote, by the checksums its frames had then."""
-        self._checksums[shard] = list(sums)
+        self.checksums[shard] = checksums(stored)
+        return self.checksums[shard]
 
     def finish(self, frames: int, attributes: Mapping[str, Any]) -> None:
         """Keep the first ``frames`` frames, write the attributes and, last of all, ``complete: true``."""
         self._resize(frames)
+        self._write_beside(_TIMES, self._time_s).resize((frames,))
         self._write_checksums(frames)
         self._group.attrs.update(dict(attributes))
         self._group.attrs[_COMPLETE] = True
@@ -345,21 +318,23 @@ class StoreWriter:
     def _write_checksums(self, frames: int) -> None:
         sums: list[int] = []
         for shard in range(-(-frames // SHARD)):
-            known = self._checksums.get(shard)
+            known = self.checksums.get(shard)
             if known is None:
                 known = checksums(np.asarray(self._array[shard * SHARD : (shard + 1) * SHARD], dtype=np.float16))
             sums += known
+        self._write_beside(_SUMS, np.asarray(sums[:frames], dtype=np.uint32))
+
+    def _write_beside(self, name: str, values: NDArray[Any]) -> zarr.Array[Any]:
         with zarr.config.set({"array.write_empty_chunks": True}):
-            self._group.create_array(
-                _SUMS,
-                data=np.asarray(sums[:frames], dtype=np.uint32),
-                chunks=(max(frames, 1),),
+            return self._group.create_array(
+                name,
+                data=values,
+                chunks=(max(len(values), 1),),
                 compressors=CHECKED,
                 dimension_names=("frame",),
                 overwrite=True,
             )
 
     def _resize(self, frames: int) -> None:
-        for array in (self._times, self._array):
-            if array.shape[0] != frames:
-                array.resize((frames, *array.shape[1:]))
+        if self._array.shape[0] != frames:
+            self._array.resize((frames, *self._array.shape[1:]))

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import importlib
-import itertools
 import json
 import os
 import queue
@@ -55,7 +55,9 @@ _HDF5_CACHE_BYTES = 64 * 2**20
 _LONGEST_S = 3.2e8
 # Frames that wait for the network: 25 minutes at 2 per second and 168 pixels.
 _AHEAD_BYTES = 256_000_000
-_PACKAGES = {"decord": "decord", "pyav": "av", "h5": "h5py"}
+#: Readers with the distribution whose version is recorded: two for videos, in the order they are tried, and the one
+#: for stored frames.
+READERS = {"decord": "decord", "pyav": "av", "h5": "h5py"}
 
 
 def earliest(stamps: Stamps, interval: float) -> Stamps:
@@ -142,8 +144,6 @@ def stored_frames(path: str, times: Stamps, size: int, fps: Fraction) -> Iterato
     import h5py
 
     interval = float(1 / fps)
-    # Every plane by itself: the filter goes by way of a colour space with fewer colours when it is given all three.
-    scaler = _Scaler(size, "gray")
     with h5py.File(path, "r", rdcc_nbytes=_HDF5_CACHE_BYTES) as file:
         images = file[IMAGES]
         begin = earliest(np.arange(len(images)) * fps.denominator / fps.numerator, interval)
@@ -151,7 +151,10 @@ def stored_frames(path: str, times: Stamps, size: int, fps: Fraction) -> Iterato
         for pick in shown(begin, len(images) * interval, times).tolist():
             if pick != picked:
                 planes = np.ascontiguousarray(images[pick].transpose(2, 0, 1)[::-1])
-                squashed = np.stack([scaler.upright(av.VideoFrame.from_ndarray(p, "gray")) for p in planes], axis=-1)
+                # By itself: of all three at once, the filter would go by way of a colour space with fewer colours.
+                squashed = np.stack(
+                    [_upright(av.VideoFrame.from_ndarray(plane, "gray"), size, "gray") for plane in planes], axis=-1
+                )
                 picked = pick
             yield squashed
 
@@ -167,7 +170,6 @@ def _shown_of(
     failure: Exception | None = None
     position = 0
     begin, frame = first
-    scaler = _Scaler(size)
     while position < len(times):
         try:
             following = next(frames, None)
@@ -177,7 +179,7 @@ def _shown_of(
         until = begin + max(length_s, interval) if following is None else following[0]
         count = int(np.searchsorted(times[position:], until, side="left"))
         if count:
-            yield from [scaler.upright(frame)] * count
+            yield from [_upright(frame, size)] * count
         position += count
         if following is None:
             break
@@ -235,37 +237,27 @@ def _seconds(frame: av.VideoFrame, stamp: str) -> float | None:
     return None if ticks is None or not frame.time_base else float(ticks * frame.time_base)
 
 
-class _Scaler:
-    """Turns frames upright and squashes them to a square by the filter that decord uses."""
+def _upright(frame: av.VideoFrame, size: int, form: str = "rgb24") -> Pixels:
+    """Turn a frame upright and squash it: ``(size, size, 3)`` RGB, or ``(size, size)`` in the form ``gray``."""
+    graph = _filter(size, form, frame.width, frame.height, frame.format.name, frame.time_base)
+    graph.push(frame)
+    return np.rot90(graph.pull().to_ndarray(), round(frame.rotation / 90))
 
-    def __init__(self, size: int, form: str = "rgb24") -> None:
-        self._size = size
-        self._form = form
-        self._made_for: tuple[int, int, str] | None = None
-        self._graph: Any = None
 
-    def upright(self, frame: av.VideoFrame) -> Pixels:
-        """Return ``(size, size, 3)`` RGB, or ``(size, size)`` in the form ``gray``."""
-        kind = (frame.width, frame.height, frame.format.name)
-        if kind != self._made_for:
-            self._graph, self._made_for = self._filter(frame), kind
-        self._graph.push(frame)
-        return np.rot90(self._graph.pull().to_ndarray(), round(frame.rotation / 90))
+@functools.lru_cache(maxsize=1)
+def _filter(size: int, form: str, width: int, height: int, pixels: str, time_base: Fraction | None) -> Any:
+    """Return the filter that decord uses, for frames like the last one."""
+    import av
+    from av.filter import Graph
 
-    def _filter(self, frame: av.VideoFrame) -> Any:
-        from av.filter import Graph
-
-        graph = Graph()
-        chain = [
-            graph.add_buffer(width=frame.width, height=frame.height, format=frame.format, time_base=frame.time_base),
-            graph.add("scale", f"{self._size}:{self._size}:flags=bilinear"),
-            graph.add("format", self._form),
-            graph.add("buffersink"),
-        ]
-        for before, after in itertools.pairwise(chain):
-            before.link_to(after)
-        graph.configure()
-        return graph
+    graph = Graph()
+    graph.link_nodes(
+        graph.add_buffer(width=width, height=height, format=av.VideoFormat(pixels), time_base=time_base),
+        graph.add("scale", f"{size}:{size}:flags=bilinear"),
+        graph.add("format", form),
+        graph.add("buffersink"),
+    ).configure()
+    return graph
 
 
 def plain(error: Exception) -> str:
@@ -289,7 +281,7 @@ def main() -> None:
     output = own_output()
     while line and sys.platform == "linux":
         with contextlib.suppress(ImportError):
-            importlib.import_module(_PACKAGES[json.loads(line)["reader"]])
+            importlib.import_module(READERS[json.loads(line)["reader"]])
         _in_a_fork(line, output)
         line = sys.stdin.buffer.readline()
     if line:

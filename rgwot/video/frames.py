@@ -19,12 +19,9 @@ from numpy.typing import NDArray
 from rgwot.runtime.children import Child, child_of
 from rgwot.video import decode
 from rgwot.video.apart import probe
+from rgwot.video.decode import READERS
 from rgwot.video.probing import VideoError
 from rgwot.video.stored import is_stored
-
-#: Readers with the distribution whose version is recorded: two for videos, in the order they are tried, and the one
-#: for stored frames.
-READERS = {"decord": "decord", "pyav": "av", "h5": "h5py"}
 
 # decord never returns from the end of an MPEG transport stream.
 _TRANSPORT_STREAMS = {".ts", ".mts", ".m2ts"}
