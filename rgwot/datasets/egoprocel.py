@@ -6,14 +6,13 @@ Which files belong to which dataset and task follows from folders and name patte
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
 from rgwot.datasets import csv_files
 from rgwot.datasets.base import Found, Options
 from rgwot.datasets.names import folded
-from rgwot.datasets.pairing import pair, parents, required_subfolder, stem, subfolder, walk, walk_videos
+from rgwot.datasets.pairing import by_task, pair, parents, required_subfolder, stem, subfolder, walk, walk_videos
 from rgwot.datasets.registry import TaskFacts, camera, datasets, tasks_of
 from rgwot.runtime.errors import RgwotError
 
@@ -42,12 +41,10 @@ def find(root: Path, dataset: str, options: Options) -> Found:
         """Return the files of the dataset by task, those of no task under the empty text."""
         top = required_subfolder(root, kind, dataset, EXPECTED)
         own = subfolder(top, rows[0].folder)
-        by_task: dict[str, list[str]] = defaultdict(list)
-        for path in listed(own) if own else _only_own(listed(top), rows):
-            task, filmed_by = _task_and_camera(path, rows)
-            if filmed_by == view or not task:
-                by_task[task].append(path)
-        return by_task
+        paths = listed(own) if own else _only_own(listed(top), rows)
+        placed = {path: _task_and_camera(path, rows) for path in paths}
+        wanted = (path for path, (task, filmed_by) in placed.items() if filmed_by == view or not task)
+        return by_task(wanted, lambda path: placed[path][0])
 
     videos = sorted_out("videos", lambda top: walk_videos(root, top, options))
     annotations = sorted_out("annotations", lambda top: walk(root, top, {".csv"}))

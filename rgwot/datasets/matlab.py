@@ -6,8 +6,8 @@ is therefore read in a child process with limits on time and memory: this module
 
 from __future__ import annotations
 
-import contextlib
 import json
+import resource
 import subprocess
 import sys
 from collections.abc import Collection
@@ -164,11 +164,7 @@ def _unpack(path: Path, folder: Path) -> dict[str, str]:
 
 
 def _child(path: Path, wanted: list[str]) -> int:
-    # Not on Windows; the time limit still holds there.
-    with contextlib.suppress(ImportError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     with path.open("rb") as stream:
         read = _read_version_73 if stream.read(10) == b"MATLAB 7.3" else _read_version_5
     try:

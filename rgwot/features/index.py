@@ -55,8 +55,7 @@ def indexed_videos(index_csv: str | Path) -> dict[str, int]:
     """Return the frames of every video of a feature index, in the order of the index; 0 for a skipped one."""
     try:
         with Path(index_csv).open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-            return {row["video"]: int(row["frames"]) for row in rows}
+            return {row["video"]: int(row["frames"]) for row in csv.DictReader(file)}
     except FileNotFoundError:
         raise RgwotError(f"{index_csv}: no such feature index; expected one written by rgwot index") from None
     except (KeyError, TypeError, ValueError) as error:

@@ -76,16 +76,18 @@ class Shards:
             end = os.fstat(file.fileno()).st_size
             tail = np.zeros(2 * self.per_shard * _ENTRY.itemsize + _CHECKSUM_BYTES, dtype=np.uint8)
             if end < tail.size:
-                raise _damaged(path, f"{end} bytes, expected an index of {tail.size} at the end")
+                raise damaged_store(path, f"{end} bytes, expected an index of {tail.size} at the end")
             _fill(tail, file, end - tail.size, path)
             index, checksum = tail[:-_CHECKSUM_BYTES].tobytes(), int.from_bytes(tail[-_CHECKSUM_BYTES:], "little")
             if google_crc32c.value(index) != checksum:
-                raise _damaged(path, "the checksum of the index at its end differs")
+                raise damaged_store(path, "the checksum of the index at its end differs")
             places = np.frombuffer(index, dtype=_ENTRY).reshape(self.per_shard, 2).astype(np.uint64)
             offsets, lengths = places[places[:, 0] != _NOTHING].T
             outside = (offsets > end) | (lengths > end - np.minimum(offsets, np.uint64(end)))
             if outside.any() or (self.codec is None and (lengths != size).any()):
-                raise _damaged(path, f"its index points outside its {end} bytes, or at frames of other than {size}")
+                raise damaged_store(
+                    path, f"its index points outside its {end} bytes, or at frames of other than {size}"
+                )
             self._places[shard] = places
         return self._places[shard]
 
@@ -125,7 +127,7 @@ def _fill(row: NDArray[np.uint8], file: FileIO, offset: int, path: Path) -> None
     while len(buffer):
         count = os.preadv(file.fileno(), [buffer], offset)
         if not count:
-            raise _damaged(path, f"it ends at byte {offset}, where a frame is expected")
+            raise damaged_store(path, f"it ends at byte {offset}, where a frame is expected")
         buffer, offset = buffer[count:], offset + count
 
 
@@ -133,7 +135,7 @@ def _decode(codec: str, chunk: NDArray[np.uint8], row: NDArray[np.uint8], path: 
     try:
         _DECODERS[codec](chunk, out=row)
     except (RuntimeError, ValueError) as error:
-        raise _damaged(path, f"a frame cannot be decoded ({first_line(error)})") from None
+        raise damaged_store(path, f"a frame cannot be decoded ({first_line(error)})") from None
 
 
 def _opened(path: Path) -> FileIO:
@@ -141,18 +143,13 @@ def _opened(path: Path) -> FileIO:
     try:
         return FileIO(path)
     except FileNotFoundError:
-        raise _damaged(path, "the file is missing, expected frames") from None
+        raise damaged_store(path, "the file is missing, expected frames") from None
     except OSError as error:
-        raise _damaged(path, f"the file cannot be read ({error.strerror})") from None
+        raise damaged_store(path, f"the file cannot be read ({error.strerror})") from None
 
 
-def _damaged(path: Path, found: str) -> RgwotError:
-    store = next((folder for folder in path.parents if folder.suffix == ".zarr"), path.parent)
-    return damaged_store(path, store, found)
-
-
-def damaged_store(path: Path, store: Path, found: str) -> RgwotError:
+def damaged_store(path: Path, found: str) -> RgwotError:
     """Return the error that says which file of a store is damaged, how, and how to rebuild the store."""
-    target = below_results(store)
+    target = below_results(next((folder for folder in (path, *path.parents) if folder.suffix == ".zarr"), path))
     command = f": snakemake --force {shlex.quote(target)}" if target else ""
     return RgwotError(f"{path}: damaged feature store, {found}; delete the store and extract the video again{command}")

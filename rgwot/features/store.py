@@ -151,7 +151,7 @@ class FeatureStore:
                 zeros = ["0"] * (self._array.ndim - 1)
                 shard = self.path.joinpath(self._array.basename, "c", str(index // SHARD), *zeros)
                 why = f"frame {index} differs from the checksum it was written with"
-                raise damaged_store(shard, self.path, why)
+                raise damaged_store(shard, why)
 
     def _read_slices(self, asked: NDArray[np.int64], found: NDArray[np.float16]) -> None:
         wanted, places = np.unique(asked, return_inverse=True)
@@ -162,7 +162,7 @@ class FeatureStore:
                 decoded.append(np.asarray(self._array[start:stop], dtype=np.float16))
             except (RuntimeError, ValueError, OSError) as error:
                 why = f"frames {start} to {stop - 1} cannot be decoded ({first_line(error)})"
-                raise damaged_store(self.path, self.path, why) from None
+                raise damaged_store(self.path, why) from None
         np.take(np.concatenate(decoded).reshape(-1, *self.shape[1:]), places, axis=0, out=found)
 
 
@@ -178,7 +178,7 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
     try:
         return _open(path, expect or {})
     except DAMAGE as error:
-        raise damaged_store(path, path, f"it cannot be opened ({first_line(error)})") from None
+        raise damaged_store(path, f"it cannot be opened ({first_line(error)})") from None
 
 
 def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
@@ -209,10 +209,10 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     time_s = np.asarray(times[:], dtype=np.float64)
     # Zarr takes a chunk that is missing for zeros.
     if not (np.diff(time_s) > 0).all():
-        raise damaged_store(path / _TIMES, path, "the times do not increase")
+        raise damaged_store(path / _TIMES, "the times do not increase")
     known = np.asarray(sums[:], dtype=np.uint32) if isinstance(sums, zarr.Array) else None
     if known is not None and len(known) != len(time_s):
-        raise damaged_store(path / _SUMS, path, f"{len(known)} checksums, expected {len(time_s)}")
+        raise damaged_store(path / _SUMS, f"{len(known)} checksums, expected {len(time_s)}")
     return FeatureStore(path, attributes, time_s, array, open_shards(path / name, array.shape), known)
 
 

@@ -5,9 +5,9 @@ A request is a line of JSON, an answer a length (four bytes, big endian) and tha
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
+import resource
 import sys
 import time
 from dataclasses import asdict
@@ -53,13 +53,9 @@ def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> V
 def serve() -> None:
     """Answer requests on standard input until it ends."""
     output = own_output()
-    # Not on Windows; the time limit still holds there.
-    with contextlib.suppress(ImportError):
-        import resource
-
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        limit = MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard)
-        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
     for line in sys.stdin.buffer:
         request = json.loads(line)
         rate = request["frames_fps"]
