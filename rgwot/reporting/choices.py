@@ -17,30 +17,21 @@ _J = "agreement of views J"
 class Curve(NamedTuple):
     """One choice, and the agreement of views it was read from.
 
-    ``found`` is what was tried, in ascending order, and how far views agreed on each; ``tried_label`` and
+    ``tried`` is what was tried, in ascending order, and ``agreement`` how far views agreed on each; ``tried_label`` and
     ``agreement_label`` say in words what the two are. ``title`` and ``words`` say what was chosen, and why, in a few
     words and in a sentence. ``least`` is the agreement that had to be reached for another choice than 0, or None where
     the largest was taken.
     """
 
     setting: str
-    found: Mapping[float, float]
+    tried: tuple[float, ...]
+    agreement: tuple[float, ...]
     chosen: float
     tried_label: str
     agreement_label: str
     title: str
     words: str
     least: float | None = None
-
-    @property
-    def tried(self) -> tuple[float, ...]:
-        """What was tried, in ascending order."""
-        return tuple(self.found)
-
-    @property
-    def agreement(self) -> tuple[float, ...]:
-        """How far views agreed on each of `tried`."""
-        return tuple(self.found.values())
 
     def labelled(self, apart: float) -> tuple[float, ...]:
         """Return which of `tried` get a number on the axis: the chosen one, and others at a distance from each other.
@@ -112,7 +103,7 @@ def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen
         words += f"; {surplus} of them are the background that decode.surplus asks for."
     title = f"{chosen:g} recurring, {_count(K, 'key step')}"
     labels = "recurring activities tried", "adjusted Rand index of two views"
-    return Curve("decode.K", found, chosen, *labels, title, words)
+    return Curve("decode.K", tuple(found), tuple(found.values()), chosen, *labels, title, words)
 
 
 def _background(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
@@ -129,7 +120,8 @@ def _background(_: Mapping[str, Any], found: dict[float, float], chosen: float) 
         )
     title = f"{_count(chosen, 'cluster')} of background" if chosen else "no background"
     least = GAIN * none if none > 0 else None
-    return Curve("decode.surplus", found, chosen, "clusters beyond K", _J, title, words, least)
+    tried = tuple(found), tuple(found.values())
+    return Curve("decode.surplus", *tried, chosen, "clusters beyond K", _J, title, words, least)
 
 
 def _time(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
@@ -141,7 +133,7 @@ def _time(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Cur
     else:
         words = f"Time is given no share: without it one view foretells the other best (J {found[chosen]:.3g})."
     title = f"{chosen:.0%} time" if chosen else "no time"
-    return Curve("decode.time", found, chosen, "share of time", _J, title, words)
+    return Curve("decode.time", tuple(found), tuple(found.values()), chosen, "share of time", _J, title, words)
 
 
 def _count(number: float, one: str) -> str:

@@ -108,10 +108,9 @@ def parts(found: Agreement) -> list[Part]:
     pieces = []
     for step, overlap in zip(found.steps[0], found.overlap, strict=True):
         shares = overlap / overlap.sum()
-        named = {int(found.steps[1][at]): float(shares[at]) for at in np.argsort(-shares, kind="stable")}
-        pieces.append(
-            Part(int(step), int(overlap.sum()) / RATE, {at: share for at, share in named.items() if share >= NAMED})
-        )
+        largest = [at for at in np.argsort(-shares, kind="stable") if shares[at] >= NAMED]
+        named = {int(found.steps[1][at]): float(shares[at]) for at in largest}
+        pieces.append(Part(int(step), int(overlap.sum()) / RATE, named))
     return pieces
 
 

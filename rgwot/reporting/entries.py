@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -13,6 +13,8 @@ from rgwot.config.settings import keys_at
 from rgwot.runtime.errors import RgwotError, nearest
 
 Model = TypeVar("Model", bound=BaseModel)
+Canonical = Callable[[str, str | None], tuple[str, str | None]]
+"""From method and decoder of an entry (None: it has none) to their one spelling."""
 
 
 class Part(BaseModel):

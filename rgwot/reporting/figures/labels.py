@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import unit
+from rgwot.evaluation.segmental import runs
 from rgwot.reporting.figures.interface import PlannedRun
 from rgwot.reporting.figures.style import short
 from rgwot.reporting.figures.tasks import PlannedTask
@@ -42,9 +43,8 @@ class TaskLabels:
         from rgwot.records import read_annotations, read_manifest
 
         annotations = read_annotations(task.at(paths.ANNOTATIONS))
-        largest = int(annotations["key_step"].max()) if len(annotations) else 1
-        where = f"{task.dataset}/{task.task}"
-        return cls(where, read_manifest(task.at(paths.MANIFEST)), annotations, max(task.key_steps or 1, largest))
+        n_key_steps = max([task.key_steps or 1, *annotations["key_step"].tolist()])
+        return cls(f"{task.dataset}/{task.task}", read_manifest(task.at(paths.MANIFEST)), annotations, n_key_steps)
 
     def name(self, video: str) -> str:
         """Return what a video is called, cut where it is long, and how long the video is."""
@@ -96,12 +96,8 @@ def stretches(labels: NDArray[Any]) -> list[tuple[float, float, int]]:
     >>> stretches(np.array([0, 0, 3, 0]))
     [(0.0, 0.5, 0), (0.5, 0.75, 3), (0.75, 1.0, 0)]
     """
-    values = np.asarray(labels)
-    edges = np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1, [len(values)]])
-    return [
-        (float(start / len(values)), float(end / len(values)), int(values[start]))
-        for start, end in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    found = zip(*(part.tolist() for part in runs(labels)), strict=True)
+    return [(start / len(labels), end / len(labels), label) for label, start, end in found]
 
 
 def labels_at(annotations: pd.DataFrame, video: str, times: NDArray[np.float64]) -> IntArray:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rgwot.reporting.entries import DatasetName, check_id, checked, datasets_in_print, section
+from rgwot.reporting.entries import Canonical, DatasetName, check_id, checked, datasets_in_print, section
 from rgwot.reporting.figures.interface import KINDS, Figure, kind_of
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.yaml_text import read_yaml
-
-Canonical = Callable[[str, str], tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class Figures:
         return self.figures[figure_id]
 
 
-def load_figures(path: str | os.PathLike[str], canonical: Canonical = lambda *run: run) -> Figures:
+def load_figures(path: str | os.PathLike[str], canonical: Canonical | None = None) -> Figures:
     """Read and check the figures of the file that defines the tables; without a key ``figures`` there are none.
 
     ``canonical`` turns the method and decoder of a run, in any spelling, into the one spelling that paths use.

@@ -120,21 +120,19 @@ class Sweep(Scored):
     def _legend(self, drawn: Drawn, seen: Mapping[str, str]) -> None:
         from matplotlib.lines import Line2D
 
-        handles = [
-            Line2D([], [], label=curves.PRINTED[metric], **line_style(n)) for n, metric in enumerate(self.metrics)
-        ]
+        looks = [(curves.PRINTED[metric], line_style(n)) for n, metric in enumerate(self.metrics)]
         if self.collapse:
-            signs = enumerate(COLLAPSE.values(), start=4)
-            handles += [Line2D([], [], label=name, **line_style(n)) for n, name in signs]
+            looks += [(name, line_style(n)) for n, name in enumerate(COLLAPSE.values(), start=4)]
         if "reported" in seen:
-            handles.append(Line2D([], [], label=seen["reported"], color="#FFFFFF", **STAR))
+            looks.append((seen["reported"], {"color": "#FFFFFF", **STAR}))
         if "degenerate" in seen:
-            look: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": "#000000", "markerfacecolor": "w"}
-            handles.append(Line2D([], [], label=seen["degenerate"], **look))
-        for name in (name for key, name in seen.items() if key.startswith("untrained")):
-            handles.append(Line2D([], [], label=name, color=GREY, linewidth=0.9, linestyle=DOTTED))
+            open_mark = {"marker": "o", "linestyle": "none", "color": "#000000", "markerfacecolor": "w"}
+            looks.append((seen["degenerate"], open_mark))
+        level = {"color": GREY, "linewidth": 0.9, "linestyle": DOTTED}
+        looks += [(name, level) for key, name in seen.items() if key.startswith("untrained")]
+        handles = [Line2D([], [], label=label, **look) for label, look in looks]
         # As many columns as stay within a page.
-        longest = max(len(str(handle.get_label())) for handle in handles)
+        longest = max(len(label) for label, _ in looks)
         drawn.legend(handles=handles, loc="outside lower center", ncols=max(1, min(len(handles), 105 // (longest + 6))))
 
 

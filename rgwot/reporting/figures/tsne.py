@@ -96,8 +96,7 @@ class Tsne(Figure):
 
     def files(self, plan: TsnePlan) -> Iterable[Path]:
         """Return the feature stores."""
-        place = paths.FEATURES
-        return [paths.at(place, dataset=one.dataset, task=one.task, video=one.video) for one in plan.videos]
+        return [paths.at(paths.FEATURES, **dict(video)) for video in plan.videos]
 
     def draw(self, plan: TsnePlan) -> Drawn:
         """Draw every planned video in a panel of its own."""
@@ -175,7 +174,7 @@ def pooled_features(store: FeatureStore, max_frames: int) -> tuple[NDArray[np.fl
 
     Returns features (n, C) as they enter the model, and times (n,) in seconds.
     """
-    chosen = np.arange(len(store)) if len(store) <= max_frames else evenly(len(store), max_frames)
+    chosen = evenly(len(store), min(len(store), max_frames))
     blocks = [chosen[start : start + BLOCK] for start in range(0, len(chosen), BLOCK)]
     pooled = [store.frames(block).astype(np.float64).mean(axis=(2, 3)) for block in blocks]
     return np.concatenate([np.empty((0, store.shape[1])), *pooled]), store.time_s[chosen]
@@ -197,5 +196,4 @@ def embed_2d(
     # PCA is the start of t-SNE, too; features that do not vary have no directions to start from.
     start = "pca" if np.ptp(reduced, axis=0).max() > 0 else "random"
     method = TSNE(2, perplexity=perplexity, init=start, max_iter=iterations, random_state=seed, n_jobs=1)
-    points = method.fit_transform(reduced)
-    return points, perplexity
+    return method.fit_transform(reduced), perplexity

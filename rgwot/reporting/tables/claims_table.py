@@ -143,7 +143,6 @@ def render_table(table: ClaimsTable, csv: str | os.PathLike[str]) -> None:
         "time: percent), with the interval of the paired bootstrap over tasks and seeds.",
         "Of a claim with several comparisons the one that comes out lowest is shown. Margins, every protocol and the "
         "groups of tasks with their intervals are in the CSV.",
-        *table.notes,
     ]
     heads = ["claim", "effect", "of − over", "verdict", *table.groups, "by the other protocols"]
     write_flat(table, csv, heads, lines, notes)

@@ -95,7 +95,8 @@ def write_forms(csv: str | os.PathLike[str], markdown: str, latex: str) -> tuple
 def write_flat(
     table: AnyTable, csv: str | os.PathLike[str], heads: Sequence[str], lines: Lines, notes: Sequence[str]
 ) -> None:
-    """Write both forms of a table of texts beside its CSV, notes below the table or in the caption."""
+    """Write both forms of a table of texts beside its CSV: below it or in the caption ``notes``, then its own."""
+    notes = [*notes, *table.notes]
     head, *body = [[cell.replace("|", r"\|") for cell in line] for line in (heads, *lines)]
     parts = [f"# {table.title}", pipe(head, body), "\n".join(f"- {note}" for note in notes)]
     markdown = "\n\n".join(part for part in parts if part) + "\n"

@@ -21,16 +21,14 @@ def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
     shown = [n for n in DESCRIPTIONS if n in names or not (short or table.segmental or n == SEGMENTATION)]
     protocols = "; ".join(f"{name}: {DESCRIPTIONS[name]}" for name in shown)
     runs = sorted({int(count) for count in frame["n_runs"].dropna()})
+    over = "One run (one seed on all tasks), so there is no deviation;"
+    if runs != [1]:
+        counts = " or ".join(map(str, runs))
+        over = f"Mean ± sample standard deviation over {counts} runs: a run is one seed on all tasks, and"
     found = [
         f"Percent. Protocols: {protocols}. Values of different protocols must not be compared.",
-        f"Mean ± sample standard deviation over {' or '.join(map(str, runs))} runs: a run is one seed on all tasks, "
-        "and a dataset is the unweighted mean over its tasks. Best bold, second underlined, among measured rows.",
+        f"{over} a dataset is the unweighted mean over its tasks. Best bold, second underlined, among measured rows.",
     ]
-    if runs == [1]:
-        found[1] = (
-            "One run (one seed on all tasks), so there is no deviation; a dataset is the unweighted mean over its "
-            "tasks. Best bold, second underlined, among measured rows."
-        )
     trivial = [row.label for row in table.rows if row.trivial]
     if trivial:
         found.append(f"Trivial answers, which look at no picture: {', '.join(trivial)}.")

@@ -102,7 +102,6 @@ def render_table(table: RuntimeTable, csv: str | os.PathLike[str]) -> None:
         *(["The measured rows ran on different hardware: they are not comparable."] if len(hardware) > 1 else []),
         *(f"{labels[row['method']]}: {row['note']}." for row in rows if row["note"]),
         *([f"Reported rows: {table.reported.note}."] if table.reported and table.reported.note else []),
-        *table.notes,
     ]
     write_flat(table, csv, ["", "minutes", "runs", "iterations", "s per iteration", "MB", "hardware"], lines, notes)
 

@@ -63,7 +63,6 @@ def render_table(table: SettingsTable, csv: str | os.PathLike[str]) -> None:
         "Resolved from the configuration of this run; the key of every value is in the CSV.",
         *(f"Reported in {source}: {labels}." for source, labels in list(by_source.items())[1:]),
         *(f"{row['label']}: {row['note']}." for row in rows if row["note"]),
-        *table.notes,
     ]
     lines = pd.concat([frame[["label", "symbol"]], shown], axis="columns").to_numpy().tolist()
     write_flat(table, csv, ["", "symbol", *table.methods, "reported"], lines, notes)

@@ -5,20 +5,18 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from rgwot.config.experiments import value_text
 from rgwot.datasets.registry import tasks_of
-from rgwot.reporting.entries import DatasetName, check_id, checked, datasets_in_print, section
+from rgwot.reporting.entries import Canonical, DatasetName, check_id, checked, datasets_in_print, section
 from rgwot.reporting.tables.models import AnyTable, ClaimsTable, Place, RuntimeTable, SettingsTable, Table
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.yaml_text import read_yaml
 
 KINDS: Mapping[str, type[AnyTable]] = {table.KIND: table for table in (Table, ClaimsTable, SettingsTable, RuntimeTable)}
-Canonical = Callable[[str, str | None], tuple[str, str | None]]
-"""From method and decoder of a row (None: it has none) to their one spelling."""
 
 # Figures are data of the same file; `rgwot.reporting.figures` reads them.
 KEYS, OTHER_KEYS = ("datasets", "tables"), ("figures", "shared")
