@@ -435,10 +435,11 @@ From an empty `results` (or one with nothing but features) to all files, at revi
 
 {table(("seconds", before, after, "factor"), times)}
 
-The demo has had a trained backbone since {before}, a smaller one; with the former, a ResNet-50 with random weights, all
-is computed as then. Of {found["tables"][0]} tables of key steps of that demo and of the table's rows
-{found["tables"][1]} are the same byte for byte, and of {found["lines"][0]} lines of scores {found["lines"][1]} stand among
-the present ones, which have more.
+The demo has had a trained backbone since {before}, a smaller one. With the former, a ResNet-50 with random weights
+({record["former"]["rounds"]} round), training takes most of the time and is what it was: the larger part of the demo's
+factor is the backbone's. With it all is computed as then: of {found["tables"][0]} tables of key steps of that demo and
+of the table's rows {found["tables"][1]} are the same byte for byte, and of {found["lines"][0]} lines of scores
+{found["lines"][1]} stand among the present ones, which have more.
 
 Where the time went in the last round. Planning is a dry run; what jobs took includes what each imported itself; the
 rest is the start of processes, imports that jobs share and Snakemake's own work. At {before} it was Snakemake that
