@@ -470,8 +470,9 @@ and beside two processes that never rest; CPU time is the whole machine's less t
 
 {table(("", "s", "CPU s", "passed", "failed"), rows)}
 
-The whole suite takes {spread(record["cpu_share"])} of the CPU time it took, with the tests of all that was built in
-between; without files of tests that have no forerunner at {before} it takes {spread(record["cpu_share_same_files"])}.
+The whole suite takes {record["cpu_share"]["median"]:.0%} of the CPU time it took, with the tests of all that was built
+in between; without files of tests that have no forerunner at {before} it takes
+{record["cpu_share_same_files"]["median"]:.0%}.
 
 {where(record)}
 """
