@@ -227,11 +227,8 @@ def labelled(
         "residual": residual,
     }
     made = decoded(memberships, K, {name: facts})
-
-    def kept() -> Learnt:
-        return {**weights_of(learnt.network), "centres": learnt.centres.numpy()}
-
-    return made.inductive(restore_asot, kept, K, settings)
+    kept = {**weights_of(learnt.network), "centres": learnt.centres.numpy()}
+    return made.inductive(restore_asot, lambda: kept, K, settings)
 
 
 def restore_asot(learnt: Learnt, K: int, settings: Settings) -> Unseen:

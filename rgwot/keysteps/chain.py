@@ -43,15 +43,7 @@ def unary_weight(unary: float, per: UnaryPer, features_fps: float, native_fps: f
 
     Per second, or per two native frames (the public code cuts every second frame), the smoothing does not depend on how
     densely a video was sampled: 3.0 per second is the published 0.2 per two frames of a video with 30 a second.
-
-    Parameters
-    ----------
-    unary
-        Weight of what ``per`` names.
-    per
-        ``sample``, ``second`` or ``frame_pair``.
-    features_fps, native_fps
-        Samples and frames per second of the video, > 0.
+    ``unary`` is the weight of what ``per`` names; the rates are samples and frames per second of the video, > 0.
     """
     if per == "sample":
         return unary
@@ -117,16 +109,8 @@ def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: Metric) -
 
     M_0 = unary_0, M_t[a] = unary_t[a] + min_b (M_{t-1}[b] + w_{t-1} d(b, a)), then back from the best last
     label. The inner minimum is taken for all a at once, so the whole costs O(T K). Of equally good labellings, in
-    0..K-1, one is returned that switches late and to the smallest label.
-
-    Parameters
-    ----------
-    unary
-        (T, K) finite costs.
-    weights
-        (T - 1,) edge weights >= 0; 0 cuts the chain (see `edge_weights`).
-    metric
-        ``potts`` or ``linear``.
+    0..K-1, one is returned that switches late and to the smallest label. Costs (T, K) are finite, edge weights (T - 1,)
+    >= 0; a weight of 0 cuts the chain (see `edge_weights`).
     """
     costs, edges = check_problem(unary, weights)
     distance = label_distance(costs.shape[1], metric).astype(np.float64)

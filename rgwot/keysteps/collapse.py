@@ -107,39 +107,21 @@ def dominant_share(labels: NDArray[Any]) -> float:
     return float(counts.max() / counts.sum())
 
 
-def embedding_collapsed(x: NDArray[Any]) -> bool:
-    """Return whether embeddings (T, D) are constant: relative variance below `CONSTANT_EMBEDDING`.
-
-    One sample alone shows nothing and is not collapsed.
-    """
-    return len(x) > 1 and relative_variance(x) < CONSTANT_EMBEDDING
-
-
-def decoder_collapsed(labels: NDArray[Any], K: int, memberships: NDArray[Any] | None = None) -> bool:
-    """Return whether a decoder gave every sample the same answer.
-
-    It did when memberships (T, K) before smoothing are uniform (contrast below `UNIFORM_MEMBERSHIP`: the labels are
-    then rounding noise), or one label holds at least `DOMINANT_LABEL` of the labels (T,) after it. One label is no
-    collapse where K = 1, nor where there are fewer samples than labels.
-    """
-    if K < 2 or len(labels) < K:
-        return False
-    if memberships is not None and membership_contrast(memberships) < UNIFORM_MEMBERSHIP:
-        return True
-    return dominant_share(labels) >= DOMINANT_LABEL
-
-
 def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray[Any] | None = None) -> Diagnosis:
     """Say whether labels (T,) of embeddings x (T, D) are degenerate, and whose fault it is.
 
-    A constant embedding comes first: whatever a decoder makes of it is noise, so it is never the decoder's
-    fault.
+    An embedding is constant when its relative variance is below `CONSTANT_EMBEDDING`, which one sample alone cannot
+    show. That comes first: whatever a decoder makes of it is noise, so it is never the decoder's fault. A decoder gave
+    every sample the same answer when memberships (T, K) before smoothing are uniform (contrast below
+    `UNIFORM_MEMBERSHIP`: the labels are then rounding noise), or one label holds at least `DOMINANT_LABEL` of the
+    labels after it. One label is no collapse where K = 1, nor where there are fewer samples than labels.
     """
     if len(x) != len(labels):
         raise ValueError(f"labels: found {len(labels)}, expected {len(x)}, one for each embedding")
-    if embedding_collapsed(x):
+    if len(x) > 1 and relative_variance(x) < CONSTANT_EMBEDDING:
         return Diagnosis(True, "embedding")
-    if decoder_collapsed(labels, K, memberships):
+    uniform = memberships is not None and membership_contrast(memberships) < UNIFORM_MEMBERSHIP
+    if 2 <= K <= len(labels) and (uniform or dominant_share(labels) >= DOMINANT_LABEL):
         return Diagnosis(True, "decoder")
     return Diagnosis(False, None)
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 Floats = NDArray[Any]
-Doubles = NDArray[np.float64]
 
 SKETCH = 8192
 """Evenly spaced samples on which starts are moved near their ends first, where there are four times as many."""
@@ -83,7 +82,11 @@ class Samples:
 
 @dataclass(frozen=True)
 class Converged:
-    """What a start ended with: memberships (T, K), centres (K, D), objective, updates, and whether it converged."""
+    """What a start ended with after some ``iterations`` (updates).
+
+    Memberships u (T, K), whose rows add up to 1, centres c (K, D), the objective J = sum_t sum_k u_tk^m |x_t - c_k|^2,
+    and whether |U - U_old| (Frobenius) fell to the tolerance.
+    """
 
     memberships: Floats
     centres: Floats
@@ -93,16 +96,9 @@ class Converged:
 
 
 def converge(samples: Samples, rough: Passes, max_iterations: int, tolerance: float) -> Converged:
-    """Return the best of several starts, converged.
+    """Return the best of several starts, converged; ``rough`` are these over the same samples in single precision.
 
-    Parameters
-    ----------
-    samples
-        T samples.
-    rough
-        The starts, over the same samples in single precision.
-    max_iterations, tolerance
-        See `rgwot.keysteps.fuzzy_cmeans.fuzzy_cmeans`; at least 2 iterations.
+    The limits are those of `rgwot.keysteps.fuzzy_cmeans.fuzzy_cmeans`, with at least 2 iterations.
     """
     candidates = settle(rough, samples, max_iterations - 1)
     limit = min(rough.objective[candidates]) * (1 + SAME_OBJECTIVE)
@@ -122,14 +118,7 @@ def converge(samples: Samples, rough: Passes, max_iterations: int, tolerance: fl
 def settle(passes: Passes, samples: Samples, max_iterations: int) -> list[int]:
     """Run starts until their memberships hardly change; return those that did not become an earlier one, in order.
 
-    Parameters
-    ----------
-    passes
-        The starts.
-    samples
-        What their spread is measured on.
-    max_iterations
-        Updates at most.
+    Whether two are one is judged by the spread of ``samples``.
     """
     radius = SAME_START * samples.spread
     # Near m = 1 the rounding of a distance grows by the exponent 1 / (m - 1).
@@ -229,9 +218,8 @@ class Passes:
             piece = slice(begin, begin + PIECE)
             weights = self.memberships[:, :, piece] ** self.m
             self.totals += weights.sum(axis=2)
-            self.sums += (weights.reshape(R * K, -1) @ self._samples.piece(begin, self._scratch)).reshape(
-                self.sums.shape
-            )
+            sums = weights.reshape(R * K, -1) @ self._samples.piece(begin, self._scratch)
+            self.sums += sums.reshape(self.sums.shape)
 
     def run(self, starts: list[int]) -> None:
         """Move the centres of some starts to the means and update their memberships.

@@ -21,21 +21,11 @@ LARGE = 2**14
 
 
 @dataclass(frozen=True)
-class FuzzyCMeans:
-    """A fuzzy partition of T samples into K clusters.
+class FuzzyCMeans(Converged):
+    """A fuzzy partition of T samples into K clusters: what the start with the smallest objective ended with.
 
     Attributes
     ----------
-    memberships
-        u (T, K), rows add up to 1.
-    centres
-        c (K, D).
-    objective
-        J = sum_t sum_k u_tk^m |x_t - c_k|^2.
-    iterations
-        Updates made by the start that was kept.
-    converged
-        Whether |U - U_old| (Frobenius) fell to the tolerance.
     distinct_centres
         Centres further apart than `SAME_CENTRE` times the spread of the samples.
     collapsed
@@ -43,11 +33,6 @@ class FuzzyCMeans:
         nothing.
     """
 
-    memberships: NDArray[Any]
-    centres: NDArray[Any]
-    objective: float
-    iterations: int
-    converged: bool
     distinct_centres: int
     collapsed: bool
 
@@ -117,7 +102,8 @@ def fuzzy_cmeans(
     if initial is not None and np.shape(initial) != (T, K):
         raise ValueError(f"initial memberships: found shape {np.shape(initial)}, expected ({T}, {K})")
     if identical:
-        return _identical(given, mean, K)
+        u, centres = np.full((T, K), 1 / K, dtype=given.dtype), np.tile(mean, (K, 1))
+        return FuzzyCMeans(u, centres, 0.0, 0, True, distinct_centres=1, collapsed=K > 1)
     if T >= LARGE and max_iterations > 1:
         samples, single = Samples.two(given, mean)
         sketch = sketch_of(single, max_iterations)
@@ -146,21 +132,6 @@ def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float =
     return _softmax(squared_distances(x, centres, floor), m)
 
 
-def unseen_memberships(x: NDArray[Any], seen: NDArray[Any], clusters: FuzzyCMeans, m: float) -> NDArray[Any]:
-    """Return the memberships u (T, K) of samples that the centres were not made from.
-
-    Parameters
-    ----------
-    x
-        New samples (T, D).
-    seen
-        Samples (T', D) of which ``clusters`` is the partition; where new ones are the same, so are memberships.
-    clusters, m
-        Result and fuzzifier of `fuzzy_cmeans`.
-    """
-    return memberships_in(x, clusters.centres, *frame_of(seen), m)
-
-
 def frame_of(seen: NDArray[Any]) -> tuple[NDArray[Any], float]:
     """Return what distances are taken from and up to: the mean (D,) of samples (T', D), and their floor."""
     offsets, mean = centred(seen)
@@ -168,7 +139,10 @@ def frame_of(seen: NDArray[Any]) -> tuple[NDArray[Any], float]:
 
 
 def memberships_in(x: NDArray[Any], centres: NDArray[Any], mean: NDArray[Any], floor: float, m: float) -> NDArray[Any]:
-    """Return the memberships u (T, K) of new samples (T, D) of centres (K, D), by what `frame_of` the others says."""
+    """Return the memberships u (T, K) of samples (T, D) that the centres (K, D) were not made from.
+
+    Mean and floor are what `frame_of` says of the others; a new sample that is the same as one of these gets the same.
+    """
     return memberships(np.asarray(x, dtype=mean.dtype) - mean, centres - mean, m, floor)
 
 
@@ -221,29 +195,10 @@ def _run(samples: Samples, u: NDArray[Any], m: float, max_iterations: int, toler
 
 def _partition(found: Converged, samples: Samples, mean: NDArray[Any]) -> FuzzyCMeans:
     """Judge the partition of samples less their mean, and put the mean back."""
-    K, u = len(found.centres), found.memberships
     distinct = _distinct(found.centres, SAME_CENTRE * samples.spread)
-    return FuzzyCMeans(
-        memberships=u,
-        centres=found.centres + mean,
-        objective=found.objective,
-        iterations=found.iterations,
-        converged=found.converged,
-        distinct_centres=distinct,
-        collapsed=K > 1 and (distinct == 1 or membership_contrast(u) < UNIFORM_MEMBERSHIP),
-    )
-
-
-def _identical(x: NDArray[Any], mean: NDArray[Any], K: int) -> FuzzyCMeans:
-    return FuzzyCMeans(
-        memberships=np.full((len(x), K), 1 / K, dtype=x.dtype),
-        centres=np.tile(mean, (K, 1)),
-        objective=0.0,
-        iterations=0,
-        converged=True,
-        distinct_centres=1,
-        collapsed=K > 1,
-    )
+    uniform = distinct == 1 or membership_contrast(found.memberships) < UNIFORM_MEMBERSHIP
+    moved = vars(found) | {"centres": found.centres + mean}
+    return FuzzyCMeans(**moved, distinct_centres=distinct, collapsed=len(found.centres) > 1 and uniform)
 
 
 def squared_distances(

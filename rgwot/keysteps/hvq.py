@@ -74,16 +74,8 @@ class DilatedConvolutions(nn.Module):
 class Codebook:
     """Codes (n, D) of length 1, moving means of the vectors of length 1 that are assigned to them (methods 5.14).
 
-    Parameters
-    ----------
-    codes
-        (n, D) to begin with.
-    counts
-        (n,) vectors that each is expected to get per step, > 0.
-    decay
-        Share of counts and sums that is kept at an update.
-    dead
-        A code whose moving count falls below it is replaced.
+    It begins with some codes and the ``counts`` (n,) > 0 of vectors that each is expected to get per step. An update
+    keeps the share ``decay`` of counts and sums, and replaces a code whose moving count has fallen below ``dead``.
     """
 
     def __init__(self, codes: Tensor, counts: Tensor, decay: float, dead: float) -> None:
@@ -197,12 +189,9 @@ def decode_hvq(frames: Frames, K: int, settings: Settings, generator: np.random.
         "loss_first": losses[0],
         "loss_last": losses[-1],
     }
-
-    def kept() -> Learnt:
-        codes = {"fine": learnt.fine.codes.numpy(), "coarse": learnt.coarse.codes.numpy()}
-        return {**weights_of(learnt.encoder), **codes}
-
-    return Decoded(learnt.label(frames), facts={"hvq": facts}).inductive(restore_hvq, kept, K, settings)
+    codes = {"fine": learnt.fine.codes.numpy(), "coarse": learnt.coarse.codes.numpy()}
+    kept = {**weights_of(learnt.encoder), **codes}
+    return Decoded(learnt.label(frames), facts={"hvq": facts}).inductive(restore_hvq, lambda: kept, K, settings)
 
 
 def restore_hvq(learnt: Learnt, K: int, settings: Settings) -> Unseen:

@@ -76,21 +76,14 @@ def kmeans(
 def decode_kmeans(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
     """Label every sample by its nearest of K means: the decoder ``kmeans``, which has no settings but K."""
     clusters = kmeans(frames.x, K, generator)
-
-    def learnt() -> Learnt:
-        return {"centres": clusters.centres, "mean": frames.x.mean(axis=0)}
-
     facts = {"k_means": {"inertia": clusters.inertia, "iterations": clusters.iterations}}
-    return Decoded(clusters.labels, facts=facts).inductive(restore_kmeans, learnt, K, settings)
+    made = Decoded(clusters.labels, facts=facts)
+    learnt = {"centres": clusters.centres, "mean": frames.x.mean(axis=0)}
+    return made.inductive(restore_kmeans, lambda: learnt, K, settings)
 
 
 def restore_kmeans(learnt: Learnt, K: int, settings: Settings) -> Unseen:
     """Label samples of other videos by the nearest of the means."""
     centres, mean = learnt["centres"], learnt["mean"]
-
-    def unseen(others: Frames) -> Decoded:
-        # Sums of squares cancel when all embeddings point almost the same way, so distances are taken from the mean.
-        squared = squared_distances(others.x - mean, centres - mean)
-        return Decoded(labels=squared.argmin(axis=1).astype(np.int64))
-
-    return unseen
+    # Sums of squares cancel when all embeddings point almost the same way, so distances are taken from the mean.
+    return lambda others: Decoded(squared_distances(others.x - mean, centres - mean).argmin(axis=1).astype(np.int64))

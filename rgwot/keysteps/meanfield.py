@@ -207,20 +207,14 @@ def decode_meanfield(frames: Frames, K: int, settings: Settings, generator: np.r
         "converged": rounds < block.max_iterations,
         "shares": made.shares.tolist(),
     }
-
-    def learnt() -> Learnt:
-        return {"centres": made.centres, "shares": made.shares}
-
-    return decoded(made.memberships, K, {"meanfield": facts}).inductive(restore_meanfield, learnt, K, settings)
+    learnt = {"centres": made.centres, "shares": made.shares}
+    return decoded(made.memberships, K, {"meanfield": facts}).inductive(restore_meanfield, lambda: learnt, K, settings)
 
 
 def restore_meanfield(learnt: Learnt, K: int, settings: Settings) -> Unseen:
     """Label samples of other videos by centres and shares that stay (`label`)."""
-
-    def unseen(others: Frames) -> Decoded:
-        return decoded(label(others.x, others.lengths, learnt["centres"], learnt["shares"], settings.meanfield), K)
-
-    return unseen
+    made = learnt["centres"], learnt["shares"], settings.meanfield
+    return lambda others: decoded(label(others.x, others.lengths, *made), K)
 
 
 def decoded(memberships: Array, K: int, facts: dict[str, Any] | None = None) -> Decoded:

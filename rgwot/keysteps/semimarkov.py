@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import poisson
 
 from rgwot.config.settings import Settings
+from rgwot.evaluation.segmental import runs
 from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen, directions
 from rgwot.keysteps.kmeans import kmeans
 
@@ -37,18 +38,10 @@ Array = NDArray[np.float64]
 class SemiMarkov:
     """A model of K key steps.
 
-    Attributes
-    ----------
-    centres
-        (K, D) means of the emissions, which are normal with the same variance in every direction.
-    variance
-        Of every dimension, > 0.
-    durations
-        (K,) mean duration in samples, >= 1; a duration less one is Poisson distributed.
-    first
-        (K,) probability of each key step to be a video's first.
-    transitions
-        (K, K), row k: the probabilities of what follows k; 0 on the diagonal.
+    ``centres`` (K, D) are the means of the emissions, which are normal with the same ``variance`` > 0 in every
+    dimension; ``durations`` (K,) are means in samples, >= 1, and a duration less one is Poisson distributed; ``first``
+    (K,) are the probabilities to be a video's first; row k of ``transitions`` (K, K) are those of what follows k, which
+    is never k itself.
     """
 
     centres: Array
@@ -123,23 +116,10 @@ def best_segmentation(emissions: Array, durations: Array, first: Array, transiti
     return labels
 
 
-def segments_of(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the label and the length of every run of equal labels."""
-    begins = np.concatenate([[0], np.flatnonzero(np.diff(labels)) + 1])
-    return labels[begins], np.diff(np.concatenate([begins, [len(labels)]]))
-
-
 def estimate(x: Array, videos: Sequence[NDArray[np.int64]], centres: Array) -> SemiMarkov:
-    """Estimate a model from labelled videos; a key step that nobody does keeps its centre and takes the mean duration.
+    """Estimate a model from samples x (T, D) of all videos and the labels 0..K-1 of each.
 
-    Parameters
-    ----------
-    x
-        (T, D) samples of all videos.
-    videos
-        Labels 0..K-1 of each.
-    centres
-        (K, D) before.
+    A key step that nobody does keeps its centre, of those (K, D) before, and takes the mean duration.
     """
     labels, K = np.concatenate(videos), len(centres)
     counts = np.bincount(labels, minlength=K)
@@ -147,13 +127,14 @@ def estimate(x: Array, videos: Sequence[NDArray[np.int64]], centres: Array) -> S
     np.add.at(sums, labels, x)
     centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centres)
     variance = max(float(((x - centres[labels]) ** 2).mean()), FLOOR)
-    runs = [segments_of(video) for video in videos]
-    names, lengths = (np.concatenate(part) for part in zip(*runs, strict=True))
+    segments = [runs(video) for video in videos]
+    names, starts, ends = (np.concatenate(part) for part in zip(*segments, strict=True))
+    lengths = ends - starts
     number = np.bincount(names, minlength=K)
     durations = np.where(number > 0, np.bincount(names, lengths, minlength=K) / np.maximum(number, 1), lengths.mean())
     first = np.full(K, PSEUDOCOUNT)
     transitions = np.full((K, K), PSEUDOCOUNT)
-    for steps, _ in runs:
+    for steps, _, _ in segments:
         first[steps[0]] += 1
         np.add.at(transitions, (steps[:-1], steps[1:]), 1)
     np.fill_diagonal(transitions, 0)
@@ -194,21 +175,12 @@ def decode_semimarkov(frames: Frames, K: int, settings: Settings, generator: np.
         "converged": settled,
         "mean_durations_s": [float(duration / frames.features_fps) for duration in model.durations],
     }
-
-    def learnt() -> Learnt:
-        return {name: np.asarray(value) for name, value in vars(model).items()}
-
     made = Decoded(np.concatenate(videos), facts={"semimarkov": facts})
-    return made.inductive(restore_semimarkov, learnt, K, settings)
+    learnt = {name: np.asarray(value) for name, value in vars(model).items()}
+    return made.inductive(restore_semimarkov, lambda: learnt, K, settings)
 
 
 def restore_semimarkov(learnt: Learnt, K: int, settings: Settings) -> Unseen:
     """Label other videos by their most likely segmentation under the same model."""
-    model = SemiMarkov(
-        learnt["centres"],
-        float(learnt["variance"]),
-        learnt["durations"],
-        learnt["first"],
-        learnt["transitions"],
-    )
+    model = SemiMarkov(**{**learnt, "variance": float(learnt["variance"])})  # type: ignore[arg-type]
     return lambda others: Decoded(np.concatenate(_follow(model, directions(others.x), others.lengths)))

@@ -91,21 +91,13 @@ def decode_spectral(frames: Frames, K: int, settings: Settings, generator: np.ra
     chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), LANDMARKS)).round().astype(np.int64))
     made = spectral_map(x[chosen], K, int(generator.integers(2**31 - 1)))
     clusters = kmeans(made.coordinates, K, generator)
-
-    def learnt() -> Learnt:
-        return {
-            "landmarks": made.landmarks,
-            "coordinates": made.coordinates,
-            "eigenvalues": made.eigenvalues,
-            "centres": clusters.centres,
-        }
-
     labels = np.empty(len(x), dtype=np.int64)
     labels[chosen] = clusters.labels
     rest = np.setdiff1d(np.arange(len(x)), chosen)
     labels[rest] = _nearest(made.place(x[rest]), clusters.centres)
     facts = {"landmarks": len(chosen), "eigenvalues": made.eigenvalues.tolist()}
-    return Decoded(labels, facts={"spectral": facts}).inductive(restore_spectral, learnt, K, settings)
+    learnt = {**vars(made), "centres": clusters.centres}
+    return Decoded(labels, facts={"spectral": facts}).inductive(restore_spectral, lambda: learnt, K, settings)
 
 
 def restore_spectral(learnt: Learnt, K: int, settings: Settings) -> Unseen:

@@ -74,10 +74,6 @@ def decode_subset(frames: Frames, K: int, settings: Settings, generator: np.rand
     # Numbered as k-means numbers its clusters, so that nothing changes where all are chosen.
     chosen = sorted(select(-cdist(centres, frames.x), K))
     representatives = centres[chosen]
-
-    def learnt() -> Learnt:
-        return {"representatives": representatives}
-
     nearest = cdist(frames.x, representatives)
     facts = {
         "centres": len(centres),
@@ -85,7 +81,8 @@ def decode_subset(frames: Frames, K: int, settings: Settings, generator: np.rand
         "mean_distance": float(nearest.min(axis=1).mean()),
     }
     labels = nearest.argmin(axis=1).astype(np.int64)
-    return Decoded(labels, facts={"subset": facts}).inductive(restore_subset, learnt, K, settings)
+    made = Decoded(labels, facts={"subset": facts})
+    return made.inductive(restore_subset, lambda: {"representatives": representatives}, K, settings)
 
 
 def restore_subset(learnt: Learnt, K: int, settings: Settings) -> Unseen:

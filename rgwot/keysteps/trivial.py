@@ -55,19 +55,11 @@ def decode_trivial(
 ) -> dict[str, Any]:
     """Write a trivial answer for every video of a manifest that is not skipped, in the files every decoder writes.
 
-    Both scopes hold the same segments: labels mean the same in every video by construction. Returns the content of
-    ``diagnostics.json``; a trivial answer is never marked degenerate, as nothing has collapsed.
-
-    Parameters
-    ----------
-    manifest_csv, output_dir
-        Manifest of a task, and the folder to write; an existing one is replaced as a whole.
-    decoder
-        ``one_label``, ``uniform`` or ``random``, which uses ``seed`` and labels every ``stride``-th native frame.
-    K
-        Number of key steps, at least 1; a word like ``gt`` must have become its number before.
-    held_out
-        The only videos to be scored, as for the methods this answer is compared with; none means all.
+    Both scopes hold the same segments: labels mean the same in every video by construction. An existing folder is
+    replaced as a whole. The decoder is ``one_label``, ``uniform`` or ``random``, which uses ``seed`` and labels every
+    ``stride``-th native frame; K is at least 1, and a word like ``gt`` must have become its number before. ``held_out``
+    are the only videos to be scored, as for the methods this answer is compared with; none means all. Returns the
+    content of ``diagnostics.json``; a trivial answer is never marked degenerate, as nothing has collapsed.
 
     Raises
     ------

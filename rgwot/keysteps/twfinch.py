@@ -26,19 +26,7 @@ BLOCK = 1024
 def nearest(x: NDArray[np.float64], times: NDArray[np.float64], rows: NDArray[np.int64]) -> tuple[Any, Any]:
     """Return the nearest other sample of each row and its distance (1 - x_i . x_j) |t_i - t_j|; the first of equals.
 
-    Parameters
-    ----------
-    x
-        (n, D), unit length, n >= 2.
-    times
-        (n,).
-    rows
-        (R,) indices into both.
-
-    Returns
-    -------
-    tuple
-        (R,) int64 and (R,) float64.
+    Samples x (n, D) have length 1 and times (n,), n >= 2; ``rows`` (R,) are indices into both, the answers (R,) each.
     """
     found, distance = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
     for start in range(0, len(rows), BLOCK):
@@ -147,13 +135,9 @@ def decode_twfinch(frames: Frames, K: int, settings: Settings, generator: np.ran
     if single:
         return Decoded(labels, facts={"twfinch": {"clusters": len(means)}})
     clusters = kmeans(means, K, generator)
-
-    def learnt() -> Learnt:
-        return {"centres": clusters.centres}
-
     facts = {"segments": len(means), "inertia": clusters.inertia}
     made = Decoded(clusters.labels[labels], facts={"twfinch": facts})
-    return made.inductive(restore_twfinch, learnt, K, settings)
+    return made.inductive(restore_twfinch, lambda: {"centres": clusters.centres}, K, settings)
 
 
 def restore_twfinch(learnt: Learnt, K: int, settings: Settings) -> Unseen:

@@ -137,18 +137,10 @@ def decode_viterbi(frames: Frames, K: int, settings: Settings, generator: np.ran
     limits = np.full(likelihoods.shape[1], -np.inf)
     if percentage is not None:
         limits = np.sort(likelihoods, axis=0)[int(percentage / 100 * len(likelihoods))]
-
-    def learnt() -> Learnt:
-        return {
-            "means": gaussians.means,
-            "factors": gaussians.factors,
-            "times": gaussians.times,
-            "limits": limits,
-        }
-
     facts = {"clusters": len(gaussians.times), "mean_times": [float(time) for time in gaussians.times]}
     labels = _follow(likelihoods, frames.lengths, limits)
-    return Decoded(labels, facts={"viterbi": facts}).inductive(restore_viterbi, learnt, K, settings)
+    learnt = {**vars(gaussians), "limits": limits}
+    return Decoded(labels, facts={"viterbi": facts}).inductive(restore_viterbi, lambda: learnt, K, settings)
 
 
 def restore_viterbi(learnt: Learnt, K: int, settings: Settings) -> Unseen:

@@ -17,7 +17,7 @@ from rgwot.config.settings import DecodeSettings, Settings
 from rgwot.evaluation.evaluate import evaluate
 from rgwot.keysteps import decode as stage
 from rgwot.keysteps.decode import decode
-from rgwot.keysteps.fuzzy_cmeans import fuzzy_cmeans, unseen_memberships
+from rgwot.keysteps.fuzzy_cmeans import frame_of, fuzzy_cmeans, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.kmeans import decode_kmeans
 from rgwot.keysteps.registry import DECODERS
@@ -107,17 +107,17 @@ def test_the_clusters_are_those_of_the_training_part_alone(tmp_path: Path, decod
 def test_memberships_of_new_samples_by_the_formula_and_of_old_ones_as_fitted(m: float) -> None:
     x = walk([0, 1, 2, 3], 5, noise=0.5) + 100.0
     clusters = fuzzy_cmeans(x, 3, m, np.random.default_rng(0))
-    np.testing.assert_allclose(unseen_memberships(x, x, clusters, m), clusters.memberships, atol=1e-9)
+    np.testing.assert_allclose(memberships_in(x, clusters.centres, *frame_of(x), m), clusters.memberships, atol=1e-9)
     new = walk([4, 0], 6) + 100.0
     power = np.array([[np.linalg.norm(t - c) ** (-2 / (m - 1)) for c in clusters.centres] for t in new])
     expected = power / power.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(unseen_memberships(new, x, clusters, m), expected, atol=1e-9)
+    np.testing.assert_allclose(memberships_in(new, clusters.centres, *frame_of(x), m), expected, atol=1e-9)
 
 
 def test_without_any_difference_in_training_new_samples_belong_to_all_clusters_alike() -> None:
     x = np.full((9, 4), 0.5)
     clusters = fuzzy_cmeans(x, 3, 2.0, np.random.default_rng(0))
-    np.testing.assert_allclose(unseen_memberships(np.eye(4), x, clusters, 2.0), 1 / 3)
+    np.testing.assert_allclose(memberships_in(np.eye(4), clusters.centres, *frame_of(x), 2.0), 1 / 3)
 
 
 @pytest.mark.parametrize("decoder", CLUSTERING)

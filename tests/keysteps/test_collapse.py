@@ -10,7 +10,6 @@ from rgwot.keysteps.collapse import (
     combine,
     diagnose,
     dominant_share,
-    embedding_collapsed,
     mean_max_membership,
     mean_pairwise_cosine,
     membership_contrast,
@@ -70,7 +69,6 @@ def test_the_most_frequent_label_dominates() -> None:
 
 @pytest.mark.parametrize("x", [np.full((140, 16), 0.25), constant_with_noise()], ids=["identical", "nearly"])
 def test_a_constant_embedding_is_the_cause_whatever_the_decoder_makes_of_it(x: np.ndarray) -> None:
-    assert embedding_collapsed(x)
     for labels, memberships in ((BALANCED, HARD), (np.zeros(140, dtype=int), UNIFORM)):
         assert diagnose(x, labels, 7, memberships) == Diagnosis(True, "embedding")
 
@@ -83,7 +81,6 @@ def test_a_constant_embedding_is_the_cause_whatever_the_decoder_makes_of_it(x: n
 def test_a_decoder_that_says_one_thing_of_a_sound_embedding_is_the_cause(
     labels: np.ndarray, memberships: np.ndarray
 ) -> None:
-    assert not embedding_collapsed(sound())
     assert diagnose(sound(), labels, 7, memberships) == Diagnosis(True, "decoder")
 
 
@@ -93,7 +90,7 @@ def test_sound_results_are_not_marked() -> None:
     assert diagnose(sound(), BALANCED, 7, soft) == Diagnosis(False, None)
     # Much background in one cluster is no collapse, and neither are parallel features that still differ.
     assert diagnose(sound(), np.repeat([0, 1, 2], [112, 14, 14]), 7, HARD) == Diagnosis(False, None)
-    assert not embedding_collapsed(sound() + 4)
+    assert diagnose(sound() + 4, BALANCED, 7, HARD) == Diagnosis(False, None)
 
 
 def test_what_cannot_show_collapse_is_not_marked() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rgwot.config.settings import Settings
+from rgwot.evaluation.segmental import runs
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.semimarkov import (
     FLOOR,
@@ -15,7 +16,6 @@ from rgwot.keysteps.semimarkov import (
     best_segmentation,
     decode_semimarkov,
     estimate,
-    segments_of,
 )
 
 
@@ -34,7 +34,8 @@ def test_the_best_segmentation_is_the_best_of_all(seed: int) -> None:
     transitions = never(transitions / transitions.sum(axis=1, keepdims=True))
     score = {}
     for labels in product(range(K), repeat=T):
-        steps, lengths = segments_of(np.array(labels))
+        steps, starts, ends = runs(np.array(labels))
+        lengths = ends - starts
         if lengths.max() <= longest:
             score[labels] = (
                 first[steps[0]]
@@ -48,11 +49,6 @@ def test_the_best_segmentation_is_the_best_of_all(seed: int) -> None:
 def test_one_key_step_alone_in_a_video_longer_than_it_may_be_is_refused() -> None:
     with pytest.raises(ValueError, match="found 5 samples"):
         best_segmentation(np.zeros((5, 1)), np.zeros((4, 1)), np.zeros(1), np.full((1, 1), -np.inf))
-
-
-def test_runs() -> None:
-    steps, lengths = segments_of(np.array([2, 2, 0, 2, 1, 1, 1]))
-    assert (steps.tolist(), lengths.tolist()) == ([2, 0, 2, 1], [2, 1, 1, 3])
 
 
 def test_estimates_by_hand() -> None:
