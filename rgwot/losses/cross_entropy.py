@@ -7,6 +7,8 @@ import math
 import torch
 from torch import Tensor
 
+from rgwot.losses.interface import accurate, check_positive
+
 # Floor inside the logarithm of the public code; log P can then not fall below -25.3.
 _PROBABILITY_FLOOR = 1e-11
 
@@ -47,15 +49,14 @@ def alignment_loss(x: Tensor, y: Tensor, plan: Tensor, tau: float, symmetric: bo
     if x.ndim != 3 or y.ndim != 3 or plan.shape != (x.shape[0], x.shape[1], y.shape[1]):
         found = f"{tuple(x.shape)}, {tuple(y.shape)}, {tuple(plan.shape)}"
         raise ValueError(f"x, y, plan: found {found}, expected (B, N, D), (B, M, D), (B, N, M)")
-    if not tau > 0:
-        raise ValueError(f"tau: found {tau}, expected a value above 0")
-    dtype = torch.promote_types(torch.promote_types(x.dtype, y.dtype), torch.float32)
+    check_positive(tau=tau)
     with torch.autocast(device_type=x.device.type, enabled=False):
-        logits = x.to(dtype) @ y.to(dtype).transpose(1, 2) / tau
+        x, y, plan = accurate(x, y, plan.detach())
+        logits = x @ y.transpose(1, 2) / tau
         log_p = _floored_log(torch.log_softmax(logits, 2))
         if symmetric:
             log_p = (log_p + _floored_log(torch.log_softmax(logits, 1))) / 2
-        return -(plan.detach().to(dtype) * log_p).sum((1, 2)) / x.shape[1]
+        return -(plan * log_p).sum((1, 2)) / x.shape[1]
 
 
 def _floored_log(log_p: Tensor) -> Tensor:

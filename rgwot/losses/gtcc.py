@@ -28,9 +28,8 @@ import torch
 from torch import Tensor, nn
 
 from rgwot.config.settings import Settings
-from rgwot.losses.interface import PairBatch
+from rgwot.losses.interface import PairBatch, accurate, check_positive
 from rgwot.losses.lbfgs import minimise
-from rgwot.losses.tcc import accurate, check_positive
 
 ABOUT = {
     "description": "several cycles per frame and frames that may be dropped",

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from rgwot.config.settings import Settings
@@ -62,3 +63,16 @@ Alignment = Callable[[PairBatch, Settings], Tensor]
 Learned = Callable[[Settings], nn.Module]
 """Settings -> parameters of the loss itself: made from the seed, trained and resumed with the encoder, and no part of
 the model."""
+
+
+def accurate(x: Tensor, y: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
+    """Return the tensors in the precision of the embeddings x and y, at least float32."""
+    dtype = torch.promote_types(torch.promote_types(x.dtype, y.dtype), torch.float32)
+    return tuple(tensor.to(dtype) for tensor in (x, y, *others))
+
+
+def check_positive(**values: float) -> None:
+    """Raise ValueError for the first value that is not above 0."""
+    for name, value in values.items():
+        if not value > 0:
+            raise ValueError(f"{name}: found {value}, expected a value above 0")

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from rgwot.config.settings import Settings
-from rgwot.losses.interface import PairBatch
+from rgwot.losses.interface import PairBatch, accurate
 from rgwot.transport.costs import add_virtual_frame, squared_distance
 from rgwot.transport.kantorovich import Matching, kantorovich_match, temporal_share
 
@@ -96,10 +96,9 @@ def vava_loss(
     if matching.plan.shape != (len(x), n + 1, m + 1):
         raise ValueError(f"plan: found shape {tuple(matching.plan.shape)}, expected {(len(x), n + 1, m + 1)}")
     with torch.autocast(device_type=x.device.type, enabled=False):
-        dtype = torch.promote_types(torch.promote_types(x.dtype, y.dtype), torch.float32)
-        x, y = x.to(dtype), y.to(dtype)
+        x, y, plan = accurate(x, y, matching.plan)
         distance = squared_distance(x, y)
-        transport = (matching.plan.to(dtype) * add_virtual_frame(distance, zeta)).sum((1, 2)) / ((n + 1) * (m + 1))
+        transport = (plan * add_virtual_frame(distance, zeta)).sum((1, 2)) / ((n + 1) * (m + 1))
         intra = intra_video_loss(x, window, weighted_negatives) + intra_video_loss(y, window, weighted_negatives)
         inter = inter_video_loss(distance / x.shape[2], matching.score)
         return intra / 2 + transport / (n * m) + lambda_c * inter

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from rgwot.config.settings import Settings
-from rgwot.losses.interface import PairBatch
+from rgwot.losses.interface import PairBatch, accurate
 from rgwot.losses.kantorovich import inter_video_loss
 from rgwot.transport import align_frames_partially
 from rgwot.transport.costs import cosine_cost
@@ -78,7 +78,6 @@ def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float) -> Ten
     if weights.shape != expected:
         raise ValueError(f"weights: found shape {tuple(weights.shape)}, expected {expected}")
     with torch.autocast(device_type=x.device.type, enabled=False):
-        dtype = torch.promote_types(torch.promote_types(x.dtype, y.dtype), torch.float32)
-        cost = cosine_cost(x.to(dtype), y.to(dtype))
-        weights = weights.detach().to(dtype)
+        x, y, weights = accurate(x, y, weights.detach())
+        cost = cosine_cost(x, y)
         return (weights * cost).sum((1, 2)) / x.shape[1] + lambda_c * inter_video_loss(cost, weights)

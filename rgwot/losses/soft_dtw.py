@@ -10,7 +10,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from rgwot.config.settings import Settings
-from rgwot.losses.interface import PairBatch
+from rgwot.losses.interface import PairBatch, accurate, check_positive
 from rgwot.transport.costs import squared_distance
 
 ABOUT = {"description": "soft dynamic time warping", "source": "LAV", "reads": ("loss.gamma",), "place": 4}
@@ -46,9 +46,8 @@ def soft_dtw_loss(x: Tensor, y: Tensor, *, gamma: float) -> Tensor:
     ValueError
         If shapes disagree or gamma is not positive.
     """
-    dtype = torch.promote_types(torch.promote_types(x.dtype, y.dtype), torch.float32)
     with torch.autocast(device_type=x.device.type, enabled=False):
-        return soft_dtw(squared_distance(x.to(dtype), y.to(dtype)), gamma) / x.shape[1]
+        return soft_dtw(squared_distance(*accurate(x, y)), gamma) / x.shape[1]
 
 
 def soft_dtw(cost: Tensor, gamma: float) -> Tensor:
@@ -82,8 +81,7 @@ def soft_dtw(cost: Tensor, gamma: float) -> Tensor:
     """
     if cost.ndim != 3 or 0 in cost.shape[1:]:
         raise ValueError(f"cost: found shape {tuple(cost.shape)}, expected (P, N, M) with at least one cell")
-    if not gamma > 0:
-        raise ValueError(f"gamma: found {gamma}, expected a value above 0")
+    check_positive(gamma=gamma)
     return cast(Tensor, _SoftDTW.apply(cost, gamma))
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from rgwot.config.settings import Settings
-from rgwot.losses.interface import PairBatch
+from rgwot.losses.interface import PairBatch, accurate, check_positive
 
 ABOUT = {
     "description": "temporal cycle consistency",
@@ -150,22 +150,9 @@ def cycle_error(
     return (times - mean) ** 2 / variance + lambda_v * variance.log()
 
 
-def accurate(x: Tensor, y: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
-    """Return the tensors in the precision of the embeddings x and y, at least float32."""
-    dtype = torch.promote_types(torch.promote_types(x.dtype, y.dtype), torch.float32)
-    return tuple(tensor.to(dtype) for tensor in (x, y, *others))
-
-
 def check_pair(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor) -> None:
     """Raise ValueError unless the shapes are (P, N, D), (P, M, D), (P, N), (P, M)."""
     fits = x.ndim == y.ndim == 3 and x.shape[0] == y.shape[0] and x.shape[2] == y.shape[2]
     if not fits or x_times.shape != x.shape[:2] or y_times.shape != y.shape[:2]:
         found = ", ".join(str(tuple(tensor.shape)) for tensor in (x, y, x_times, y_times))
         raise ValueError(f"x, y, x_times, y_times: found {found}, expected (P, N, D), (P, M, D), (P, N), (P, M)")
-
-
-def check_positive(**values: float) -> None:
-    """Raise ValueError for the first value that is not above 0."""
-    for name, value in values.items():
-        if not value > 0:
-            raise ValueError(f"{name}: found {value}, expected a value above 0")
