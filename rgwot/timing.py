@@ -153,6 +153,17 @@ def truth_labels(
     return rasterise(start_s, end_s, key_step, fps, count, rule)[frames]
 
 
+def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the annotated key step at times (T,) in seconds; a later segment wins, 0 where there is none.
+
+    The columns of ``segments`` are ``start_s,end_s,key_step``, those of one video.
+    """
+    labels = np.zeros(len(times), dtype=np.int64)
+    for start_s, end_s, key_step in segments[["start_s", "end_s", "key_step"]].to_numpy(dtype=np.float64):
+        labels[(times >= start_s) & (times < end_s)] = int(key_step)
+    return labels
+
+
 TOLERANCE_S = 1e-6
 
 

@@ -37,19 +37,10 @@ def choose_tier(size: int, memory_gb: float, gpu_gb: float) -> Tier:
 
 
 class FeatureBank:
-    """Random access to the feature maps of several videos.
+    """Random access to the feature maps of several videos, from open stores with frames and with maps of one shape.
 
-    Parameters
-    ----------
-    stores
-        Open stores, all with frames and with maps of one shape.
-    memory_gb
-        Up to how many gigabytes (1e9 bytes) are held in memory; a larger set is read from the stores at every
-        step.
-    device
-        Where the maps are wanted.
-    gpu_memory_gb
-        Up to how many gigabytes are held on the GPU; None: half of what is free.
+    Maps are wanted on ``device``. Up to ``memory_gb`` gigabytes (1e9 bytes) are held in memory, or ``gpu_memory_gb`` on
+    the GPU (None: half of what is free); a larger set is read from the stores at every step.
     """
 
     def __init__(

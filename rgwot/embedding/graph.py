@@ -75,15 +75,10 @@ def most_similar(
 
 @dataclass(frozen=True)
 class UnityGraph:
-    """The graph of the C clips of a task.
+    """The graph of the C clips of a task, and the mean cosine (C,) of each clip to those it chose.
 
-    Attributes
-    ----------
-    edges
-        (C, C) symmetric, 1 for an edge: temporal ones between neighbouring clips of a video, spatial ones between a
-        clip and the most similar clips of other videos.
-    similarity
-        (C,) mean cosine of each clip to those it chose.
+    ``edges`` (C, C) are symmetric, 1 for an edge: temporal ones between neighbouring clips of a video, spatial ones
+    between a clip and the most similar clips of other videos.
     """
 
     edges: csr_array
@@ -115,14 +110,8 @@ def random_walks(graph: csr_array, walks: int, length: int, generator: np.random
     """Return random walks from every node, in random order: (C walks, length) nodes.
 
     With p = q = 1 of Node2Vec (Grover and Leskovec, KDD 2016), the only setting used here, a walk goes to any neighbour
-    with equal probability and forgets where it came from.
-
-    Parameters
-    ----------
-    graph
-        (C, C), an entry for every edge; a node without any stays where it is.
-    walks, length
-        Walks per node, and nodes of each, the first included.
+    with equal probability and forgets where it came from. ``graph`` (C, C) has an entry for every edge; a node without
+    any stays where it is. ``length`` counts the first node of a walk, too.
     """
     first, degrees = graph.indptr[:-1].astype(np.int64), np.diff(graph.indptr)
     nodes = graph.shape[0]
@@ -152,15 +141,9 @@ class _Sentences:
 def node_vectors(paths: NDArray[np.int64], D: int, window: int, epochs: int, seed: int) -> NDArray[np.float32]:
     """Learn a vector for every node from walks (n, length) that visit all nodes 0..C-1: (C, D).
 
-    Skip-gram with negative sampling by gensim: nodes that walks visit together get vectors that lie close together.
-    The packages that do both parts, node2vec and PecanPy, ask for a numpy below 2.
-
-    Parameters
-    ----------
-    D, window, epochs
-        Dimensions; nodes on either side that predict each other; passes over the walks.
-    seed
-        In one worker thread the same seed gives the same vectors.
+    Skip-gram with negative sampling by gensim, in ``epochs`` passes over the walks: nodes that walks visit together, at
+    most ``window`` nodes apart, get vectors that lie close together. In one worker thread the same seed gives the same
+    vectors. The packages that do both parts, node2vec and PecanPy, ask for a numpy below 2.
     """
     from gensim.models import Word2Vec
 

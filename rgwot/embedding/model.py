@@ -74,16 +74,9 @@ def embed_by_model(model: dict[str, Any], fps: float, device: str, threads: int 
 def embed_video(
     store: FeatureStore, offsets: NDArray[np.int64], encoder: Encoder, device: torch.device
 ) -> NDArray[np.float32]:
-    """Embed all frames of a video, (T, D), in blocks; memory does not grow with its length.
+    """Embed all T frames of a video, (T, D), in blocks; memory does not grow with its length.
 
-    Parameters
-    ----------
-    store
-        Features of the video, T frames.
-    offsets
-        (c,) offsets of the context stack in frames.
-    encoder
-        In eval mode, on ``device``.
+    ``offsets`` (c,) are those of the context stack in frames; the encoder is in eval mode, on ``device``.
     """
     parts = []
     with torch.inference_mode():

@@ -47,12 +47,7 @@ class ProjectedStore(FeatureStore):
 class Projection:
     """Whitening of single places of maps that are standardised per video and channel.
 
-    Attributes
-    ----------
-    mean
-        (C,) of the standardised maps it was fitted on.
-    basis
-        (C, D) principal components, each divided by the standard deviation along it.
+    ``mean`` (C,) and ``basis`` (C, D) are those of `rgwot.embedding.whitened.Whitening`, of the standardised maps.
     """
 
     mean: NDArray[np.float32]

@@ -6,7 +6,7 @@ Kukleva et al., "Unsupervised learning of action classes with continuous tempora
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -69,16 +69,8 @@ def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed
     """Minimise sum (found - true)^2 over batches of shuffled frames by Adam, the rate a tenth after every 30 epochs.
 
     The sum and not the mean, as in the public code: Adam's weight decay is coupled, and would weigh 256 times as
-    much against a mean.
-
-    Parameters
-    ----------
-    x
-        (n, F) frames of all videos.
-    times
-        (n,) their relative times in [0, 1).
-    seed
-        Of the initial weights and the order of the frames.
+    much against a mean. Frames x (n, F) are those of all videos, ``times`` (n,) their relative times in [0, 1); initial
+    weights and the order of the frames follow from the seed.
 
     Raises
     ------
@@ -112,13 +104,12 @@ def fit_regression(stores: Sequence[FeatureStore], settings: Settings, seed: int
     Frames are as they are, or standardised within their video (``regression.standardise``). Runs in one thread, because
     threads change rounding.
     """
-    read = _reader(settings)
     wanted = settings.data.n_train
     if wanted is not None and wanted > len(stores):
         raise RgwotError(f"data.n_train: found {wanted}, expected at most the {len(stores)} videos with features")
     if wanted is not None:
         stores = [stores[index] for index in draw_videos(len(stores), wanted, seed)]
-    x = np.concatenate([read(store) for store in stores])
+    x = np.concatenate([_read(store, settings) for store in stores])
     times = np.concatenate([np.arange(len(store), dtype=np.float32) / len(store) for store in stores])
     with one_thread():
         model = train_regressor(torch.from_numpy(x), torch.from_numpy(times), settings.regression, seed)
@@ -136,18 +127,13 @@ def restore_regression(learnt: Learnt, settings: Settings) -> EmbedVideo:
 
 
 def _embedded_by(model: TimeRegressor, settings: Settings) -> EmbedVideo:
-    read = _reader(settings)
-
     def embed(store: FeatureStore) -> Embedded:
         with one_thread(), torch.inference_mode():
-            return Embedded(model.embed(torch.from_numpy(read(store))).numpy())
+            return Embedded(model.embed(torch.from_numpy(_read(store, settings))).numpy())
 
     return embed
 
 
-def _reader(settings: Settings) -> Callable[[FeatureStore], NDArray[np.float32]]:
-    return _standardised_means if settings.regression.standardise else spatial_means
-
-
-def _standardised_means(store: FeatureStore) -> NDArray[np.float32]:
-    return standardised(spatial_means(store))
+def _read(store: FeatureStore, settings: Settings) -> NDArray[np.float32]:
+    means = spatial_means(store)
+    return standardised(means) if settings.regression.standardise else means

@@ -83,18 +83,9 @@ def draw_videos(available: int, n_train: int, seed: int) -> NDArray[np.int64]:
 def context_offsets(c: int, context_s: float, fps: float, side: Side) -> NDArray[np.int64]:
     """Return the offsets, in frames and in order of time, of a stack of ``c`` frames, the sampled one included.
 
-    The k-th context frame is round(k context_s fps) frames away, and at least k, so that context frames
-    differ.
-
-    Parameters
-    ----------
-    context_s
-        Seconds between neighbours of the stack.
-    fps
-        Frames per second of the features.
-    side
-        ``after``: the sampled frame is the first; ``before``: the last; ``both``: in the middle, with one
-        more frame after than before when ``c`` is even.
+    Neighbours are ``context_s`` seconds apart: the k-th context frame is round(k context_s fps) frames of the features
+    away, and at least k, so that context frames differ. ``after``: the sampled frame is the first; ``before``: the
+    last; ``both``: in the middle, with one more frame after than before when ``c`` is even.
     """
     steps = [max(k, math.floor(k * context_s * fps + 0.5)) for k in range(c)]
     before = {"after": 0, "before": c - 1, "both": (c - 1) // 2}[side]

@@ -19,7 +19,7 @@ from rgwot.evaluation.metrics import contingency, f1, match, strict
 from rgwot.records import read_annotations, read_manifest
 from rgwot.runtime.files import write_json
 from rgwot.runtime.progress import counted
-from rgwot.timing import parse_rate, truth_labels
+from rgwot.timing import labels_at, parse_rate, truth_labels
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def measure(
         stores.append(store)
         if "source_times" in store.attributes:
             # Times of their own need not be those of a rate.
-            labels.append(_labels_at(store.time_s, own.start_s, own.end_s, own.key_step))
+            labels.append(labels_at(own, store.time_s))
             continue
         labels.append(truth_labels(own.start_s - first_s, own.end_s - first_s, own.key_step, frames, rate, "exact"))
     # Twice through the stores, a video at a time: all maps of a task may be more than fits into memory.
@@ -77,14 +77,6 @@ def measure(
     return found
 
 
-def _labels_at(times: Array, starts: Iterable[float], ends: Iterable[float], key_steps: Iterable[int]) -> Array:
-    """Return the key step annotated at each of some times (T,), 0 where there is none; a later segment wins."""
-    labels = np.zeros(len(times), dtype=np.int64)
-    for start_s, end_s, key_step in zip(starts, ends, key_steps, strict=True):
-        labels[(times >= start_s) & (times < end_s)] = key_step
-    return labels
-
-
 def kmeans_yardstick(
     pooled: Sequence[Array], labels: Sequence[Array], K: int, seed: int = 0, restarts: int = 4
 ) -> dict[str, float]:
@@ -92,16 +84,8 @@ def kmeans_yardstick(
 
     All frames are clustered, background included; then only frames of key steps are scored, pooled over the
     videos under one Hungarian matching. Frames of unmatched clusters stay in the denominators, so that
-    precision, recall and F1 equal the share of key-step frames labelled right (methods 6.1, D).
-
-    Parameters
-    ----------
-    pooled
-        Per video average-pooled features ``(T, C)``.
-    labels
-        Per video key steps ``(T,)``: 1 to K, 0 for background.
-    K
-        Number of clusters.
+    precision, recall and F1 equal the share of key-step frames labelled right (methods 6.1, D). For every video
+    ``pooled`` has features ``(T, C)`` averaged over space, and ``labels`` key steps ``(T,)``: 1 to K, 0 for background.
 
     Raises
     ------
@@ -136,16 +120,9 @@ def probe_yardstick(
     `FOLDS`, every `FOLDS`-th, and each fit sees at most `PROBE_FRAMES` frames, evenly spaced, because its cost grows
     with their square. Of more than `SCORED_FRAMES` key-step frames in all, evenly spaced ones are used.
 
-    Parameters
-    ----------
-    maps
-        Per video feature maps ``(T, C, h, w)``; taken one by one, so that a generator keeps one in memory.
-    labels
-        Per video key steps ``(T,)``: 1 to K, 0 for background, which is left out.
-    grid
-        Cells per side after pooling.
-    watch
-        What the fits in turn go through, to report progress.
+    For every video there are feature ``maps`` ``(T, C, h, w)``, taken one by one, so that a generator keeps one in
+    memory, and key steps ``(T,)``: 1 to K, 0 for background, which is left out. The fits in turn go through ``watch``,
+    which may report progress.
 
     Raises
     ------
@@ -218,20 +195,13 @@ def max_pool(maps: Array, grid: int) -> NDArray[np.float32]:
     ValueError
         If the maps are smaller than the grid.
     """
-    height, width = maps.shape[-2:]
-    if min(height, width) < grid:
+    if min(maps.shape[-2:]) < grid:
         raise ValueError(f"maps {maps.shape}; expected at least {grid} x {grid} cells")
-    result = np.empty((*maps.shape[:2], grid, grid), dtype=np.float32)
-    for row in range(grid):
-        for column in range(grid):
-            cell = maps[
-                :,
-                :,
-                row * height // grid : -(-(row + 1) * height // grid),
-                column * width // grid : -(-(column + 1) * width // grid),
-            ]
-            result[:, :, row, column] = cell.max(axis=(2, 3))
-    return result
+    rows, columns = (
+        [slice(i * side // grid, -(-(i + 1) * side // grid)) for i in range(grid)] for side in maps.shape[-2:]
+    )
+    cells = [[maps[:, :, row, column].max(axis=(2, 3)) for column in columns] for row in rows]
+    return np.ascontiguousarray(np.moveaxis(np.array(cells, dtype=np.float32), (0, 1), (2, 3)))
 
 
 def _check(features: Sequence[Array], labels: Sequence[Array]) -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt, ValidationError
+from tabulate import tabulate
 
 from rgwot.config.extractors import extractor
 from rgwot.datasets import registry
@@ -268,12 +269,5 @@ def _costs(first: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
-    lines = []
-    for row in (header, *rows):
-        cells = [
-            text.rjust(width) if text.replace(".", "").isdigit() else text.ljust(width)
-            for text, width in zip(row, widths, strict=True)
-        ]
-        lines.append("  " + "  ".join(cells).rstrip())
-    return lines
+    text: str = tabulate(rows, header, tablefmt="plain")
+    return ["  " + line.rstrip() for line in text.splitlines()]

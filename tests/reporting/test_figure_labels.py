@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rgwot.reporting.figures.bars import Bar, collapse_facts, degenerate_text
-from rgwot.reporting.figures.labels import TaskLabels, evenly, labels_at, matched_steps, stretches
+from rgwot.reporting.figures.labels import TaskLabels, evenly, matched_steps, stretches
 from rgwot.runtime.errors import RgwotError
 
 LABELS = st.integers(1, 12).flatmap(
@@ -62,7 +62,8 @@ def test_stretches_put_together_are_the_labels(labels: list[int]) -> None:
 def test_the_later_row_wins_and_ends_are_open() -> None:
     rows = [("a", 0.0, 4.0, 1), ("a", 2.0, 3.0, 2), ("b", 0.0, 9.0, 3)]
     table = pd.DataFrame(rows, columns=["video", "start_s", "end_s", "key_step"])
-    assert labels_at(table, "a", np.array([0.0, 1.9, 2.0, 3.0, 4.0])).tolist() == [1, 1, 2, 1, 0]
+    labels = TaskLabels("", pd.DataFrame(), table, 3)
+    assert labels.at("a", np.array([0.0, 1.9, 2.0, 3.0, 4.0])).tolist() == [1, 1, 2, 1, 0]
 
 
 def test_evenly_spread_frames_are_distinct_and_symmetric() -> None:

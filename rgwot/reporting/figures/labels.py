@@ -18,6 +18,7 @@ from rgwot.reporting.figures.style import short
 from rgwot.reporting.figures.tasks import PlannedTask
 from rgwot.reporting.matching import partners
 from rgwot.runtime.errors import RgwotError
+from rgwot.timing import labels_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +67,10 @@ class TaskLabels:
             )
         return chosen[:count]
 
+    def at(self, video: str, times: NDArray[np.float64]) -> IntArray:
+        """Return the annotated step of a video at some times (T,) in seconds, 0 where there is none."""
+        return labels_at(self.annotations[self.annotations["video"] == video], times)
+
     def labelled(self, run: PlannedRun) -> tuple[dict[str, LabelledVideo], dict[str, Any]]:
         """Return the labels of every scored video at the scoring times, and the diagnostics of the run."""
         from rgwot.evaluation.evaluate import label_videos
@@ -98,15 +103,6 @@ def stretches(labels: NDArray[Any]) -> list[tuple[float, float, int]]:
     """
     found = zip(*(part.tolist() for part in runs(labels)), strict=True)
     return [(start / len(labels), end / len(labels), label) for label, start, end in found]
-
-
-def labels_at(annotations: pd.DataFrame, video: str, times: NDArray[np.float64]) -> IntArray:
-    """Return the annotated step of a video at some times (T,) in seconds; the later row wins, 0 where there is none."""
-    found = np.zeros(len(times), dtype=np.int64)
-    own = annotations.loc[annotations["video"] == video, ["start_s", "end_s", "key_step"]].to_numpy(dtype=np.float64)
-    for start_s, end_s, step in own:
-        found[(times >= start_s) & (times < end_s)] = int(step)
-    return found
 
 
 def evenly(length: int, count: int) -> IntArray:

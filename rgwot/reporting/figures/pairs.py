@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
-from rgwot.reporting.figures.labels import TaskLabels, evenly, labels_at
+from rgwot.reporting.figures.labels import TaskLabels, evenly
 from rgwot.reporting.figures.tasks import PlannedTask
 
 Array = NDArray[np.float64]
@@ -50,7 +50,7 @@ def read_pair(task: PlannedTask, labels: TaskLabels, n: int) -> tuple[Side, Side
         whole = embedded[video]
         frames = evenly(len(whole.time_s), n)
         times = whole.time_s[frames]
-        steps = labels_at(labels.annotations, video, times)
+        steps = labels.at(video, times)
         sides.append(Side(video, labels.name(video), whole.embedding[frames], times, whole.duration_s, steps))
     return sides[0], sides[1]
 

@@ -11,7 +11,7 @@ from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.reporting.figures.bars import draw_steps
 from rgwot.reporting.figures.interface import PlannedRun
-from rgwot.reporting.figures.labels import TaskLabels, labels_at
+from rgwot.reporting.figures.labels import TaskLabels
 from rgwot.reporting.figures.pairs import Array, Side, named, read_pair, shares, transport
 from rgwot.reporting.figures.style import (
     GREY,
@@ -117,7 +117,7 @@ def _scatter(axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: Plann
     for marker, side, video in zip(MARKERS, pair, videos, strict=True):
         own = points[start : start + len(video.time_s)]
         start += len(video.time_s)
-        steps = labels_at(labels.annotations, side.video, video.time_s)
+        steps = labels.at(side.video, video.time_s)
         for step in np.unique(steps).tolist():
             style = step_style(step)
             axis.scatter(
