@@ -317,13 +317,10 @@ def as_many_threads(encoder: bool) -> Iterator[None]:
     if not encoder:
         yield
         return
-    import torch
+    from rgwot.runtime.threads import threads_kept
 
-    before = torch.get_num_threads()
-    try:
+    with threads_kept():
         yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _named(features: Videos) -> dict[str, Any]:

@@ -109,8 +109,16 @@ def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: Metric) -
 
     M_0 = unary_0, M_t[a] = unary_t[a] + min_b (M_{t-1}[b] + w_{t-1} d(b, a)), then back from the best last
     label. The inner minimum is taken for all a at once, so the whole costs O(T K). Of equally good labellings, in
-    0..K-1, one is returned that switches late and to the smallest label. Costs (T, K) are finite, edge weights (T - 1,)
-    >= 0; a weight of 0 cuts the chain (see `edge_weights`).
+    0..K-1, one is returned that switches late and to the smallest label.
+
+    Parameters
+    ----------
+    unary
+        (T, K) finite costs.
+    weights
+        (T - 1,) edge weights >= 0; 0 cuts the chain (see `edge_weights`).
+    metric
+        ``potts`` or ``linear``.
     """
     costs, edges = check_problem(unary, weights)
     distance = label_distance(costs.shape[1], metric).astype(np.float64)

@@ -266,9 +266,16 @@ def agreement(view: NDArray[Any], labels: NDArray[np.int64], lengths: Sequence[i
     where :math:`\mu_{-v}(k)` is the mean of the samples labelled k in all videos but v, shrunk towards 0 by two
     samples. Expected to be 0 for labels that know nothing of the view.
 
-    The view g (T, D) has the samples of all videos one after the other, ``labels`` (T,) may have `BACKGROUND` among
-    them, a label like any other, and ``lengths`` are the samples of each video. At most about 1; 0 for a single video,
-    which nothing predicts, or a view of zeros.
+    At most about 1; 0 for a single video, which nothing predicts, or a view of zeros.
+
+    Parameters
+    ----------
+    view
+        g (T, D), samples of all videos one after the other.
+    labels
+        (T,) labels of the same samples, `BACKGROUND` among them: a label like any other.
+    lengths
+        Samples of each video; they add up to T.
     """
     g = np.asarray(view, dtype=np.float64)
     _, classes = np.unique(labels, return_inverse=True)

@@ -20,7 +20,7 @@ from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Unseen
 from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import generator_for, write_keysteps
 from rgwot.keysteps.registry import DECODERS
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.integrity import check_folder, remake
 from rgwot.runtime.progress import counted
 from rgwot.timing import label_segments, parse_rate
@@ -184,8 +184,7 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
         return _read_embeddings(store)
     except (RuntimeError, ValueError, OSError, LookupError, TypeError, AttributeError) as error:
         # What Zarr, its codecs and JSON say of a store that is cut short or changed.
-        why = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise RgwotError(f"embeddings {store}: damaged ({why}); {remake(store, 'embed')}") from None
+        raise RgwotError(f"embeddings {store}: damaged ({first_line(error)}); {remake(store, 'embed')}") from None
 
 
 def _read_embeddings(store: Path) -> EmbeddedTask:

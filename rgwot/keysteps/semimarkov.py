@@ -38,10 +38,18 @@ Array = NDArray[np.float64]
 class SemiMarkov:
     """A model of K key steps.
 
-    ``centres`` (K, D) are the means of the emissions, which are normal with the same ``variance`` > 0 in every
-    dimension; ``durations`` (K,) are means in samples, >= 1, and a duration less one is Poisson distributed; ``first``
-    (K,) are the probabilities to be a video's first; row k of ``transitions`` (K, K) are those of what follows k, which
-    is never k itself.
+    Attributes
+    ----------
+    centres
+        (K, D) means of the emissions, which are normal with the same variance in every direction.
+    variance
+        Of every dimension, > 0.
+    durations
+        (K,) mean duration in samples, >= 1; a duration less one is Poisson distributed.
+    first
+        (K,) probability of each key step to be a video's first.
+    transitions
+        (K, K), row k: the probabilities of what follows k; 0 on the diagonal.
     """
 
     centres: Array

@@ -9,11 +9,18 @@ import torch
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Compute in one thread, and in as many as before afterwards."""
+def threads_kept() -> Iterator[None]:
+    """Leave PyTorch with as many threads as it had, whatever is done meanwhile."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute in one thread, and in as many as before afterwards."""
+    with threads_kept():
+        torch.set_num_threads(1)
+        yield
