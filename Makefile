@@ -40,7 +40,7 @@ help:
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
 	@echo "make faults the demo killed at 30 random moments and damaged by 300 random faults, full disks; an hour"
 	@echo "make bench  every ratio of docs/performance.md measured again, and the page renewed; three hours on an idle machine"
-	@echo "make bench-answers  every recipe on every development task, and the tables of docs/better.md; 85 minutes on 2 cores"
+	@echo "make bench-answers  every recipe on every development task, and the tables of docs/better.md; 42 minutes on 2 cores"
 	@echo "make comparison  all methods on the same videos, under every protocol, and the tables in print"
 	@echo "make claims  the paper's claims on eight development tasks, with intervals and verdicts, and docs/claims.md"
 	@echo "make test-page  the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
