@@ -48,7 +48,7 @@ help:
 	@echo "make cluster-test   the demo through a Slurm on this machine; needs root and installs Debian's packages"
 	@echo "make lint   ruff, snakefmt, snakemake --lint and mypy"
 	@echo "make schema regenerate workflow/schemas, the comments of config.yaml and docs/options.md from the typed settings"
-	@echo "make clean  remove results of the demo and of the tests (not the environment)"
+	@echo "make clean  remove what builds, tests and linters leave behind; results and the environment stay"
 
 env: $(READY)
 
@@ -147,4 +147,4 @@ schema: $(READY)
 	python -m rgwot.config.schema
 
 clean:
-	rm -rf results/*/ build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf build .pytest_cache .mypy_cache .ruff_cache

@@ -126,7 +126,8 @@ def macro(overlap: npt.ArrayLike, matching: Matching) -> Scores:
     P is the mean of I/m (0 for an empty cluster), R of I/n, IoU of I/(n + m - I).
     Classes without a partner, and matched classes without a frame, do not enter the mean.
     """
-    common, of_class, of_cluster = (part[_pairs(overlap, matching)[1] > 0] for part in _pairs(overlap, matching))
+    pairs = _pairs(overlap, matching)
+    common, of_class, of_cluster = (part[pairs[1] > 0] for part in pairs)
     ratios = _ratio([common] * 3, [of_cluster, of_class, of_class + of_cluster - common])
     return Scores(*map(float, ratios.mean(axis=1)))
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rgwot.evaluation.metrics import contingency, f1, match, strict
 from rgwot.records import read_annotations, read_manifest
+from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.files import write_json
 from rgwot.runtime.progress import counted
 from rgwot.timing import labels_at, parse_rate, truth_labels
@@ -25,7 +26,7 @@ log = logging.getLogger(__name__)
 
 Array = NDArray[Any]
 
-#: Fits of the supervised probe, frames that one fit sees, and frames that are pooled for all fits: at most so many.
+#: Upper limits: fits of the supervised probe, frames of one fit, frames pooled for all fits.
 FOLDS = 10
 PROBE_FRAMES = 3000
 SCORED_FRAMES = 12_000
@@ -42,6 +43,11 @@ def measure(
 
     The stores lie beside the feature index; only videos with status ``ok`` are used. ``output_json`` holds
     ``kmeans_f1``, ``probe_accuracy``, ``largest_step_share``, ``K``, ``n_videos`` and ``n_frames``.
+
+    Raises
+    ------
+    RgwotError
+        If the videos show too few key steps for a yardstick.
     """
     from rgwot.features.store import open_store
 
@@ -63,16 +69,18 @@ def measure(
         labels.append(truth_labels(own.start_s - first_s, own.end_s - first_s, own.key_step, frames, rate, "exact"))
     # Twice through the stores, a video at a time: all maps of a task may be more than fits into memory.
     pooled = [store.read().astype(np.float32).mean(axis=(2, 3)) for store in stores]
-    found: dict[str, float | int] = {
-        **kmeans_yardstick(pooled, labels, K),
-        **probe_yardstick(
-            (store.read() for store in stores), labels, watch=lambda folds: counted(log, "probe", folds, "fit")
-        ),
-        **largest_step_share(labels),
-        "K": K,
-        "n_videos": len(stores),
-        "n_frames": sum(map(len, labels)),
-    }
+    maps = (store.read() for store in stores)
+    try:
+        found: dict[str, float | int] = {
+            **kmeans_yardstick(pooled, labels, K),
+            **probe_yardstick(maps, labels, watch=lambda folds: counted(log, "probe", folds, "fit")),
+            **largest_step_share(labels),
+            "K": K,
+            "n_videos": len(stores),
+            "n_frames": sum(map(len, labels)),
+        }
+    except ValueError as error:
+        raise RgwotError(f"{annotations_csv}: {first_line(error)}") from error
     write_json(found, output_json)
     return found
 
@@ -186,22 +194,16 @@ def largest_step_share(labels: Sequence[Array]) -> dict[str, float]:
 
 
 def max_pool(maps: Array, grid: int) -> NDArray[np.float32]:
-    """Max-pool feature maps ``(T, C, h, w)`` to ``(T, C, grid, grid)`` float32.
+    """Max-pool feature maps ``(T, C, h, w)`` to ``(T, C, grid, grid)`` float32; sides below ``grid`` stay.
 
     Cells are those of adaptive pooling: cell ``i`` covers rows floor(i h / grid) to ceil((i + 1) h / grid).
-
-    Raises
-    ------
-    ValueError
-        If the maps are smaller than the grid.
     """
-    if min(maps.shape[-2:]) < grid:
-        raise ValueError(f"maps {maps.shape}; expected at least {grid} x {grid} cells")
     rows, columns = (
-        [slice(i * side // grid, -(-(i + 1) * side // grid)) for i in range(grid)] for side in maps.shape[-2:]
+        [slice(i * side // cells, -(-(i + 1) * side // cells)) for i in range(cells)]
+        for side, cells in ((side, min(side, grid)) for side in maps.shape[-2:])
     )
-    cells = [[maps[:, :, row, column].max(axis=(2, 3)) for column in columns] for row in rows]
-    return np.ascontiguousarray(np.moveaxis(np.array(cells, dtype=np.float32), (0, 1), (2, 3)))
+    pooled = [[maps[:, :, row, column].max(axis=(2, 3)) for column in columns] for row in rows]
+    return np.ascontiguousarray(np.moveaxis(np.array(pooled, dtype=np.float32), (0, 1), (2, 3)))
 
 
 def _check(features: Sequence[Array], labels: Sequence[Array]) -> None:

@@ -6,6 +6,7 @@ import glob
 import logging
 import math
 import os
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
@@ -118,7 +119,7 @@ def import_folder(
                 )
             video = path if videos is None else _video_of(videos, folder, path)
             jobs.append((video, path, output / folder / f"{video_id(path.stem)}.zarr"))
-    twice = [place for _, _, place in jobs if sum(place == other for _, _, other in jobs) > 1]
+    twice = [place for place, count in Counter(place for _, _, place in jobs).items() if count > 1]
     if twice:
         raise RgwotError(f"{twice[0]}: features of two files would go there; expected one file per video; rename one")
     for video, path, place in counted(logger, str(output), jobs, "file"):

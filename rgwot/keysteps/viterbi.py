@@ -136,7 +136,7 @@ def decode_viterbi(frames: Frames, K: int, settings: Settings, generator: np.ran
     likelihoods = gaussians.log_likelihoods(frames.x)
     limits = np.full(likelihoods.shape[1], -np.inf)
     if percentage is not None:
-        limits = np.sort(likelihoods, axis=0)[int(percentage / 100 * len(likelihoods))]
+        limits = np.sort(likelihoods, axis=0)[int(percentage * len(likelihoods) / 100)]
     facts = {"clusters": len(gaussians.times), "mean_times": [float(time) for time in gaussians.times]}
     labels = _follow(likelihoods, frames.lengths, limits)
     learnt = {**vars(gaussians), "limits": limits}

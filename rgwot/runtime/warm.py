@@ -186,13 +186,18 @@ def _request(connection: socket.socket) -> tuple[list[str], str, dict[str, str],
     connection.settimeout(_PATIENCE_S)
     head, files, _, _ = socket.recv_fds(connection, _HEAD, 3)
     length, asked = int.from_bytes(head, "big"), bytearray()
-    while len(asked) < length:
-        part = connection.recv(min(1 << 20, length - len(asked)))
-        if not part:
-            raise ValueError("half a request")
-        asked += part
+    try:
+        while len(asked) < length:
+            part = connection.recv(min(1 << 20, length - len(asked)))
+            if not part:
+                raise ValueError("half a request")
+            asked += part
+        command, folder, environment = json.loads(asked)
+    except (OSError, ValueError):
+        for file in files:
+            os.close(file)
+        raise
     connection.settimeout(None)
-    command, folder, environment = json.loads(asked)
     return command, folder, environment, files
 
 

@@ -90,7 +90,7 @@ def examine(results: Path, *, sources: bool = False) -> Findings:
             covered.add(output)
         wrong = [(output, str(error)) for _, error in integrity.broken(record)]
         found.broken += wrong
-        found.checked += len(digests) if not wrong and (output.exists() or output.is_dir()) else 0
+        found.checked += len(digests) if not wrong and output.exists() else 0
         if sources and not wrong:
             found.changed += _changed_sources(output, content)
     for path in _outputs(results):

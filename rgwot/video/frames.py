@@ -77,7 +77,7 @@ class FrameReader:
         frames_fps: Fraction | None = None,
     ) -> None:
         if reader != "auto" and reader not in READERS:
-            raise ValueError(f"reader {reader!r}, expected auto, {' or '.join(READERS)}")
+            raise ValueError(f"reader {reader!r}, expected one of {', '.join(['auto', *READERS])}")
         self._path = Path(path)
         self._times = np.asarray(times, dtype=np.float64)
         if self._times.ndim != 1 or (np.diff(self._times) <= 0).any():

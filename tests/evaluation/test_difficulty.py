@@ -9,6 +9,7 @@ import pytest
 from rgwot.evaluation.yardsticks import measure
 from rgwot.features.index import write_index
 from rgwot.features.store import StoreWriter
+from rgwot.runtime.errors import RgwotError
 
 FPS, FRAMES, STEPS = 2.0, 24, 3
 
@@ -52,3 +53,10 @@ def test_planted_steps_are_seen_by_both_yardsticks(task):
     # 4 of 12 foreground frames a video belong to each step: labels were cut at the sampled times.
     assert found["largest_step_share"] == pytest.approx(1 / 3)
     assert (found["n_videos"], found["n_frames"]) == (3, 3 * FRAMES)
+
+
+def test_a_task_without_key_steps_is_one_line(task):
+    pd.read_csv(task / "annotations.csv").head(0).to_csv(task / "annotations.csv", index=False)
+    with pytest.raises(RgwotError, match=r"annotations\.csv: found background only"):
+        measure(task / "features/index.csv", task / "manifest.csv", task / "annotations.csv", task / "out.json", 4)
+    assert not (task / "out.json").exists()

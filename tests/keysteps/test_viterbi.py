@@ -125,3 +125,11 @@ def test_without_background_k_means_sees_every_sample() -> None:
         for stride in (1, 2)
     ]
     np.testing.assert_array_equal(*made)
+
+
+def test_29_percent_of_100_samples_are_29() -> None:
+    """In floating point 29 / 100 * 100 is less than 29."""
+    x = np.random.default_rng(0).normal(size=(100, 1))
+    chosen = Settings(decode=DecodeSettings(background=29.0, stride=1))
+    labels = decode_viterbi(Frames(x, (100,), 2.0), 1, chosen, np.random.default_rng(0)).labels
+    assert (labels == BACKGROUND).sum() == 29

@@ -16,6 +16,7 @@ from PIL import Image
 from pympi import Eaf, TextGrid
 from videos import write_video
 
+from rgwot.reporting.export.clips import cut
 from rgwot.reporting.export.interface import FORMATS, Segment, Video, clock, export, read_videos
 from rgwot.reporting.export.transitions import transitions
 from rgwot.runtime.errors import RgwotError
@@ -128,6 +129,34 @@ def test_clips_are_those_frames_and_every_step_has_a_sheet(tmp_path: Path) -> No
     with pytest.raises(RgwotError, match=r"found no video there; .*--root"):
         export("clips", VIDEOS, tmp_path / "more")
     assert not (tmp_path / "more").exists()
+    stored = tmp_path / "frames.h5"
+    stored.write_bytes(b"")
+    with pytest.raises(RgwotError, match="frames stored one by one"):
+        export("clips", [replace(video, path=stored)], tmp_path / "more")
+
+
+def test_clips_of_a_video_that_starts_late_count_from_its_first_frame(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_video(tmp_path / "a.mp4", 150)
+    with av.open(str(tmp_path / "a.mp4")) as source, av.open(str(tmp_path / "late.mkv"), "w") as target:
+        copied = target.add_stream_from_template(source.streams.video[0])
+        for packet in source.demux(source.streams.video[0]):
+            if packet.dts is not None:
+                packet.pts, packet.dts = (stamp + int(3 / packet.time_base) for stamp in (packet.pts, packet.dts))
+                packet.stream = copied
+                target.mux(packet)
+    video = Video("a", tmp_path / "late.mkv", 5.0, 30.0, (64, 48), (Segment(3.0, 4.0, 1, "one"),))
+    cut(video, video.segments[0], tmp_path / "clip.mp4")
+    with av.open(str(tmp_path / "clip.mp4")) as made, av.open(str(tmp_path / "a.mp4")) as source:
+        frames = [frame.to_ndarray(format="gray") for frame in made.decode(video=0)]
+        true = [frame.to_ndarray(format="gray") for frame in source.decode(video=0)]
+    assert len(frames) == 30
+    error, other = (np.abs(frames[0].astype(float) - true[at]).mean() for at in (90, 0))
+    assert error < 3 < other
+    cut(video, Segment(7.0, 8.0, 1, "one"), tmp_path / "none.mp4")
+    assert "no frame from 7 to 8 s" in caplog.text
+    assert not (tmp_path / "none.mp4").exists()
 
 
 def test_every_format_says_what_it_is() -> None:

@@ -17,6 +17,8 @@ from rgwot.reporting.export.interface import Segment, Video
 from rgwot.reporting.page.pictures import as_jpeg, read_pictures
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import counted
+from rgwot.video.decode import opened
+from rgwot.video.stored import is_stored
 
 ABOUT = {"description": "a clip per segment, and a sheet of pictures per key step; needs --root", "place": 9}
 
@@ -43,6 +45,9 @@ def export_clips(videos: Sequence[Video], folder: Path) -> None:
         raise RgwotError(
             f"{missing[0]}: found no video there; expected the folder that the manifest starts from (--root)"
         )
+    stored = [video.path for video in videos if is_stored(video.path)]
+    if stored:
+        raise RgwotError(f"{stored[0]}: found frames stored one by one, expected videos to cut clips from")
     for video in counted(log, "cut clips", videos, "video"):
         for segment in video.segments:
             place = folder / f"key_step_{segment.key_step:02d}"
@@ -54,16 +59,18 @@ def export_clips(videos: Sequence[Video], folder: Path) -> None:
 
 def cut(video: Video, segment: Segment, output: Path) -> None:
     """Write the frames of a video from the start of a segment to its end, upright, encoded anew and without sound."""
-    with av.open(str(video.path)) as source, av.open(str(output), "w") as target:
+    with opened(str(video.path)) as source, av.open(str(output), "w") as target:
         stream = source.streams.video[0]
         stream.thread_type = "AUTO"
-        # To the key frame before it; what comes too early is dropped below.
-        source.seek(max(0, int((segment.start_s - 1) * av.time_base)))
+        # Times of segments count from the first frame, wherever a file's own clock starts.
+        origin = next(source.decode(stream)).time or 0.0
+        # To the key frame before it; earlier frames are dropped below.
+        source.seek(int((origin + max(0.0, segment.start_s - 1)) * av.time_base))
         made = None
         for frame in source.decode(stream):
-            if frame.time is None or frame.time < segment.start_s:
+            if frame.time is None or frame.time - origin < segment.start_s:
                 continue
-            if frame.time >= segment.end_s:
+            if frame.time - origin >= segment.end_s:
                 break
             upright: NDArray[Any] = np.rot90(frame.to_ndarray(format="rgb24"), frame.rotation // 90)
             # Even sides: the colours of a clip have half the resolution.
@@ -76,6 +83,9 @@ def cut(video: Video, segment: Segment, output: Path) -> None:
             target.mux(made.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
         if made is not None:
             target.mux(made.encode())
+            return
+    output.unlink(missing_ok=True)
+    log.warning("%s: no frame from %g to %g s decodes; no clip of it", video.path, segment.start_s, segment.end_s)
 
 
 def _sheet(videos: Sequence[Video], key_step: int, output: Path) -> None:
@@ -94,7 +104,12 @@ def _sheet(videos: Sequence[Video], key_step: int, output: Path) -> None:
         times = [time for one, time in chosen if one is video]
         if times:
             width, height = video.size
-            row = {"path": video.path.name, "width": width, "height": height, "fps": Fraction(video.fps)}
+            row = {
+                "path": video.path.name,
+                "width": width,
+                "height": height,
+                "fps": Fraction(video.fps).limit_denominator(1001),
+            }
             pictures += read_pictures(row, video.path.parent, times, HEIGHT)
     if not pictures:
         return
