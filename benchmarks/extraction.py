@@ -78,7 +78,7 @@ def film(folder: Path, seconds: int) -> Path:
 def command(video: Path, output: Path, settings: FeatureSettings, device: str) -> list[str]:
     """Return the command the workflow runs for one video."""
     block = json.dumps({"features": settings.model_dump()})
-    return [sys.executable, "-m", "rgwot.cli", "extract", "--source", str(video), "--settings", block,
+    return [sys.executable, "-m", "rgwot", "extract", "--source", str(video), "--settings", block,
             "--threads", "1", "--device", device, str(output)]  # fmt: skip
 
 

@@ -12,7 +12,8 @@ COMMANDS = "rgwot.cli:main"
 
 def main() -> None:
     """Run the command line, here or in a fork (`rgwot.runtime.warm`)."""
-    code = hand_over(sys.argv, COMMANDS)
+    # `rgwot run` becomes Snakemake, for which a fork could not answer.
+    code = None if sys.argv[1:2] == ["run"] else hand_over(sys.argv, COMMANDS)
     if code is not None:
         sys.exit(code)
     load(COMMANDS)()

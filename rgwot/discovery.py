@@ -24,9 +24,9 @@ from pydantic import ValidationError
 
 from rgwot.bundles.inputs import STORE, Input
 from rgwot.config.configuration import load_config
-from rgwot.config.experiments import Experiments, split_id
+from rgwot.config.experiments import Experiments, family_of, split_id
 from rgwot.config.importing import ImportSettings
-from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
+from rgwot.config.methods import DECODERS, EMBEDDINGS
 from rgwot.config.settings import BLOCKS, Settings, describe
 from rgwot.datasets.arrays import TIMES
 from rgwot.datasets.names import LONGEST_ID, stem_of, video_id
@@ -231,7 +231,7 @@ def discover_in(
 ) -> Discovery:
     """Do what `discover` does in a folder that stays, laid out as the results of the workflow: the tree `tree_in`."""
     run, settings, tree = experiment.run, experiment.of_method, tree_in(folder)
-    family, decoder = FAMILIES[split_id(run.method)[0]], split_id(run.decoder)[0]
+    family, decoder = family_of(run.method), split_id(run.decoder)[0]
     if fps is not None and times is not None:
         raise RgwotError("fps and times are both given; expected one of them")
     index = tree.at(INDEX)
@@ -263,7 +263,7 @@ def discover_in(
 
 def tree_in(folder: Path) -> Tree:
     """Return the results that `discover_in` leaves in a folder."""
-    # Not `results`: a store of the workflow is told from one that was copied to another place there by its path.
+    # Not `results`, below which a path tells a store of the workflow from a copied one.
     return Tree(folder / "made", *_PLACE)
 
 

@@ -87,7 +87,7 @@ def read_procedures(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read ``diagnostics.json`` of a decoding: ``K`` and ``degenerate`` are used here."""
+    """Read ``diagnostics.json`` of a decoding, with ``K`` and ``degenerate``."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -98,7 +98,7 @@ def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_history(path: Path) -> pd.DataFrame:
-    """Read ``history.csv`` of a training: ``step, loss, align, cidm``."""
+    """Read ``history.csv`` of a training: ``step, loss, align, cidm, seconds``."""
     try:
         history = pd.read_csv(path)
     except (OSError, ValueError) as error:

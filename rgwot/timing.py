@@ -1,4 +1,4 @@
-"""Time: exact rates, the frames that are scored, and the way from segments to labels of frames and back.
+"""Time: exact rates, frames that are sampled or scored, and the way from segments to labels of frames and back.
 
 All times are seconds from the start of a video; a segment covers [start_s, end_s).
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -103,13 +103,25 @@ def rasterise(
     return labels
 
 
-STRIDE = 2
+def sample_times(duration_s: float, fps: float | Fraction) -> NDArray[np.float64]:
+    """Return the times ``i / fps`` below the duration, at least one for a positive duration.
+
+    ``(T,)`` float64 in seconds, each one division, so that no rounding adds up.
+
+    >>> sample_times(1.1, 2)
+    array([0. , 0.5, 1. ])
+    """
+    if not (math.isfinite(duration_s) and duration_s >= 0 and fps > 0):
+        raise ValueError(f"duration {duration_s} s at {fps} per second, expected a duration >= 0 and a rate > 0")
+    count = math.ceil(Fraction(duration_s) * Fraction(fps))
+    times = np.arange(count) / float(fps)
+    return times[times < duration_s]
 
 
-def scoring_frames(duration_s: float, fps: Fraction, stride: int = STRIDE) -> NDArray[np.int64]:
+def scoring_frames(duration_s: float, fps: Fraction, stride: int) -> NDArray[np.int64]:
     """Return the native frames that are scored: k = 0, stride, 2 stride, ... with k / fps below the duration.
 
-    >>> scoring_frames(0.2, Fraction(30))
+    >>> scoring_frames(0.2, Fraction(30), 2)
     array([0, 2, 4])
     """
     if not (math.isfinite(duration_s) and duration_s > 0):
@@ -197,6 +209,26 @@ def predicted_labels(
     return steps[np.clip(np.searchsorted(starts, times, side="right") - 1, 0, None)]
 
 
+class Segments(NamedTuple):
+    """Maximal runs of one label: the label, the first frame, and the frame after the last; each (S,)."""
+
+    labels: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+
+def runs(labels: npt.ArrayLike) -> Segments:
+    """Divide labels (T,) into maximal runs of one label.
+
+    >>> runs([4, 4, 0])
+    Segments(labels=array([4, 0]), starts=array([0, 2]), ends=array([2, 3]))
+    """
+    values = np.asarray(labels, dtype=np.int64)
+    borders = np.flatnonzero(np.diff(values)) + 1
+    starts = np.concatenate([[0], borders]).astype(np.int64)[: len(values)]
+    return Segments(values[starts], starts, np.append(borders, len(values)).astype(np.int64)[: len(starts)])
+
+
 def label_segments(time_s: NDArray[Any], labels: NDArray[Any], duration_s: float) -> pd.DataFrame:
     """Return the segments of one video, a table ``start_s,end_s,key_step``; they meet half way between samples.
 
@@ -209,11 +241,10 @@ def label_segments(time_s: NDArray[Any], labels: NDArray[Any], duration_s: float
         raise ValueError(f"labels: found shapes {times.shape} and {values.shape}, expected one label per sample time")
     if (np.diff(times) <= 0).any() or times[0] < 0 or not times[-1] < duration_s:
         raise ValueError(f"times: found {times[0]} to {times[-1]} s, expected increasing times in [0, {duration_s}) s")
-    last_of_run = np.flatnonzero(values[1:] != values[:-1])
-    inner = times[last_of_run] + (times[last_of_run + 1] - times[last_of_run]) / 2
-    edges = np.concatenate([[0.0], inner, [float(duration_s)]])
-    steps = values[np.concatenate([[0], last_of_run + 1])]
+    steps, starts, _ = runs(values)
+    before, after = times[starts[1:] - 1], times[starts[1:]]
+    edges = np.concatenate([[0.0], before + (after - before) / 2, [float(duration_s)]])
     # Not at the top: who plans needs rates, and should not wait for pandas.
     import pandas as pd
 
-    return pd.DataFrame({"start_s": edges[:-1], "end_s": edges[1:], "key_step": steps.astype(np.int64)})
+    return pd.DataFrame({"start_s": edges[:-1], "end_s": edges[1:], "key_step": steps})

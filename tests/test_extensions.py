@@ -78,7 +78,7 @@ def test_mistakes_are_told(extensions: Path, added: str | None, message: str) ->
         (extensions / added).write_text(LOSS, encoding="utf-8")
     else:
         folders += f"{os.pathsep}{extensions / 'nowhere'}"
-    command = [sys.executable, "-m", "rgwot.cli", "embed", "--help"]
+    command = [sys.executable, "-m", "rgwot", "embed", "--help"]
     environment = {**os.environ, "RGWOT_EXTENSIONS": folders}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1

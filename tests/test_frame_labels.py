@@ -40,16 +40,16 @@ def test_unusable_rates_are_refused(text):
 
 
 def test_scoring_times_are_every_second_native_frame_below_the_duration():
-    frames = scoring_frames(10.0, Fraction(30))
+    frames = scoring_frames(10.0, Fraction(30), 2)
     assert frames.tolist() == list(range(0, 300, 2))
     # 300 frames at 29.97 last 10.01 s exactly: frame 300 is no longer part of the video.
-    assert scoring_frames(10.01, NTSC)[-1] == 298
-    assert scoring_frames(10.0101, NTSC)[-1] == 300
-    assert len(scoring_frames(3600.0, Fraction(60000, 1001))) == 107893
-    assert scoring_frames(0.01, Fraction(30)).tolist() == [0]
+    assert scoring_frames(10.01, NTSC, 2)[-1] == 298
+    assert scoring_frames(10.0101, NTSC, 2)[-1] == 300
+    assert len(scoring_frames(3600.0, Fraction(60000, 1001), 2)) == 107893
+    assert scoring_frames(0.01, Fraction(30), 2).tolist() == [0]
     # A duration that is itself a rounded multiple of the frame time must not gain a frame.
     for n in range(2, 400, 2):
-        assert scoring_frames(n / 9, Fraction(9))[-1] == n - 2
+        assert scoring_frames(n / 9, Fraction(9), 2)[-1] == n - 2
     assert scoring_frames(1.0, Fraction(10), stride=3).tolist() == [0, 3, 6, 9]
 
 
@@ -60,7 +60,7 @@ def test_frame_times_equal_the_decimals_they_are():
 
 
 def test_exact_rule_is_half_open_and_cnc_includes_both_ends():
-    frames = scoring_frames(3.0, Fraction(30))
+    frames = scoring_frames(3.0, Fraction(30), 2)
     exact = truth_labels([1.0], [2.0], [1], frames, Fraction(30), "exact")
     cnc = truth_labels([1.0], [2.0], [1], frames, Fraction(30), "cnc")
     assert frames[exact == 1].tolist() == list(range(30, 60, 2))
@@ -69,7 +69,7 @@ def test_exact_rule_is_half_open_and_cnc_includes_both_ends():
 
 def test_cnc_cuts_the_rate_to_a_whole_number():
     fps = Fraction(60000, 1001)
-    frames = scoring_frames(120.0, fps)
+    frames = scoring_frames(120.0, fps, 2)
     times = frame_times(frames, fps)
     exact = times[truth_labels([100.0], [110.0], [1], frames, fps, "exact") == 1]
     cnc = frames[truth_labels([100.0], [110.0], [1], frames, fps, "cnc") == 1]

@@ -23,7 +23,8 @@ from rgwot.features.extract import extract
 from rgwot.features.store import open_store
 from rgwot.records import read_manifest
 from rgwot.runtime.errors import RgwotError
-from rgwot.video import FrameReader, VideoError, probe, sample_times
+from rgwot.timing import sample_times
+from rgwot.video import FrameReader, VideoError, probe
 
 NTSC = Fraction(30000, 1001)
 

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from videos import number, picture, remux, rotate_metadata, truncate, write_audio, write_video
 
 from rgwot.runtime import children as processes
-from rgwot.video import FrameReader, VideoError, VideoInfo, frames, probe, sample_times
+from rgwot.timing import sample_times
+from rgwot.video import FrameReader, VideoError, VideoInfo, frames, probe
 from rgwot.video.decode import earliest, refuse_absurd, shown
 
 NTSC = Fraction(30000, 1001)
@@ -404,7 +405,7 @@ def test_videos_share_a_child_that_forks(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_fork_ends_with_whoever_asked(tmp_path: Path) -> None:
     path = write_video(tmp_path / "a.mp4", 300)
     code = (
-        "import os, signal\nfrom rgwot.video import FrameReader, sample_times\n"
+        "import os, signal\nfrom rgwot.video import FrameReader\nfrom rgwot.timing import sample_times\n"
         f"reader = FrameReader({str(path)!r}, sample_times(10.0, 30), 32, batch=1)\nnext(reader)\n"
         "import psutil\nprint(*(child.pid for child in psutil.Process().children(recursive=True)), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -438,7 +439,7 @@ def children(pid: int = 0) -> set[str]:
 
 
 def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="expected auto, decord or pyav"):
+    with pytest.raises(ValueError, match="expected one of auto, decord, pyav"):
         FrameReader(tmp_path, np.array([0.0]), SIZE, "opencv")
     with pytest.raises(ValueError, match="expected one increasing axis"):
         FrameReader(tmp_path, np.array([0.0, 0.0]), SIZE)

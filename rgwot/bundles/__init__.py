@@ -1,1 +1,1 @@
-"""Finished results as single files, and the key steps of videos that were not there, by such a file alone."""
+"""Finished results as single files, which also find the key steps of new videos."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rgwot import __version__
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_bundle
 from rgwot.bundles.inputs import How, Input, read_inputs
-from rgwot.config.experiments import split_id
+from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.config.settings import Settings, build, flatten
 from rgwot.datasets.names import stem_of
@@ -137,7 +137,7 @@ def _settings(bundle: Bundle) -> Settings:
 def restore(bundle: Bundle) -> Restored:
     """Take up again the result that a bundle is of; RgwotError where it does not hold what that needs."""
     settings, about = _settings(bundle), bundle.about
-    decoder, family = split_id(about.decoder)[0], FAMILIES[split_id(about.method)[0]]
+    decoder, family = split_id(about.decoder)[0], family_of(about.method)
     of_decoder = restore_decoder(decoder)
     try:
         if MODEL in bundle.parts:

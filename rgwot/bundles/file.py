@@ -3,7 +3,7 @@
 Nothing in it is code: arrays are NumPy's without pickled objects, the model is read with ``weights_only``. Parts are
 stored as they are. ``manifest.json`` (`About`) has the version of the format, and size and SHA-256 of every part; the
 last 64 bytes of the file, for ZIP its comment, are the SHA-256 of all that stands before them. So a changed byte is
-noticed wherever it is. That a bundle comes from whom it says it does, digests cannot tell.
+noticed wherever it is. Digests cannot tell who made a bundle.
 """
 
 from __future__ import annotations

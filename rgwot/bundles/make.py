@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 #: Attributes of feature stores that say how features are made again, beside those that all of a task share.
 HOW = ("seed", "fused", "decoder", "fps_exact", "start_s", "source_key", "source_axes", "source_times")
-#: What embeddings that were made on another machine may differ by; they have length 1 or, of a network, about that.
+#: Tolerance for embeddings made on another machine, whose length is about 1.
 ROUNDING = 1e-2
 
 

@@ -19,7 +19,7 @@ from rgwot.cli.options import Folder
 def init(folder: Path, videos: Path | None) -> None:
     """Start a study in FOLDER (by default here): write config.yaml, a Snakefile and .gitignore.
 
-    What is there already stays as it is.
+    Writes nothing if one of its files is there already.
     """
     from rgwot.study.shipped import FILES, start_study
 

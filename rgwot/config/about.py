@@ -1,4 +1,4 @@
-"""What can be added to the library says in its own file what it is, and is called as that file is.
+"""Extensions of the library describe themselves in their own file, whose name they bear.
 
 A loss, a decoder, an embedding, an extractor, a layout or a kind of figure is one module of its room with a constant
 ``ABOUT``, of literals alone::

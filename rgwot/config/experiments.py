@@ -41,6 +41,11 @@ ID = re.compile(r"(?P<base>[a-z][a-z0-9_-]*)(@(?P<keys>[^/]+))?")
 VALUE = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
+def family_of(method: str) -> Family:
+    """Return the named method behind an experiment's id."""
+    return FAMILIES[split_id(method)[0]]
+
+
 def split_id(text: str) -> tuple[str, dict[str, str]]:
     """Split an id into its base and its keys, as written.
 
@@ -119,7 +124,7 @@ class Experiments:
         base, written = split_id(text)
         if base not in DECODERS:
             raise RgwotError(f"decoder {text!r}: unknown base {base!r}; {nearest(base, DECODERS)}")
-        family = FAMILIES[split_id(self.method(method))[0]]
+        family = family_of(self.method(method))
         if DECODERS[base].trivial != (family.name == "none"):
             fitting = [name for name, decoder in DECODERS.items() if decoder.trivial == (family.name == "none")]
             raise RgwotError(

@@ -208,7 +208,9 @@ class TrainSettings(Block):
         "float32", description="arithmetic of the convolutions; auto: bfloat16 where the processor has it"
     )
     threads: Count = Field(4, description="CPU threads of one training; fixed, because they change rounding")
-    memory_gb: Positive = Field(8.0, description="features held in memory when they fit, else read per step")
+    memory_gb: Positive = Field(
+        8.0, description="features held in memory when they fit, else read per step; whitened maps always are"
+    )
     gpu_memory_gb: NonNegative | None = Field(
         None, description="features held on the GPU when they fit; null: half of what is free when training starts"
     )
@@ -443,7 +445,7 @@ class Settings(Block):
 BLOCKS: tuple[str, ...] = tuple(Settings.model_fields)
 
 
-#: Keys younger than results there are: a job's settings leave them out at their default, as the jobs before them did.
+#: Keys newer than existing results: a job's settings leave them out at their default, as earlier jobs did.
 YOUNGER: tuple[str, ...] = (
     "features.backbone",
     "graphcut.joined",
@@ -456,8 +458,8 @@ YOUNGER: tuple[str, ...] = (
     "train.clip",
 )
 
-#: Keys that are no more: the default they had, and the alignment loss that read them. Jobs with another one are given
-#: them as ever, so that their results stay as they are, and nothing reads them.
+#: Removed keys: their default, and the alignment loss that read them. Settings of jobs with another loss still contain
+#: them, so that their results stay valid; nothing reads them.
 FORMER: Mapping[str, tuple[Any, str]] = {"loss.components": (3, "gtcc"), "loss.eta": (1.0, "gtcc")}
 
 #: Keys that say how a job runs and not what it makes: no result depends on them.

@@ -1,7 +1,7 @@
-"""Arrays in files of other people's making, opened so that a slice is read without the rest.
+"""Arrays in other people's files, opened so that a slice is read without the rest.
 
-The times of features, where a file has them, are a second array of it: by its name, of a table of text by that of the
-column, and beside ``NAME.npy``, which holds one array, in ``NAME.times.npy``.
+Times of features, where given, are a second array of the file, a column of a text table, or ``NAME.times.npy`` beside
+``NAME.npy``.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ UNCHECKED = 2**30
 """Bytes that any archive may unpack to."""
 
 DENSEST = 100
-"""How many times the packed bytes a larger one may unpack to; the format itself allows a thousand."""
+"""Largest ratio of unpacked to packed bytes beyond that; the format allows a thousand."""
 
 TIMES = ".times"
-"""What the name of an ``.npy`` file with times ends in, before its suffix."""
+"""Ends the stem of an ``.npy`` file of times."""
 
 SECOND = frozenset({".csv", ".mat"})
 """Suffixes of files that hold features where no other file of the name does."""

@@ -1,4 +1,4 @@
-"""What a folder looks like in which no task was found."""
+"""What a folder without tasks looks like."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def embed(
     ``method``, ``seed``, ``features_fps`` and, last, ``complete``. Where videos were held out, the group of every
     video also has ``split`` (``train`` or ``test``) and the root ``held_out``, which names those without frames too.
     ``notes`` of the root are sentences about the training that a reader of its results should know.
-    Context frames are chosen as in training (methods 3.8, the consistent reading).
+    Context frames are chosen as in training (methods 3.8).
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ class Encoder(nn.Module):
     batch_norm
         ``joint``: statistics over the two videos of a pair. ``per_video``: one group per video, of which only
         the first updates the running averages, which is what data parallelism over two devices computes
-        (methods 3.7).
+        (methods 3.1).
     input_norm
         Whether features are standardised per channel with the buffers ``input_mean`` and ``input_std`` first.
     features

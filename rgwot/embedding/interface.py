@@ -60,4 +60,4 @@ class Fitted:
 
 
 Fit = Callable[[Sequence[FeatureStore], Settings, int], EmbedVideo]
-"""The videos that may be learnt from, settings, seed -> how every video is embedded. No other source of chance."""
+"""The videos that may be learnt from, settings, seed -> how every video is embedded. No other randomness."""

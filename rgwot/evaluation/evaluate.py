@@ -30,7 +30,6 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 from rgwot.timing import (
     RULES,
-    STRIDE,
     LabelRule,
     frame_times,
     parse_rate,
@@ -51,7 +50,7 @@ class LabelledVideo(NamedTuple):
 
 
 def label_videos(
-    manifest: pd.DataFrame, annotations: pd.DataFrame, segments: pd.DataFrame, stride: int = STRIDE
+    manifest: pd.DataFrame, annotations: pd.DataFrame, segments: pd.DataFrame, stride: int
 ) -> tuple[list[LabelledVideo], list[str], list[str]]:
     """Put true and predicted labels of every scorable video side by side.
 
@@ -159,7 +158,7 @@ def evaluate(
     output_csv: str | os.PathLike[str],
     identity: Mapping[str, Any],
     n_key_steps: int | None,
-    stride: int = STRIDE,
+    stride: int,
 ) -> pd.DataFrame:
     """Score the decoded key steps of one task and write the tidy table of scores.
 

@@ -15,19 +15,12 @@ import numpy.typing as npt
 
 from rgwot.evaluation.metrics import IntArray, f1
 from rgwot.evaluation.protocols import kept_frames, pooled_matching
+from rgwot.timing import Segments, runs
 
 #: Intersection over union from which a segment counts as found, in the names of the metrics in percent.
 OVERLAPS = (0.10, 0.25, 0.50)
 #: Frames looked at in each true segment.
 SAMPLED = 15
-
-
-class Segments(NamedTuple):
-    """Maximal runs of one label: the label, the first frame, and the frame after the last; each (S,)."""
-
-    labels: IntArray
-    starts: IntArray
-    ends: IntArray
 
 
 class Result(NamedTuple):
@@ -43,20 +36,6 @@ class Result(NamedTuple):
     f1_50: float
     edit: float
     n_videos: int
-
-
-def runs(labels: npt.ArrayLike) -> Segments:
-    """Divide labels (T,) into maximal runs of one label.
-
-    Examples
-    --------
-    >>> runs([4, 4, 0])
-    Segments(labels=array([4, 0]), starts=array([0, 2]), ends=array([2, 3]))
-    """
-    values = np.asarray(labels, dtype=np.int64)
-    borders = np.flatnonzero(np.diff(values)) + 1
-    starts = np.concatenate([[0], borders]).astype(np.int64)[: len(values)]
-    return Segments(values[starts], starts, np.append(borders, len(values)).astype(np.int64)[: len(starts)])
 
 
 def key_step_runs(labels: npt.ArrayLike) -> Segments:

@@ -54,7 +54,7 @@ class Backbone(nn.Module):
         return super().train(False)
 
     def fused(self) -> Backbone:
-        """Return a copy with every batch norm folded into its convolution: the same maps to 1e-5, in less time.
+        """Return a copy with every batch norm folded into its convolution: the same maps to 1e-6, but faster.
 
         Batch norm by itself is one more way through memory. Parameters and digest of the copy are no longer those of
         the weights.

@@ -32,7 +32,8 @@ from rgwot.features.backbone import Backbone
 from rgwot.features.store import SHARD, StoreWriter, video_facts
 from rgwot.runtime.files import move, write_json
 from rgwot.runtime.progress import Progress
-from rgwot.video import FrameReader, VideoError, VideoInfo, sample_times
+from rgwot.timing import sample_times
+from rgwot.video import FrameReader, VideoError, VideoInfo
 from rgwot.video.probing import REMEDY, allowed_loss
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ _WORKERS = 3
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Frames of one shard, ``(n, size, size, 3)`` uint8, or a call for their maps, ``(n, 1024, h, w)`` float16."""
+    """Frames of one shard, ``(n, size, size, 3)`` uint8, or a call for their maps, ``(n, C, h, w)`` float16."""
 
     shard: int
     content: Any

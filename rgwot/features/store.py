@@ -39,7 +39,7 @@ from rgwot.runtime.integrity import check_folder, digest, source
 Codec = Literal["none", "lz4", "zstd"]
 
 SHARD = 64
-#: Of the default network, and of features that rgwot 0.1.0 imported.
+#: Channels of the default network, and of features that rgwot 0.1.0 imported.
 CHANNELS = 1024
 #: What the attribute ``decoder`` says of features made elsewhere.
 IMPORTER = "import"

@@ -52,7 +52,7 @@ class Drawn:
 
 
 PairLoss = Callable[[Drawn, Drawn], Tensor]
-"""What the two videos of a step have to say about each other, a number."""
+"""The loss that the two videos of a step have in common, a scalar."""
 
 
 @dataclass(frozen=True)

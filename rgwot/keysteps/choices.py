@@ -40,10 +40,10 @@ SURPLUS_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Clusters of background that are tried, in units of K."""
 
 GAIN = 1.03
-"""Clusters of background must predict the other view so many times as well as none do."""
+"""Factor by which clusters of background must predict the other view better than none."""
 
 USUAL = 7
-"""Key steps supposed while time is chosen, where their number is yet to be chosen: as published tables have them."""
+"""Key steps assumed while time is chosen and K is not yet known; as in published tables."""
 
 KEY_STEPS = range(3, 17)
 """Numbers of recurring activities that are tried."""

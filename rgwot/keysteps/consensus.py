@@ -23,7 +23,7 @@ FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""
 
 RARE = 1e-3
-"""Share of the samples below which a cluster counts no more for being rare."""
+"""Share of the samples below which being rare gives a cluster no more weight."""
 
 
 def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:

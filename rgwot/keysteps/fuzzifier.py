@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 PAPER_FUZZIFIER = 2.0
 # Only all-identical embeddings have no direction at all and reach this bound; 1 itself would divide by zero.
 SMALLEST_FUZZIFIER = 1.001
-# Longer sequences are gone through in pieces of so many samples, which stay in the cache.
+# Sequences longer than the first are processed in pieces of the second, which stay in the cache.
 WHOLE, PIECE = 8192, 1024
 
 

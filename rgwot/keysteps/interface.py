@@ -69,7 +69,7 @@ class Decoded:
 
 
 Decoder = Callable[[Frames, int, Settings, np.random.Generator], Decoded]
-"""frames, K, settings, generator -> labels. The generator is the only source of chance."""
+"""frames, K, settings, generator -> labels. The generator is the only source of randomness."""
 
 
 def first_samples(lengths: Sequence[int]) -> NDArray[np.int64]:

@@ -66,11 +66,18 @@ def kmeans(
         random_state=int(generator.integers(2**31 - 1)),
     )
     with warnings.catch_warnings():
-        # Fewer different samples than clusters is a case defined above, not news.
+        # Fewer distinct samples than clusters are handled: see above.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(offsets)
     labels, centres = model.labels_.astype(np.int64), model.cluster_centers_ + mean
     return KMeans(labels, centres, float(model.inertia_), int(model.n_iter_))
+
+
+def nearest_centre(x: NDArray[Any], centres: NDArray[Any]) -> NDArray[np.int64]:
+    """Return which of the centres (K, D) is nearest to each sample of (T, D), (T,); of equal ones the first."""
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(x, centres).argmin(axis=1), dtype=np.int64)
 
 
 def decode_kmeans(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:

@@ -42,7 +42,7 @@ def write_keysteps(
 
 
 def generator_for(seed: int, video: str | None = None) -> np.random.Generator:
-    """Return the source of chance of a task, or of one video.
+    """Return the random generator of a task, or of one video.
 
     A video's own depends on its name alone, so that adding a video to a task leaves the others as they were.
     """

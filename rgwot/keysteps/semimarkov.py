@@ -12,9 +12,9 @@ from scipy.spatial.distance import cdist
 from scipy.stats import poisson
 
 from rgwot.config.settings import Settings
-from rgwot.evaluation.segmental import runs
 from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen, directions
 from rgwot.keysteps.kmeans import kmeans
+from rgwot.timing import runs
 
 ABOUT = {
     "description": "a hidden semi-Markov model, key steps in any order",

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from rgwot.config.settings import Settings
 from rgwot.keysteps.fuzzifier import centred
 from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen, directions
-from rgwot.keysteps.kmeans import decode_kmeans, kmeans, restore_kmeans
+from rgwot.keysteps.kmeans import decode_kmeans, kmeans, nearest_centre, restore_kmeans
 
 ABOUT = {"description": "spectral clustering, affinity of HiERO", "source": "HiERO", "place": 4}
 
@@ -20,7 +19,7 @@ SCALE = 0.5
 """A_st = exp(cos(x_s, x_t) / SCALE), as HiERO has it."""
 
 LANDMARKS = 2000
-"""Samples from which on the affinity is that of so many landmarks: a matrix of 32 MB, a second of work."""
+"""Of more samples than these, this many are landmarks of the affinity: a matrix of 32 MB, a second of work."""
 
 SAME = float(np.exp(1 / SCALE)) * (1 - 1e-12)
 BLOCK = 8192
@@ -94,7 +93,7 @@ def decode_spectral(frames: Frames, K: int, settings: Settings, generator: np.ra
     labels = np.empty(len(x), dtype=np.int64)
     labels[chosen] = clusters.labels
     rest = np.setdiff1d(np.arange(len(x)), chosen)
-    labels[rest] = _nearest(made.place(x[rest]), clusters.centres)
+    labels[rest] = nearest_centre(made.place(x[rest]), clusters.centres)
     facts = {"landmarks": len(chosen), "eigenvalues": made.eigenvalues.tolist()}
     learnt = {**vars(made), "centres": clusters.centres}
     return Decoded(labels, facts={"spectral": facts}).inductive(restore_spectral, lambda: learnt, K, settings)
@@ -105,8 +104,4 @@ def restore_spectral(learnt: Learnt, K: int, settings: Settings) -> Unseen:
     if "landmarks" not in learnt:
         return restore_kmeans(learnt, K, settings)
     made = SpectralMap(learnt["landmarks"], learnt["coordinates"], learnt["eigenvalues"])
-    return lambda others: Decoded(_nearest(made.place(others.x), learnt["centres"]))
-
-
-def _nearest(coordinates: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.asarray(cdist(coordinates, centres).argmin(axis=1), dtype=np.int64)
+    return lambda others: Decoded(nearest_centre(made.place(others.x), learnt["centres"]))

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
-from rgwot.keysteps.kmeans import kmeans
+from rgwot.keysteps.kmeans import kmeans, nearest_centre
 from rgwot.runtime.errors import RgwotError
 
 ABOUT = {
@@ -74,17 +74,17 @@ def decode_subset(frames: Frames, K: int, settings: Settings, generator: np.rand
     # Numbered as k-means numbers its clusters, so that nothing changes where all are chosen.
     chosen = sorted(select(-cdist(centres, frames.x), K))
     representatives = centres[chosen]
-    nearest = cdist(frames.x, representatives)
+    distances = cdist(frames.x, representatives)
     facts = {
         "centres": len(centres),
         "representatives": len(chosen),
-        "mean_distance": float(nearest.min(axis=1).mean()),
+        "mean_distance": float(distances.min(axis=1).mean()),
     }
-    labels = nearest.argmin(axis=1).astype(np.int64)
+    labels = distances.argmin(axis=1).astype(np.int64)
     made = Decoded(labels, facts={"subset": facts})
     return made.inductive(restore_subset, lambda: {"representatives": representatives}, K, settings)
 
 
 def restore_subset(learnt: Learnt, K: int, settings: Settings) -> Unseen:
     """Label samples of other videos by the nearest representative."""
-    return lambda others: Decoded(cdist(others.x, learnt["representatives"]).argmin(axis=1).astype(np.int64))
+    return lambda others: Decoded(nearest_centre(others.x, learnt["representatives"]))

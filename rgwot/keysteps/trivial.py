@@ -50,7 +50,7 @@ def decode_trivial(
     decoder: str,
     K: int | str,
     seed: int,
-    stride: int = 2,
+    stride: int,
     held_out: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Write a trivial answer for every video of a manifest that is not skipped, in the files every decoder writes.

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial.distance import cdist
 
 from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen, directions
-from rgwot.keysteps.kmeans import kmeans
+from rgwot.keysteps.kmeans import kmeans, nearest_centre
 
 ABOUT = {
     "description": "first neighbours in looks and time, joined video by video",
@@ -145,7 +144,7 @@ def restore_twfinch(learnt: Learnt, K: int, settings: Settings) -> Unseen:
 
     def unseen(others: Frames) -> Decoded:
         parts, of_parts = _segments(others, K)
-        return Decoded(cdist(of_parts, learnt["centres"]).argmin(axis=1).astype(np.int64)[parts])
+        return Decoded(nearest_centre(of_parts, learnt["centres"])[parts])
 
     return unseen
 

@@ -27,7 +27,7 @@ def cidm_loss(
                     + [|t_i - t_j| \le \sigma]\, d_{ij}, \qquad
         \omega_{ij} = \left(\frac{t_i - t_j}{L}\right)^2 + 1
 
-    Four readings of this loss exist; they are choices of parameters:
+    Published readings of this loss are choices of parameters; the settings' own is in methods 3.6:
 
     ============  ===========  ==============================  ==========
     reading       distance     times, sigma, duration          positives

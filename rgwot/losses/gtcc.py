@@ -42,7 +42,7 @@ ABOUT = {
 ANCHORS, EPOCHS = 20, 50
 # Units of the network that drops frames.
 WIDTHS = (256, 1024, 512, 256)
-# Steps of the fit, iterations in each of them and length first tried; least variance, and what keeps logarithms finite.
+# Steps of the fit, iterations per step, first step length; floors of variance and of probabilities in logarithms.
 STEPS, ITERATIONS, RATE = 8, 4, 0.5
 VARIANCE_FLOOR, PROBABILITY_FLOOR = 0.5, 1e-30
 # A cycle that comes back to its frame exactly would cost 1/0 where it is dropped: a tenth of a frame off, at least.

@@ -1,1 +1,1 @@
-"""Tables from scores: the reported and the measured values side by side."""
+"""Tables, figures, pages and exports of results; reported values stand beside measured ones."""

@@ -14,7 +14,7 @@ from rgwot.evaluation.metrics import IntArray
 from rgwot.records import read_segments
 from rgwot.reporting.names import names_in, read_names
 from rgwot.runtime.errors import RgwotError
-from rgwot.timing import predicted_labels
+from rgwot.timing import predicted_labels, sample_times
 
 #: Times per second at which key steps are compared.
 RATE = 10
@@ -43,7 +43,7 @@ def read_answer(folder: Path) -> Answer:
     segments = read_segments(folder / "segments.csv")
     answer = {}
     for video, own in segments[segments["scope"] == "task"].groupby("video", sort=False):
-        times = np.arange(0, own["end_s"].max(), 1 / RATE)
+        times = sample_times(own["end_s"].max(), RATE)
         try:
             answer[str(video)] = predicted_labels(own["start_s"], own["end_s"], own["key_step"], times)
         except ValueError as error:

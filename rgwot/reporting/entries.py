@@ -1,13 +1,13 @@
-"""Entries of ``workflow/tables.yaml``, tables and figures alike: their base, and how one that is wrong is told."""
+"""Entries of ``workflow/tables.yaml``, tables and figures alike: their base, and how errors in them are reported."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
 
 from rgwot.config.settings import keys_at
 from rgwot.runtime.errors import RgwotError, nearest
@@ -39,16 +39,21 @@ def _beside(file: Path, info: ValidationInfo) -> Path:
 Beside = Annotated[Path, AfterValidator(_beside)]
 
 
-def in_one_spelling(entry: Model, info: ValidationInfo, what: str) -> Model:
-    """Return an entry with its method, and decoder where it has one, as paths and scores spell them."""
-    if not info.context or info.context["canonical"] is None:
-        return entry
-    told = {key: value for key, value in entry if key in ("method", "decoder")}
-    try:
-        spelling = info.context["canonical"](told["method"], told.get("decoder"))
-    except RgwotError as error:
-        raise RgwotError(f"{what}: {error}") from None
-    return entry.model_copy(update=dict(zip(told, spelling, strict=False)))
+class Spelled(Part):
+    """An entry whose method, and decoder where it has one, become what paths and scores call them."""
+
+    @model_validator(mode="after")
+    def _in_one_spelling(self, info: ValidationInfo) -> Self:
+        if not info.context or info.context["canonical"] is None:
+            return self
+        told = {key: value for key, value in self if key in ("method", "decoder")}
+        try:
+            spelling = info.context["canonical"](told["method"], told.get("decoder"))
+        except RgwotError as error:
+            names = dict(self)
+            what = (f"{kind} {names[key]!r}" for key, kind in (("id", "row"), ("label", "run")) if key in names)
+            raise RgwotError(f"{next(what, 'experiment')}: {error}") from None
+        return self.model_copy(update=dict(zip(told, spelling, strict=False)))
 
 
 def section(content: Mapping[str, Any], key: str, source: Path) -> dict[str, Any]:

@@ -12,6 +12,9 @@ from rgwot.timing import frame_times, parse_rate, predicted_labels, scoring_fram
 if TYPE_CHECKING:
     import pandas as pd
 
+STRIDE = 2
+"""Pages and figures match by every second native frame, whatever ``evaluation.stride`` is."""
+
 
 def partners(truth: IntArray, prediction: IntArray, n_classes: int, n_clusters: int) -> dict[int, int]:
     """Return the class of every cluster that has one, from the labels (T,) of common frames (methods 6.1, step 1)."""
@@ -40,7 +43,7 @@ def match_to_steps(videos: pd.DataFrame, annotations: pd.DataFrame, predicted: p
         if video["video"] not in found_of:
             continue
         fps = parse_rate(video["fps"])
-        frames = scoring_frames(float(video["duration_s"]), fps)
+        frames = scoring_frames(float(video["duration_s"]), fps, STRIDE)
         own, mine = truth_of.get(video["video"], annotations.iloc[:0]), found_of[video["video"]]
         truths.append(truth_labels(own.start_s, own.end_s, own.key_step, frames, fps, "exact"))
         guesses.append(predicted_labels(mine.start_s, mine.end_s, mine.key_step, frame_times(frames, fps)))

@@ -1,4 +1,4 @@
-"""Processes that answer one request after another, kept for the next, because starting takes a quarter of a second."""
+"""Child processes that are kept for further requests, because starting one takes a quarter of a second."""
 
 from __future__ import annotations
 

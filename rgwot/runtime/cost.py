@@ -29,7 +29,7 @@ def leave_cost() -> None:
     path = paths.benchmark_of(log) if log else None
     if path is None:
         return
-    # Only of those that have ended the system says what they took.
+    # The system counts only children that have ended.
     end_idle()
     own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     seconds = time.time() - warm.began

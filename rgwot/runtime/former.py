@@ -1,4 +1,4 @@
-"""What earlier versions named otherwise; files of theirs are read as before."""
+"""Names used by earlier versions, whose files are still read."""
 
 from __future__ import annotations
 

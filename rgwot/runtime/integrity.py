@@ -28,7 +28,7 @@ from rgwot.paths import RESULTS
 from rgwot.runtime.errors import RgwotError
 
 RECORD = ".provenance.json"
-#: What a finished file is called, before its suffix, that was changed and is rebuilt.
+#: Marks, before its suffix, a finished file that was changed and is rebuilt.
 ASIDE = ".changed"
 _STAGES = tuple(
     f"{RESULTS}/{stage}/"

@@ -1,4 +1,4 @@
-"""Functions by name, imported when they are called: a job loads the one method it runs, and nothing of the others."""
+"""Functions imported by name when they are called, so that a job loads only the method it runs."""
 
 from __future__ import annotations
 

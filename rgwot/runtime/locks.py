@@ -1,4 +1,4 @@
-"""Two processes asked for the same output: one makes it, the other waits."""
+"""One lock per output: one process makes it, others wait."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ REVISION, RUN = "RGWOT_REVISION", "RGWOT_RUN"
 
 
 def record_run(config: Mapping[str, Any], code: Path) -> None:
-    """Write the whole configuration of a run below ``results``, and let its jobs know; ``code`` is in the checkout."""
+    """Write the configuration of a run below ``results``, and tell its jobs the revision of the checkout ``code``."""
     os.environ[REVISION] = revision(code)
     content = {"config": dict(config), **surroundings()}
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]

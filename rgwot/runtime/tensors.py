@@ -21,7 +21,7 @@ class UnreadableTensors(RgwotError):
         self.why = why
 
 
-#: What torch says of a file that wants to bring its own classes or calls; its advice to allow them is not passed on.
+#: PyTorch's messages about files with classes or calls of their own; its advice to allow them is not passed on.
 _OBJECTS = ("Unsupported global", "Unsupported class", "Unsupported operand", "weights_only", "Weights only")
 
 

@@ -1,4 +1,4 @@
-"""One thread of PyTorch: sums over several are added up in another order, so that threads change rounding."""
+"""Threads of PyTorch: another number of them adds in another order, which changes rounding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 @contextmanager
 def threads_kept() -> Iterator[None]:
-    """Leave PyTorch with as many threads as it had, whatever is done meanwhile."""
+    """Restore PyTorch's number of threads afterwards."""
     before = torch.get_num_threads()
     try:
         yield
@@ -20,7 +20,7 @@ def threads_kept() -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute in one thread, and in as many as before afterwards."""
+    """Compute in one thread, and restore their number afterwards."""
     with threads_kept():
         torch.set_num_threads(1)
         yield

@@ -1,6 +1,6 @@
 """How the commands of a run start, and how it ends.
 
-Light, because a run imports this first: the server of its commands (`rgwot.runtime.warm`) can so begin early.
+Light, because a run imports this first, so that the server of its commands (`rgwot.runtime.warm`) starts early.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def prepare_commands(arguments: Sequence[str]) -> None:
 
 
 def end_at_once() -> None:
-    """Keep Snakemake from waiting, as it ends, for a timer that would have it look for further jobs in a second."""
+    """Cancel the timer that Snakemake would wait for before it exits."""
     for thread in threading.enumerate():
         if isinstance(thread, threading.Timer):
             thread.cancel()

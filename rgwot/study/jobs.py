@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from rgwot.config.experiments import Experiments, split_id
+from rgwot.config.experiments import Experiments, family_of, split_id
 from rgwot.config.extractors import extractor, missing_checkpoint
-from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
+from rgwot.config.methods import DECODERS, EMBEDDINGS
 from rgwot.config.settings import EXECUTION, FORMER, YOUNGER, defaults, flatten
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
@@ -123,7 +123,7 @@ class JobCatalogue(DatasetCatalogue):
 
     def embedding_options(self, dataset: str, task: str, method: str) -> str:
         """Return the options of ``rgwot embed`` for a method without an encoder, quoted for a shell."""
-        reads = EMBEDDINGS[FAMILIES[split_id(method)[0]].embedding].reads
+        reads = EMBEDDINGS[family_of(method).embedding].reads
         return shlex.join(["--settings", self.settings_json(reads, dataset, task, method, None)]) if reads else ""
 
     def memory_mb(self, rule: str, files: Sequence[str], attempt: int, **wildcards: str) -> int:

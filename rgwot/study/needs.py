@@ -124,7 +124,7 @@ def stored_frame(index_csv: str | os.PathLike[str]) -> tuple[int, int]:
 
 @lru_cache(maxsize=256)
 def _frames(path: str, _changed: int) -> int:
-    # Not rgwot.embedding, which imports PyTorch.
+    # Not rgwot.features.index, which imports Zarr.
     try:
         with open(path, newline="", encoding="utf-8") as file:
             return sum(int(row["frames"]) for row in csv.DictReader(file))

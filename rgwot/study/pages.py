@@ -7,8 +7,8 @@ import shlex
 from pathlib import Path
 
 from rgwot import paths
-from rgwot.config.experiments import split_id
-from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.config.experiments import family_of, split_id
+from rgwot.config.methods import DECODERS
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.tables import TableCatalogue
@@ -46,7 +46,7 @@ class PageCatalogue(TableCatalogue):
                 decoder = self.experiments.decoder(decoder, method)
             except RgwotError as error:
                 raise RgwotError(f"{key}: {text!r}: {error}") from None
-            if self.first_answer and FAMILIES[split_id(method)[0]].trained:
+            if self.first_answer and family_of(method).trained:
                 raise RgwotError(
                     f"{key}: {text!r}: {method} trains an encoder, which {FIRST!r} never does; name it "
                     "under page.methods"
@@ -77,7 +77,7 @@ class PageCatalogue(TableCatalogue):
             files |= dict.fromkeys(tree.at(template, run) for template in paths.KEYSTEPS)
             if annotated:
                 files[tree.scores(run)] = None
-            if FAMILIES[split_id(run.method)[0]].trained:
+            if family_of(run.method).trained:
                 files[tree.history(run)] = None
             # A detailed view takes a while, so there is one for the first seed alone; others can be asked for.
             if not _trivial(run.decoder) and run.seed == self.config.seeds[0]:
@@ -89,7 +89,7 @@ class PageCatalogue(TableCatalogue):
     def _viewed(self, dataset: str, task: str) -> list[Run]:
         """Return the results of `page_others` whose view was asked for, so that they are scored like those above.
 
-        A result of another configuration cannot be scored, and a first answer makes none that needs training.
+        Results of another configuration are left out, and in a first answer those that need training.
         """
         tree = self._tree(dataset, task)
         return [
@@ -104,7 +104,7 @@ class PageCatalogue(TableCatalogue):
             named = (run.method, run.decoder) == (method, self.experiments.decoder(run.decoder, method))
         except RgwotError:
             return False
-        return named and not (self.first_answer and FAMILIES[split_id(method)[0]].trained)
+        return named and not (self.first_answer and family_of(method).trained)
 
     def page_options(self, dataset: str, task: str) -> str:
         """Return the options of ``rgwot report`` for a task, quoted for a shell."""

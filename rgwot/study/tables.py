@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from rgwot import paths
-from rgwot.config.experiments import split_id
-from rgwot.config.methods import EMBEDDINGS, FAMILIES
+from rgwot.config.experiments import family_of
+from rgwot.config.methods import EMBEDDINGS
 from rgwot.config.settings import flatten
 from rgwot.datasets.base import too_few_videos
 from rgwot.reporting.figures.spec import Figures, load_figures
@@ -182,7 +182,7 @@ class TableCatalogue(JobCatalogue):
 
     def check_task(self, dataset: str, task: str, method: str) -> None:
         """Raise if a task has too few videos for a method, to compare them or to hold some out."""
-        if EMBEDDINGS[FAMILIES[split_id(method)[0]].embedding].several:
+        if EMBEDDINGS[family_of(method).embedding].several:
             n_videos, root = len(self.videos(dataset, task)), self.config.root_of(dataset)
             if n_videos < MIN_VIDEOS:
                 line = too_few_videos(dataset, task, n_videos, MIN_VIDEOS, str(root))

@@ -73,7 +73,7 @@ def align_frames(
         If shapes disagree or only one of the two positions is given.
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
-        transport = solve(_cost(x, y, rho, zeta, virtual, x_positions, y_positions), **problem)
+        transport = solve(alignment_cost(x, y, rho, zeta, virtual, x_positions, y_positions), **problem)
         return FrameAlignment(transport, *_real_frames(transport.plan, virtual, zeta, x.dtype))
 
 
@@ -94,7 +94,7 @@ def align_frames_partially(
     one; returns the weights, (B, N, M).
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
-        cost = _cost(x, y, rho, zeta, virtual, x_positions, y_positions)
+        cost = alignment_cost(x, y, rho, zeta, virtual, x_positions, y_positions)
         plan = solve_partial(cost, virtual=virtual == "cost", **problem).plan
         return _real_frames(plan, virtual, zeta, x.dtype)[0]
 
@@ -121,7 +121,7 @@ def matched_frames(plan: Tensor, zeta: float) -> tuple[Tensor, Tensor]:
     return (plan.amax(2) >= zeta * row) & (row > 0), (plan.amax(1) >= zeta * column) & (column > 0)
 
 
-def _cost(
+def alignment_cost(
     x: Tensor,
     y: Tensor,
     rho: float,

@@ -1,10 +1,10 @@
-"""Videos: probing a file, the times at which it is sampled, and the frames shown at those times."""
+"""Videos: probing a file, and the frames shown at some times."""
 
 from __future__ import annotations
 
 from rgwot.video.apart import probe
 from rgwot.video.decode import READERS
 from rgwot.video.frames import FrameReader
-from rgwot.video.probing import VideoError, VideoInfo, sample_times
+from rgwot.video.probing import VideoError, VideoInfo
 
-__all__ = ["READERS", "FrameReader", "VideoError", "VideoInfo", "probe", "sample_times"]
+__all__ = ["READERS", "FrameReader", "VideoError", "VideoInfo", "probe"]

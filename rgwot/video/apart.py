@@ -17,7 +17,8 @@ from typing import Any
 
 from rgwot.runtime.children import child_of
 from rgwot.video.decode import own_output
-from rgwot.video.probing import REMEDY, VideoError, VideoInfo, probe_here
+from rgwot.video.probing import REMEDY, VideoError, VideoInfo, facts_of
+from rgwot.video.stored import is_stored, probe_stored
 
 #: Seconds that opening a file may take; one that states no rate or length is read to its end.
 TIMEOUT_S = 600.0
@@ -48,6 +49,15 @@ def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> V
     if "reason" in answer:
         raise VideoError(path, answer["reason"])
     return VideoInfo(**{**answer, "fps": Fraction(answer["fps"])})
+
+
+def probe_here(path: Path, frames_fps: Fraction | None = None) -> VideoInfo:
+    """Read the facts of a file in this process; `probe` survives whatever happens here."""
+    if not path.is_file():
+        raise VideoError(path, "no such file")
+    if path.stat().st_size == 0:
+        raise VideoError(path, "empty file (0 bytes); copy or download it again")
+    return probe_stored(path, frames_fps) if is_stored(path) else facts_of(path)
 
 
 def serve() -> None:

@@ -1,4 +1,4 @@
-"""What a video file says about itself, and the time grid laid over it."""
+"""What a video file says about itself."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 from av.container import InputContainer
 from av.error import FFmpegError
 from av.video.stream import VideoStream
-from numpy.typing import NDArray
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.video import decode
@@ -48,22 +46,8 @@ class VideoInfo:
     codec: str  #: name, such as ``h264``
 
 
-def probe_here(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> VideoInfo:
-    """Read the facts of a video file in this process; `rgwot.video.probe` survives whatever happens here.
-
-    Raises VideoError when the file is missing, empty, not a video, without pictures, or its first frame does not
-    decode.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise VideoError(path, "no such file")
-    if path.stat().st_size == 0:
-        raise VideoError(path, "empty file (0 bytes); copy or download it again")
-    # Not above: that module needs this one.
-    from rgwot.video.stored import is_stored, probe_stored
-
-    if is_stored(path):
-        return probe_stored(path, frames_fps)
+def facts_of(path: Path) -> VideoInfo:
+    """Return the facts of a video file; VideoError if it is no video, without pictures, or its first frame is bad."""
     try:
         with decode.opened(str(path)) as container:
             if not container.streams.video:
@@ -76,21 +60,6 @@ def probe_here(path: str | os.PathLike[str], frames_fps: Fraction | None = None)
 def allowed_loss(duration_s: float) -> float:
     """Return how many seconds at the end of a video may fail to decode unremarked: 1 s or 1 %."""
     return max(1.0, 0.01 * duration_s)
-
-
-def sample_times(duration_s: float, fps: float | Fraction) -> NDArray[np.float64]:
-    """Return the times ``i / fps`` below the duration, at least one for a positive duration.
-
-    ``(T,)`` float64 in seconds, each one division, so that no rounding adds up.
-
-    >>> sample_times(1.1, 2)
-    array([0. , 0.5, 1. ])
-    """
-    if not (math.isfinite(duration_s) and duration_s >= 0 and fps > 0):
-        raise ValueError(f"duration {duration_s} s at {fps} per second, expected a duration >= 0 and a rate > 0")
-    count = math.ceil(Fraction(duration_s) * Fraction(fps))
-    times = np.arange(count) / float(fps)
-    return times[times < duration_s]
 
 
 def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoInfo:

@@ -84,7 +84,7 @@ def test_scored_labels_are_the_expected_ones(
     segments = read_annotations(tmp_path / "a.csv")
     assert (row["status"], row["fps"]) == ("ok", Fraction(case["fps"]))
     assert registered_facts(dataset, task, read_options(dataset, layout, options)) is not None or dataset == "mine"
-    frames = scoring_frames(row["duration_s"], row["fps"])
+    frames = scoring_frames(row["duration_s"], row["fps"], 2)
     assert len(frames) == -(-int(case["n_frames"]) // 2)
     for rule in RULES:
         (expected,) = [

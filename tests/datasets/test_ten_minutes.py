@@ -56,7 +56,7 @@ def test_labels_fit_the_frames_at_the_end(film: Path, tmp_path: Path, suffix: st
     assert row["fps"] == FPS
     assert row["duration_s"] == pytest.approx(float(N_FRAMES / FPS), abs=2e-3)
 
-    frames = scoring_frames(row["duration_s"], row["fps"])
+    frames = scoring_frames(row["duration_s"], row["fps"], 2)
     late = frames[frame_times(frames, row["fps"]) > 588]
     with FrameReader(task / f"one{suffix}", frame_times(late, row["fps"]), 32, "auto", 120, batch=64) as reader:
         shown = np.concatenate([pixels.mean(axis=(1, 2, 3)) > 128 for _, pixels in reader])

@@ -56,7 +56,7 @@ class Files:
         diagnostics.write_text(json.dumps(self.diagnostics))
         output = self.folder / "scores" / "seed0.csv"
         paths = [self.folder / f"{name}.csv" for name in ("manifest", "annotations", "segments")]
-        evaluate(*paths, diagnostics, output, IDENTITY, **{"n_key_steps": 2, **keywords})
+        evaluate(*paths, diagnostics, output, IDENTITY, **{"n_key_steps": 2, "stride": 2, **keywords})
         return pd.read_csv(output, dtype={"task": str})
 
 
@@ -269,6 +269,6 @@ def test_mistakes_end_in_one_line(files, spoil, message):
 
 def test_missing_files_are_named(tmp_path):
     with pytest.raises(RgwotError, match=r"nowhere\.csv: cannot be read .*; expected video,name,path,"):
-        evaluate(tmp_path / "nowhere.csv", "a", "b", "c", tmp_path / "o.csv", IDENTITY, 2)
+        evaluate(tmp_path / "nowhere.csv", "a", "b", "c", tmp_path / "o.csv", IDENTITY, 2, 2)
     with pytest.raises(ValueError, match="identity: got"):
-        evaluate("a", "b", "c", "e", "d", {"dataset": "demo"}, 2)
+        evaluate("a", "b", "c", "e", "d", {"dataset": "demo"}, 2, 2)

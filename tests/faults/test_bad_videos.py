@@ -123,7 +123,7 @@ def test_a_file_that_must_not_be_read(tmp_path: Path) -> None:
     plain(tmp_path / "root/tea", "good.mp4")
     path.chmod(0)
     options = json.dumps({"layout": "folder", "root": "root", "options": {}, "on_bad_video": "fail"})
-    command = [sys.executable, "-m", "rgwot.cli", "manifest", "m.csv", "--dataset", "own", "--task", "tea"]
+    command = [sys.executable, "-m", "rgwot", "manifest", "m.csv", "--dataset", "own", "--task", "tea"]
     command += ["--options", options, "--annotations", "a.csv"]
     if os.geteuid() == 0:
         # Root may read everything, unless it gives that up.

@@ -31,10 +31,10 @@ def rows_with(folder: Path, bad: int) -> pd.DataFrame:
     manifest, segments, output = folder / "m.csv", folder / "s.csv", folder / "demo/one_label.csv"
     write_manifest("demo", "assembly", folder / "root", "folder", {}, manifest, segments, "skip")
     assert pd.read_csv(manifest)["status"].tolist() == ["skipped"] * bad + ["ok"] * (4 - bad)
-    decode_trivial(manifest, folder / "keysteps", "one_label", 2, 0)
+    decode_trivial(manifest, folder / "keysteps", "one_label", 2, 0, 2)
     decoded, diagnostics = folder / "keysteps/segments.csv", folder / "keysteps/diagnostics.json"
     scores = folder / "seed0.csv"
-    evaluate(manifest, segments, decoded, diagnostics, scores, IDENTITY, 2)
+    evaluate(manifest, segments, decoded, diagnostics, scores, IDENTITY, 2, 2)
     table = find_table(load_tables(REPOSITORY / "workflow/tables.yaml"), "demo")
     kind_of(table).make_row(table, "one_label", [scores], output, {"method": "none", "decoder": "one_label"})
     return pd.read_csv(output)

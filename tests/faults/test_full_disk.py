@@ -37,7 +37,7 @@ def run_on_a_full_disk(folder: Path, size: int, room: int, arguments: list[objec
         pytest.skip(f"no mount namespace here ({allowed.stderr.decode().strip()})")
     (folder / "disk").mkdir()
     (folder / "copy").mkdir()
-    command = shlex.join([sys.executable, "-m", "rgwot.cli", *map(str, arguments)])
+    command = shlex.join([sys.executable, "-m", "rgwot", *map(str, arguments)])
     script = SCRIPT.format(size=size, taken=size - room, disk="disk", copy="copy", command=command)
     said = run(["unshare", "-m", "bash", "-c", script], folder)
     if said.returncode == 77:

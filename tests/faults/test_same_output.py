@@ -45,7 +45,7 @@ def write_task(folder: Path) -> Path:
 
 def start(*arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "rgwot.cli", *map(str, arguments)],
+        [sys.executable, "-m", "rgwot", *map(str, arguments)],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stderr=subprocess.PIPE,
         text=True,

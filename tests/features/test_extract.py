@@ -23,7 +23,8 @@ from rgwot.features.extract import extract, identity
 from rgwot.features.index import SHARED
 from rgwot.features.store import SHARD, StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
-from rgwot.video import FrameReader, VideoError, sample_times
+from rgwot.timing import sample_times
+from rgwot.video import FrameReader, VideoError
 
 SETTINGS = FeatureSettings(fps=30, size=32, weights="random")
 FRAMES = 200

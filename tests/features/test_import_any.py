@@ -202,7 +202,7 @@ def test_features_of_two_sizes_are_no_index(tmp_path: Path) -> None:
 
 
 def rgwot(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "rgwot.cli", *words], cwd=folder, capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-m", "rgwot", *words], cwd=folder, capture_output=True, text=True)
 
 
 def test_a_whole_folder_by_hand(tmp_path: Path) -> None:

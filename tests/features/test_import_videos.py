@@ -61,7 +61,7 @@ def test_pooled_features_go_through_the_stages(tmp_path: Path) -> None:
 
 def rgwot(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "rgwot.cli", "import-features", *arguments], cwd=folder, capture_output=True, text=True
+        [sys.executable, "-m", "rgwot", "import-features", *arguments], cwd=folder, capture_output=True, text=True
     )
 
 

@@ -181,15 +181,15 @@ def test_only_videos_held_out_are_scored_and_the_same_for_trivial_answers(tmp_pa
     def scores(folder: Path) -> pd.DataFrame:
         identity = {"dataset": "demo", "task": "t", "method": "m", "decoder": "d", "seed": 0}
         paths = (folder / "segments.csv", folder / "diagnostics.json", folder / "scores.csv")
-        return evaluate(manifest, annotations, *paths, identity, n_key_steps=3)
+        return evaluate(manifest, annotations, *paths, identity, n_key_steps=3, stride=2)
 
     def values(table: pd.DataFrame, metric: str) -> set[float]:
         return set(table[table.metric == metric].value)
 
     held = scores(run(tmp_path / "h.zarr", content, "graphcut", held_out))
     every = scores(run(tmp_path / "a.zarr", content, "graphcut"))
-    decode_trivial(manifest, tmp_path / "u", "uniform", 3, 0, held_out=held_out)
-    decode_trivial(manifest, tmp_path / "v", "uniform", 3, 0)
+    decode_trivial(manifest, tmp_path / "u", "uniform", 3, 0, 2, held_out=held_out)
+    decode_trivial(manifest, tmp_path / "v", "uniform", 3, 0, 2)
     trivial, trivial_all = scores(tmp_path / "u"), scores(tmp_path / "v")
     assert values(held, "n_videos") == values(trivial, "n_videos") == {2}
     assert values(held, "n_skipped") == values(trivial, "n_skipped") == {1}
@@ -198,7 +198,7 @@ def test_only_videos_held_out_are_scored_and_the_same_for_trivial_answers(tmp_pa
     _, facts = read(tmp_path / "u")
     assert facts["split"] == {"train": ["a", "c"], "test": held_out}
     with pytest.raises(RgwotError, match="'e': not in manifest"):
-        decode_trivial(manifest, tmp_path / "w", "uniform", 3, 0, held_out=["e"])
+        decode_trivial(manifest, tmp_path / "w", "uniform", 3, 0, 2, held_out=["e"])
     # Scores are those of the two videos: b walks 0 2 1 and d 2 1 0, both through three steps in equal parts.
     task = held[(held.protocol == "strict_task") & (held.background == "with") & (held.metric == "f1")]
     pooled = {"b": [0, 2, 1], "d": [2, 1, 0]}

@@ -67,7 +67,7 @@ def outcome(folder: Path, x: np.ndarray, decoder: str, settings: Settings) -> tu
     annotations.write_text("\n".join([*truth, ""]))
     decode(folder / "e.zarr", out, decoder, settings, 0)
     identity = {"dataset": "demo", "task": "t", "method": "rgwot", "decoder": decoder, "seed": 0}
-    evaluate(manifest, annotations, out / "segments.csv", out / "diagnostics.json", folder / "s.csv", identity, K)
+    evaluate(manifest, annotations, out / "segments.csv", out / "diagnostics.json", folder / "s.csv", identity, K, 2)
     table = pd.read_csv(folder / "s.csv")
     marks = table[table.metric == "degenerate"].groupby("protocol").value
     assert (marks.nunique() == 1).all()

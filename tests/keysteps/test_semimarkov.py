@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from rgwot.config.settings import Settings
-from rgwot.evaluation.segmental import runs
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.semimarkov import (
     FLOOR,
@@ -17,6 +16,7 @@ from rgwot.keysteps.semimarkov import (
     decode_semimarkov,
     estimate,
 )
+from rgwot.timing import runs
 
 
 def never(x: np.ndarray) -> np.ndarray:

@@ -42,7 +42,7 @@ def check_cover(segments: pd.DataFrame, durations: dict[str, float]) -> None:
 
 @pytest.mark.parametrize("decoder", sorted(TRIVIAL))
 def test_every_usable_video_is_covered_in_both_scopes(tmp_path: Path, decoder: str) -> None:
-    facts = decode_trivial(manifest(tmp_path), tmp_path / "out", decoder, 7, 0)
+    facts = decode_trivial(manifest(tmp_path), tmp_path / "out", decoder, 7, 0, 2)
     segments = pd.read_csv(tmp_path / "out/segments.csv", dtype={"video": str})
     assert segments.columns.tolist() == ["video", "scope", "start_s", "end_s", "key_step"]
     check_cover(segments, {"b": 10.01, "a": 4.0, "007": 7.5})
@@ -60,12 +60,12 @@ def test_every_usable_video_is_covered_in_both_scopes(tmp_path: Path, decoder: s
 
 
 def test_one_label_and_uniform_by_hand(tmp_path: Path) -> None:
-    facts = decode_trivial(manifest(tmp_path), tmp_path / "one", "one_label", 7, 0)
+    facts = decode_trivial(manifest(tmp_path), tmp_path / "one", "one_label", 7, 0, 2)
     assert facts["task"]["distinct_labels"] == 1
     assert pd.read_csv(tmp_path / "one/procedures.csv", dtype=str).order.tolist() == ["1"]
     table = uniform(10.0, Fraction(30), 2, 4, np.random.default_rng(0))
     assert table.to_numpy().tolist() == [[0, 2.5, 1], [2.5, 5, 2], [5, 7.5, 3], [7.5, 10, 4]]
-    decode_trivial(manifest(tmp_path), tmp_path / "uniform", "uniform", 3, 0)
+    decode_trivial(manifest(tmp_path), tmp_path / "uniform", "uniform", 3, 0, 2)
     assert pd.read_csv(tmp_path / "uniform/procedures.csv", dtype=str).order.tolist() == ["1>2>3"]
 
 
@@ -82,7 +82,7 @@ def test_random_draws_anew_at_every_scoring_time() -> None:
 
 def test_random_follows_the_seed_and_the_video_alone(tmp_path: Path) -> None:
     def segments(seed: int, **changed: object) -> pd.DataFrame:
-        decode_trivial(manifest(tmp_path, **changed), tmp_path / "out", "random", 7, seed)
+        decode_trivial(manifest(tmp_path, **changed), tmp_path / "out", "random", 7, seed, 2)
         return pd.read_csv(tmp_path / "out/segments.csv", dtype={"video": str}).query("video == 'b'")
 
     first = segments(0)
@@ -94,21 +94,21 @@ def test_random_follows_the_seed_and_the_video_alone(tmp_path: Path) -> None:
 
 def test_mistakes_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(RgwotError, match="did you mean 'uniform'"):
-        decode_trivial(manifest(tmp_path), tmp_path / "out", "unifrom", 7, 0)
+        decode_trivial(manifest(tmp_path), tmp_path / "out", "unifrom", 7, 0, 2)
     with pytest.raises(RgwotError, match="none.csv: cannot be read"):
-        decode_trivial(tmp_path / "none.csv", tmp_path / "out", "uniform", 7, 0)
+        decode_trivial(tmp_path / "none.csv", tmp_path / "out", "uniform", 7, 0, 2)
     with pytest.raises(RgwotError, match="no usable video \\(4 skipped\\)"):
-        decode_trivial(manifest(tmp_path, status="skipped"), tmp_path / "out", "uniform", 7, 0)
+        decode_trivial(manifest(tmp_path, status="skipped"), tmp_path / "out", "uniform", 7, 0, 2)
     with pytest.raises(RgwotError, match="video 'b': found duration_s 0 and fps '30000/1001'"):
-        decode_trivial(manifest(tmp_path, duration_s="0"), tmp_path / "out", "uniform", 7, 0)
+        decode_trivial(manifest(tmp_path, duration_s="0"), tmp_path / "out", "uniform", 7, 0, 2)
     with pytest.raises(RgwotError, match="video 'b': fps: got '30/0'"):
-        decode_trivial(manifest(tmp_path, fps="30/0"), tmp_path / "out", "random", 7, 0)
+        decode_trivial(manifest(tmp_path, fps="30/0"), tmp_path / "out", "random", 7, 0, 2)
     with pytest.raises(RgwotError, match="K = 0"):
-        decode_trivial(manifest(tmp_path), tmp_path / "out", "uniform", 0, 0)
+        decode_trivial(manifest(tmp_path), tmp_path / "out", "uniform", 0, 0, 2)
     with pytest.raises(RgwotError, match="K = 'gt'"):
-        decode_trivial(manifest(tmp_path), tmp_path / "out", "uniform", "gt", 0)
+        decode_trivial(manifest(tmp_path), tmp_path / "out", "uniform", "gt", 0, 2)
     path = tmp_path / "short.csv"
     path.write_text("video,status\na,ok\n")
     with pytest.raises(RgwotError, match="no column name, path, .*duration_s"):
-        decode_trivial(path, tmp_path / "out", "uniform", 7, 0)
+        decode_trivial(path, tmp_path / "out", "uniform", 7, 0, 2)
     assert not (tmp_path / "out").exists()

@@ -96,7 +96,7 @@ def make_task(
     if annotated:
         for decoder in ("one_label", "random"):
             made.runs.append(Run("none", decoder, 0))
-            decode_trivial(tree.manifest, tree.keysteps(made.runs[-1]), decoder, 4, 0)
+            decode_trivial(tree.manifest, tree.keysteps(made.runs[-1]), decoder, 4, 0, 2)
         for run in made.runs:
             score(made, run)
     for seed in (0, 1):
@@ -118,6 +118,7 @@ def score(made: Task, run: Run) -> None:
         tree.scores(run),
         identity,
         3,
+        2,
     )
 
 

@@ -79,7 +79,8 @@ def run(command: list[str], folder: Path, timeout_s: float = HANG_S) -> Said:
     """Run a command to its end, both streams in one text; `SNAKEMAKE` and `RGWOT` by a fork that has imported it."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     if command[:3] in (SNAKEMAKE, RGWOT):
-        command = [sys.executable, "-c", FORKED, *command[2:]]
+        if command[3:4] != ["run"]:
+            command = [sys.executable, "-c", FORKED, *command[2:]]
         environment[warm.PLACE] = os.path.join(tempfile.gettempdir(), f"rgwot-{os.getuid()}-{os.getpid()}-tests")
     with subprocess.Popen(
         command,

@@ -47,7 +47,7 @@ def test_a_bundle_is_made_once_and_applied(fresh: Checkout, tmp_path: Path) -> N
     assert made.returncode == 0, made.text[-4000:]
     assert not fresh.plan(bundle, segments).jobs
     clip = sorted((fresh.path / "results/synthetic/demo").rglob("*.mp4"))[0]
-    command = [sys.executable, "-m", "rgwot.cli", "apply", bundle, str(clip), "--output", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "rgwot", "apply", bundle, str(clip), "--output", str(tmp_path / "out")]
     said = subprocess.run(command, cwd=fresh.path, capture_output=True, text=True, check=False)
     assert said.returncode == 0, said.stderr
     assert "a video of the study: its answer there" in said.stdout

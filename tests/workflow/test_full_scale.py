@@ -12,7 +12,7 @@ import pytest
 from checkouts import LAYOUTS, REPOSITORY, Checkout, Said, touch_tree
 
 pytestmark = pytest.mark.slow
-LIMIT_S, LIMIT_KB = 300, 1_000_000
+LIMIT_S, LIMIT_KB = 300, 600_000
 
 # CPU time, not wall time, so that other work on the machine does not count. A process of its own, and a small one:
 # until it starts another program, a child counts the memory of the process that it was forked from as its own.

@@ -22,7 +22,7 @@ ARRAYS = (
 
 
 def rgwot(folder: Path, *words: str, python: str = sys.executable, timeout_s: float = 600) -> Said:
-    return run([python, "-m", "rgwot.cli", *words], folder, timeout_s)
+    return run([python, "-m", "rgwot", *words], folder, timeout_s)
 
 
 def test_what_is_there_stays(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_wheel_is_enough(tmp_path: Path) -> None:
     # What it depends on, but not this checkout: a path in such a file does not bring its own.
     (site / "others.pth").write_text(str(Path(np.__file__).parents[1]))
     script = tmp_path / "env/bin/rgwot"
-    script.write_text(f'#!/bin/sh\nexec "{python}" -m rgwot.cli "$@"\n')
+    script.write_text(f'#!/bin/sh\nexec "{python}" -m rgwot "$@"\n')
     script.chmod(0o755)
     where = run([str(python), "-c", "import rgwot; print(rgwot.__file__)"], tmp_path, 60)
     assert str(site) in where.text

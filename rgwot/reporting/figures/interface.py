@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
-from pydantic import BeforeValidator, SerializeAsAny, ValidationError, ValidationInfo, model_validator
+from pydantic import BeforeValidator, SerializeAsAny, ValidationError
 from pydantic_core import from_json
 
 from rgwot import paths
 from rgwot.config.about import About, described
 from rgwot.config.configuration import Config
-from rgwot.config.experiments import Experiments, split_id
-from rgwot.config.methods import FAMILIES
+from rgwot.config.experiments import Experiments, family_of, split_id
 from rgwot.config.settings import flatten
-from rgwot.reporting.entries import Part, in_one_spelling
+from rgwot.reporting.entries import Part, Spelled
 from rgwot.reporting.figures.style import Drawn, styled
 from rgwot.reporting.tables.models import Table
 from rgwot.runtime.arguments import argument, unpacked
@@ -80,16 +79,12 @@ def seeding(seeds: Sequence[int]) -> str:
     return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
 
 
-class Run(Part):
+class Run(Spelled):
     """A method and a decoder, and what they are called in print."""
 
     label: str
     method: str
     decoder: str = "graphcut"
-
-    @model_validator(mode="after")
-    def _in_one_spelling(self, info: ValidationInfo) -> Self:
-        return in_one_spelling(self, info, f"run {self.label!r}")
 
     def planned(self, dataset: str, task: str, seed: int) -> PlannedRun:
         """Return this run of one task with one seed."""
@@ -162,7 +157,7 @@ class Figure(Part):
         if networks:
             about.append(f"features by {' and '.join(sorted(networks))}: not the paper's numbers")
         settings = ""
-        trained = [run for run in runs if FAMILIES[split_id(run.method)[0]].trained]
+        trained = [run for run in runs if family_of(run.method).trained]
         if trained:
             # Of a sweep the run with the fewest keys: all others differ from it in what the figure shows.
             run = min(trained, key=lambda one: len(split_id(one.method)[1]))

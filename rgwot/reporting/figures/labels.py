@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import unit
-from rgwot.evaluation.segmental import runs
 from rgwot.reporting.figures.interface import PlannedRun
 from rgwot.reporting.figures.style import short
 from rgwot.reporting.figures.tasks import PlannedTask
-from rgwot.reporting.matching import partners
+from rgwot.reporting.matching import STRIDE, partners
 from rgwot.runtime.errors import RgwotError
-from rgwot.timing import labels_at
+from rgwot.timing import labels_at, runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +76,7 @@ class TaskLabels:
         from rgwot.records import read_diagnostics, read_segments
 
         # The two scopes are read as evaluation reads them, so that a figure cannot show other labels than were scored.
-        videos, _, _ = label_videos(self.manifest, self.annotations, read_segments(run.at(paths.SEGMENTS)))
+        videos, _, _ = label_videos(self.manifest, self.annotations, read_segments(run.at(paths.SEGMENTS)), STRIDE)
         return {video.name: video for video in videos}, read_diagnostics(run.at(paths.DIAGNOSTICS))
 
 

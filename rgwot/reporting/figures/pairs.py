@@ -77,7 +77,8 @@ def transport(x: Side, y: Side, settings: Mapping[str, Any], **changes: Any) -> 
     """
     import torch
 
-    from rgwot.transport import add_virtual_frame, align_frames, cosine_cost, relative_positions, temporal_prior
+    from rgwot.transport import align_frames, relative_positions
+    from rgwot.transport.matching import alignment_cost
 
     ot = {key.removeprefix("ot."): value for key, value in settings.items()} | changes | {"virtual": "cost"}
     places = (
@@ -88,5 +89,5 @@ def transport(x: Side, y: Side, settings: Mapping[str, Any], **changes: Any) -> 
     first, second = (torch.from_numpy(np.ascontiguousarray(side.x))[None] for side in (x, y))
     problem = {key: ot[key] for key in PROBLEM}
     solved = align_frames(first, second, **problem, x_positions=places[0], y_positions=places[1])
-    cost = add_virtual_frame(cosine_cost(first, second) + ot["rho"] * temporal_prior(*places), ot["zeta"])
+    cost = alignment_cost(first, second, ot["rho"], ot["zeta"], "cost", *places)
     return PairPlan(cost[0].numpy(), solved.transport.plan[0].double().numpy())

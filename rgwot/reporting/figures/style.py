@@ -97,7 +97,7 @@ def sheet(rows: int = 1, columns: int = 1, *, height: float, width: float = PAGE
 
 
 def tell(figure: Drawn, title: str, about: str) -> None:
-    """Head a figure with its title, and under it with what data, protocol, seeds and settings it shows."""
+    """Write a figure's title above it, then its data, protocol, seeds and settings."""
     characters = int(figure.get_figwidth() * 17)
     lines = [line for text in (title, about) for line in textwrap.wrap(text, characters)]
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=SMALLEST + 0.5)

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from rgwot import paths
-from rgwot.config.experiments import SYMBOLS, split_id
-from rgwot.config.methods import FAMILIES
+from rgwot.config.experiments import SYMBOLS, family_of, split_id
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.reporting.entries import Beside, Part
 from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, seeding, settings_of
@@ -185,7 +184,7 @@ def _sweep(panel: SweepPanel, study: Study, several: bool) -> PlannedSweep:
         elif key == "decode.K" and isinstance(value, str) and classes is not None:
             value = classes - (value == "gt")
         if isinstance(value, (int, float)):
-            trained = FAMILIES[split_id(row.method)[0]].trained
+            trained = family_of(row.method).trained
             rest = json.dumps(settings, sort_keys=True)
             found.append((row, _Shared(trained, split_id(row.decoder)[0], rest), float(value)))
     configured = [task for task in study.tasks(place.dataset) if task in tasks]

@@ -9,8 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from rgwot import paths
-from rgwot.config.experiments import split_id
-from rgwot.config.methods import FAMILIES
+from rgwot.config.experiments import family_of
 from rgwot.reporting.entries import Part
 from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, seeding, settings_of
 from rgwot.runtime.errors import RgwotError
@@ -88,7 +87,7 @@ class OfTasks(Figure):
     def _task(self, task: str, seeds: tuple[int, ...], study: Study) -> PlannedTask:
         videos = study.videos(self.dataset, task)
         for run in self.wanted:
-            family = FAMILIES[split_id(run.method)[0]]
+            family = family_of(run.method)
             trained = paths.HISTORY in self.OF_RUN
             if (trained and not family.trained) or (paths.EMBEDDINGS in self.OF_RUN and family.embedding == "none"):
                 raise RgwotError(

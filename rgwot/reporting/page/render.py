@@ -150,7 +150,7 @@ def style_sheet() -> str:
 
 
 def _filled(template: str, script: str = "", **content: Any) -> str:
-    """Fill a template, which escapes every text, in; style and script are named by its policy."""
+    """Render a template, which escapes all text; its policy names style and script."""
     loader = PackageLoader("rgwot.reporting.page", "parts")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True

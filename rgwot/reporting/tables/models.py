@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, PlainSerializer, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
 
 from rgwot.config.settings import defaults
 from rgwot.evaluation.protocols import SEGMENTATION
-from rgwot.reporting.entries import Beside, DatasetName, Part, in_one_spelling
+from rgwot.reporting.entries import Beside, DatasetName, Part, Spelled
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.former import former_metric, present_metric
 
@@ -30,7 +30,7 @@ UNKNOWN = "unknown"
 
 
 def _as_text(value: Any) -> Any:
-    """Take a number where text is meant; refuse YAML's ``yes`` and ``no``, which are no text any more."""
+    """Accept numbers as text; refuse YAML's ``yes`` and ``no``, which are read as booleans."""
     if isinstance(value, bool):
         raise ValueError("expected text; write yes and no in quotes")
     return str(value) if isinstance(value, (int, float)) else value
@@ -65,16 +65,12 @@ class AnyRow(Part):
         return text
 
 
-class Row(AnyRow):
+class Row(AnyRow, Spelled):
     """A measured row of scores: the experiment it shows, and whether it is an answer that needs no features."""
 
     method: str
     decoder: str
     trivial: bool = False
-
-    @model_validator(mode="after")
-    def _in_one_spelling(self, info: ValidationInfo) -> Self:
-        return in_one_spelling(self, info, f"row {self.id!r}")
 
 
 class Setting(AnyRow):
@@ -99,14 +95,10 @@ class Setting(AnyRow):
         return self
 
 
-class TimedRow(AnyRow):
+class TimedRow(AnyRow, Spelled):
     """A row of a table of run times: the method whose training is timed."""
 
     method: str
-
-    @model_validator(mode="after")
-    def _in_one_spelling(self, info: ValidationInfo) -> Self:
-        return in_one_spelling(self, info, f"row {self.id!r}")
 
 
 class Block(Part):
@@ -119,15 +111,11 @@ class Block(Part):
 LEADING = (Block(protocol="macro_task", background="with"), Block(protocol="micro_video", background="with"))
 
 
-class Experiment(Part):
+class Experiment(Spelled):
     """A method and a decoder, whose scores a claim is about."""
 
     method: str
     decoder: str
-
-    @model_validator(mode="after")
-    def _in_one_spelling(self, info: ValidationInfo) -> Self:
-        return in_one_spelling(self, info, f"experiment {self.method}/{self.decoder}")
 
 
 class Claim(AnyRow):

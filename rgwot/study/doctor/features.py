@@ -20,7 +20,7 @@ FRAMES = 64
 """Features read at once."""
 
 CHANNELS = frozenset({256, 400, 512, 768, 1024, 1280, 1536, 2048, 4096})
-"""Numbers of channels that networks have, and recordings of one length rarely happen to have."""
+"""Numbers of channels of known networks, which lengths of recordings rarely equal."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def torch_cache() -> Path:
 
 def feature_bytes(durations_s: Iterable[float], settings: FeatureSettings) -> int:
     """Return the size of the features of some videos before compression, see `FORMULA`."""
-    from rgwot.video import sample_times
+    from rgwot.timing import sample_times
 
     about = extractor(settings.backbone)
     frames = sum(len(sample_times(duration, settings.fps)) for duration in durations_s)

@@ -134,7 +134,7 @@ def test_the_order_of_the_report_does_not_depend_on_threads(tea: Path, clip: Pat
 def test_letters_a_terminal_lacks(tea: Path, tmp_path: Path, clip: Path) -> None:
     put(tea / "tea" / "grün.mp4", clip.read_bytes())
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(content(mine=entry(tea))), encoding="utf-8")
-    command = [sys.executable, "-m", "rgwot.cli", "doctor", "mine", "--quick"]
+    command = [sys.executable, "-m", "rgwot", "doctor", "mine", "--quick"]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
     assert done.returncode == 0
