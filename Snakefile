@@ -65,7 +65,7 @@ rule all:
     default_target: True
     input:
         rules.demo.input,
-        "results/report/index.html",
+        paths.PAGES,
 
 
 onstart:

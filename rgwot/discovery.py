@@ -22,7 +22,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pydantic import ValidationError
 
-from rgwot.bundles.inputs import STORE, Input
+from rgwot import paths
+from rgwot.bundles.inputs import Input
 from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments, family_of, split_id
 from rgwot.config.importing import ImportSettings
@@ -36,8 +37,7 @@ from rgwot.features.index import open_stores, write_index
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps.decode import decode, read_embeddings
 from rgwot.keysteps.ordering import Order
-from rgwot.paths import EMBEDDINGS as EMBEDDED
-from rgwot.paths import FEATURES, INDEX, MODEL, ORDER, PROCEDURES, SEGMENTS, Run, Tree
+from rgwot.paths import STORE, Run, Tree
 from rgwot.records import read_orders, read_procedures, read_segments
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.timing import predicted_labels
@@ -234,7 +234,7 @@ def discover_in(
     family, decoder = family_of(run.method), split_id(run.decoder)[0]
     if fps is not None and times is not None:
         raise RgwotError("fps and times are both given; expected one of them")
-    index = tree.at(INDEX)
+    index = tree.at(paths.INDEX)
     with named_plainly(folder), as_many_threads(family.trained):
         rate = None if times is not None else str(settings.features.fps if fps is None else fps)
         sources = write_arrays(features, times, folder)
@@ -253,10 +253,12 @@ def discover_in(
         else:
             model = None
             if family.trained:
-                model = tree.at(MODEL, run)
+                model = tree.at(paths.MODEL, run)
                 _train(index, model, settings, run.seed, device, held_out)
-            _embed(index, model, tree.at(EMBEDDED, run), run, settings, device, held_out)
-            diagnostics = decode(tree.at(EMBEDDED, run), tree.keysteps(run), decoder, experiment.of_decoder, run.seed)
+            _embed(index, model, tree.at(paths.EMBEDDINGS, run), run, settings, device, held_out)
+            diagnostics = decode(
+                tree.at(paths.EMBEDDINGS, run), tree.keysteps(run), decoder, experiment.of_decoder, run.seed
+            )
     as_given = sorted(stores, key=lambda store: list(sources).index(store.video))
     return _read(tree, run, experiment.of_decoder, as_given, diagnostics)
 
@@ -304,7 +306,7 @@ def named_plainly(folder: Path) -> Iterator[None]:
     try:
         yield
     except RgwotError as error:
-        index = tree_in(folder).at(INDEX)
+        index = tree_in(folder).at(paths.INDEX)
         text = str(error).replace(str(index), "features")
         places = "|".join(re.escape(str(place)) for place in (index.parent, folder / "features", folder))
         text = re.sub(rf"(?:{places})/([^/:]+)(?:\.npy|\.zarr)", lambda found: f"features[{stem_of(found[1])!r}]", text)
@@ -369,7 +371,7 @@ def _times(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
 
 
 def _store(tree: Tree, video: str) -> Path:
-    return tree.at(INDEX).with_name(Path(FEATURES).name.format(video=video))
+    return tree.at(paths.INDEX).with_name(Path(paths.FEATURES).name.format(video=video))
 
 
 def _write_stores(sources: Mapping[str, Path], tree: Tree, rate: str | None) -> None:
@@ -430,7 +432,7 @@ def _trivial(
     settings, run = experiment.of_decoder, experiment.run
     write_manifest(tree, [Input(store.path, False, store) for store in stores])
     return decode_trivial(
-        tree.manifest,
+        tree.at(paths.MANIFEST),
         tree.keysteps(run),
         decoder,
         settings.decode.K,
@@ -444,21 +446,21 @@ def _read(
     tree: Tree, run: Run, settings: Settings, stores: Sequence[FeatureStore], diagnostics: dict[str, Any]
 ) -> Discovery:
     """Read the files of a result, with videos under their own names."""
-    segments, order = read_segments(tree.at(SEGMENTS, run)), read_orders(tree.at(ORDER, run))
+    segments, order = read_segments(tree.at(paths.SEGMENTS, run)), read_orders(tree.at(paths.ORDER, run))
     of = {str(video): part for video, part in segments[segments["scope"] == "task"].groupby("video")}
     labels = {}
     for store in stores:
         own = of[store.video]
         found = predicted_labels(own["start_s"], own["end_s"], own["key_step"], store.time_s)
         labels[stem_of(store.video)] = found
-    embedded = tree.at(EMBEDDED, run)
+    embedded = tree.at(paths.EMBEDDINGS, run)
     videos = read_embeddings(embedded).videos if embedded.exists() else {}
     return Discovery(
         run,
         settings,
         segments.assign(video=segments["video"].map(stem_of)),
         order.assign(video=order["video"].map(stem_of)),
-        read_procedures(tree.at(PROCEDURES, run)),
+        read_procedures(tree.at(paths.PROCEDURES, run)),
         diagnostics,
         labels,
         times={stem_of(store.video): store.time_s for store in stores},

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Self
 
 RESULTS = "results"
+#: Suffix of Zarr stores: features of a video, embeddings of a task.
+STORE = ".zarr"
 
 _TASK = "{dataset}/{task}"
 _TRAINED = "{method}/{dataset}/{task}/seed{seed}"
@@ -18,7 +20,7 @@ _RUN = "{method}/{decoder}/{dataset}/{task}/seed{seed}"
 SYNTHETIC = f"{RESULTS}/synthetic/{{dataset}}"
 MANIFEST = f"{RESULTS}/manifest/{_TASK}.csv"
 ANNOTATIONS = f"{RESULTS}/annotations/{_TASK}.csv"
-FEATURES = f"{RESULTS}/features/{_TASK}/{{video}}.zarr"
+FEATURES = f"{RESULTS}/features/{_TASK}/{{video}}{STORE}"
 INDEX = f"{RESULTS}/features/{_TASK}/index.csv"
 #: Part of an index, for tasks with more videos than a command can name.
 INDEX_PART = f"{RESULTS}/features/{_TASK}/index.{{part}}.csv"
@@ -26,7 +28,7 @@ MODEL = f"{RESULTS}/models/{_TRAINED}/model.pt"
 HISTORY = f"{RESULTS}/models/{_TRAINED}/history.csv"
 MACHINE = f"{RESULTS}/models/{_TRAINED}/machine.json"
 TRAINING_TIME = f"{RESULTS}/benchmarks/train/{_TRAINED}.tsv"
-EMBEDDINGS = f"{RESULTS}/embeddings/{_TRAINED}.zarr"
+EMBEDDINGS = f"{RESULTS}/embeddings/{_TRAINED}{STORE}"
 SEGMENTS = f"{RESULTS}/keysteps/{_RUN}/segments.csv"
 ORDER = f"{RESULTS}/keysteps/{_RUN}/order.csv"
 PROCEDURES = f"{RESULTS}/keysteps/{_RUN}/procedures.csv"
@@ -48,6 +50,14 @@ RUN_RECORD = f"{RESULTS}/provenance/{{digest}}.json"
 #: Files written by a decoding.
 KEYSTEPS = (SEGMENTS, ORDER, PROCEDURES, DIAGNOSTICS)
 
+#: Folders below ``results`` that a job fills, with a record of what it made.
+STAGES = (
+    "synthetic", "manifest", "annotations", "features", "models", "embeddings", "keysteps", "scores", "yardsticks",
+    "tables", "figures", "strips", "views", "bundles", "report",
+)  # fmt: skip
+#: Folders below ``results`` whose files no job reads.
+UNREAD = ("logs", "benchmarks", "provenance")
+
 _TEXT = re.compile(r"(?P<method>[^/]+)/(?P<decoder>[^/]+)/seed(?P<seed>0|[1-9][0-9]*)")
 
 
@@ -60,6 +70,20 @@ def at(template: str, results: str | Path = RESULTS, **wildcards: object) -> Pat
     '/tmp/elsewhere/report/index.html'
     """
     return Path(results, template.removeprefix(f"{RESULTS}/").format(**wildcards))
+
+
+def name_of(template: str) -> str:
+    """Return the name of a file that is looked up in a folder of results by itself.
+
+    >>> name_of(SEGMENTS)
+    'segments.csv'
+    """
+    return template.rpartition("/")[2]
+
+
+def pages(results: str | Path = RESULTS) -> list[Path]:
+    """Return the pages of tasks that exist, sorted."""
+    return sorted(Path(results, PAGE.split("/")[1]).glob("*/*.html"))
 
 
 def log(job: str) -> str:
@@ -130,41 +154,9 @@ class Tree:
         named = {} if run is None else {"method": run.method, "decoder": run.decoder, "seed": run.seed}
         return at(template, self.results, dataset=self.dataset, task=self.task, **named)
 
-    @property
-    def manifest(self) -> Path:
-        """Videos of the task."""
-        return self.at(MANIFEST)
-
-    @property
-    def annotations(self) -> Path:
-        """Annotated segments of the task."""
-        return self.at(ANNOTATIONS)
-
-    @property
-    def strips(self) -> Path:
-        """Folder with one strip of pictures per video."""
-        return self.at(STRIPS)
-
-    @property
-    def page(self) -> Path:
-        """The page of the task."""
-        return self.at(PAGE)
-
     def keysteps(self, run: Run) -> Path:
         """Folder with the key steps of a run."""
         return self.at(SEGMENTS, run).parent
-
-    def scores(self, run: Run) -> Path:
-        """Scores of a run."""
-        return self.at(SCORES, run)
-
-    def view(self, run: Run) -> Path:
-        """What the page shows of a run's embeddings."""
-        return self.at(VIEW, run)
-
-    def history(self, run: Run) -> Path:
-        """Losses of the training behind a run."""
-        return self.at(HISTORY, run)
 
     def files(self, runs: Iterable[Run]) -> list[Path]:
         """Return the existing files behind a page of some runs."""
@@ -174,6 +166,6 @@ class Tree:
 
     def runs(self) -> list[Run]:
         """Return the runs with key steps on disk, sorted by name and seed."""
-        own = f"{glob.escape(self.dataset)}/{glob.escape(self.task)}/seed*/segments.csv"
+        own = f"{glob.escape(self.dataset)}/{glob.escape(self.task)}/seed*/{name_of(SEGMENTS)}"
         found = (Run.of_folder(path.parent) for path in (self.results / "keysteps").glob(f"*/*/{own}"))
         return sorted((run for run in found if run is not None), key=lambda run: (run.method, run.decoder, run.seed))

@@ -20,7 +20,7 @@ def test_every_path_has_the_wildcards_that_rules_know_and_is_another_one() -> No
 def test_a_tree_is_below_any_folder_of_results() -> None:
     tree, run = Tree(Path("/elsewhere"), "mine", "tea"), Run("rgwot@alpha=0.5", "graphcut", 3)
     assert tree.at(paths.SCORES, run) == Path("/elsewhere/scores/rgwot@alpha=0.5/graphcut/mine/tea/seed3.csv")
-    assert tree.manifest == Path("/elsewhere/manifest/mine/tea.csv")
+    assert tree.at(paths.MANIFEST) == Path("/elsewhere/manifest/mine/tea.csv")
     assert at(paths.PAGES) == Path("results/report/index.html")
     with pytest.raises(KeyError):
         tree.at(paths.SCORES)

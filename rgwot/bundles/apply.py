@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rgwot import __version__
+from rgwot import __version__, paths
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_bundle
 from rgwot.bundles.inputs import How, Input, read_inputs
 from rgwot.config.experiments import family_of, split_id
@@ -189,8 +189,8 @@ def write_manifest(tree: Tree, inputs: Sequence[Input]) -> None:
             "reason": store.reason,
         }
         rows.append([row.get(column, "") for column in MANIFEST_COLUMNS])
-    write_rows(MANIFEST_COLUMNS, rows, tree.manifest)
-    write_rows(ANNOTATION_COLUMNS, [], tree.annotations)
+    write_rows(MANIFEST_COLUMNS, rows, tree.at(paths.MANIFEST))
+    write_rows(ANNOTATION_COLUMNS, [], tree.at(paths.ANNOTATIONS))
 
 
 def _write(bundle: Bundle, tree: Tree, found: KeySteps, empty: Sequence[str]) -> list[Applied]:
@@ -245,9 +245,11 @@ def _write_pictures(tree: Tree, embeddings: Path, bundle: Bundle, settings: Sett
     from rgwot.reporting.page.view import write_view
 
     run, root = bundle.about.run, Path("/")
-    write_strips(tree.manifest, root, tree.strips)
-    segments = tree.keysteps(run) / "segments.csv"
-    write_view(embeddings, segments, tree.manifest, root, tree.view(run), settings, bundle.about.seed)
+    manifest = tree.at(paths.MANIFEST)
+    write_strips(manifest, root, tree.at(paths.STRIPS))
+    write_view(
+        embeddings, tree.at(paths.SEGMENTS, run), manifest, root, tree.at(paths.VIEW, run), settings, bundle.about.seed
+    )
 
 
 def _write_page(output: Path, bundle: Bundle) -> None:
@@ -255,8 +257,8 @@ def _write_page(output: Path, bundle: Bundle) -> None:
     from rgwot.reporting.page.render import write_page
 
     tree = Tree(output / "results", bundle.about.dataset, bundle.about.task)
-    for name in ("segments.csv", "order.csv"):
-        with replacing(output / name) as temporary:
-            shutil.copyfile(tree.keysteps(bundle.about.run) / name, temporary)
+    for table in (paths.SEGMENTS, paths.ORDER):
+        with replacing(output / paths.name_of(table)) as temporary:
+            shutil.copyfile(tree.at(table, bundle.about.run), temporary)
     names = tree.results / "names.yaml"
     write_page(tree, Path("/"), [bundle.about.run], output / "page.html", names)

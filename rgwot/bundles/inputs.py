@@ -17,6 +17,7 @@ from rgwot.datasets.arrays import OPENERS
 from rgwot.datasets.names import video_id
 from rgwot.features.index import SHARED
 from rgwot.features.store import IMPORTER, FeatureStore, open_store, source_facts
+from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 
 log = logging.getLogger(__name__)
@@ -24,7 +25,6 @@ log = logging.getLogger(__name__)
 Make = Callable[[Path, Path], None]
 """A source, where its feature store goes -> the store, written."""
 
-STORE = ".zarr"
 # The name of a checkpoint's file may be another; its digest may not.
 _COMPARED = tuple(key for key in SHARED if key != "weights")
 

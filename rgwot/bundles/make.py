@@ -24,7 +24,7 @@ from rgwot.keysteps.decode import EmbeddedTask, labelled, read_embeddings
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.outputs import generator_for
 from rgwot.keysteps.registry import DECODERS, restore_of
-from rgwot.paths import Run
+from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.records import read_diagnostics, read_segments
 from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
@@ -77,7 +77,7 @@ def make_bundle(
     if set(stores) != set(embedded.videos):
         raise RgwotError(f"{embeddings_zarr}: not of the videos of {index_csv}; {remake(embeddings_zarr, 'embed')}")
     segments = read_segments(segments_csv)
-    diagnostics = read_diagnostics(segments_csv.parent / "diagnostics.json")
+    diagnostics = read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS)))
     # Results of rgwot 0.1.0 say less; what they do not say was not there to choose.
     choices = Choices(
         float(diagnostics.get("time", 0.0)), int(diagnostics.get("surplus", 0)), int(diagnostics.get("K", 0))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from rgwot import paths
 from rgwot.cli import options
 from rgwot.cli.options import Folder
 from rgwot.cli.settings_help import SettingsCommand
@@ -92,7 +93,7 @@ def report(
         if run is None:
             raise RgwotError(f"run {text!r}: expected METHOD/DECODER/seedN, such as rgwot/graphcut/seed0")
         shown.append(run)
-    check_folder(tree.strips)
+    check_folder(tree.at(paths.STRIPS))
     for path in tree.files(shown):
         check_file(path)
     write_page(tree, root, shown, output, names)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rgwot.cli.options import read_object, read_settings
+from rgwot.paths import HISTORY, KEYSTEPS, MACHINE, MODEL, name_of
 from rgwot.runtime import integrity
 from rgwot.runtime.files import write_json
 from rgwot.runtime.integrity import below_results, digest, record_path, sources
@@ -23,8 +24,8 @@ from rgwot.runtime.provenance import RUN, surroundings
 _ELSEWHERE = ("output", "root", "settings", "execution", "seed", "device")
 #: Files that a verb writes beside its output, where ``{}`` is the name of the output without its suffix.
 BESIDE: Mapping[str, tuple[str, ...]] = {
-    "train": ("history.csv", "machine.json"),
-    "decode": ("order.csv", "procedures.csv", "diagnostics.json"),
+    "train": (name_of(HISTORY), name_of(MACHINE)),
+    "decode": tuple(map(name_of, KEYSTEPS[1:])),
     "table": ("{}.md", "{}.tex"),
     "plot": ("{}.pdf", "{}.png"),
     "figure": ("{}.pdf", "{}.png"),
@@ -65,7 +66,7 @@ def check_input(verb: str, arguments: Mapping[str, Any]) -> None:
     # The manifest writes the annotations as well; a damaged table must not keep it from writing them again.
     written = {_output_of(verb, arguments), arguments.get("annotations") if verb == "manifest" else None}
     for path in _paths(arguments):
-        if path.is_file() and path not in written and path.name != "model.pt":
+        if path.is_file() and path not in written and path.name != name_of(MODEL):
             integrity.check_file(path)
             integrity.check_inside(path)
     if verb in _LOOK_AT_VIDEOS:

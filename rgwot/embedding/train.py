@@ -20,6 +20,7 @@ from rgwot.embedding.resume import Checkpoint, stop_requested
 from rgwot.embedding.sampler import Stream, draw_videos, generator
 from rgwot.features.index import SHARED, open_stores
 from rgwot.features.store import FeatureStore
+from rgwot.paths import HISTORY, MACHINE, MODEL, name_of
 from rgwot.runtime.device import hardware, resolve_device
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_json, write_rows, write_tensors
@@ -116,7 +117,7 @@ def train(
         "notes": [note] if note else [],
     }
     with alone(output_dir) as waited:
-        if waited and _made_meanwhile(Path(output_dir) / "model.pt", known):
+        if waited and _made_meanwhile(Path(output_dir) / name_of(MODEL), known):
             logger.info("%s: another process has made it", output_dir)
             return
         _fit(stores, Path(output_dir), settings, place, known)
@@ -162,13 +163,13 @@ def _fit(
 
     _run(trainer, checkpoint, output_dir)
 
-    write_rows(Record._fields, trainer.history, output_dir / "history.csv")
-    write_json(hardware(place), output_dir / "machine.json")
+    write_rows(Record._fields, trainer.history, output_dir / name_of(HISTORY))
+    write_json(hardware(place), output_dir / name_of(MACHINE))
     weights = {name: tensor.cpu() for name, tensor in encoder.state_dict().items()}
     model = {"encoder": weights, "architecture": architecture, **known}
     if projection is not None:
         model["projection"] = {"mean": torch.from_numpy(projection.mean), "basis": torch.from_numpy(projection.basis)}
-    write_tensors(model, output_dir / "model.pt")
+    write_tensors(model, output_dir / name_of(MODEL))
     checkpoint.remove()
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.evaluation.metrics import contingency, f1, match, strict
+from rgwot.paths import STORE
 from rgwot.records import read_annotations, read_manifest
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.files import write_json
@@ -54,7 +55,7 @@ def measure(
     manifest, segments = read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv))
     stores, labels = [], []
     for video in manifest.video[manifest.status == "ok"]:
-        store = open_store(Path(index_csv).parent / f"{video}.zarr")
+        store = open_store(Path(index_csv).parent / f"{video}{STORE}")
         if len(store) == 0:
             continue
         own = segments[segments.video == video]

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from rgwot.features.backbone import Backbone
 from rgwot.features.store import SHARD, StoreWriter, video_facts
+from rgwot.paths import STORE
 from rgwot.runtime.files import move, write_json
 from rgwot.runtime.progress import Progress
 from rgwot.timing import sample_times
@@ -79,7 +80,7 @@ class Extraction:
         self._folder = _side_folder(output, key)
         shape = backbone.frame_shape(settings.size, settings.size)
         self._store = StoreWriter(
-            self._folder / "store.zarr", self._times, shape[1:], settings.codec, shape[0], backbone.about.layer
+            self._folder / f"store{STORE}", self._times, shape[1:], settings.codec, shape[0], backbone.about.layer
         )
         # What `run` opens.
         self._reader: FrameReader
@@ -136,7 +137,7 @@ class Extraction:
                 **video_facts(self._info, status, reason),
             },
         )
-        move(self._folder / "store.zarr", self._output)
+        move(self._folder / f"store{STORE}", self._output)
         shutil.rmtree(self._folder)
 
     def _graph(self, shards: Sequence[int]) -> dict[tuple[str, int], Any]:

@@ -23,6 +23,7 @@ from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import video_id
 from rgwot.datasets.pairing import VIDEO_SUFFIXES, by_task, walk
 from rgwot.features.store import IMPORTER, SHARD, StoreWriter, source_facts, video_facts
+from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import counted
@@ -118,7 +119,7 @@ def import_folder(
                     f"{expected[1]} x {expected[2]} as in {first[0]}; is the order of `axes` right?"
                 )
             video = path if videos is None else _video_of(videos, folder, path)
-            jobs.append((video, path, output / folder / f"{video_id(path.stem)}.zarr"))
+            jobs.append((video, path, output / folder / f"{video_id(path.stem)}{STORE}"))
     twice = [place for place, count in Counter(place for _, _, place in jobs).items() if count > 1]
     if twice:
         raise RgwotError(f"{twice[0]}: features of two files would go there; expected one file per video; rename one")

@@ -11,6 +11,7 @@ from typing import Literal
 from rgwot.datasets.split import check_held_out
 from rgwot.features import left_out
 from rgwot.features.store import FeatureStore, open_store
+from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_rows
 
@@ -36,7 +37,7 @@ def write_index(
     paths: list[Path] = []
     for path in map(Path, stores):
         listed = path.suffix == ".csv"
-        paths += [path.with_name(f"{video}.zarr") for video in indexed_videos(path)] if listed else [path]
+        paths += [path.with_name(f"{video}{STORE}") for video in indexed_videos(path)] if listed else [path]
     opened = [open_store(path) for path in paths]
     for store in opened if on_bad_video == "fail" else ():
         if left_out(store.status, store.imported):
@@ -77,7 +78,7 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
     indexed = indexed_videos(index_csv)
     check_held_out(held_out, indexed, str(index_csv))
     for video in (video for video, frames in indexed.items() if frames > 0 and video not in held_out):
-        path = Path(features_dir) / f"{video}.zarr"
+        path = Path(features_dir) / f"{video}{STORE}"
         first = stores[0].attributes if stores else {}
         expect = {key: first[key] for key in SHARED if key in first}
         store = open_store(path, expect)

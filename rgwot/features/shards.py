@@ -25,6 +25,7 @@ import numpy as np
 from numcodecs import Blosc, Zstd
 from numpy.typing import NDArray
 
+from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.integrity import below_results
 
@@ -150,6 +151,6 @@ def _opened(path: Path) -> FileIO:
 
 def damaged_store(path: Path, found: str) -> RgwotError:
     """Return the error that says which file of a store is damaged, how, and how to rebuild the store."""
-    target = below_results(next((folder for folder in (path, *path.parents) if folder.suffix == ".zarr"), path))
+    target = below_results(next((folder for folder in (path, *path.parents) if folder.suffix == STORE), path))
     command = f": snakemake --force {shlex.quote(target)}" if target else ""
     return RgwotError(f"{path}: damaged feature store, {found}; delete the store and extract the video again{command}")

@@ -33,6 +33,7 @@ from zarr.errors import NodeNotFoundError
 from rgwot.config.extractors import EXTRACTORS
 from rgwot.features import ARRAYS, CONV4C, OTHER
 from rgwot.features.shards import Shards, damaged_store, open_shards
+from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.integrity import check_folder, digest, source
 
@@ -76,7 +77,7 @@ class FeatureStore:
     @property
     def video(self) -> str:
         """Id of the video: the name of the store without its suffix."""
-        return self.path.name.removesuffix(".zarr")
+        return self.path.name.removesuffix(STORE)
 
     @property
     def status(self) -> str:

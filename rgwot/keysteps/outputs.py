@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from rgwot.keysteps.ordering import Order, format_order, rank_procedures
+from rgwot.paths import DIAGNOSTICS, ORDER, PROCEDURES, SEGMENTS, name_of
 from rgwot.records import SCOPES, SEGMENT_COLUMNS
 from rgwot.runtime.files import replacing, write_csv, write_json
 
@@ -34,11 +35,11 @@ def write_keysteps(
     ]
     with replacing(output_dir) as folder:
         folder.mkdir()
-        write_csv(pd.concat(rows, ignore_index=True), folder / "segments.csv")
+        write_csv(pd.concat(rows, ignore_index=True), folder / name_of(SEGMENTS))
         texts = [format_order(order) for order in orders.values()]
-        write_csv(pd.DataFrame({"video": list(orders), "order": texts}), folder / "order.csv")
-        write_csv(rank_procedures(orders), folder / "procedures.csv")
-        write_json(dict(diagnostics), folder / "diagnostics.json")
+        write_csv(pd.DataFrame({"video": list(orders), "order": texts}), folder / name_of(ORDER))
+        write_csv(rank_procedures(orders), folder / name_of(PROCEDURES))
+        write_json(dict(diagnostics), folder / name_of(DIAGNOSTICS))
 
 
 def generator_for(seed: int, video: str | None = None) -> np.random.Generator:

@@ -11,6 +11,7 @@ import numpy as np
 
 from rgwot.evaluation.agreement import Agreement, agreement
 from rgwot.evaluation.metrics import IntArray
+from rgwot.paths import SEGMENTS, name_of
 from rgwot.records import read_segments
 from rgwot.reporting.names import names_in, read_names
 from rgwot.runtime.errors import RgwotError
@@ -38,16 +39,17 @@ class Comparison(NamedTuple):
 
 def read_answer(folder: Path) -> Answer:
     """Read the key steps of a result from its folder; RgwotError when it holds none."""
-    if not (folder / "segments.csv").is_file():
-        raise RgwotError(f"{folder}: found no segments.csv, expected a folder of key steps below results/keysteps")
-    segments = read_segments(folder / "segments.csv")
+    path = folder / name_of(SEGMENTS)
+    if not path.is_file():
+        raise RgwotError(f"{folder}: found no {path.name}, expected a folder of key steps below results/keysteps")
+    segments = read_segments(path)
     answer = {}
     for video, own in segments[segments["scope"] == "task"].groupby("video", sort=False):
         times = sample_times(own["end_s"].max(), RATE)
         try:
             answer[str(video)] = predicted_labels(own["start_s"], own["end_s"], own["key_step"], times)
         except ValueError as error:
-            raise RgwotError(f"{folder / 'segments.csv'}: video {video!r}: {error}; decode again") from None
+            raise RgwotError(f"{path}: video {video!r}: {error}; decode again") from None
     return answer
 
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from rgwot.paths import Run
+from rgwot.paths import SEGMENTS, Run, name_of
 from rgwot.records import read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.yaml_text import read_yaml
@@ -90,7 +90,7 @@ def names_in(folder: Path, names: Mapping[str, RunNames]) -> dict[int, str]:
     """Return the names of the key steps in a folder of results, ``METHOD/DECODER/DATASET/TASK/seedN``."""
     run = Run.of_folder(folder.absolute())
     known = run is not None and str(run) in names
-    return names_of(names, str(run), read_segments(folder / "segments.csv")) if known else {}
+    return names_of(names, str(run), read_segments(folder / name_of(SEGMENTS))) if known else {}
 
 
 def named_order(order: str, names: Mapping[int, str]) -> str:

@@ -24,19 +24,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from rgwot.paths import RESULTS
+from rgwot.paths import RESULTS, STAGES
 from rgwot.runtime.errors import RgwotError
 
 RECORD = ".provenance.json"
 #: Marks, before its suffix, a finished file that was changed and is rebuilt.
 ASIDE = ".changed"
-_STAGES = tuple(
-    f"{RESULTS}/{stage}/"
-    for stage in (
-        "synthetic", "manifest", "annotations", "features", "models", "embeddings", "keysteps", "scores", "yardsticks",
-        "tables", "figures", "strips", "views", "bundles", "report",
-    )
-)  # fmt: skip
+_STAGES = tuple(f"{RESULTS}/{stage}/" for stage in STAGES)
 #: Bytes of each of the three parts of a source that are looked at when a run is planned.
 PART = 2**20
 _THREADS = 8

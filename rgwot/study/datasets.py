@@ -172,7 +172,7 @@ class DatasetCatalogue:
             return {}
         found = {}
         for row in rows:
-            store = index.with_name(f"{row['video']}.zarr")
+            store = index.with_name(f"{row['video']}{paths.STORE}")
             if row["video"] not in self.videos(dataset, task) or not store.exists():
                 continue
             path = Path(self.video_path(dataset, task, row["video"]))

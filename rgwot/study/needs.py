@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from rgwot.features import ARRAYS
+from rgwot.paths import STORE
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def stored_frame(index_csv: str | os.PathLike[str]) -> tuple[int, int]:
     """
     folder = Path(index_csv).parent
     for name in ARRAYS:
-        for path in sorted(folder.glob(f"*.zarr/{name}/zarr.json"))[:1]:
+        for path in sorted(folder.glob(f"*{STORE}/{name}/zarr.json"))[:1]:
             try:
                 frames, channels, *space = json.loads(path.read_text(encoding="utf-8"))["shape"]
                 return math.prod(space), int(channels)

@@ -71,19 +71,21 @@ class PageCatalogue(TableCatalogue):
         """Return the files behind the page of a task, including the names of key steps if there are any."""
         tree = self._tree(dataset, task)
         runs = self.page_runs(dataset, task)
-        files: dict[Path, None] = dict.fromkeys((tree.manifest, tree.annotations, tree.strips))
+        files: dict[Path, None] = dict.fromkeys(
+            (tree.at(paths.MANIFEST), tree.at(paths.ANNOTATIONS), tree.at(paths.STRIPS))
+        )
         annotated = self._annotated(dataset, task)
         for run in runs:
             files |= dict.fromkeys(tree.at(template, run) for template in paths.KEYSTEPS)
             if annotated:
-                files[tree.scores(run)] = None
+                files[tree.at(paths.SCORES, run)] = None
             if family_of(run.method).trained:
-                files[tree.history(run)] = None
+                files[tree.at(paths.HISTORY, run)] = None
             # A detailed view takes a while, so there is one for the first seed alone; others can be asked for.
             if not _trivial(run.decoder) and run.seed == self.config.seeds[0]:
-                files[tree.view(run)] = None
+                files[tree.at(paths.VIEW, run)] = None
         if annotated:
-            files |= dict.fromkeys(tree.scores(run) for run in self._viewed(dataset, task))
+            files |= dict.fromkeys(tree.at(paths.SCORES, run) for run in self._viewed(dataset, task))
         return [str(path) for path in files] + self.names_there(dataset, task)
 
     def _viewed(self, dataset: str, task: str) -> list[Run]:
@@ -93,7 +95,9 @@ class PageCatalogue(TableCatalogue):
         """
         tree = self._tree(dataset, task)
         return [
-            run for run in self.page_others(dataset, task) if tree.view(run).exists() and self._made_here(tree, run)
+            run
+            for run in self.page_others(dataset, task)
+            if tree.at(paths.VIEW, run).exists() and self._made_here(tree, run)
         ]
 
     def _made_here(self, tree: Tree, run: Run) -> bool:
@@ -116,7 +120,7 @@ class PageCatalogue(TableCatalogue):
         """Return the views of a task that exist without being among `page_files`, as JSON."""
         tree, asked = self._tree(dataset, task), self.page_files(dataset, task)
         runs = (*self.page_runs(dataset, task), *self.page_others(dataset, task))
-        views = [str(tree.view(run)) for run in runs if tree.view(run).exists()]
+        views = [str(tree.at(paths.VIEW, run)) for run in runs if tree.at(paths.VIEW, run).exists()]
         return json.dumps([view for view in views if view not in asked])
 
     def names_file(self, dataset: str, task: str) -> str:
@@ -139,7 +143,9 @@ class PageCatalogue(TableCatalogue):
     def index_pages(self) -> list[str]:
         """Return the pages of all tasks of ``page.datasets``, which the list of pages leads to."""
         return [
-            str(self._tree(dataset, task).page) for dataset in self.config.page.datasets for task in self.tasks(dataset)
+            str(self._tree(dataset, task).at(paths.PAGE))
+            for dataset in self.config.page.datasets
+            for task in self.tasks(dataset)
         ]
 
     def first_files(self) -> list[str]:
@@ -155,7 +161,7 @@ class PageCatalogue(TableCatalogue):
     def other_pages(self) -> list[str]:
         """Return the pages that exist without being in `index_pages`."""
         asked = set(self.index_pages())
-        return sorted(str(page) for page in (RESULTS / "report").glob("*/*.html") if str(page) not in asked)
+        return [page for page in map(str, paths.pages()) if page not in asked]
 
     def _annotated(self, dataset: str, task: str) -> bool:
         """Whether a task has an annotation file; synthetic ones have."""

@@ -10,14 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from rgwot.features import ARRAYS
+from rgwot.paths import INDEX, STORE, UNREAD, name_of
 from rgwot.runtime import integrity
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import remove
 from rgwot.runtime.integrity import ASIDE, RECORD, output_of, read_record, record_path, remake
-
-#: Folders below ``results`` whose files no stage reads.
-UNREAD = ("logs", "benchmarks", "provenance")
-STORE = ".zarr"
 
 
 @dataclass
@@ -56,7 +53,7 @@ class Findings:
         """
         removed: list[Path] = []
         for output in dict.fromkeys(path for path, _ in (*self.broken, *self.changed)):
-            index = output.with_name("index.csv")
+            index = output.with_name(name_of(INDEX))
             store = output.suffix == STORE and index.exists()
             for path in (*_parts(output), *(_parts(index) if store else ())):
                 if path.exists() or path.is_symlink():

@@ -12,6 +12,7 @@ import pandas as pd
 import zarr
 from videos import write_video
 
+from rgwot import paths
 from rgwot.config.settings import DecodeSettings, Settings
 from rgwot.datasets.manifest import write_manifest
 from rgwot.evaluation.evaluate import evaluate
@@ -55,8 +56,8 @@ class Task:
 
     def page(self, names: Path | None = None) -> Path:
         """Make the page."""
-        write_page(self.tree, self.root, self.runs, self.tree.page, names)
-        return self.tree.page
+        write_page(self.tree, self.root, self.runs, self.tree.at(paths.PAGE), names)
+        return self.tree.at(paths.PAGE)
 
     def segments(self, run: Run) -> pd.DataFrame:
         """Return what was found, scope `task`, read without the project's own reader."""
@@ -81,8 +82,8 @@ def make_task(
         if annotated:
             rows = "".join(f"{start},{end},{step} {steps[step - 1]}\n" for start, end, step in plan)
             (root / task / f"{name}.csv").write_text(rows, encoding="utf-8")
-    write_manifest("mine", task, root, "folder", {}, tree.manifest, tree.annotations, "fail")
-    write_strips(tree.manifest, root, tree.strips)
+    write_manifest("mine", task, root, "folder", {}, tree.at(paths.MANIFEST), tree.at(paths.ANNOTATIONS), "fail")
+    write_strips(tree.at(paths.MANIFEST), root, tree.at(paths.STRIPS))
     for method, decoder, noise in (("rgwot", "graphcut", 0.2), ("raw", "kmeans", 0.9)):
         for seed in (0, 1):
             run = Run(method, decoder, seed)
@@ -92,15 +93,17 @@ def make_task(
             made.runs.append(run)
             if seed == 0:
                 segments = tree.keysteps(run) / "segments.csv"
-                write_view(embeddings, segments, tree.manifest, root, tree.view(run), SETTINGS, seed)
+                write_view(
+                    embeddings, segments, tree.at(paths.MANIFEST), root, tree.at(paths.VIEW, run), SETTINGS, seed
+                )
     if annotated:
         for decoder in ("one_label", "random"):
             made.runs.append(Run("none", decoder, 0))
-            decode_trivial(tree.manifest, tree.keysteps(made.runs[-1]), decoder, 4, 0, 2)
+            decode_trivial(tree.at(paths.MANIFEST), tree.keysteps(made.runs[-1]), decoder, 4, 0, 2)
         for run in made.runs:
             score(made, run)
     for seed in (0, 1):
-        write_history(tree.history(Run("rgwot", "graphcut", seed)))
+        write_history(tree.at(paths.HISTORY, Run("rgwot", "graphcut", seed)))
     return made
 
 
@@ -111,11 +114,11 @@ def score(made: Task, run: Run) -> None:
     }  # fmt: skip
     found = tree.keysteps(run)
     evaluate(
-        tree.manifest,
-        tree.annotations,
+        tree.at(paths.MANIFEST),
+        tree.at(paths.ANNOTATIONS),
         found / "segments.csv",
         found / "diagnostics.json",
-        tree.scores(run),
+        tree.at(paths.SCORES, run),
         identity,
         3,
         2,
@@ -124,7 +127,7 @@ def score(made: Task, run: Run) -> None:
 
 def write_embeddings(path: Path, tree: Tree, noise: float, seed: int) -> None:
     """Embed every sample near the unit vector of its true step; without annotation, of a third of the video."""
-    manifest, annotations = read_manifest(tree.manifest), read_annotations(tree.annotations)
+    manifest, annotations = read_manifest(tree.at(paths.MANIFEST)), read_annotations(tree.at(paths.ANNOTATIONS))
     rng = np.random.default_rng(seed)
     times = np.arange(SECONDS * FPS) / FPS
     with replacing(path) as temporary:

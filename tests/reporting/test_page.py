@@ -15,6 +15,7 @@ import pytest
 import yaml
 from page_tree import STEPS, Task, embedded_data, make_task
 
+from rgwot import paths
 from rgwot.cli import main
 from rgwot.paths import Run
 from rgwot.reporting.names import result_id
@@ -68,7 +69,7 @@ def test_one_file_without_anything_outside(made: Task) -> None:
     assert head.index("Content-Security-Policy") < head.index("<title")
     assert len(text) < 1_000_000
     # The same results give the same bytes.
-    before = made.tree.page.read_bytes()
+    before = made.tree.at(paths.PAGE).read_bytes()
     assert made.page().read_bytes() == before
 
 
@@ -78,7 +79,7 @@ def test_everything_that_was_found_is_in_it(made: Task, data: dict[str, object])
     assert [run["view"] for run in data["runs"]] == [True, False, True, False, False, False]  # type: ignore[attr-defined]
     assert data["steps"] == {str(at): name for at, name in enumerate(STEPS, 1)}
     for at, run in enumerate(made.runs):
-        body = embedded_data(made.tree.page, f"run-{at}")
+        body = embedded_data(made.tree.at(paths.PAGE), f"run-{at}")
         segments, orders = made.segments(run), pd.read_csv(made.tree.keysteps(run) / "order.csv", dtype=str)
         for place, video in enumerate(data["videos"]):  # type: ignore[arg-type,var-annotated]
             own = segments[segments["video"] == video["id"]]
@@ -102,7 +103,7 @@ def test_scores_stand_side_by_side_under_every_protocol(made: Task, data: dict[s
     for (method, decoder), row in rows.items():
         runs = [run for run in made.runs if (run.method, run.decoder) == (method, decoder)]
         assert row["n"] == len(runs) == len(row["seeds"])
-        table = pd.concat([pd.read_csv(made.tree.scores(run)) for run in runs])
+        table = pd.concat([pd.read_csv(made.tree.at(paths.SCORES, run)) for run in runs])
         own = table[table["metric"].isin(["f1", "iou", "precision", "recall", "order_distance"])]
         for cell, values in own.groupby(["protocol", "background", "label_rule", "metric"])["value"]:
             key = " ".join(cell)
@@ -130,17 +131,17 @@ def test_it_is_said_where_a_result_stands(made: Task, data: dict[str, object]) -
 
 def test_losses_are_thinned_and_drawn(made: Task, data: dict[str, object]) -> None:
     assert [(curve["method"], curve["seed"]) for curve in data["curves"]] == [("rgwot", 0), ("rgwot", 1)]  # type: ignore[attr-defined]
-    history = pd.read_csv(made.tree.history(FIRST))
+    history = pd.read_csv(made.tree.at(paths.HISTORY, FIRST))
     curve = data["curves"][0]  # type: ignore[index]
     assert len(curve["loss"]) == 200
     assert curve["loss"][0] == pytest.approx(history["loss"][:2].mean())
     assert curve["step"][-1] == pytest.approx(399.5)
-    assert made.tree.page.read_text().count("data:image/svg+xml;base64,") == 2
+    assert made.tree.at(paths.PAGE).read_text().count("data:image/svg+xml;base64,") == 2
 
 
 @pytest.mark.usefixtures("without_curves")
 def test_links_lead_to_the_videos_from_where_the_page_lies(made: Task, tmp_path: Path) -> None:
-    for page in (made.tree.page, made.folder / "elsewhere" / "deep" / "page.html"):
+    for page in (made.tree.at(paths.PAGE), made.folder / "elsewhere" / "deep" / "page.html"):
         write_page(made.tree, made.root, [FIRST], page)
         for video in embedded_data(page)["videos"]:  # type: ignore[attr-defined]
             assert (page.parent / unquote(video["file"])).resolve() == (made.root / video["path"]).resolve()
@@ -151,10 +152,10 @@ def test_stored_frames_have_no_link(made: Task, tmp_path: Path) -> None:
     folder = tmp_path / "page"
     shutil.copytree(made.folder / "results", folder / "results")
     task = Task(folder, made.task, made.runs)
-    text = task.tree.manifest.read_text().replace("first.mp4", "first.h5")
-    task.tree.manifest.write_text(text)
+    text = task.tree.at(paths.MANIFEST).read_text().replace("first.mp4", "first.h5")
+    task.tree.at(paths.MANIFEST).write_text(text)
     task.page()
-    assert embedded_data(task.tree.page)["videos"][0]["file"] is None  # type: ignore[index]
+    assert embedded_data(task.tree.at(paths.PAGE))["videos"][0]["file"] is None  # type: ignore[index]
 
 
 @pytest.mark.usefixtures("without_curves")
@@ -167,7 +168,7 @@ def test_a_view_or_names_of_another_result_are_not_shown(made: Task, tmp_path: P
     names.write_text(f"{FIRST}: {{result: {result!r}, names: {{1: one, 3: '<b>three'}}}}")
     facts = embedded_data(task.page(names))["runs"][0]  # type: ignore[index]
     assert (facts["view"], facts["names"], facts["stale"]) == (True, {"1": "one", "3": "<b>three"}, [])
-    procedures = pd.read_csv(task.tree.page.with_suffix(".csv"))
+    procedures = pd.read_csv(task.tree.at(paths.PAGE).with_suffix(".csv"))
     assert list(procedures.columns) == ["method", "decoder", "seed", "rank", "order", "names", "n_videos", "share"]
     called = {"1": "one", "3": "<b>three"}
     for row in procedures.to_dict("records"):
@@ -180,7 +181,7 @@ def test_a_view_or_names_of_another_result_are_not_shown(made: Task, tmp_path: P
     facts = embedded_data(task.page(names))["runs"][0]  # type: ignore[index]
     assert (facts["view"], facts["names"], facts["stale"]) == (False, {}, ["<b>three", "one"])
     # What was typed is not lost: the page gives it back with the next download.
-    assert embedded_data(task.tree.page)["typed"] == {str(FIRST): {"result": result, "names": called}}
+    assert embedded_data(task.tree.at(paths.PAGE))["typed"] == {str(FIRST): {"result": result, "names": called}}
 
 
 @pytest.mark.usefixtures("without_curves")
@@ -197,7 +198,7 @@ def test_a_task_without_annotation_has_a_page_without_scores(tmp_path: Path) -> 
     assert content["truth"] == [[], []]
     assert {video["status"] for video in content["videos"]} == {"unscored"}  # type: ignore[attr-defined]
     assert all(run["match"] == {} for run in content["runs"])  # type: ignore[attr-defined]
-    assert json.loads(task.tree.view(FIRST).read_text())["typical"][0]["frames"][0]["picture"]
+    assert json.loads(task.tree.at(paths.VIEW, FIRST).read_text())["typical"][0]["frames"][0]["picture"]
 
 
 def test_what_is_missing_is_told_in_one_line(made: Task, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -221,8 +222,8 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
     folder = tmp_path / "results"
     shutil.copytree(made.folder / "results", folder)
     made.page()
-    shutil.copytree(made.tree.page.parent, folder / "report" / "mine", dirs_exist_ok=True)
-    shutil.copy(made.tree.page, folder / "report" / "mine" / "<b>other.html")
+    shutil.copytree(made.tree.at(paths.PAGE).parent, folder / "report" / "mine", dirs_exist_ok=True)
+    shutil.copy(made.tree.at(paths.PAGE), folder / "report" / "mine" / "<b>other.html")
     write_index(folder, folder / "report" / "index.html")
     text = (folder / "report" / "index.html").read_text()
     outside = Outside(text)
@@ -231,7 +232,7 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
     assert all((folder / "report" / link).exists() for link in links)
     assert "b" not in outside.tags
     runs = [run for run in made.runs if run.method == "rgwot"]
-    table = pd.concat([pd.read_csv(made.tree.scores(run)) for run in runs])
+    table = pd.concat([pd.read_csv(made.tree.at(paths.SCORES, run)) for run in runs])
     leading = table.query(
         "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
     )
@@ -258,7 +259,11 @@ def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Pat
     path.write_text(yaml.safe_dump({str(FIRST): {"result": result_id(table), "names": called}}))
     own = names_in(folder, read_names(path))
     assert own == called
-    tables = read_manifest(made.tree.manifest), read_annotations(made.tree.annotations), {"ours": table}
+    tables = (
+        read_manifest(made.tree.at(paths.MANIFEST)),
+        read_annotations(made.tree.at(paths.ANNOTATIONS)),
+        {"ours": table},
+    )
     figure = segment_bars(*tables, "title $", names={"ours": own})
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     match = embedded_data(made.page())["runs"][0]["match"]  # type: ignore[index]

@@ -21,6 +21,7 @@ from page_window import STEPS, TABS, VIDEOS, see, segment, tab
 from PIL import Image
 from videos import number
 
+from rgwot import paths
 from rgwot.paths import Run
 from rgwot.reporting.names import read_names
 from rgwot.reporting.page.render import write_page
@@ -58,7 +59,7 @@ def test_the_strip_shows_the_frames_of_its_times(window: Window) -> None:
 def test_pointing_at_a_segment_tells_it_its_time_and_its_frame(made: Task, window: Window) -> None:
     see(window, 1)
     own = made.segments(FIRST)
-    manifest = pd.read_csv(made.tree.manifest, dtype=str)
+    manifest = pd.read_csv(made.tree.at(paths.MANIFEST), dtype=str)
     video = own[own["video"] == manifest["video"][1]].reset_index(drop=True)
     for index, row in video.iterrows():
         box = window.box(segment(1, int(str(index))))
@@ -266,7 +267,7 @@ def test_a_result_without_scores_is_named_with_what_to_ask_for(made: Task, windo
     tab(window, "scores")
     notice = window.get("document.querySelector('#score-table .notice').textContent")
     for run in made.runs:
-        path = made.tree.scores(run).as_posix()
+        path = made.tree.at(paths.SCORES, run).as_posix()
         assert (f"{run}: snakemake {path}" in notice) is (run.method == "raw")
 
 
@@ -300,7 +301,7 @@ def test_every_key_step_and_every_video_has_a_mark_of_its_own_in_the_legend(wind
 
 def test_the_heat_map_shows_the_plan_of_the_chosen_pair(made: Task, window: Window) -> None:
     tab(window, "alignment")
-    view = json.loads(made.tree.view(FIRST).read_text())
+    view = json.loads(made.tree.at(paths.VIEW, FIRST).read_text())
     pair = next(pair for pair in view["alignments"]["pairs"] if (pair["x"], pair["y"]) == (0, 2))
     window.run(
         "byId('first').value = '2'; byId('second').value = '0'; byId('second').dispatchEvent(new Event('change'))"

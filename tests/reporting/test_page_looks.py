@@ -18,6 +18,7 @@ from page_tree import Task
 from page_window import TABS, see, segment, tab
 from PIL import Image
 
+from rgwot import paths
 from rgwot.paths import Run, Tree
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(WHERE is None, reason=WITHOUT)]
@@ -55,8 +56,8 @@ def test_bars_line_up_with_the_segments_within_a_pixel(made: Task, page: Path, b
         window = browser.window(width)
         window.open(path)
         window.run("byId('bars').value = 'methods'; byId('bars').dispatchEvent(new Event('change'))")
-        truth = pd.read_csv(tree.annotations, dtype={"video": str}, keep_default_na=False)
-        manifest = pd.read_csv(tree.manifest, dtype={"video": str}, keep_default_na=False)
+        truth = pd.read_csv(tree.at(paths.ANNOTATIONS), dtype={"video": str}, keep_default_na=False)
+        manifest = pd.read_csv(tree.at(paths.MANIFEST), dtype={"video": str}, keep_default_na=False)
         runs = [Run.of_text(run["id"]) for run in window.get("DATA.runs")]
         found = {
             at: pd.read_csv(tree.keysteps(run) / "segments.csv", dtype={"video": str}).query("scope == 'task'")

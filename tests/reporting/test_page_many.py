@@ -13,6 +13,7 @@ import pytest
 from chromium import WHERE, WITHOUT, chromium
 from PIL import Image
 
+from rgwot import paths
 from rgwot.keysteps.ordering import rank_procedures, video_order
 from rgwot.paths import Run, Tree
 from rgwot.reporting.page.render import write_page
@@ -66,16 +67,16 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     videos = [f"video_{number:03d}" for number in range(N_VIDEOS)]
     rows = {"name": videos, "path": [f"many/{video}.mp4" for video in videos], "annotation": "x.csv"}
     facts = {"duration_s": DURATION_S, "fps": "30", "width": 1280, "height": 720, "status": "ok", "reason": ""}
-    for path in (tree.manifest, tree.annotations):
+    for path in (tree.at(paths.MANIFEST), tree.at(paths.ANNOTATIONS)):
         path.parent.mkdir(parents=True)
-    pd.DataFrame({"video": videos, **rows, **facts}).to_csv(tree.manifest, index=False)
+    pd.DataFrame({"video": videos, **rows, **facts}).to_csv(tree.at(paths.MANIFEST), index=False)
     truth = pd.concat([segments(24, rng).iloc[::2].assign(video=video) for video in videos])
     truth["name"] = [f"step {step}" for step in truth["key_step"]]
-    truth[["video", "start_s", "end_s", "key_step", "name"]].to_csv(tree.annotations, index=False)
-    tree.strips.mkdir(parents=True)
+    truth[["video", "start_s", "end_s", "key_step", "name"]].to_csv(tree.at(paths.ANNOTATIONS), index=False)
+    tree.at(paths.STRIPS).mkdir(parents=True)
     pictures = [strip(rng) for _ in range(4)]
     for at, video in enumerate(videos):
-        (tree.strips / f"{video}.jpg").write_bytes(pictures[at % 4])
+        (tree.at(paths.STRIPS) / f"{video}.jpg").write_bytes(pictures[at % 4])
     for run, n in RUNS.items():
         folder = tree.keysteps(run)
         folder.mkdir(parents=True)
@@ -89,8 +90,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         order.to_csv(folder / "order.csv", index=False)
         rank_procedures(orders).to_csv(folder / "procedures.csv", index=False)
         (folder / "diagnostics.json").write_text(json.dumps({"K": K, "degenerate": False}))
-    write_page(tree, tree.results, list(RUNS), tree.page)
-    return tree.page
+    write_page(tree, tree.results, list(RUNS), tree.at(paths.PAGE))
+    return tree.at(paths.PAGE)
 
 
 def test_hundreds_of_videos_cost_little_more_than_their_pictures(page: Path) -> None:

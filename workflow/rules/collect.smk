@@ -10,10 +10,10 @@ rule first:
 
 rule demo:
     input:
-        "results/tables/demo.csv",
-        "results/figures/segments/demo/assembly/seed0.pdf",
-        "results/yardsticks/demo/assembly.json",
-        "results/report/demo/assembly.html",
+        paths.at(paths.TABLE, table="demo"),
+        paths.at(paths.SEGMENT_BARS, dataset="demo", task="assembly", seed=0),
+        paths.at(paths.YARDSTICKS, dataset="demo", task="assembly"),
+        paths.at(paths.PAGE, dataset="demo", task="assembly"),
     localrule: True
 
 

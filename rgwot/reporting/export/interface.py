@@ -83,16 +83,17 @@ def read_videos(
         When the folder is no folder of key steps, or holds no segment of that scope.
     """
     folder = keysteps.absolute()
-    if Run.of_folder(folder) is None or not (folder / "segments.csv").is_file():
+    file = folder / paths.name_of(paths.SEGMENTS)
+    if Run.of_folder(folder) is None or not file.is_file():
         raise RgwotError(
             f"{keysteps}: found no key steps there, expected a folder such as "
             f"{paths.RESULTS}/keysteps/rgwot/graphcut/demo/assembly/seed0"
         )
-    manifest = read_manifest(Tree(folder.parents[5], folder.parents[1].name, folder.parents[0].name).manifest)
-    segments = read_segments(folder / "segments.csv")
+    manifest = read_manifest(Tree(folder.parents[5], folder.parents[1].name, folder.parents[0].name).at(paths.MANIFEST))
+    segments = read_segments(file)
     segments = segments[(segments["scope"] == scope) & (segments["key_step"] > 0)]
     if segments.empty:
-        raise RgwotError(f"{keysteps}: found no key step of scope {scope!r} in segments.csv")
+        raise RgwotError(f"{keysteps}: found no key step of scope {scope!r} in {file.name}")
     called = names_in(folder, read_names(names)) if scope == "task" else {}
     videos = []
     for row in manifest[manifest["status"] != "skipped"].to_dict("records"):

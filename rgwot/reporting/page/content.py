@@ -13,7 +13,7 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
-from rgwot import __version__
+from rgwot import __version__, paths
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.ordering import rank_procedures, video_order
@@ -55,9 +55,9 @@ def gather(
         raise RgwotError(f"{tree.dataset}/{tree.task}: no run to show; name at least one, such as rgwot/graphcut/seed0")
     names = read_names(names_yaml)
     names_path = f"names/{tree.dataset}/{tree.task}.yaml" if names_yaml is None else Path(names_yaml).as_posix()
-    manifest, annotations = read_manifest(tree.manifest), read_annotations(tree.annotations)
+    manifest, annotations = read_manifest(tree.at(paths.MANIFEST)), read_annotations(tree.at(paths.ANNOTATIONS))
     shown = [read_run(tree, run, manifest, annotations, names) for run in runs]
-    files = [tree.strips / f"{video}.jpg" for video in manifest["video"]]
+    files = [tree.at(paths.STRIPS) / f"{video}.jpg" for video in manifest["video"]]
     strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
     orders, scores = _true_orders(manifest, annotations), read_task_scores(tree, runs)
     data = {
@@ -75,7 +75,7 @@ def gather(
         "true_procedures": listed(rank_procedures(orders)) if orders else [],
         "runs": [{**run.facts, "standing": standing(run.run, scores, len(annotations) > 0)} for run in shown],
         "keysteps": [tree.keysteps(run).as_posix() for run in runs],
-        "views": [tree.view(run).as_posix() for run in runs],
+        "views": [tree.at(paths.VIEW, run).as_posix() for run in runs],
         "names_path": names_path,
         "typed": {run: {"result": own.result, "names": own.names} for run, own in names.items()},
         "curves": read_curves(tree, runs),
@@ -164,10 +164,10 @@ def read_task_scores(tree: Tree, runs: Sequence[Run]) -> dict[str, Any] | None:
     decoder, with ``mean`` and ``sd`` over seeds and the value of every seed, each a dictionary from
     ``protocol background rule metric`` to a share in [0, 1], rounded to 5 digits.
     """
-    scored = [run for run in runs if tree.scores(run).exists()]
+    scored = [run for run in runs if tree.at(paths.SCORES, run).exists()]
     if not scored:
         return None
-    table = read_scores([tree.scores(run) for run in scored])
+    table = read_scores([tree.at(paths.SCORES, run) for run in scored])
     table = table[table["metric"].isin(METRICS)].copy()
     table["key"] = table[[*CELL, "metric"]].agg(" ".join, axis=1)
     rows = []

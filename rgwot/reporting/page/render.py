@@ -20,6 +20,7 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from rgwot import paths
 from rgwot.paths import Run, Tree
 from rgwot.records import read_manifest, read_scores
 from rgwot.reporting.names import named_order
@@ -86,16 +87,16 @@ def page_text(content: Content) -> str:
 def write_index(results: str | os.PathLike[str], output_html: str | os.PathLike[str]) -> None:
     """Write the list of all pages below ``results/report``, with links to them: the stage behind ``report-index``."""
     output = Path(output_html)
-    pages = sorted((Path(results) / "report").glob("*/*.html"))
-    write_text(_filled("index.html.j2", rows=[_row(Path(results), page, output.parent) for page in pages]), output)
+    rows = [_row(Path(results), page, output.parent) for page in paths.pages(Path(results))]
+    write_text(_filled("index.html.j2", rows=rows), output)
 
 
 def _row(results: Path, page: Path, folder: Path) -> dict[str, Any]:
     tree = Tree(results, page.parent.name, page.stem)
     row: dict[str, Any] = {"dataset": tree.dataset, "task": tree.task, "link": link(page, folder)}
     row |= {"videos": "", "skipped": 0, "results": 0, "first": "", "score": ""}
-    if tree.manifest.exists():
-        skipped = read_manifest(tree.manifest)["status"] == "skipped"
+    if tree.at(paths.MANIFEST).exists():
+        skipped = read_manifest(tree.at(paths.MANIFEST))["status"] == "skipped"
         row |= {"videos": int((~skipped).sum()), "skipped": int(skipped.sum())}
     table = page.with_suffix(".csv")
     runs = pd.read_csv(table)[["method", "decoder", "seed"]].drop_duplicates() if table.exists() else pd.DataFrame()
@@ -103,8 +104,8 @@ def _row(results: Path, page: Path, folder: Path) -> dict[str, Any]:
         method, decoder, _ = runs.iloc[0]
         row |= {"results": len(runs), "first": f"{method} / {decoder}"}
         seeds = runs[(runs["method"] == method) & (runs["decoder"] == decoder)]["seed"]
-        paths = [path for seed in seeds if (path := tree.scores(Run(method, decoder, int(seed)))).exists()]
-        if paths and len(values := read_scores(paths).query(LEADING)["value"]):
+        scores = [path for seed in seeds if (path := tree.at(paths.SCORES, Run(method, decoder, int(seed)))).exists()]
+        if scores and len(values := read_scores(scores).query(LEADING)["value"]):
             row["score"] = f"{100 * values.mean():.1f}"
     return row
 

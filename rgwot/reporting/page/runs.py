@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from rgwot import paths
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.paths import Run, Tree
@@ -64,15 +65,14 @@ def read_run(
     tree: Tree, run: Run, videos: pd.DataFrame, annotations: pd.DataFrame, names: Mapping[str, RunNames]
 ) -> ShownRun:
     """Read everything the page shows of one run, from it and from manifest, annotations and typed names of the task."""
-    folder = tree.keysteps(run)
-    segments = read_segments(folder / "segments.csv")
-    diagnostics = read_diagnostics(folder / "diagnostics.json")
-    orders, procedures = read_orders(folder / "order.csv"), read_procedures(folder / "procedures.csv")
+    segments = read_segments(tree.at(paths.SEGMENTS, run))
+    diagnostics = read_diagnostics(tree.at(paths.DIAGNOSTICS, run))
+    orders, procedures = read_orders(tree.at(paths.ORDER, run)), read_procedures(tree.at(paths.PROCEDURES, run))
     own = segments[segments["scope"] == "task"]
     result = result_id(segments)
     typed = names.get(str(run))
     known = names_of(names, str(run), segments)
-    view, kind = _view(tree.view(run), result), kind_of(run)
+    view, kind = _view(tree.at(paths.VIEW, run), result), kind_of(run)
     matched = match_to_steps(videos[videos["status"] == "ok"], annotations, own)
     facts = {
         "id": str(run),
@@ -89,7 +89,7 @@ def read_run(
         "words": soundness(diagnostics, kind == "trivial"),
         "view": bool(view),
     }
-    choices = shown_choices(diagnostics, folder / "diagnostics.json")
+    choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))
     return ShownRun(run, facts, _body(own, orders, procedures, videos), view, procedures, known, choices)
 
 
@@ -136,7 +136,7 @@ def _steps(order: str) -> list[int]:
 
 def read_curves(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Return the losses of every training behind the runs, averaged over `CURVE_POINTS` equal parts of it."""
-    trainings = {(run.method, run.seed): tree.history(run) for run in runs if kind_of(run) == "trained"}
+    trainings = {(run.method, run.seed): tree.at(paths.HISTORY, run) for run in runs if kind_of(run) == "trained"}
     histories = {training: path for training, path in trainings.items() if path.exists()}
     if not histories:
         return []

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from rgwot.paths import HISTORY, MACHINE, name_of
 from rgwot.reporting.tables.forms import write_flat
 from rgwot.reporting.tables.make import summarise
 from rgwot.reporting.tables.models import RuntimeTable, TimedRow
@@ -24,7 +25,7 @@ COLUMNS = (
     "hardware", "note",
 )  # fmt: skip
 METRIC = "training_time_minutes"
-SUFFIXES = {"benchmark": ".tsv", "history": "history.csv", "machine": "machine.json"}
+SUFFIXES = {"benchmark": ".tsv", "history": name_of(HISTORY), "machine": name_of(MACHINE)}
 # A benchmark also counts loading; one that is shorter than the training itself is of a resumed run.
 RESUMED = "seed {seed}: the training was resumed, so its benchmark covers {benchmark:.1f} of {trained:.1f} minutes"
 
