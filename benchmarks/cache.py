@@ -149,7 +149,7 @@ def check(banks: dict[str, FeatureBank], wanted: Callable[[Draw], Tensor], draw:
 def measured(chosen: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Write features in every form, read them in turn and compare."""
     device = torch.device(chosen.device)
-    backbone = load_backbone("random", 0)
+    backbone = load_backbone("random", 0, "float32", "resnet50")
     videos = [features(backbone, pictures(chosen.frames, seed)) for seed in range(chosen.videos)]
     raw = sum(maps.nbytes for maps in videos)
     stores: dict[str, list[FeatureStore]] = {}

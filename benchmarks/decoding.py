@@ -103,10 +103,10 @@ class Sides:
         block = self.settings.decode
         generator = np.random.default_rng(0)
         found = fuzzy_cmeans(
-            self.x, K, self.m, generator, block.max_iterations, block.tolerance, starts, initial=initial
+            self.x, K, self.m, generator, block.max_iterations, block.tolerance, starts, block.start, initial
         )
         unary = unary_costs(found.memberships, self.weight)
-        labels = minimise_chain(unary, edge_weights([len(self.x)], self.pairwise), metric)
+        labels = minimise_chain(unary, edge_weights([len(self.x)], self.pairwise, joined=False), metric)
         self._note(name, metric, unary, labels, found.objective)
 
     def decoder(self, name: str, metric: Metric) -> None:
@@ -126,7 +126,7 @@ class Sides:
     def facts(self, name: str) -> dict[str, Any]:
         """Objective and energy of what a side found, and the share of samples in the planted step."""
         found = self.found[name]
-        weights = edge_weights([len(self.x)], self.pairwise)
+        weights = edge_weights([len(self.x)], self.pairwise, joined=False)
         distance = label_distance(K, found["metric"])
         counts = np.zeros((K, K))
         np.add.at(counts, (found["labels"], self.truth), 1)

@@ -44,7 +44,8 @@ from rgwot.features.chunks import conv4c
 from rgwot.features.extract import extract
 from rgwot.features.store import SHARD, StoreWriter
 from rgwot.synthetic.write import write_dataset
-from rgwot.video import FrameReader, probe, sample_times
+from rgwot.timing import sample_times
+from rgwot.video import FrameReader, probe
 
 SIZE = 168
 BOUND = 0.95
@@ -87,7 +88,7 @@ class Parts:
 
     def __init__(self, video: Path, folder: Path, settings: FeatureSettings, device: torch.device) -> None:
         self.video, self.folder, self.settings, self.device = video, folder, settings, device
-        self.plain = load_backbone("random", precision=settings.precision)
+        self.plain = load_backbone("random", 0, settings.precision, "resnet50")
         self.network = (self.plain.fused() if settings.fused else self.plain).to(device)
         info = probe(video)
         self.times = sample_times(info.duration_s, settings.fps)
@@ -142,10 +143,10 @@ class Parts:
     def errors(self) -> dict[str, Any]:
         """Relative error (Frobenius) of the fused network and of bfloat16 against the plain one in float32."""
         pixels = self.on_device[: self.settings.batch]
-        exact = load_backbone("random").to(self.device)(pixels)
+        exact = load_backbone("random", 0, "float32", "resnet50").to(self.device)(pixels)
         others = {
-            "fused": load_backbone("random").fused(),
-            "bfloat16": load_backbone("random", precision="bfloat16").fused(),
+            "fused": load_backbone("random", 0, "float32", "resnet50").fused(),
+            "bfloat16": load_backbone("random", 0, "bfloat16", "resnet50").fused(),
         }
         found = {
             name: float((net.to(self.device)(pixels) - exact).norm() / exact.norm()) for name, net in others.items()

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from rgwot.config.methods import FAMILIES
-from rgwot.config.settings import build
+from rgwot.config.settings import EncoderSettings, build
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.loop import objective
 from rgwot.losses.interface import PairBatch
@@ -93,7 +93,8 @@ def loss_alone(name: str, pairs: int, device: torch.device) -> Callable[[], None
 def step(pairs: int, device: torch.device) -> Callable[[], None]:
     """Encoder, loss, backward and optimiser of one forward pass of some pairs, for rgwot."""
     torch.manual_seed(0)
-    encoder = Encoder(precision="bfloat16", channels=CHANNELS, hidden=CHANNELS).to(device)
+    sizes = {"channels": CHANNELS, "hidden": CHANNELS, "input_norm": False, "features": 1024, "precision": "bfloat16"}
+    encoder = Encoder(**EncoderSettings().model_dump() | sizes).to(device)
     optimiser = torch.optim.Adam(encoder.parameters(), lr=1e-4)
     maps = torch.randn(pairs * 2 * FRAMES, 2, SIDE, SIDE, 1024, device=device, dtype=torch.bfloat16)
     loss = losses("rgwot", pairs, device)

@@ -229,7 +229,7 @@ def discover_in(
     times: Times | None = None,
     device: str = "auto",
 ) -> Discovery:
-    """Do what `discover` does in a folder that stays, laid out as the results of the workflow: the tree `tree_in`."""
+    """Run `discover` in a permanent folder, laid out as the workflow's results (`tree_in`)."""
     run, settings, tree = experiment.run, experiment.of_method, tree_in(folder)
     family, decoder = family_of(run.method), split_id(run.decoder)[0]
     if fps is not None and times is not None:
@@ -302,7 +302,7 @@ def write_arrays(features: Videos, times: Times | None, folder: Path) -> dict[st
 
 @contextmanager
 def named_plainly(folder: Path) -> Iterator[None]:
-    """Take the temporary folder out of the message of an error: the arrays in it are known by their names alone."""
+    """Remove the temporary folder from messages of errors: arrays are known by their names alone."""
     try:
         yield
     except RgwotError as error:

@@ -76,7 +76,7 @@ def rasterise(
     key_step: npt.ArrayLike,
     fps: Fraction,
     n_frames: int,
-    rule: LabelRule = "exact",
+    rule: LabelRule,
 ) -> NDArray[np.int64]:
     """Paint segments onto native frames; where segments overlap, the later row wins.
 

@@ -37,14 +37,14 @@ def test_exact_is_the_definition(rows: list[tuple[int, int, int]], fps: Fraction
         covering = [step for a, b, step in segments if Fraction(a, 100) <= time < Fraction(b, 100)]
         expected[frame] = covering[-1] if covering else 0
     starts, ends, steps = ([row[column] for row in segments] for column in range(3))
-    labels = rasterise(np.array(starts) / 100, np.array(ends) / 100, steps, fps, n_frames)
+    labels = rasterise(np.array(starts) / 100, np.array(ends) / 100, steps, fps, n_frames, "exact")
     np.testing.assert_array_equal(labels, expected)
 
 
 def test_a_decimal_border_is_the_decimal_the_annotator_wrote() -> None:
     # As doubles, 1.1 lies above 33/30 and 0.1 * 3 above 9/30.
-    assert rasterise([0.0], [1.1], [1], Fraction(30), 60).sum() == 33
-    assert rasterise([1.1], [2.0], [1], Fraction(30), 60).sum() == 27
+    assert rasterise([0.0], [1.1], [1], Fraction(30), 60, "exact").sum() == 33
+    assert rasterise([1.1], [2.0], [1], Fraction(30), 60, "exact").sum() == 27
 
 
 def test_whole_number_rate_includes_both_ends() -> None:
@@ -53,7 +53,7 @@ def test_whole_number_rate_includes_both_ends() -> None:
 
 
 def test_no_segment_is_all_background() -> None:
-    assert rasterise([], [], [], Fraction(30), 5).tolist() == [0] * 5
+    assert rasterise([], [], [], Fraction(30), 5, "exact").tolist() == [0] * 5
 
 
 @pytest.mark.parametrize(

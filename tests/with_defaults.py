@@ -1,23 +1,54 @@
-"""Matching of frames with the constants of the settings, but for what a test changes."""
+"""Pure functions with the constants of the settings, but for what a test changes."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from rgwot import transport
-from rgwot.config.settings import LossSettings, TransportSettings
+from rgwot.config.settings import (
+    DecodeSettings,
+    EncoderSettings,
+    FeatureSettings,
+    LossSettings,
+    TrainSettings,
+    TransportSettings,
+)
+from rgwot.embedding import encoder
+from rgwot.embedding.encoder import Encoder
+from rgwot.features import backbone
+from rgwot.features.backbone import Backbone
+from rgwot.keysteps import fuzzy_cmeans as fuzzy
+from rgwot.keysteps.fuzzy_cmeans import FuzzyCMeans
 from rgwot.transport import FrameAlignment, TransportResult
 from rgwot.transport.kantorovich import Matching
 from rgwot.transport.kantorovich import kantorovich_match as match
 
-OT, LOSS = TransportSettings(), LossSettings()
+OT, LOSS, FEATURES, DECODE, TRAIN = (
+    TransportSettings(), LossSettings(), FeatureSettings(), DecodeSettings(), TrainSettings()
+)  # fmt: skip
+ENCODER = EncoderSettings().model_dump() | {"input_norm": False, "features": 1024, "precision": TRAIN.precision}
+CLUSTERING = {key: getattr(DECODE, key) for key in ("max_iterations", "tolerance", "restarts", "start")}
 COMMON = {key: getattr(OT, key) for key in ("alpha", "epsilon", "max_iterations", "tolerance")}
 ENDS = {key: getattr(OT, key) for key in ("rho", "zeta", "virtual")}
 BALANCED = COMMON | {"r": OT.r, "solver": OT.solver}
 PARTIAL = COMMON | {"tau_m": OT.tau_m, "lambda_s": OT.lambda_s, "b": OT.b}
 PRIORS = {"density": LOSS.prior, "zeta": OT.zeta, "lambda1": LOSS.lambda1, "lambda2": LOSS.lambda2}
+
+
+def load_backbone(weights: str, seed: int = 0, **changes: Any) -> Backbone:
+    return backbone.load_backbone(weights, seed, **{"precision": FEATURES.precision, "name": "resnet50"} | changes)
+
+
+def initialised(seed: int, **changes: Any) -> Encoder:
+    return encoder.initialised(seed, **ENCODER | changes)
+
+
+def fuzzy_cmeans(x: NDArray[Any], K: int, m: float, generator: np.random.Generator, **changes: Any) -> FuzzyCMeans:
+    return fuzzy.fuzzy_cmeans(x, K, m, generator, **CLUSTERING | changes)
 
 
 def solve(cost: Tensor, **changes: Any) -> TransportResult:

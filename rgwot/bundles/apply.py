@@ -106,7 +106,7 @@ class KeySteps:
 
 
 def find_key_steps(bundle: Bundle, result: Restored, stores: Sequence[FeatureStore], embeddings_zarr: Path) -> KeySteps:
-    """Embed the videos of feature stores into a file and label each by itself; what is known already stays as it is."""
+    """Embed videos of feature stores into a file and label each on its own; known videos keep their labels."""
     from threadpoolctl import threadpool_limits
 
     about = bundle.about
@@ -135,7 +135,7 @@ def _settings(bundle: Bundle) -> Settings:
 
 
 def restore(bundle: Bundle) -> Restored:
-    """Take up again the result that a bundle is of; RgwotError where it does not hold what that needs."""
+    """Restore the result in a bundle; RgwotError where a part is missing."""
     settings, about = _settings(bundle), bundle.about
     decoder, family = split_id(about.decoder)[0], family_of(about.method)
     of_decoder = restore_decoder(decoder)
@@ -173,7 +173,7 @@ def _model(bundle: Bundle) -> EmbedVideo:
 
 
 def write_manifest(tree: Tree, inputs: Sequence[Input]) -> None:
-    """Write the manifest of videos that have feature stores, and annotations that hold none."""
+    """Write the manifest of videos with feature stores, and an empty table of annotations."""
     rows = []
     for one in inputs:
         store, sides = one.store, ("width", "height")

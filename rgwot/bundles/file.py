@@ -132,7 +132,7 @@ class Bundle:
             raise self.wrong(f"{part}: no arrays without pickled objects ({first_line(error)})") from None
 
     def wrong(self, why: str) -> RgwotError:
-        """Return the error of a bundle that is whole and holds something else than it should."""
+        """Return the error for an intact bundle with unexpected content."""
         return RgwotError(f"{self.path}: {why}; expected what `rgwot bundle` writes; ask whoever made it")
 
 

@@ -50,7 +50,7 @@ class How:
 
 
 def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How) -> list[Input]:
-    """Make the features of videos, into a folder where those made before are kept, or open those that are given.
+    """Extract features of videos into a folder that keeps them, or open those that are given.
 
     A source is a video, a feature store, or, of a bundle of features made elsewhere, a file of such features, in the
     form that those of the result had.

@@ -56,7 +56,7 @@ def make_bundle(
     """Write the bundle of a result.
 
     What the decoder learnt is learnt once more, from the stored embeddings and the same seed, and so is an embedding
-    without an encoder from the features. Both have to be what the result has: a bundle is of this very result or is not
+    without an encoder from the features. Both must match the result, or no bundle is
     written. ``blocks`` are the ``settings`` that were given, which go into the file.
 
     Returns the share of the samples to which the rule for other videos gives the key step that the result has.
@@ -64,7 +64,7 @@ def make_bundle(
     Raises
     ------
     RgwotError
-        For a decoder that cannot label other videos, or a result that is not what comes of the files.
+        For a decoder that cannot label other videos, or a result that the files do not reproduce.
     """
     name = split_id(run.decoder)[0]
     about = ABOUT_DECODERS.get(name)

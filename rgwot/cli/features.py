@@ -156,7 +156,7 @@ def import_features(
 def index(output: Path, stores: tuple[Path, ...], on_bad_video: Literal["fail", "skip"]) -> None:
     """Check the feature STORES of a task and list them in OUTPUT (CSV).
 
-    A list of some of them, made before, stands for its stores: a command cannot name thousands.
+    An earlier list of some of them may stand for its stores: a command cannot name thousands.
     """
     from rgwot.features.index import write_index
 

@@ -101,7 +101,7 @@ def verify(results: Path, repair: bool, sources: bool) -> None:
     """Compare every file of RESULTS with the digest that was written with it, and name what is broken.
 
     Exit code 0: all that can be checked is as it was written, or --repair has removed the rest; 1: something is broken,
-    or (--sources) made from a file that is another now.
+    or (--sources) one of its source files has changed.
     What rgwot 0.1.0 wrote has no digests and is listed as such.
     """
     from rgwot.study.verify import examine

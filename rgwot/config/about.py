@@ -37,7 +37,7 @@ LITERAL = re.compile(r"^ABOUT = (\{[^\n]+\}$|\{\n.*?^\})", re.MULTILINE | re.DOT
 
 @dataclass(frozen=True)
 class About:
-    """What is known of a loss, decoder and the like before it is imported.
+    """Metadata of a loss, decoder or the like, read without importing it.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ _NAMED = re.compile(r"[a-z0-9_]+")
 
 @dataclass(frozen=True)
 class Extractor(About):
-    """A network up to one of its layers, or a family of them, whose file makes a network for any of its members.
+    """A network up to one of its layers, or a family of such networks in one file.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ def extractor(name: str) -> Extractor:
 
 
 def missing_checkpoint(where: str, about: Extractor, weights: str) -> str:
-    """Return the message that the checkpoint that the settings name is not there."""
+    """Return the message for a missing checkpoint."""
     known = ", ".join([*about.weights, "random"])
     return (
         f"{where}: features.weights: no file {weights}; expected {known} or the path of a checkpoint of {about.name}; "

@@ -44,7 +44,7 @@ class FoundTask:
 
 @dataclass(frozen=True)
 class Found:
-    """What lies on disk for one dataset, ``where`` says where: tasks by id, as far as something of them was found.
+    """The files found for a dataset at ``where``: its tasks by id.
 
     A fault of one task is kept with it and raised when that task is asked for, so that it stops no other. Videos that
     belong to no known task are ``unassigned``.

@@ -50,7 +50,7 @@ def collecting() -> Iterator[list[Complaint]]:
 
 @contextmanager
 def judged() -> Iterator[None]:
-    """Guard the reading of one place: its fault ends the reading, or is collected and the place left out."""
+    """Guard one place of a file: a fault ends the reading, or is collected and the place skipped."""
     try:
         yield
     except DataFault as fault:
@@ -61,7 +61,7 @@ def judged() -> Iterator[None]:
 
 
 def remark(rule: str, path: Path, where: str, message: str) -> None:
-    """Collect a warning, if somebody collects."""
+    """Record a warning where faults are being collected."""
     found = _COLLECTED.get()
     if found is not None:
         found.append(Complaint("warning", rule, path, where, message))

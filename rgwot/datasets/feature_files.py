@@ -57,7 +57,7 @@ class Measured:
 
     @property
     def end_s(self) -> float:
-        """How long they last, the last feature as long as any: the length of a video that is not there."""
+        """End of the last feature in seconds: the duration where there is no video."""
         if self.times is not None:
             return float(self.times[-1]) + float(1 / self.fps)
         return self.start_s + float(self.count / self.fps)

@@ -32,7 +32,7 @@ class Split(NamedTuple):
 
 
 def subjects_of(videos: Iterable[str], pattern: str | None = None) -> dict[str, str]:
-    r"""Return who is seen in each video, as far as its name says.
+    r"""Return the person in each video, where its name identifies one.
 
     The group ``subject`` of a pattern (`rgwot.datasets.registry.TaskFacts.pattern`) names the person; without such a
     group, and for a name that does not match, the video stands for itself.

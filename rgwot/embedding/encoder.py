@@ -150,17 +150,17 @@ class Encoder(nn.Module):
     def __init__(
         self,
         *,
-        c: int = 2,
-        D: int = 128,  # noqa: N803 - the paper's symbol
-        channels: int = 512,
-        hidden: int = 512,
-        dropout: float = 0.1,
-        batch_norm: Literal["joint", "per_video"] = "joint",
-        input_norm: bool = False,
-        unit_norm: bool = True,
-        features: int = 1024,
-        precision: Literal["float32", "bfloat16"] = "float32",
-        vectors: bool = False,
+        c: int,
+        D: int,  # noqa: N803 - the paper's symbol
+        channels: int,
+        hidden: int,
+        dropout: float,
+        batch_norm: Literal["joint", "per_video"],
+        input_norm: bool,
+        unit_norm: bool,
+        features: int,
+        precision: Literal["float32", "bfloat16"],
+        vectors: bool = False,  # Models of rgwot 0.1.0 do not say.
     ) -> None:
         super().__init__()
         self.c = c

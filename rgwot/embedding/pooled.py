@@ -37,5 +37,5 @@ def fit_pooled(stores: Sequence[FeatureStore], settings: Settings, seed: int) ->
 
 
 def restore_pooled(learnt: Learnt, settings: Settings) -> EmbedVideo:
-    """Embed by nothing that was learnt."""
+    """Return the embedding, which learns nothing."""
     return lambda store: Embedded(unit(spatial_means(store)))

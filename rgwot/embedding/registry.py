@@ -15,7 +15,7 @@ FITS: Mapping[str, Fit] = {
 
 
 def restore_of(name: str) -> Restore | None:
-    """Return how an embedding is taken up again from what it learnt; None where it has no such function."""
+    """Return the function that restores an embedding from what it learnt, or None."""
     about = EMBEDDINGS[name]
     found: Restore | None = getattr(import_module(about.module), f"restore_{name}", None) if about.module else None
     return found

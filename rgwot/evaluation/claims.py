@@ -21,7 +21,7 @@ Values = Sequence[ArrayLike]
 
 
 class Judgement(NamedTuple):
-    """The comparison of a claim that comes out lowest, with its interval, and the verdict on the claim."""
+    """The weakest comparison of a claim, its interval, and the verdict on the claim."""
 
     of: str
     over: str

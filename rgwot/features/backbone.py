@@ -118,7 +118,7 @@ class Backbone(nn.Module):
         return frames.contiguous(memory_format=torch.channels_last)
 
 
-def load_backbone(weights: str, seed: int = 0, precision: str = "float32", name: str = "resnet50") -> Backbone:
+def load_backbone(weights: str, seed: int, precision: str, name: str) -> Backbone:
     """Build the frozen network with the weights asked for, on the CPU.
 
     They are those of the extractor ``name`` by their names, such as ``imagenet1k_v1`` (downloaded once into torch's

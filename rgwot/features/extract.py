@@ -59,9 +59,9 @@ def extract(
     """Write the feature store of one video, a folder ``{video}.zarr``; an older one goes when the new one is complete.
 
     Of a video that does not decode, or not to its end, ``on_bad_video="skip"`` records a store without frames
-    (``skipped``) or with the frames there are (``partial``), and the reason. The network takes so many CPU ``threads``,
-    and the ``device`` is ``cpu``, ``cuda`` or ``auto``, a GPU when there is one; a ``backbone`` loaded before serves
-    many videos in one process. ``frames_fps`` is the rate of stored frames whose file states none.
+    (``skipped``) or with the frames there are (``partial``), and the reason. The network runs on ``threads`` CPU
+    threads, and the ``device`` is ``cpu``, ``cuda`` or ``auto``, a GPU when there is one; a ``backbone`` loaded before
+    serves many videos in one process. ``frames_fps`` is the rate of stored frames whose file states none.
 
     Raises VideoError for a bad video when ``on_bad_video`` is ``fail``, and RgwotError when the weights cannot be had
     or the device is not there.

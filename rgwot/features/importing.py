@@ -60,7 +60,7 @@ def import_video(
 ) -> None:
     """Write the feature store of a video that is at hand, for its length, rate and size; see `import_features`.
 
-    The file of the features in place of the video says that there is none. Where the video cannot be opened, or such
+    The file of the features given as ``video`` means that there is none. Where the video cannot be opened, or such
     features cannot be used, ``on_bad_video`` is to ``fail``, or to ``skip``: write a store without frames.
     ``frames_fps`` is the rate of stored frames whose file states none.
     """

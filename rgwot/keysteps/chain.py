@@ -61,14 +61,14 @@ def unary_costs(memberships: NDArray[Any], weight: NDArray[Any]) -> Floats:
     return np.asarray(weight[:, None] * (1 - np.asarray(memberships, dtype=np.float64)))
 
 
-def edge_weights(lengths: Sequence[int], weight: float, joined: bool = False) -> Floats:
+def edge_weights(lengths: Sequence[int], weight: float, joined: bool) -> Floats:
     """Return w (T - 1,): ``weight`` between neighbours in one video, 0 across the border of two unless ``joined``.
 
     ``lengths`` are the samples of each video in the order of the chain, at least 1 each.
 
     Examples
     --------
-    >>> edge_weights([2, 3], 0.5)
+    >>> edge_weights([2, 3], 0.5, joined=False)
     array([0.5, 0. , 0.5, 0.5])
     """
     if not lengths or min(lengths) < 1:

@@ -277,7 +277,7 @@ class Result:
 
 
 def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Unseen) -> Result:
-    """Label the samples that are not background by a decoder, which sees them as if the others were not there."""
+    """Label the samples that are not background by a decoder, which sees no others."""
     x = np.concatenate([video.embedding for video in videos])
     kept = [
         np.ones(len(video.time_s), dtype=bool) if video.background is None else ~video.background for video in videos

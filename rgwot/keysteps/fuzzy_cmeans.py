@@ -42,10 +42,10 @@ def fuzzy_cmeans(
     K: int,
     m: float,
     generator: np.random.Generator,
-    max_iterations: int = 150,
-    tolerance: float = 1e-5,
-    restarts: int = 4,
-    start: Literal["far_apart", "random"] = "far_apart",
+    max_iterations: int,
+    tolerance: float,
+    restarts: int,
+    start: Literal["far_apart", "random"],
     initial: NDArray[Any] | None = None,
 ) -> FuzzyCMeans:
     """Minimise J(U, C) = sum_t sum_k u_tk^m |x_t - c_k|^2 subject to sum_k u_tk = 1.
@@ -133,7 +133,7 @@ def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float =
 
 
 def frame_of(seen: NDArray[Any]) -> tuple[NDArray[Any], float]:
-    """Return what distances are taken from and up to: the mean (D,) of samples (T', D), and their floor."""
+    """Return the origin of distances, the mean (D,) of samples (T', D), and their smallest value."""
     offsets, mean = centred(seen)
     return mean, Samples.of(offsets).floor
 
@@ -206,7 +206,7 @@ def squared_distances(
 ) -> NDArray[Any]:
     """Return |x_t - c_k|^2 (T, K), at least ``floor`` and above 0; x (T, D) and c (K, D) best near the origin.
 
-    ``power`` (T,) is |x_t|^2 for those who have it.
+    ``power`` (T,) is |x_t|^2, if already computed.
     """
     if power is None:
         power = np.einsum("td,td->t", x, x)

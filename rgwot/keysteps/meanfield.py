@@ -179,7 +179,7 @@ def segment(
 def label(x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array, settings: MeanfieldSettings) -> Array:
     """Return memberships (T, K) of samples of other videos: centres and shares of the task stay as they were made.
 
-    Every video by itself, so that what it gets does not depend on which others are asked about together with it.
+    Each video on its own, so that its labels do not depend on the others of the call.
     """
     popularity = settings.lambda_ * _log(len(shares) * shares)
     found = []

@@ -15,7 +15,7 @@ DECODERS: Mapping[str, Decoder] = {
 
 
 def restore_of(name: str) -> Restore | None:
-    """Return how a decoder's clustering is taken up again from what it learnt; None where it has no such function."""
+    """Return the function that restores a decoder's clustering from what it learnt, or None."""
     about = methods.DECODERS[name]
     found: Restore | None = getattr(import_module(about.module), f"restore_{name}", None) if about.module else None
     return found

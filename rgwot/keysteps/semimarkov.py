@@ -127,7 +127,7 @@ def best_segmentation(emissions: Array, durations: Array, first: Array, transiti
 def estimate(x: Array, videos: Sequence[NDArray[np.int64]], centres: Array) -> SemiMarkov:
     """Estimate a model from samples x (T, D) of all videos and the labels 0..K-1 of each.
 
-    A key step that nobody does keeps its centre, of those (K, D) before, and takes the mean duration.
+    A key step without samples keeps its centre, of those (K, D) before, and takes the mean duration.
     """
     labels, K = np.concatenate(videos), len(centres)
     counts = np.bincount(labels, minlength=K)

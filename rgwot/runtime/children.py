@@ -18,7 +18,7 @@ _lock = threading.Lock()
 
 @contextlib.contextmanager
 def child_of(command: Sequence[str]) -> Iterator[Child]:
-    """Lend a child process that runs a command, one that is idle if there is, and keep it for the next afterwards.
+    """Lend a child process that runs a command, an idle one or a new one, and keep it for reuse.
 
     It is ended if the block is left early, by an error or because a generator is closed.
     """

@@ -33,7 +33,7 @@ def resolve_device(device: str) -> torch.device:
 
 
 def used_device() -> torch.device:
-    """Return the device that `resolve_device` gave since this was last asked, the CPU where none was; takes no GPU."""
+    """Return the last device of `resolve_device` since the previous call, else the CPU; takes no GPU."""
     place = _given[-1] if _given else torch.device("cpu")
     _given.clear()
     return place

@@ -155,9 +155,9 @@ def check_dataset(root: Path) -> None:
 
 
 def broken(record: Path) -> Iterator[tuple[Path, RgwotError]]:
-    """Yield what is wrong with the output of a record: the file, and what to say of it.
+    """Yield each damaged file of a record's output, with its error.
 
-    Nothing is said of an output that is gone as a whole: somebody removed it, and the next run makes it again.
+    An output that is gone as a whole is no damage: the next run makes it again.
     """
     output = output_of(record)
     try:

@@ -100,7 +100,7 @@ def check_writable(folder: Path, depth: int = 0) -> None:
 
 
 def check_clock(inputs: Iterable[str]) -> list[str]:
-    """See to inputs that were last changed in the future, by a camera with a wrong clock or on another machine.
+    """Handle inputs with a modification time in the future, of a camera with a wrong clock or another machine.
 
     What is made from one is older than it is. Snakemake finds that out after the job, and throws the output away.
     Inputs, which need not exist, below ``results`` are given the present time; returns a line for each of them. Raises

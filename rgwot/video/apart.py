@@ -1,4 +1,4 @@
-"""Probing in a process apart: a file on which the decoder crashes, hangs or takes all memory costs no more than itself.
+"""Probing in a separate process: a crash, a hang or lack of memory costs one file.
 
 A request is a line of JSON, an answer a length (four bytes, big endian) and that much JSON.
 """

@@ -15,6 +15,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 from studies import FEATURES, SMALL, Study
+from with_defaults import load_backbone
 
 from rgwot.bundles.apply import apply_bundle
 from rgwot.bundles.file import read_bundle
@@ -22,7 +23,6 @@ from rgwot.bundles.inputs import How
 from rgwot.bundles.make import make_bundle
 from rgwot.cli import cli
 from rgwot.config.settings import build, flatten
-from rgwot.features.backbone import load_backbone
 from rgwot.features.extract import extract
 from rgwot.paths import EMBEDDINGS, Run
 from rgwot.runtime.errors import RgwotError

@@ -93,7 +93,7 @@ def test_tables(root: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) ->
 def test_later_row_of_the_file_wins_after_the_round_trip(root: Path, tmp_path: Path) -> None:
     _, segments = run(root, tmp_path)
     rows = segments[segments["video"] == "0003"]
-    labels = rasterise(rows["start_s"], rows["end_s"], rows["key_step"], Fraction(10), 10)
+    labels = rasterise(rows["start_s"], rows["end_s"], rows["key_step"], Fraction(10), 10, "exact")
     assert labels.tolist() == [1, 1, 1, 1, 1, 1, 1, 3, 3, 3]
 
 

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
+from with_defaults import initialised
 
-from rgwot.embedding.encoder import Encoder, convolve, dropout_masks, initialised
+from rgwot.embedding.encoder import Encoder, convolve, dropout_masks
 
 SMALL = {"D": 5, "channels": 6, "hidden": 7, "features": 16}
 

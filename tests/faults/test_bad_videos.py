@@ -15,10 +15,11 @@ import pytest
 from bad_videos import KINDS, Kind, plain
 from checkouts import run
 from videos import write_video
+from with_defaults import load_backbone
 
 from rgwot.config.settings import FeatureSettings
 from rgwot.datasets.manifest import write_manifest
-from rgwot.features.backbone import Backbone, load_backbone
+from rgwot.features.backbone import Backbone
 from rgwot.features.extract import extract
 from rgwot.features.store import open_store
 from rgwot.video import VideoError, apart, probe

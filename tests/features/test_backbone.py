@@ -6,9 +6,10 @@ from urllib.error import URLError
 import pytest
 import torch
 from torchvision.models import ResNet50_Weights, resnet50
+from with_defaults import load_backbone
 
 from rgwot.config.extractors import EXTRACTORS
-from rgwot.features.backbone import load_backbone, weights_digest
+from rgwot.features.backbone import weights_digest
 from rgwot.features.extractors.resnet50 import RANDOM_BRANCH_WEIGHT
 from rgwot.runtime.errors import RgwotError
 

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 import torch
 from videos import truncate, write_audio, write_video
+from with_defaults import load_backbone
 
 from rgwot.config.settings import FeatureSettings
 from rgwot.features import chunks
-from rgwot.features.backbone import Backbone, load_backbone, weights_digest
+from rgwot.features.backbone import Backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
 from rgwot.features.extract import extract, identity
 from rgwot.features.index import SHARED

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 from videos import write_video
+from with_defaults import load_backbone
 
 from rgwot.config.extractors import extractor
 from rgwot.config.settings import build
-from rgwot.features.backbone import load_backbone, weights_digest
+from rgwot.features.backbone import weights_digest
 from rgwot.features.extract import extract
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError

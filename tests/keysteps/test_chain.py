@@ -114,9 +114,9 @@ def test_videos_of_one_chain_are_not_coupled(metric: Metric) -> None:
     generator = np.random.default_rng(7)
     lengths = [4, 1, 9, 6]
     unary = generator.random((sum(lengths), 5))
-    together = minimise_chain(unary, edge_weights(lengths, 0.4), metric)
+    together = minimise_chain(unary, edge_weights(lengths, 0.4, joined=False), metric)
     pieces = np.split(unary, np.cumsum(lengths)[:-1])
-    apart = [minimise_chain(piece, edge_weights([len(piece)], 0.4), metric) for piece in pieces]
+    apart = [minimise_chain(piece, edge_weights([len(piece)], 0.4, joined=False), metric) for piece in pieces]
     np.testing.assert_array_equal(together, np.concatenate(apart))
 
 
@@ -165,7 +165,7 @@ def test_weights_are_those_of_the_published_energy() -> None:
     assert unary_weight(0.2, "frame_pair", 2.0, 60.0) == pytest.approx(3.0)
     costs = unary_costs(np.array([[0.25, 0.75], [1.0, 0.0]]), np.array([0.2, 1.5]))
     np.testing.assert_allclose(costs, [[0.15, 0.05], [0.0, 1.5]])
-    np.testing.assert_array_equal(edge_weights([1, 2, 1], 5 / 7), [0, 5 / 7, 0])
+    np.testing.assert_array_equal(edge_weights([1, 2, 1], 5 / 7, joined=False), [0, 5 / 7, 0])
     np.testing.assert_array_equal(edge_weights([1, 2, 1], 5 / 7, joined=True), [5 / 7, 5 / 7, 5 / 7])
 
 
@@ -178,7 +178,7 @@ def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="metric"):
         label_distance(3, "quadratic")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least one sample"):
-        edge_weights([2, 0], 1.0)
+        edge_weights([2, 0], 1.0, joined=False)
     with pytest.raises(ValueError, match="unary_per"):
         unary_weight(1.0, "minute", 2.0, 30.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="rates above 0"):

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import zarr
+from with_defaults import fuzzy_cmeans
 
 from rgwot.config.settings import DecodeSettings, Settings
 from rgwot.evaluation.evaluate import evaluate
 from rgwot.keysteps import decode as stage
 from rgwot.keysteps.decode import decode
-from rgwot.keysteps.fuzzy_cmeans import frame_of, fuzzy_cmeans, memberships_in
+from rgwot.keysteps.fuzzy_cmeans import frame_of, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.kmeans import decode_kmeans
 from rgwot.keysteps.registry import DECODERS

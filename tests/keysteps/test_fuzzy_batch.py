@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from with_defaults import fuzzy_cmeans
 
 from rgwot.keysteps import fuzzy_cmeans as plain
 from rgwot.keysteps.fuzzifier import WHOLE, auto_fuzzifier, centred, direction_eigenvalue
 from rgwot.keysteps.fuzzy_batch import SKETCH, Passes, Samples, converge
-from rgwot.keysteps.fuzzy_cmeans import FuzzyCMeans, fuzzy_cmeans
+from rgwot.keysteps.fuzzy_cmeans import FuzzyCMeans
 
 Array = NDArray[np.float64]
 

@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from with_defaults import fuzzy_cmeans
 
 from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
-from rgwot.keysteps.fuzzy_cmeans import fuzzy_cmeans, memberships
+from rgwot.keysteps.fuzzy_cmeans import memberships
 
 Array = NDArray[np.float64]
 

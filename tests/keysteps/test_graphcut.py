@@ -21,7 +21,7 @@ def problem(seed: int) -> tuple[np.ndarray, np.ndarray]:
     T, K = int(generator.integers(1, 60)), int(generator.integers(2, 12))
     unary = generator.random((T, K)) * 10.0 ** generator.integers(-4, 5)
     lengths = [T] if T < 4 else [T // 3, T - T // 3]
-    return unary, edge_weights(lengths, generator.random() * 10.0 ** generator.integers(-4, 3))
+    return unary, edge_weights(lengths, generator.random() * 10.0 ** generator.integers(-4, 3), joined=False)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -45,7 +45,7 @@ def test_200_random_problems_stay_at_or_above_the_minimum(metric: Metric) -> Non
 def test_two_labels_are_exact() -> None:
     for seed in range(60):
         generator = np.random.default_rng(seed)
-        unary, weights = generator.random((50, 2)), edge_weights([20, 30], generator.random())
+        unary, weights = generator.random((50, 2)), edge_weights([20, 30], generator.random(), joined=False)
         distance = label_distance(2, "potts")
         reached = energy(expand(unary, weights, "potts"), unary, weights, distance)
         minimum = energy(minimise_chain(unary, weights, "potts"), unary, weights, distance)
@@ -71,13 +71,13 @@ def test_videos_of_one_graph_are_not_coupled(metric: Metric) -> None:
     generator = np.random.default_rng(5)
     lengths = [7, 1, 12]
     unary = generator.random((20, 5))
-    together = expand(unary, edge_weights(lengths, 0.4), metric)
+    together = expand(unary, edge_weights(lengths, 0.4, joined=False), metric)
     # The other videos say the opposite; the first must not care.
     changed = unary.copy()
     changed[7:] = 1 - changed[7:]
-    np.testing.assert_array_equal(expand(changed, edge_weights(lengths, 0.4), metric)[:7], together[:7])
+    np.testing.assert_array_equal(expand(changed, edge_weights(lengths, 0.4, joined=False), metric)[:7], together[:7])
     coupled = expand(np.repeat([[0.0, 0.1], [0.1, 0.0]], [9, 1], axis=0), np.full(9, 1.0), "potts")
-    free = expand(np.repeat([[0.0, 0.1], [0.1, 0.0]], [9, 1], axis=0), edge_weights([9, 1], 1.0), "potts")
+    free = expand(np.repeat([[0.0, 0.1], [0.1, 0.0]], [9, 1], axis=0), edge_weights([9, 1], 1.0, joined=False), "potts")
     assert coupled[-1] == 0
     assert free[-1] == 1
 

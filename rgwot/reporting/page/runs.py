@@ -40,8 +40,8 @@ _COLLAPSED = {
 class ShownRun(NamedTuple):
     """A run that the page shows.
 
-    ``facts`` is what is said of it beside every picture; small. ``body`` is read when it is chosen: ``segments``,
-    ``orders``, ``procedures``. ``view`` is the content of its view as text, empty where it has none.
+    ``facts``, small, stand beside every picture. ``body`` is read when the run is chosen: ``segments``, ``orders``,
+    ``procedures``. ``view`` is the content of its view as text, empty where it has none.
     """
 
     run: Run

@@ -1,4 +1,4 @@
-"""What has to stand under a table so that no two numbers are compared that must not be."""
+"""Notes under tables that keep readers from comparing incomparable numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examination of a dataset: everything that is wrong with it, no file's fault hiding another's."""
+"""Examination of a dataset: all of its faults, none hidden by another."""
 
 from __future__ import annotations
 
