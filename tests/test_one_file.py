@@ -411,6 +411,8 @@ def test_what_a_file_says_is_true() -> None:
             assert about.description
             assert set(about.reads) <= {*BLOCKS, *defaults()}, name
             assert not about.module or callable(load(f"{about.module}:{verb}_{name}"))
+    # What vasot does is that loss as well.
+    assert {*ALIGNMENTS["gromov_wasserstein"].reads} <= {*DECODERS["vasot"].reads}
     for name, extractor in EXTRACTORS.items():
         assert extractor.description
         assert extractor.members or min(extractor.channels, extractor.stride) > 0

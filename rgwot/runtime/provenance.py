@@ -22,7 +22,8 @@ from rgwot.runtime.files import write_json
 
 #: Distributions that numbers depend on.
 PACKAGES = (
-    "numpy", "scipy", "pandas", "scikit-learn", "torch", "POT", "gco-wrapper", "zarr", "av", "decord", "snakemake"
+    "numpy", "scipy", "pandas", "scikit-learn", "torch", "torchvision", "POT", "gco-wrapper", "zarr", "av",
+    "decord", "snakemake",
 )  # fmt: skip
 #: What the workflow hands to its jobs: the revision of the code, and where the whole configuration is.
 REVISION, RUN = "RGWOT_REVISION", "RGWOT_RUN"

@@ -77,7 +77,7 @@ class Setting(AnyRow):
     """A row of a table of settings: where our values stand, and the name of the reported one.
 
     ``key`` is a dotted key of the settings, or ``seeds``. ``constants`` says, by method, which number of the source
-    stands in its place, as ``losses/alignment.py:NAME``; without either nothing can be set, and ``note`` says why.
+    stands in its place, as ``losses/cross_entropy.py:NAME``; without either nothing can be set, and ``note`` says why.
     """
 
     symbol: str = ""
