@@ -22,12 +22,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from pages import renew
 from similarity import background_yardsticks
 
 from rgwot.config.configuration import Config, load_config, read_files
 from rgwot.evaluation.background import Detection
-from rgwot.evaluation.bootstrap import DRAWS, compare, task_mean, wins
+from rgwot.evaluation.bootstrap import DRAWS, compare, task_mean
 from rgwot.records import read_scores
 from rgwot.runtime.files import write_json
 
@@ -225,6 +226,12 @@ def summarise(
                 against = told[recipe.id]["against"].setdefault(name, {})
                 against[metric.id] = {key: rounded(value) for key, value in found._asdict().items()}
     return {"tasks": ["/".join(task) for task in tasks], "references": named, "recipes": told}
+
+
+def wins(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], *, lower_is_better: bool = False) -> int:
+    """In how many tasks the mean over seeds of the first method is better than that of the second; a tie is no win."""
+    sign = -1 if lower_is_better else 1
+    return sum(bool(sign * np.mean(a) > sign * np.mean(b)) for a, b in zip(first, second, strict=True))
 
 
 def _told_mean(values: Sequence[Sequence[float]]) -> float:

@@ -20,7 +20,7 @@ from rgwot.embedding.interface import EmbedVideo, Fitted
 from rgwot.features.index import SHARED, open_stores
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps.choices import Choices, extended, restored
-from rgwot.keysteps.decode import EmbeddedTask, labelled, read_embeddings
+from rgwot.keysteps.decode import EmbeddedTask, apart, labelled, read_embeddings
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.outputs import generator_for
 from rgwot.keysteps.registry import DECODERS, restore_of
@@ -182,13 +182,11 @@ def _learnt(
     if made.decoded.learnt is None:
         raise RgwotError(f"decoder {decoder!r}: has no rule for other videos here; expected two videos or more")
     own = {str(video): part for video, part in segments[segments["scope"] == "task"].groupby("video")}
-    labels, first = {}, 0
-    for video, samples in seen.items():
-        found = made.labels[first : first + len(samples.time_s)] + 1
-        first += len(samples.time_s)
+    labels = {}
+    for video, found in apart(seen, made.labels + 1).items():
         try:
             part = own[video]
-            stored = predicted_labels(part["start_s"], part["end_s"], part["key_step"], samples.time_s)
+            stored = predicted_labels(part["start_s"], part["end_s"], part["key_step"], seen[video].time_s)
         except (KeyError, ValueError):
             stored = np.full(len(found), -1)
         if not np.array_equal(found, stored):

@@ -90,13 +90,6 @@ def compare(
     return Estimate(float(observed), float(low), float(high))
 
 
-def wins(first: Sequence[ArrayLike], second: Sequence[ArrayLike], *, lower_is_better: bool = False) -> int:
-    """In how many tasks the mean over seeds of the first method is better than that of the second; a tie is no win."""
-    sign = -1 if lower_is_better else 1
-    pairs = zip(_tasks(first), _tasks(second), strict=True)
-    return sum(bool(sign * np.mean(a) > sign * np.mean(b)) for a, b in pairs)
-
-
 def _contrast(a: NDArray[Any], b: NDArray[Any], difference: bool) -> NDArray[Any]:
     if difference:
         return np.asarray(a - b)

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+from typing import Any
+
+from rgwot.runtime.errors import RgwotError
+
 #: What the array of features is called: maps of the paper's backbone, and anything else.
 CONV4C, OTHER = "conv4c", "features"
 ARRAYS = (CONV4C, OTHER)
+
+
+def read_index(index_csv: str | Path) -> list[dict[str, Any]]:
+    """Return the rows of a task's feature index: ``video``, ``status``, ``reason``, and ``frames``, a whole number."""
+    try:
+        with Path(index_csv).open(newline="", encoding="utf-8") as file:
+            return [{**row, "video": row["video"], "frames": int(row["frames"])} for row in csv.DictReader(file)]
+    except FileNotFoundError:
+        raise RgwotError(f"{index_csv}: no such feature index; expected one written by rgwot index") from None
+    except (OSError, KeyError, TypeError, ValueError, csv.Error) as error:
+        raise RgwotError(
+            f"{index_csv}: not a feature index ({error!r}); expected the columns video,status,reason,frames; "
+            "run rgwot index again"
+        ) from None
 
 
 def left_out(status: str, imported: bool) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Literal
 
 from rgwot.datasets.split import check_held_out
-from rgwot.features import left_out
+from rgwot.features import left_out, read_index
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
@@ -54,16 +53,7 @@ def write_index(
 
 def indexed_videos(index_csv: str | Path) -> dict[str, int]:
     """Return the frames of every video of a feature index, in the order of the index; 0 for a skipped one."""
-    try:
-        with Path(index_csv).open(newline="", encoding="utf-8") as file:
-            return {row["video"]: int(row["frames"]) for row in csv.DictReader(file)}
-    except FileNotFoundError:
-        raise RgwotError(f"{index_csv}: no such feature index; expected one written by rgwot index") from None
-    except (KeyError, TypeError, ValueError) as error:
-        raise RgwotError(
-            f"{index_csv}: not a feature index ({error!r}); expected the columns video,status,reason,frames; "
-            "run rgwot index again"
-        ) from None
+    return {row["video"]: row["frames"] for row in read_index(index_csv)}
 
 
 def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Collection[str] = ()) -> list[FeatureStore]:

@@ -302,7 +302,7 @@ def _cluster_task(
     """
     seen = task.part(held_out=False)
     made = labelled(seen.values(), task.features_fps, K, decoder)
-    labels, facts = _apart(seen, made.labels), made.facts()
+    labels, facts = apart(seen, made.labels), made.facts()
     if not task.held_out:
         return labels, made.diagnosis, facts
     if made.decoded.unseen is None:
@@ -312,10 +312,10 @@ def _cluster_task(
     applied = labelled(new.values(), task.features_fps, K, made.decoded.unseen)
     whole = collapse.combine([made.diagnosis, applied.diagnosis])
     facts |= {"degenerate": whole.degenerate, "degenerate_cause": whole.cause, "held_out": applied.facts()}
-    return labels | _apart(new, applied.labels), whole, facts
+    return labels | apart(new, applied.labels), whole, facts
 
 
-def _apart(videos: Mapping[str, EmbeddedVideo], labels: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+def apart(videos: Mapping[str, EmbeddedVideo], labels: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
     """Divide the labels of videos one after the other into those of each."""
     borders = np.cumsum([len(video.time_s) for video in videos.values()])[:-1]
     return dict(zip(videos, np.split(labels, borders), strict=True))

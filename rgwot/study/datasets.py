@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import shlex
@@ -19,7 +18,7 @@ from rgwot.datasets.base import Found, VideoEntry
 from rgwot.datasets.finding import find, layout_module, read_options
 from rgwot.datasets.looks import no_task
 from rgwot.datasets.names import video_id
-from rgwot.features import left_out
+from rgwot.features import left_out, read_index
 from rgwot.runtime.arguments import split_words
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.integrity import ASIDE, broken, changed_sources, check_file, record_path
@@ -165,9 +164,8 @@ class DatasetCatalogue:
         imported = self.config.dataset(dataset).imported is not None
         try:
             check_file(index)
-            with index.open(encoding="utf-8", newline="") as file:
-                rows = [row for row in csv.DictReader(file) if left_out(row["status"] or "", imported) and row["video"]]
-        except (OSError, ValueError, KeyError, csv.Error, RgwotError):
+            rows = [row for row in read_index(index) if left_out(row.get("status") or "", imported)]
+        except (OSError, RgwotError):
             # Damaged: whatever reads the index will say so, and a plan that rebuilds it must not stop here.
             return {}
         found = {}

@@ -9,7 +9,6 @@ slower machines. `rgwot plan` estimates what is really spent.
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import os
@@ -19,8 +18,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from rgwot.features import ARRAYS
+from rgwot.features import ARRAYS, read_index
 from rgwot.paths import STORE
+from rgwot.runtime.errors import RgwotError
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,8 @@ def stored_frame(index_csv: str | os.PathLike[str]) -> tuple[int, int]:
 
 @lru_cache(maxsize=256)
 def _frames(path: str, _changed: int) -> int:
-    # Not rgwot.features.index, which imports Zarr.
     try:
-        with open(path, newline="", encoding="utf-8") as file:
-            return sum(int(row["frames"]) for row in csv.DictReader(file))
-    except (OSError, ValueError, KeyError, TypeError, csv.Error):
+        return sum(row["frames"] for row in read_index(path))
+    except RgwotError:
         # Damaged: the job that reads it will say so, and it asks for little until then.
         return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rgwot.evaluation.bootstrap import compare, task_mean, wins
+from rgwot.evaluation.bootstrap import compare, task_mean
 
 VALUES = [[0.5, 0.7, 0.6], [0.3, 0.2, 0.4], [0.9, 0.8, 0.7]]
 
@@ -72,11 +72,6 @@ def test_interval_covers_the_truth_about_as_often_as_it_says(difference, truth):
         covered += found.low <= truth <= found.high
     # 95 % is what percentile intervals reach with many tasks; with 20 they reach a little less.
     assert 0.88 * trials <= covered <= 0.99 * trials
-
-
-def test_wins_count_means_over_seeds_and_no_ties():
-    assert wins([[0.6, 0.4], [0.3], [0.9]], [[0.4], [0.3], [0.8]]) == 2
-    assert wins([[0.6, 0.4], [0.3], [0.7]], [[0.4], [0.3], [0.8]], lower_is_better=True) == 1
 
 
 def test_a_reference_of_zero_is_infinitely_worse():
