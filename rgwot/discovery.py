@@ -426,11 +426,11 @@ def _embed(
 def _trivial(
     tree: Tree, stores: Sequence[FeatureStore], decoder: str, experiment: Experiment, held_out: tuple[str, ...]
 ) -> dict[str, Any]:
-    from rgwot.bundles.apply import write_manifest
+    from rgwot.bundles.apply import write_unannotated
     from rgwot.keysteps.trivial import decode_trivial
 
     settings, run = experiment.of_decoder, experiment.run
-    write_manifest(tree, [Input(store.path, False, store) for store in stores])
+    write_unannotated(tree, [Input(store.path, False, store) for store in stores])
     return decode_trivial(
         tree.at(paths.MANIFEST),
         tree.keysteps(run),

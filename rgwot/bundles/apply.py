@@ -74,7 +74,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
     about = bundle.about
     with replacing(output / "results") as results:
         tree = Tree(results, about.dataset, about.task)
-        write_manifest(tree, inputs)
+        write_unannotated(tree, inputs)
         embeddings = tree.at(EMBEDDINGS, about.run)
         key_steps = find_key_steps(bundle, result, [one.store for one in inputs], embeddings)
         found = _write(bundle, tree, key_steps, [one.store.video for one in inputs if not len(one.store)])
@@ -172,7 +172,7 @@ def _model(bundle: Bundle) -> EmbedVideo:
     return embed_by_model(model, bundle.about.features_fps, "cpu", 1)
 
 
-def write_manifest(tree: Tree, inputs: Sequence[Input]) -> None:
+def write_unannotated(tree: Tree, inputs: Sequence[Input]) -> None:
     """Write the manifest of videos with feature stores, and an empty table of annotations."""
     rows = []
     for one in inputs:

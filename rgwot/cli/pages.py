@@ -110,9 +110,9 @@ def report(
 )
 def report_index(output: Path, results: Path) -> None:
     """Write the list of all pages into OUTPUT (HTML), with links to them."""
-    from rgwot.reporting.page.render import write_index
+    from rgwot.reporting.page.render import write_page_list
 
-    write_index(results, output)
+    write_page_list(results, output)
 
 
 @click.command()

@@ -19,7 +19,7 @@ from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.yaml_text import read_yaml
 from rgwot.timing import rate_text
 
-FEATURES = "features"
+FEATURES_LAYOUT = "features"
 """The layout of features without videos."""
 
 
@@ -73,7 +73,7 @@ class DatasetSettings(Block):
     @property
     def features_alone(self) -> bool:
         """Whether the dataset is features without videos."""
-        return self.layout.strip().casefold() == FEATURES
+        return self.layout.strip().casefold() == FEATURES_LAYOUT
 
     def options(self) -> dict[str, Any]:
         """Return the options of the layout as plain values."""

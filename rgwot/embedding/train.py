@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from rgwot.config.methods import EMBEDDINGS
 from rgwot.config.settings import EXECUTION, Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, initialised
@@ -30,7 +31,7 @@ from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 
 logger = logging.getLogger(__name__)
 
-BLOCKS = ("ot", "loss", "cidm", "encoder", "train", "data")
+READ = EMBEDDINGS["encoder"].reads
 RANDOM_WEIGHTS = "random"
 
 
@@ -103,7 +104,7 @@ def train(
             for key, value in getattr(settings, block).model_dump(by_alias=True, mode="json").items()
             if f"{block}.{key}" not in EXECUTION
         }
-        for block in BLOCKS
+        for block in READ
     }
     note = inactive_prior(settings)
     if note:

@@ -16,7 +16,7 @@ from rgwot.runtime.warm import offer
 
 #: What most jobs import (`rgwot.runtime.warm`), PyTorch last: it takes half of the time, and key steps without training
 #: are there before it is.
-IMPORTED = (
+WARMED = (
     "rgwot.cli.records", "rgwot.cli.data", "rgwot.cli.features", "rgwot.cli.training", "rgwot.cli.keysteps",
     "rgwot.cli.pages", "rgwot.cli.reporting", "rgwot.datasets.manifest", "rgwot.features.store", "scipy.optimize",
     "sklearn.cluster", "rgwot.keysteps.decode", "rgwot.evaluation.evaluate", "rgwot.reporting.page.pictures",
@@ -38,7 +38,7 @@ def prepare_commands(arguments: Sequence[str]) -> None:
     """
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     if not is_dry(arguments):
-        offer("rgwot.cli:main", IMPORTED)
+        offer("rgwot.cli:main", WARMED)
 
 
 def end_at_once() -> None:

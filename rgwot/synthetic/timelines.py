@@ -65,12 +65,12 @@ def from_human(clips: Sequence[Timeline], K: int, settings: SynthSettings, rng: 
     return compose(sequences, lengths, K, settings, rng)
 
 
-def kendall_distance(first: Sequence[int], second: Sequence[int]) -> float:
+def discordance(first: Sequence[int], second: Sequence[int]) -> float:
     """Share of discordant pairs among the steps both orders contain, which name each step at most once.
 
     0 for the same order, 1 for the reverse, NaN when fewer than two steps are shared.
 
-    >>> kendall_distance([1, 2, 3], [1, 3, 2, 7])
+    >>> discordance([1, 2, 3], [1, 3, 2, 7])
     0.3333333333333333
     """
     rank = {step: place for place, step in enumerate(second)}
@@ -81,8 +81,8 @@ def kendall_distance(first: Sequence[int], second: Sequence[int]) -> float:
 
 
 def mean_distance(orders: Sequence[Sequence[int]]) -> float:
-    """Mean of `kendall_distance` over pairs of orders that share two steps; NaN when there is none."""
-    distances = np.array([kendall_distance(a, b) for a, b in combinations(orders, 2)])
+    """Mean of `discordance` over pairs of orders that share two steps; NaN when there is none."""
+    distances = np.array([discordance(a, b) for a, b in combinations(orders, 2)])
     distances = distances[~np.isnan(distances)]
     return float(distances.mean()) if distances.size else float("nan")
 

@@ -13,9 +13,9 @@ from rgwot.reporting.figures.curves import cell, curve, lines_of, read_rows, rep
 from rgwot.reporting.figures.growth import spread
 from rgwot.reporting.figures.interface import PlannedRun
 from rgwot.reporting.figures.losses import smoothed
+from rgwot.reporting.figures.parameters import PlannedRow, PlannedSweep, ReportedCurve, SweepPanel
 from rgwot.reporting.figures.protocols import bar_colours
 from rgwot.reporting.figures.sweep import Sweep, above, spaced
-from rgwot.reporting.figures.sweeps import PlannedRow, PlannedSweep, ReportedCurve, SweepPanel
 from rgwot.runtime.errors import RgwotError
 
 REPORTED = REPOSITORY / "workflow" / "reported"

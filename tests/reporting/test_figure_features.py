@@ -10,7 +10,7 @@ import pytest
 
 from rgwot.features.store import StoreWriter, open_store
 from rgwot.keysteps.collapse import mean_pairwise_cosine
-from rgwot.reporting.figures.teaser import named_order, two_dimensions
+from rgwot.reporting.figures.teaser import steps_of_order, two_dimensions
 from rgwot.reporting.figures.tsne import effective_rank, embed_2d, pooled_features
 
 
@@ -74,5 +74,5 @@ def test_principal_directions_keep_distances_of_a_plane() -> None:
 
 
 def test_orders_are_named_by_steps_without_background() -> None:
-    assert named_order("4>2>1>3", {4: 2, 2: 0, 3: 1}) == [2, -1, 1]
-    assert named_order("", {}) == []
+    assert steps_of_order("4>2>1>3", {4: 2, 2: 0, 3: 1}) == [2, -1, 1]
+    assert steps_of_order("", {}) == []

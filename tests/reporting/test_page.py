@@ -20,7 +20,7 @@ from rgwot.cli import main
 from rgwot.paths import Run
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page import render
-from rgwot.reporting.page.render import write_index, write_page
+from rgwot.reporting.page.render import write_page, write_page_list
 from rgwot.runtime.errors import RgwotError
 
 FIRST = Run("rgwot", "graphcut", 0)
@@ -224,7 +224,7 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
     made.page()
     shutil.copytree(made.tree.at(paths.PAGE).parent, folder / "report" / "mine", dirs_exist_ok=True)
     shutil.copy(made.tree.at(paths.PAGE), folder / "report" / "mine" / "<b>other.html")
-    write_index(folder, folder / "report" / "index.html")
+    write_page_list(folder, folder / "report" / "index.html")
     text = (folder / "report" / "index.html").read_text()
     outside = Outside(text)
     links = [unquote(address) for address in outside.addresses if not address.startswith("data:")]
@@ -237,7 +237,7 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
         "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
     )
     assert re.search(rf"rgwot / graphcut</td><td>{100 * leading['value'].mean():.1f}</td>", text)
-    write_index(tmp_path / "nothing", tmp_path / "index.html")
+    write_page_list(tmp_path / "nothing", tmp_path / "index.html")
     assert "No task has a page yet" in (tmp_path / "index.html").read_text()
 
 

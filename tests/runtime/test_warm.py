@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rgwot.runtime import warm
-from rgwot.study.commands import IMPORTED
+from rgwot.study.commands import WARMED
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are taken on Linux alone")
 
@@ -187,7 +187,7 @@ def test_a_run_within_another_shares_its_servers(place: Path, monkeypatch: pytes
 
 
 def test_what_is_imported_for_jobs_is_there() -> None:
-    for name in IMPORTED:
+    for name in WARMED:
         import_module(name)
 
 

@@ -13,7 +13,7 @@ from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic import human
 from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
-from rgwot.synthetic.timelines import from_human, kendall_distance, parametric
+from rgwot.synthetic.timelines import discordance, from_human, parametric
 
 
 def clips_of(n_videos: int, min_s: float, max_s: float, **changes: object) -> SynthSettings:
@@ -65,14 +65,14 @@ def test_statistics_refuses_what_does_not_fit():
 
 @given(st.permutations(range(1, 8)), st.permutations(range(1, 8)))
 def test_kendall_distance_is_symmetric_and_reverses(first, second):
-    distance = kendall_distance(first, second)
-    assert distance == pytest.approx(kendall_distance(second, first))
-    assert distance == pytest.approx(1.0 - kendall_distance(first, second[::-1]))
-    assert kendall_distance(first, first) == 0.0
+    distance = discordance(first, second)
+    assert distance == pytest.approx(discordance(second, first))
+    assert distance == pytest.approx(1.0 - discordance(first, second[::-1]))
+    assert discordance(first, first) == 0.0
 
 
 def test_kendall_distance_needs_two_shared_steps():
-    assert math.isnan(kendall_distance([1, 2], [2, 3]))
+    assert math.isnan(discordance([1, 2], [2, 3]))
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rgwot import paths
 from rgwot.reporting.figures.interface import PlannedRun
-from rgwot.reporting.figures.sweeps import PlannedRow, PlannedSweep, ReportedCurve, Scored
+from rgwot.reporting.figures.parameters import PlannedRow, PlannedSweep, ReportedCurve, Scored
 from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 #: What stands between measured and reported numbers, wherever both are drawn.
-FEATURES = "; reported numbers: of a fine-tuned backbone, ours is frozen"
+FINE_TUNED = "; reported numbers: of a fine-tuned backbone, ours is frozen"
 #: Begins the name of what is not printed but follows from what is.
 IMPLIED = "implied "
 #: Columns of a row without which nothing can be drawn.

@@ -9,9 +9,9 @@ from typing import ClassVar
 from rgwot import paths
 from rgwot.reporting.figures import curves
 from rgwot.reporting.figures.interface import Plan, PlannedRun, Run, Study
+from rgwot.reporting.figures.parameters import PlannedSweep, Scored, SweepPanel, SweepsPlan, table_with, tasks_of
 from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, sheet, tell
 from rgwot.reporting.figures.sweep import STAR, draw_curve
-from rgwot.reporting.figures.sweeps import PlannedSweep, Scored, SweepPanel, SweepsPlan, table_with, tasks_of
 from rgwot.reporting.tables.models import Metric
 
 ABOUT = {
@@ -91,7 +91,7 @@ class Growth(Scored):
         drawn.legend(loc="outside lower center", ncols=6)
         band = "; line: mean over seeds (each draws its own videos), band: least to largest"
         about = f"{plan.about}{band if len(plan.seeds) > 1 else ''}; scored on all videos of the task"
-        tell(drawn, self.title, f"{about}{curves.FEATURES if panel.reported else ''}")
+        tell(drawn, self.title, f"{about}{curves.FINE_TUNED if panel.reported else ''}")
         return drawn
 
     def _levels(self, axis: Axes, plan: GrowthPlan) -> Iterator[End]:

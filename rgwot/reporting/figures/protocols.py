@@ -14,8 +14,8 @@ from rgwot import paths
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.reporting.figures.curves import PRINTED, cell, read_rows
 from rgwot.reporting.figures.interface import Figure, Plan, Study, seeding
+from rgwot.reporting.figures.parameters import table_with
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Drawn, sheet, tell
-from rgwot.reporting.figures.sweeps import table_with
 from rgwot.reporting.tables.models import Metric
 
 ABOUT = {

@@ -12,8 +12,8 @@ from pydantic import Field
 from rgwot import paths
 from rgwot.config.radius import smallest_active_radius, structure_radius
 from rgwot.reporting.figures import curves
+from rgwot.reporting.figures.parameters import PlannedSweep, Scored, SweepPanel, SweepsPlan
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, line_style, sheet, tell
-from rgwot.reporting.figures.sweeps import PlannedSweep, Scored, SweepPanel, SweepsPlan
 from rgwot.reporting.tables.models import Metric
 
 ABOUT = {
@@ -81,7 +81,7 @@ class Sweep(Scored):
         without = f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}"
         implied = seen.get(curves.IMPLIED, "")
         band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
-        features = curves.FEATURES if "reported" in seen else ""
+        features = curves.FINE_TUNED if "reported" in seen else ""
         tell(
             drawn,
             self.title,

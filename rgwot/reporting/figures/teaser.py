@@ -77,10 +77,10 @@ def two_dimensions(x: Array) -> Array:
     return np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
 
 
-def named_order(order: str, names: dict[int, int]) -> list[int]:
+def steps_of_order(order: str, names: dict[int, int]) -> list[int]:
     """Return the steps of an order such as ``3>1>2``, each cluster by its step; -1 for one without, no background.
 
-    >>> named_order("3>1>2", {3: 1, 1: 0})
+    >>> steps_of_order("3>1>2", {3: 1, 1: 0})
     [1, -1]
     """
     steps = [names.get(int(cluster), -1) for cluster in order.split(">") if cluster]
@@ -154,7 +154,7 @@ def _answers(
     listed.append(("task", first["order"]))
     drawn = {int(step) for _, steps in rows for step in np.unique(steps)}
     for place, (_, order) in enumerate(listed, start=5):
-        drawn |= _order(axis, named_order(str(order), names), place + 0.1)
+        drawn |= _order(axis, steps_of_order(str(order), names), place + 0.1)
     axis.set_yticks([*places, *(place + 5.1 for place in range(3))], [name for name, _ in (*rows, *listed)])
     axis.set_xlim(0, 1)
     axis.set_ylim(7.7, -0.6)

@@ -84,7 +84,7 @@ def page_text(content: Content) -> str:
     )
 
 
-def write_index(results: str | os.PathLike[str], output_html: str | os.PathLike[str]) -> None:
+def write_page_list(results: str | os.PathLike[str], output_html: str | os.PathLike[str]) -> None:
     """Write the list of all pages below ``results/report``, with links to them: the stage behind ``report-index``."""
     output = Path(output_html)
     rows = [_row(Path(results), page, output.parent) for page in paths.pages(Path(results))]
