@@ -371,7 +371,7 @@ def _times(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
 
 
 def _store(tree: Tree, video: str) -> Path:
-    return tree.at(paths.INDEX).with_name(Path(paths.FEATURES).name.format(video=video))
+    return tree.at(paths.INDEX).with_name(paths.name_of(paths.FEATURES).format(video=video))
 
 
 def _write_stores(sources: Mapping[str, Path], tree: Tree, rate: str | None) -> None:

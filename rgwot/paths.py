@@ -83,7 +83,7 @@ def name_of(template: str) -> str:
 
 def pages(results: str | Path = RESULTS) -> list[Path]:
     """Return the pages of tasks that exist, sorted."""
-    return sorted(Path(results, PAGE.split("/")[1]).glob("*/*.html"))
+    return sorted(at(PAGES, results).parent.glob("*/*.html"))
 
 
 def log(job: str) -> str:

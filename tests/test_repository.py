@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,12 @@ def test_the_citation_names_this_version_and_the_paper() -> None:
     assert citation["license"] == "MIT"
     (paper,) = citation["references"]
     assert "Gromov-Wasserstein" in paper["title"]
+
+
+def test_cleaning_keeps_results() -> None:
+    said = subprocess.run(["make", "-n", "clean"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    assert "rm -rf build" in said
+    assert "results" not in said
 
 
 def test_help_lists_every_target() -> None:

@@ -32,7 +32,7 @@ from rgwot.keysteps.interface import Decoded, Unseen
 from rgwot.keysteps.ordering import format_order
 from rgwot.keysteps.outputs import write_keysteps
 from rgwot.keysteps.registry import restore_of as restore_decoder
-from rgwot.paths import EMBEDDINGS, Tree
+from rgwot.paths import Tree
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.reporting.names import named_order, result_id
 from rgwot.runtime.errors import RgwotError, first_line, nearest
@@ -75,7 +75,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
     with replacing(output / "results") as results:
         tree = Tree(results, about.dataset, about.task)
         write_unannotated(tree, inputs)
-        embeddings = tree.at(EMBEDDINGS, about.run)
+        embeddings = tree.at(paths.EMBEDDINGS, about.run)
         key_steps = find_key_steps(bundle, result, [one.store for one in inputs], embeddings)
         found = _write(bundle, tree, key_steps, [one.store.video for one in inputs if not len(one.store)])
         _write_pictures(tree, embeddings, bundle, result.settings)

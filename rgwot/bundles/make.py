@@ -56,8 +56,8 @@ def make_bundle(
     """Write the bundle of a result.
 
     What the decoder learnt is learnt once more, from the stored embeddings and the same seed, and so is an embedding
-    without an encoder from the features. Both must match the result, or no bundle is
-    written. ``blocks`` are the ``settings`` that were given, which go into the file.
+    without an encoder from the features. Both must match the result, or no bundle is written. ``blocks`` are the
+    ``settings`` that were given, which go into the file.
 
     Returns the share of the samples to which the rule for other videos gives the key step that the result has.
 

@@ -86,8 +86,8 @@ def open_array(path: Path, key: str | None, scratch: Path, times: str | None = N
     """Open an array of a file with a suffix of `OPENERS`; memory does not grow with the size of a binary one.
 
     Nothing in the file is executed, and no other file is read that it might name. ``key`` is the name of the array,
-    None where there is only one, ``times`` that of the times of the features in seconds, or None. What
-    is packed, in an ``.npz`` or ``.mat``, is unpacked into the folder ``scratch`` for as long as it is open.
+    None where there is only one, ``times`` that of the times of the features in seconds, or None. What is packed, in an
+    ``.npz`` or ``.mat``, is unpacked into the folder ``scratch`` for as long as it is open.
 
     Raises RgwotError when the file is missing, damaged or of another kind, or has no such array of floating-point
     numbers.

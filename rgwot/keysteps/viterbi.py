@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,7 @@ def decode_viterbi(frames: Frames, K: int, settings: Settings, generator: np.ran
     likelihoods = gaussians.log_likelihoods(frames.x)
     limits = np.full(likelihoods.shape[1], -np.inf)
     if percentage is not None:
-        limits = np.sort(likelihoods, axis=0)[int(percentage * len(likelihoods) / 100)]
+        limits = np.sort(likelihoods, axis=0)[int(Fraction(str(percentage)) * len(likelihoods) / 100)]
     facts = {"clusters": len(gaussians.times), "mean_times": [float(time) for time in gaussians.times]}
     labels = _follow(likelihoods, frames.lengths, limits)
     learnt = {**vars(gaussians), "limits": limits}

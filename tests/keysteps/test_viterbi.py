@@ -127,9 +127,10 @@ def test_without_background_k_means_sees_every_sample() -> None:
     np.testing.assert_array_equal(*made)
 
 
-def test_29_percent_of_100_samples_are_29() -> None:
-    """In floating point 29 / 100 * 100 is less than 29."""
-    x = np.random.default_rng(0).normal(size=(100, 1))
-    chosen = Settings(decode=DecodeSettings(background=29.0, stride=1))
-    labels = decode_viterbi(Frames(x, (100,), 2.0), 1, chosen, np.random.default_rng(0)).labels
-    assert (labels == BACKGROUND).sum() == 29
+@pytest.mark.parametrize(("percentage", "T", "below"), [(29.0, 100, 29), (18.4, 750, 138)])
+def test_a_percentage_is_the_decimal_that_it_says(percentage: float, T: int, below: int) -> None:
+    """In floating point 29 / 100 * 100 is less than 29, and 18.4 * 750 / 100 less than 138."""
+    x = np.random.default_rng(0).normal(size=(T, 1))
+    chosen = Settings(decode=DecodeSettings(background=percentage, stride=1))
+    labels = decode_viterbi(Frames(x, (T,), 2.0), 1, chosen, np.random.default_rng(0)).labels
+    assert (labels == BACKGROUND).sum() == below

@@ -63,7 +63,7 @@ def cut(video: Video, segment: Segment, output: Path) -> None:
         stream = source.streams.video[0]
         stream.thread_type = "AUTO"
         # Times of segments count from the first frame, wherever a file's own clock starts.
-        origin = next(source.decode(stream)).time or 0.0
+        origin = next((frame.time for frame in source.decode(stream)), None) or 0.0
         # To the key frame before it; earlier frames are dropped below.
         source.seek(int((origin + max(0.0, segment.start_s - 1)) * av.time_base))
         made = None
