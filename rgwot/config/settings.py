@@ -283,6 +283,10 @@ class WhitenSettings(Block):
         1e-4, description="components below this share of the largest variance are dropped"
     )
     grid: Count = Field(1, description="cells per side that maps are averaged over; 1: the whole map, as raw")
+    speed: bool = Field(False, description="beside every channel, the logarithm of its speed")
+    variability: bool = Field(
+        False, description="beside every channel, the logarithm of its standard deviation over the window of smooth"
+    )
     views: Annotated[int, Field(ge=0)] = Field(
         2, description="pairs of views from halves of the channels, kept for what decode leaves to the data; 0: none"
     )
@@ -456,6 +460,8 @@ YOUNGER: tuple[str, ...] = (
     "loss.keep",
     "loss.count_from",
     "train.clip",
+    "whiten.speed",
+    "whiten.variability",
 )
 
 #: Removed keys: their default, and the alignment loss that read them. Settings of jobs with another loss still contain

@@ -26,6 +26,9 @@ ABOUT = {
     "place": 2,
 }
 
+STILL = 0.02
+"""Added to speeds and deviations before the logarithm, in standard deviations of the channel: less is standing still."""
+
 ROUNDING = 2.0**-11
 """Relative rounding error of float16, in which features are stored."""
 
@@ -73,12 +76,47 @@ def smooth(x: NDArray[Any], share: float) -> NDArray[np.float64]:
     its ends a video goes on as its first and last sample.
     """
     values = np.asarray(x, dtype=np.float64)
-    width = 2 * int(share * len(values) / 2) + 1
+    width = _width(share, len(values))
     return values if width == 1 else np.asarray(uniform_filter1d(values, width, axis=0, mode="nearest"))
 
 
+def speed(z: NDArray[Any]) -> NDArray[np.float64]:
+    r"""Return how fast the standardised channels of one video (T, C) change, as logarithms (T, C).
+
+    .. math:: \log\left(\frac{|z_{t+1} - z_{t-1}|}{2} + 0.02\right)
+
+    Beyond its ends a video goes on as its first and last sample.
+    """
+    ahead, behind = np.minimum(np.arange(len(z)) + 1, len(z) - 1), np.maximum(np.arange(len(z)) - 1, 0)
+    return np.asarray(np.log(np.abs(z[ahead] - z[behind]) / 2 + STILL))
+
+
+def variability(z: NDArray[Any], share: float) -> NDArray[np.float64]:
+    """Return log(s + 0.02) of the standard deviations s (T, C) of standardised channels around every sample.
+
+    Over the window of `smooth`, of three samples at least; beyond its ends a video goes on as its first and last sample.
+    """
+    width = max(3, _width(share, len(z)))
+    mean, squares = (uniform_filter1d(values, width, axis=0, mode="nearest") for values in (z, np.square(z)))
+    return np.asarray(np.log(np.sqrt(np.maximum(squares - np.square(mean), 0)) + STILL))
+
+
+def condition(x: NDArray[Any], settings: WhitenSettings) -> NDArray[np.float32]:
+    """Return the features of one video (T, C) as `fit_whitening` takes them, (T, C), (T, 2 C) or (T, 3 C).
+
+    Channels are standardised; their speed and variability, where asked for, stand after all of them and are
+    standardised too; everything is smoothed.
+    """
+    z = standardise(x)
+    blocks = [z]
+    if len(z):
+        blocks += [standardise(speed(z))] * settings.speed
+        blocks += [standardise(variability(z, settings.smooth))] * settings.variability
+    return smooth(np.concatenate(blocks, axis=1), settings.smooth).astype(np.float32)
+
+
 def conditioned(stores: Sequence[FeatureStore], settings: WhitenSettings) -> list[NDArray[np.float32]]:
-    """Read every video once and return its features (T, C), standardised and smoothed for `fit_whitening`.
+    """Read every video once and return its features in the form that `condition` gives them.
 
     Raises
     ------
@@ -87,8 +125,7 @@ def conditioned(stores: Sequence[FeatureStore], settings: WhitenSettings) -> lis
     """
     for store in stores[1:]:
         _check_cells(store, stores[0], settings.grid)
-    videos = (standardise(cell_means(store, settings.grid)) for store in stores)
-    return [smooth(video, settings.smooth).astype(np.float32) for video in videos]
+    return [condition(cell_means(store, settings.grid), settings) for store in stores]
 
 
 @dataclass(frozen=True)
@@ -172,7 +209,8 @@ def halves(channels: int, pairs: int) -> list[NDArray[np.int64]]:
 def fit_whitened(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
     """Fit the whitening to the training videos: the embedding of the method ``whitened``. Nothing is left to chance.
 
-    The views are whitened apart, each from its half of the channels; a channel is in one half with all its cells.
+    The views are whitened apart, each from its half of the channels; a channel is in one half with all its cells and
+    with how it moves.
     """
     block = settings.whiten
     # Sums over threads depend on their number; one thread gives the same files everywhere.
@@ -214,6 +252,11 @@ def restore_whitened(learnt: Learnt, settings: Settings) -> EmbedVideo:
             return Embedded(whitening.apply(conditioned([store], settings.whiten)[0]))
 
     return embed
+
+
+def _width(share: float, T: int) -> int:
+    """Return the odd number of samples nearest to a share of T, of two the larger, at least 1."""
+    return 2 * int(share * T / 2) + 1
 
 
 def _check_cells(store: FeatureStore, first: FeatureStore, grid: int) -> None:

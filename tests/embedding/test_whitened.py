@@ -11,7 +11,16 @@ import pytest
 from rgwot.config.settings import Settings, WhitenSettings
 from rgwot.embedding import whitened
 from rgwot.embedding.pooled import spatial_means
-from rgwot.embedding.whitened import cell_means, fit_whitened, fit_whitening, smooth, standardise
+from rgwot.embedding.whitened import (
+    cell_means,
+    condition,
+    fit_whitened,
+    fit_whitening,
+    smooth,
+    speed,
+    standardise,
+    variability,
+)
 from rgwot.features.store import FeatureStore, StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
 
@@ -45,6 +54,39 @@ def test_smoothing_is_a_centred_mean_with_the_ends_repeated() -> None:
     np.testing.assert_allclose(smooth(x, 0.1), expected)
     np.testing.assert_array_equal(smooth(x, 0.02), x)
     np.testing.assert_allclose(smooth(x[::-1], 0.1)[::-1], smooth(x, 0.1))
+
+
+def test_speed_is_half_the_way_between_the_neighbours() -> None:
+    z = np.array([[0.0, 5.0], [1.0, 5.0], [4.0, 5.0], [2.0, 5.0]])
+    ways = np.array([[0.5, 0], [2.0, 0], [0.5, 0], [1.0, 0]])
+    np.testing.assert_allclose(speed(z), np.log(ways + 0.02))
+    np.testing.assert_allclose(speed(z[:1]), np.log([[0.02, 0.02]]))
+
+
+def test_variability_is_the_deviation_around_a_sample() -> None:
+    z = samples(60, 3)
+    padded = np.concatenate([z[:1], z[:1], z, z[-1:], z[-1:]])
+    of_five = np.stack([padded[i : i + 5].std(axis=0) for i in range(60)])
+    np.testing.assert_allclose(variability(z, 5 / 60), np.log(of_five + 0.02))
+    # Of a single sample there is no deviation: three at least.
+    of_three = np.stack([padded[i + 1 : i + 4].std(axis=0) for i in range(60)])
+    np.testing.assert_allclose(variability(z, 0.0), np.log(of_three + 0.02))
+
+
+def test_movement_tells_apart_what_values_do_not() -> None:
+    """Shaking and resting at the same places: the values say nothing, speed and variability each do."""
+    generator = np.random.default_rng(0)
+    shaking = np.repeat(np.tile([True, False], 5), 60)
+    x = np.where(shaking[:, None], generator.normal(size=(600, 6)), 0.0) + generator.normal(size=(600, 6)) * 0.05
+
+    def largest_difference(**moving: bool) -> float:
+        made = condition(x, WhitenSettings(**moving))
+        return float(np.abs(made[shaking].mean(axis=0) - made[~shaking].mean(axis=0)).max())
+
+    assert condition(x, WhitenSettings(speed=True, variability=True)).shape == (600, 18)
+    assert largest_difference() < 0.3
+    assert largest_difference(speed=True) > 1
+    assert largest_difference(variability=True) > 1
 
 
 @pytest.mark.parametrize("shape", [(400, 6), (30, 60)])
@@ -153,7 +195,15 @@ def test_videos_held_out_do_not_reach_the_components(write_stores: Callable[...,
 def test_every_setting_reaches_the_embedding(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores(videos())
     plain = fit_whitened(stores, Settings(), seed=0)(stores[0]).embedding
-    for keys, D in (({"smooth": 0.1}, 4), ({"D": 3}, 3), ({"floor": 0.9}, 1), ({"grid": 2}, 4)):
+    cases: tuple[tuple[dict[str, object], int], ...] = (
+        ({"smooth": 0.1}, 4),
+        ({"D": 3}, 3),
+        ({"floor": 0.9}, 1),
+        ({"grid": 2}, 4),
+        ({"speed": True}, 8),
+        ({"variability": True}, 8),
+    )
+    for keys, D in cases:
         found = fit_whitened(stores, Settings(whiten=WhitenSettings(**keys)), seed=0)(stores[0]).embedding  # type: ignore[arg-type]
         assert found.shape == (60, D)
         assert found.shape != plain.shape or not np.array_equal(found, plain)
