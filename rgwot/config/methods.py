@@ -155,8 +155,8 @@ _LISTED = (
     Family("raw", "conv4c averaged over space, L2-normalised; nothing is trained", embedding="pooled"),
     Family(
         "rgwot-plus",
-        "whitened features of four parts of the picture, time and background where they help; nothing is trained",
-        overrides={"whiten.grid": 2, "decode.time": "auto", "decode.surplus": "auto"},
+        "whitened features of four parts of the picture and their speed, time where it helps; nothing is trained",
+        overrides={"whiten.grid": 2, "whiten.speed": True, "decode.time": "auto"},
         embedding="whitened",
     ),
     Family(

@@ -360,7 +360,7 @@ class MeanfieldSettings(Block):
 class ConsensusSettings(Block):
     """Segmentation of many mean-field segmentations, the decoder `consensus` (methods 5.8)."""
 
-    partitions: Count = Field(12, description="mean-field segmentations, each from a start of its own")
+    partitions: Count = Field(24, description="mean-field segmentations, each from a start of its own")
     rounds: Count = Field(8, description="updates of the centres at most, in each of them")
     D: Count = Field(24, description="whitened components of their memberships, at most")
 

@@ -27,7 +27,7 @@ ABOUT = {
 }
 
 STILL = 0.02
-"""Added to speeds and deviations before the logarithm, in standard deviations of the channel: less is standing still."""
+"""Added to speeds and deviations before the logarithm, in standard deviations of the channel; less is no movement."""
 
 ROUNDING = 2.0**-11
 """Relative rounding error of float16, in which features are stored."""
@@ -94,7 +94,7 @@ def speed(z: NDArray[Any]) -> NDArray[np.float64]:
 def variability(z: NDArray[Any], share: float) -> NDArray[np.float64]:
     """Return log(s + 0.02) of the standard deviations s (T, C) of standardised channels around every sample.
 
-    Over the window of `smooth`, of three samples at least; beyond its ends a video goes on as its first and last sample.
+    Over the window of `smooth`, at least three samples; beyond its ends a video goes on as its first and last sample.
     """
     width = max(3, _width(share, len(z)))
     mean, squares = (uniform_filter1d(values, width, axis=0, mode="nearest") for values in (z, np.square(z)))

@@ -326,7 +326,8 @@ def _choose(task: EmbeddedTask, settings: Settings, seed: int) -> Choices:
     seen = task.part(held_out=False).values()
     views = [video.views for video in seen if video.views is not None]
     together = np.concatenate(views, axis=1) if len(views) == len(seen) else None
-    return choose(together, [len(video.time_s) for video in seen], settings, seed)
+    x = np.concatenate([video.embedding for video in seen])
+    return choose(x, together, [len(video.time_s) for video in seen], settings, seed)
 
 
 def order_of(key_steps: NDArray[np.int64], positions: NDArray[np.float64]) -> Order:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rgwot.keysteps.choices import GAIN, KEY_STEP_SHARE
+from rgwot.keysteps.choices import GAIN, KEEPS, KEY_STEP_SHARE
 from rgwot.runtime.errors import RgwotError
 
 _J = "agreement of views J"
@@ -125,15 +125,23 @@ def _background(_: Mapping[str, Any], found: dict[float, float], chosen: float) 
 
 
 def _time(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
-    if chosen:
+    none = found[0.0]
+    least = KEEPS * none if none > 0 else None
+    if not chosen:
+        words = f"Time is given no share: without it the labels of other videos foretell nothing (J {none:.3g})."
+    elif found[chosen] >= KEEPS * none:
         words = (
-            f"Time is given {chosen:.0%} of the squared length of an embedding: with that share one view foretells the "
-            f"other best (J {found[chosen]:.3g})."
+            f"Time is given {chosen:.0%} of the squared length of an embedding: it is the largest share that keeps "
+            f"{KEEPS:.0%} of what labels explain without it, dotted (J {found[chosen]:.3g} against {none:.3g})."
         )
     else:
-        words = f"Time is given no share: without it one view foretells the other best (J {found[chosen]:.3g})."
+        words = (
+            f"Time is given {chosen:.0%} of the squared length of an embedding, the smallest share: none keeps "
+            f"{KEEPS:.0%} of what labels explain without it, dotted (J {found[chosen]:.3g} against {none:.3g})."
+        )
     title = f"{chosen:.0%} time" if chosen else "no time"
-    return Curve("decode.time", tuple(found), tuple(found.values()), chosen, "share of time", _J, title, words)
+    tried = tuple(found), tuple(found.values())
+    return Curve("decode.time", *tried, chosen, "share of time", "J of the embedding", title, words, least)
 
 
 def _count(number: float, one: str) -> str:

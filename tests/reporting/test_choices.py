@@ -44,6 +44,7 @@ def test_every_choice_is_a_curve_with_its_reason_in_words() -> None:
     assert background.words.startswith("5 clusters beyond K became background")
     assert background.least == pytest.approx(0.103)
     assert time.words.startswith("Time is given 15%")
+    assert time.least == pytest.approx(0.9 * 0.09)
     assert [curve.setting for curve in read(ALL).curves] == ["decode.K", "decode.surplus", "decode.time"]
 
 
@@ -57,7 +58,7 @@ def test_every_choice_is_a_curve_with_its_reason_in_words() -> None:
             "agree nearly best from 12 on, the most that were tried",
         ),
         ({"choices": {"surplus": {**SURPLUS, "chosen": 0}}}, "Nothing is called background"),
-        ({"choices": {"time": {**TIME, "chosen": 0.0}}}, "Time is given no share"),
+        ({"choices": {"time": {**TIME, "chosen": 0.4}}}, "the smallest share: none keeps 90%"),
     ],
 )
 def test_words_follow_what_was_chosen(more: dict[str, Any], words: str) -> None:
@@ -96,7 +97,7 @@ def test_the_figure_has_a_panel_per_choice_with_the_chosen_value_marked(tmp_path
     assert labels == [
         ("recurring activities tried", "adjusted Rand index of two views"),
         ("clusters beyond K", "agreement of views J"),
-        ("share of time", "agreement of views J"),
+        ("share of time", "J of the embedding"),
     ]
     for axis, fact in zip(figure.axes, (K, SURPLUS, TIME), strict=True):
         drawn = {float(x): y for x, y in fact["agreement"].items()}  # type: ignore[attr-defined]
@@ -182,6 +183,6 @@ def test_a_chart_keeps_order_and_stays_inside_its_axes() -> None:
         places = [x for x, _ in laid.x_numbers]
         assert all(b - a >= 26 - 0.1 for a, b in zip(places, places[1:], strict=False))
         assert laid.chosen[0] in places
-    flat = {**ALL, "choices": {"time": {"chosen": 0.0, "agreement": {"0.0": 0.5}}}}
+    flat = {**ALL, "choices": {"K": {"chosen": 7, "agreement": {"7": 0.5}}}}
     (only,) = read(flat).curves
     assert chart(only).points == (((chart(only).left + chart(only).right) / 2, 80),)
