@@ -4,6 +4,7 @@ Two views are the same samples seen through disjoint halves of the channels. A l
 what people do tells something about the second; one that follows the noise of the first does not, however stable it
 is. Each video is predicted by the others, so that what is peculiar to a video counts for nothing. The views are
 labelled by the mean field whatever the decoder is: it takes a fraction of a second, and is what others are built on.
+Time is judged by the samples themselves, not by views.
 """
 
 from __future__ import annotations
