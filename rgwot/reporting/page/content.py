@@ -19,9 +19,10 @@ from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.ordering import rank_procedures, video_order
 from rgwot.paths import Run, Tree
 from rgwot.records import CELL, read_annotations, read_manifest, read_scores
-from rgwot.reporting.compare import RATE, compare_pairs, parts, read_answer
+from rgwot.reporting.compare import RATE, Comparison, compare_pairs, parts, read_answer
 from rgwot.reporting.names import read_names
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, shown_aspect
+from rgwot.reporting.page.procedure import Picture, agreement_words, picture
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
 from rgwot.reporting.page.standing import standing
 from rgwot.reporting.tables.make import summarise
@@ -37,12 +38,13 @@ class Content(NamedTuple):
     """What one page shows.
 
     ``data`` is what every view needs: videos, annotations, facts of the runs, scores, curves. The run shown first leads
-    the ``runs``. ``comparisons`` are of pairs of runs (`compared`). ``strips`` are JPEG of every video in base64, in
-    the order of the manifest; empty where there is none.
+    the ``runs``. ``pictures`` are the procedures of those that have one. ``comparisons`` are of pairs of runs
+    (`compared`). ``strips`` are JPEG of every video in base64, in the order of the manifest; empty where there is none.
     """
 
     data: Mapping[str, Any]
     runs: Sequence[ShownRun]
+    pictures: Sequence[Picture]
     comparisons: Sequence[Mapping[str, Any]]
     strips: Sequence[str]
 
@@ -81,17 +83,24 @@ def gather(
         "curves": read_curves(tree, runs),
         "scores": scores,
     }
-    return Content(data, shown, compared(tree, runs), strips)
+    agreements = compare_pairs([read_answer(tree.keysteps(run)) for run in runs])
+    agreed = {pair: found.agreement.same for pair, found in agreements.items()}
+    pictures = [
+        picture(at, *one.procedure, data["videos"], one.names, agreement_words(one.run, runs, agreed), any(strips))
+        for at, one in enumerate(shown)
+        if one.procedure is not None
+    ]
+    return Content(data, shown, pictures, compared(agreements), strips)
 
 
-def compared(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
+def compared(agreements: Mapping[tuple[int, int], Comparison]) -> list[dict[str, Any]]:
     """Return how far pairs of runs agree, as `rgwot compare` says it.
 
     ``pair`` holds their places; what differs by which one is the first is in ``sides``, the second of them with the
     later run first: mean F1, ``parts`` (key step, seconds, shares of others), ``split`` and ``merged``.
     """
     found = []
-    for pair, (common, alone, both) in compare_pairs([read_answer(tree.keysteps(run)) for run in runs]).items():
+    for pair, (common, alone, both) in agreements.items():
         facts = {"pair": pair, "videos": len(common), "alone": len(alone), "seconds": both.n_frames / RATE}
         scores = {"rand": round(both.adjusted_rand, 4), "strict": round(both.strict_f1, 4)}
         found.append({**facts, **scores, "sides": [_side(both), _side(both.swapped())]})

@@ -15,6 +15,8 @@ from rgwot import paths
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.paths import Run, Tree
+from rgwot.procedure import Deviation, Procedure, deviations, learn, recordings_from_segments
+from rgwot.procedure.files import read_deviation_list, read_procedure
 from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.matching import match_to_steps
@@ -41,7 +43,8 @@ class ShownRun(NamedTuple):
     """A run that the page shows.
 
     ``facts``, small, stand beside every picture. ``body`` is read when the run is chosen: ``segments``, ``orders``,
-    ``procedures``. ``view`` is the content of its view as text, empty where it has none.
+    ``procedures``. ``view`` is the content of its view as text, empty where it has none. ``procedure`` is what was
+    learned, with what deviates from it in every video; a trivial answer has none.
     """
 
     run: Run
@@ -49,6 +52,7 @@ class ShownRun(NamedTuple):
     body: Mapping[str, Any]
     view: str
     procedures: pd.DataFrame
+    procedure: tuple[Procedure, Sequence[Deviation]] | None
     names: Mapping[int, str]
     choices: ShownChoices
 
@@ -90,7 +94,23 @@ def read_run(
         "view": bool(view),
     }
     choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))
-    return ShownRun(run, facts, _body(own, orders, procedures, videos), view, procedures, known, choices)
+    body = _body(own, orders, procedures, videos)
+    learned = None if kind == "trivial" else _learned(tree, run, own, diagnostics)
+    return ShownRun(run, facts, body, view, procedures, learned, known, choices)
+
+
+def _learned(
+    tree: Tree, run: Run, segments: pd.DataFrame, diagnostics: Mapping[str, Any]
+) -> tuple[Procedure, Sequence[Deviation]]:
+    """Return the procedure of a run and what deviates from it; of an older result, learned now from its segments."""
+    path, listed = tree.at(paths.PROCEDURE, run), tree.at(paths.DEVIATIONS, run)
+    if path.exists() and listed.exists():
+        return read_procedure(path), read_deviation_list(listed)
+    split = diagnostics.get("split")
+    held_out = set(split["test"]) if isinstance(split, Mapping) else set()
+    recordings = recordings_from_segments(segments)
+    procedure = learn([recording for recording in recordings if recording.video not in held_out])
+    return procedure, deviations(procedure, recordings)
 
 
 def _view(path: Path, result: str) -> str:
