@@ -439,6 +439,7 @@ def _trivial(
         run.seed,
         stride=settings.evaluation.stride,
         held_out=held_out,
+        learner=settings.procedure.learner,
     )
 
 

@@ -51,7 +51,8 @@ def decode(
 
         resolved = options.read_settings(settings)
         stride, kept = resolved.evaluation.stride, options.video_ids(held_out)
-        decode_trivial(manifest, output.parent, name, options.key_steps(resolved), seed, stride=stride, held_out=kept)
+        K, learner = options.key_steps(resolved), resolved.procedure.learner
+        decode_trivial(manifest, output.parent, name, K, seed, stride=stride, held_out=kept, learner=learner)
     elif embeddings is not None:
         if held_out:
             raise RgwotError(

@@ -177,11 +177,11 @@ FAMILIES: Mapping[str, Family] = {
     },
 }
 # Keys of every decoder that reads embeddings, which act on its input and output.
-_ANY = ("decode.K", "decode.time", "decode.surplus")
+_ANY = ("decode.K", "decode.time", "decode.surplus", "procedure")
 DECODERS: Mapping[str, Decoder] = {
     **{name: replace(about, reads=_ANY + about.reads) for name, about in described("keysteps", Decoder).items()},
     **{
-        name: Decoder(name, description, reads=("decode.K",), trivial=True)
+        name: Decoder(name, description, reads=("decode.K", "procedure"), trivial=True)
         for name, description in (
             ("one_label", "one key step everywhere"),
             ("uniform", "K equal segments"),

@@ -326,6 +326,16 @@ class DecodeSettings(Block):
     )
 
 
+class ProcedureSettings(Block):
+    """The procedure: the task graph that is learned from the key steps of all videos (methods 3.10)."""
+
+    learner: Literal["robust", "precedence", "intersection", "likelihood", "transitions", "chain"] = Field(
+        "robust",
+        description="robust: ours, for people who err and key steps that were found; precedence: in most videos; "
+        "intersection: in all; likelihood: direct optimisation; transitions: what follows what; chain: one order",
+    )
+
+
 class GraphcutSettings(Block):
     """Temporal smoothing by graph cut (methods 5.1)."""
 
@@ -429,6 +439,7 @@ class Settings(Block):
     graph: GraphSettings = GraphSettings()
     whiten: WhitenSettings = WhitenSettings()
     decode: DecodeSettings = DecodeSettings()
+    procedure: ProcedureSettings = ProcedureSettings()
     graphcut: GraphcutSettings = GraphcutSettings()
     meanfield: MeanfieldSettings = MeanfieldSettings()
     consensus: ConsensusSettings = ConsensusSettings()
@@ -462,6 +473,7 @@ YOUNGER: tuple[str, ...] = (
     "train.clip",
     "whiten.speed",
     "whiten.variability",
+    "procedure.learner",
 )
 
 #: Removed keys: their default, and the alignment loss that read them. Settings of jobs with another loss still contain

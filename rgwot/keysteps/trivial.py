@@ -15,7 +15,8 @@ import pandas as pd
 
 from rgwot.datasets.split import check_held_out
 from rgwot.keysteps.ordering import video_order
-from rgwot.keysteps.outputs import generator_for, write_keysteps
+from rgwot.keysteps.outputs import generator_for, procedure_of, write_keysteps
+from rgwot.procedure.learning import LEARNER
 from rgwot.records import SCOPES, read_manifest
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.timing import frame_times, label_segments, scoring_frames
@@ -52,14 +53,16 @@ def decode_trivial(
     seed: int,
     stride: int,
     held_out: Sequence[str] = (),
+    learner: str = LEARNER,
 ) -> dict[str, Any]:
     """Write a trivial answer for every video of a manifest that is not skipped, in the files every decoder writes.
 
     Both scopes hold the same segments: labels mean the same in every video by construction. An existing folder is
     replaced as a whole. The decoder is ``one_label``, ``uniform`` or ``random``, which uses ``seed`` and labels every
     ``stride``-th native frame; K is at least 1, and a word like ``gt`` must have become its number before. ``held_out``
-    are the only videos to be scored, as for the methods this answer is compared with; none means all. Returns the
-    content of ``diagnostics.json``; a trivial answer is never marked degenerate, as nothing has collapsed.
+    are the only videos to be scored, as for the methods this answer is compared with; none means all. ``learner``
+    learns the procedure from the others. Returns the content of ``diagnostics.json``; a trivial answer is never marked
+    degenerate, as nothing has collapsed.
 
     Raises
     ------
@@ -104,7 +107,8 @@ def decode_trivial(
     if held_out:
         training = [video for video in segments if video not in held_out]
         diagnostics["split"] = {"train": training, "test": sorted(held_out)}
-    write_keysteps(output_dir, dict.fromkeys(SCOPES, segments), orders, diagnostics)
+    procedure = procedure_of(segments, learner, held_out)
+    write_keysteps(output_dir, dict.fromkeys(SCOPES, segments), orders, procedure, diagnostics)
     return diagnostics
 
 

@@ -8,6 +8,8 @@ rule decode:
         segments=paths.SEGMENTS,
         order=paths.ORDER,
         procedures=paths.PROCEDURES,
+        procedure=paths.PROCEDURE,
+        deviations=paths.DEVIATIONS,
         diagnostics=paths.DIAGNOSTICS,
     log:
         paths.log("decode/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
@@ -37,6 +39,8 @@ rule decode_trivial:
         segments=paths.SEGMENTS,
         order=paths.ORDER,
         procedures=paths.PROCEDURES,
+        procedure=paths.PROCEDURE,
+        deviations=paths.DEVIATIONS,
         diagnostics=paths.DIAGNOSTICS,
     log:
         paths.log("decode/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
@@ -51,7 +55,7 @@ rule decode_trivial:
         mem_mb=memory_for("decode_trivial"),
         runtime=time_for("decode_trivial"),
     params:
-        settings=settings_of("decode.K", "evaluation"),
+        settings=settings_of("decode.K", "evaluation", "procedure"),
         hold_out=study("hold_out"),
     message:
         "decode: trivial answer {wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
