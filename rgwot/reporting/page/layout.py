@@ -1,9 +1,10 @@
 """Drawing a procedure: cards in layers, arrows between them, for windows of several widths.
 
-A layered drawing of the task graph. Every card comes after those it needs; key steps in either order share a layer.
-Where the window is wide, layers are columns from left to right, and what does not fit goes on in a band below, as
-lines of a text do; where it is narrow, layers are rows from top to bottom. An arrow to the next layer is a curve in
-the space between; any other one runs in a lane outside of the cards, so that no arrow crosses a card.
+A layered drawing of the task graph. Every card comes after those it needs; key steps in either order are drawn
+together, in a frame. Where the window is wide, layers are columns from left to right, and what does not fit goes on in
+a band below, as lines of a text do; where it is narrow, layers are rows from top to bottom. An arrow to the next layer
+is a curve in the space between; any other one runs in a lane outside of the cards, so that no arrow crosses a card.
+What holds for all key steps of a frame is one arrow.
 """
 
 from __future__ import annotations
@@ -11,26 +12,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-import networkx as nx
-
 from rgwot.procedure.interface import END, START
 
 Node = int | Literal["START", "END"]
-Pair = tuple[Node, Node]
+Unit = tuple[Node, ...]
+"""A key step, START or END by itself, or the key steps of a group."""
 Flow = Literal["right", "down"]
 #: A letter of an SVG path, and its points along and across the flow.
 Piece = tuple[str, list[tuple[float, float]]]
 
-#: Cards side by side in one layer, at most.
-MOST = {"right": 4, "down": 2}
 #: Widths from which layers are columns.
 WIDE = 600
+#: Cards beside one another in a layer: tried, and at most.
+TRIED = {"right": (2, 3, 4), "down": (2,)}
 #: Between cards of one layer, and between layers, in CSS pixels.
-GAP, SPACE = 22, 32
+GAP, SPACE = 22, 38
 #: Of a lane to the cards, and between lanes.
 CLEAR, LANE = 20, 9
-#: Beside the cards: room for start and end, and for lanes.
-MARGIN = {"right": 54, "down": 34}
+#: Outside of the cards: room for start and end, and for lanes.
+MARGIN = {"right": 60, "down": 34}
 #: Width of a card where layers are columns.
 NARROWEST, WIDEST = 116, 196
 #: Diameter of the marks of start and end.
@@ -49,10 +49,10 @@ class Box(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """An arrow from one node to another: the SVG paths of its line and of its head."""
+    """An arrow, from every node in ``before`` to every one in ``after``: the SVG paths of its line and its head."""
 
-    before: Node
-    after: Node
+    before: Unit
+    after: Unit
     line: str
     head: str
 
@@ -60,7 +60,7 @@ class Arrow(NamedTuple):
 class Drawing(NamedTuple):
     """A procedure laid out for a window ``width`` wide.
 
-    ``cards`` are those of key steps, ``marks`` of START and END; ``groups`` frame key steps in either order and
+    ``cards`` are those of key steps, ``marks`` of START and END, ``frames`` those around key steps in either order;
     ``loops`` are arrows (line and head) from a card to itself, by key step.
     """
 
@@ -68,93 +68,123 @@ class Drawing(NamedTuple):
     height: float
     flow: Flow
     cards: Mapping[int, Box]
-    marks: Mapping[Node, Box]
+    marks: Mapping[Literal["START", "END"], Box]
     arrows: Sequence[Arrow]
-    groups: Sequence[Box]
+    frames: Mapping[Unit, Box]
     loops: Mapping[int, tuple[str, str]]
 
 
-def layers(
-    order: Sequence[int], needs: Iterable[tuple[int, int]], groups: Sequence[Sequence[int]], most: int
-) -> list[list[int]]:
-    """Return key steps in layers of at most ``most``, each after all that it needs.
+def draw(
+    order: Sequence[int],
+    edges: Iterable[tuple[Node, Node]],
+    groups: Iterable[Sequence[int]],
+    loops: Iterable[int],
+    width: float,
+    pictures: bool,
+) -> Drawing:
+    """Lay a procedure out for a window ``width`` pixels wide.
 
-    ``order`` holds every key step once and agrees with ``needs`` (before, after). Members of a group share a layer
-    where the needs allow it; a step with a choice of layers goes where its neighbours in the order are.
+    Parameters
+    ----------
+    order
+        Every key step once, in the order of the consensus.
+    edges
+        Pairs (before, after), START and END among them; those against the order are left out.
+    groups
+        Key steps in either order, neighbours in ``order``; no two share one.
+    loops
+        Key steps that repeat.
+    width
+        From 300.
+    pictures
+        Whether cards have room for frames.
     """
-    place = {step: at for at, step in enumerate(order)}
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from(order)
-    graph.add_edges_from(pair for pair in needs)
-    members = {step: (step,) for step in order}
-    for group in groups:
-        own = tuple(sorted(group, key=place.__getitem__))
-        if len(own) > most or any(len(members.get(step, ())) != 1 for step in own):
-            continue
-        joined = nx.relabel_nodes(graph, dict.fromkeys(own, own[0]))
-        joined.remove_edges_from(list(nx.selfloop_edges(joined)))
-        if nx.is_directed_acyclic_graph(joined):
-            graph = joined
-            members[own[0]] = own
-            members |= dict.fromkeys(own[1:], ())
-    level: dict[int, int] = {}
+    flow: Flow = "right" if width >= WIDE else "down"
+    place: dict[Node, int] = {START: -1, **{step: at for at, step in enumerate(order)}, END: len(order)}
+    drawn = [pair for pair in edges if place[pair[0]] < place[pair[1]]]
+    sheets = [_Sheet(order, drawn, groups, width, flow, pictures, most) for most in TRIED[flow]]
+    best = min(sheets, key=lambda sheet: sheet.height)
+    cards = {node: box for node, box in best.boxes.items() if isinstance(node, int)}
+    marks = {node: box for node, box in best.boxes.items() if not isinstance(node, int)}
+    return Drawing(
+        width, best.height, flow, cards, marks, best.arrows(), best.frames, {step: _loop(cards[step]) for step in loops}
+    )
+
+
+def joined(edges: Sequence[tuple[Node, Node]], units: Iterable[Unit]) -> list[tuple[Unit, Unit]]:
+    """Return arrows between units: one for all pairs of two units where every pair is an edge, else one per edge."""
+    unit = {node: own for own in units for node in own}
+    between: dict[tuple[Unit, Unit], list[tuple[Node, Node]]] = {}
+    for before, after in edges:
+        between.setdefault((unit.get(before, (before,)), unit.get(after, (after,))), []).append((before, after))
+    found: list[tuple[Unit, Unit]] = []
+    for (one, other), own in between.items():
+        whole = len(own) == len(one) * len(other)
+        found += [(one, other)] if whole else [((before,), (after,)) for before, after in own]
+    return found
+
+
+def layers(units: Sequence[Unit], needs: Iterable[tuple[Unit, Unit]], most: int) -> list[list[Unit]]:
+    """Return units in layers, each after all that it needs.
+
+    ``units`` are in an order that agrees with ``needs`` (before, after). A layer holds at most ``most`` nodes, or one
+    unit. A unit with a choice goes where its neighbours in the order are, rather than as early as possible.
+    """
+    sizes = {unit: min(len(unit), most) for unit in units}
+    place = {unit: at for at, unit in enumerate(units)}
+    before: dict[Unit, list[Unit]] = {unit: [] for unit in units}
+    after: dict[Unit, list[Unit]] = {unit: [] for unit in units}
+    for one, other in needs:
+        before[other].append(one)
+        after[one].append(other)
+    level: dict[Unit, int] = {}
     held: dict[int, int] = {}
-    sequence = list(nx.lexicographical_topological_sort(graph, key=place.__getitem__))
-    for step in sequence:
-        at = max((level[other] + 1 for other in graph.predecessors(step)), default=0)
-        while held.get(at, 0) + len(members[step]) > most:
+    for unit in units:
+        at = max((level[other] + 1 for other in before[unit]), default=0)
+        while held.get(at, 0) + sizes[unit] > most:
             at += 1
-        level[step] = at
-        held[at] = held.get(at, 0) + len(members[step])
+        level[unit] = at
+        held[at] = held.get(at, 0) + sizes[unit]
     last = max(level.values(), default=-1)
-    for step in reversed(sequence):
-        first = max((level[other] + 1 for other in graph.predecessors(step)), default=0)
-        final = min((level[other] - 1 for other in graph.successors(step)), default=last)
-        size = len(members[step])
-        # Between neighbours of the consensus, rather than as early as possible.
-        best = min(
-            (at for at in range(first, final + 1) if at == level[step] or held.get(at, 0) + size <= most),
-            key=lambda at: (_away(place, level, step, at), at),
-        )
-        held[level[step]] -= size
-        held[best] = held.get(best, 0) + size
-        level[step] = best
-    found: dict[int, list[int]] = {}
-    for step in sequence:
-        found.setdefault(level[step], []).extend(members[step])
-    return [found[at] for at in sorted(found)]
+    for unit in reversed(units):
+        first = max((level[other] + 1 for other in before[unit]), default=0)
+        final = min((level[other] - 1 for other in after[unit]), default=last)
+        free = [at for at in range(first, final + 1) if at == level[unit] or held.get(at, 0) + sizes[unit] <= most]
+
+        def away(at: int, unit: Unit = unit) -> float:
+            others = [place[other] for other, own in level.items() if own == at and other != unit]
+            return abs(sum(others) / len(others) - place[unit]) if others else 0.0
+
+        held[level[unit]] -= sizes[unit]
+        level[unit] = min(free, key=lambda at: (away(at), at))
+        held[level[unit]] += sizes[unit]
+    return [[unit for unit in units if level[unit] == at] for at in sorted(set(level.values()))]
 
 
-def _away(place: Mapping[int, int], level: Mapping[int, int], step: int, at: int) -> float:
-    """How far a step in a layer is from the others there, by the consensus."""
-    others = [place[other] for other, own in level.items() if own == at and other != step]
-    return abs(sum(others) / len(others) - place[step]) if others else 0.0
-
-
-def arranged(rows: Sequence[Sequence[int]], needs: Iterable[tuple[int, int]]) -> list[list[int]]:
+def arranged(rows: Sequence[Sequence[Unit]], needs: Sequence[tuple[Unit, Unit]]) -> list[list[Unit]]:
     """Order every layer by the means of its neighbours (barycentres), as long as fewer arrows cross."""
-    above: dict[int, list[int]] = {}
-    below: dict[int, list[int]] = {}
-    pairs = list(needs)
-    for before, after in pairs:
+    above: dict[Unit, list[Unit]] = {}
+    below: dict[Unit, list[Unit]] = {}
+    for before, after in needs:
         above.setdefault(after, []).append(before)
         below.setdefault(before, []).append(after)
     best = now = [list(row) for row in rows]
-    least = crossings(now, pairs)
+    least = crossings(now, needs)
     for sweep in range(4):
         sides = above if sweep % 2 == 0 else below
         now = [list(row) for row in now]
         for row in now if sweep % 2 == 0 else reversed(now):
             at = _centred(now)
-            row.sort(key=lambda step: _mean([at[other] for other in sides.get(step, [])], at[step]))
-        if (found := crossings(now, pairs)) < least:
+            means = {unit: _mean([at[other] for other in sides.get(unit, [])], at[unit]) for unit in row}
+            row.sort(key=means.__getitem__)
+        if (found := crossings(now, needs)) < least:
             best, least = now, found
     return best
 
 
-def crossings(rows: Sequence[Sequence[int]], needs: Iterable[tuple[int, int]]) -> int:
+def crossings(rows: Sequence[Sequence[Unit]], needs: Iterable[tuple[Unit, Unit]]) -> int:
     """Count the crossings of arrows between layers that follow each other."""
-    level = {step: at for at, row in enumerate(rows) for step in row}
+    level = {unit: at for at, row in enumerate(rows) for unit in row}
     at = _centred(rows)
     between: dict[int, list[tuple[float, float]]] = {}
     for before, after in needs:
@@ -165,186 +195,222 @@ def crossings(rows: Sequence[Sequence[int]], needs: Iterable[tuple[int, int]]) -
     )
 
 
-def _centred(rows: Sequence[Sequence[int]]) -> dict[int, float]:
-    return {step: at - (len(row) - 1) / 2 for row in rows for at, step in enumerate(row)}
+def _centred(rows: Sequence[Sequence[Unit]]) -> dict[Unit, float]:
+    return {unit: at - (len(row) - 1) / 2 for row in rows for at, unit in enumerate(row)}
 
 
 def _mean(values: Sequence[float], otherwise: float) -> float:
     return sum(values) / len(values) if values else otherwise
 
 
-def draw(
-    order: Sequence[int],
-    edges: Iterable[Pair],
-    groups: Sequence[Sequence[int]],
-    loops: Iterable[int],
-    width: float,
-    pictures: bool,
-) -> Drawing:
-    """Lay a procedure out for a window ``width`` pixels wide; ``edges`` (before, after) may hold START and END.
-
-    ``pictures`` leaves room for frames on the cards. Edges against the order are left out.
-    """
-    flow: Flow = "right" if width >= WIDE else "down"
-    place: dict[Node, float] = {START: -1, **{step: at for at, step in enumerate(order)}, END: len(order)}
-    drawn = [pair for pair in edges if place[pair[0]] < place[pair[1]]]
-    needs = [(a, b) for a, b in drawn if isinstance(a, int) and isinstance(b, int)]
-    rows = arranged(layers(order, needs, groups, MOST[flow]), needs)
-    marked = {node for pair in drawn for node in pair if not isinstance(node, int)}
-    sheet = _Sheet(rows, marked, float(width), flow, pictures)
-    arrows = sheet.arrows(drawn)
-    cards = {node: box for node, box in sheet.boxes.items() if isinstance(node, int)}
-    marks = {node: box for node, box in sheet.boxes.items() if not isinstance(node, int)}
-    frames = [_frame([cards[step] for step in group], cards) for group in groups]
-    return Drawing(
-        width,
-        sheet.height,
-        flow,
-        cards,
-        marks,
-        arrows,
-        [frame for frame in frames if frame],
-        {step: _loop(cards[step]) for step in loops},
-    )
-
-
 class _Sheet:
     """Where everything is: along the flow (u) and across it (v), in bands of layers.
 
-    Lanes of a band are counted by `arrows` before anything has a place, because they push what follows away.
+    ``most`` cards lie across the flow in one layer; a group of more goes on along it, in a layer of its own, where all
+    its arrows are those of the whole group.
     """
 
     def __init__(
-        self, rows: Sequence[Sequence[int]], marked: set[Node], width: float, flow: Flow, pictures: bool
+        self,
+        order: Sequence[int],
+        edges: Sequence[tuple[Node, Node]],
+        groups: Iterable[Sequence[int]],
+        width: float,
+        flow: Flow,
+        pictures: bool,
+        most: int,
     ) -> None:
-        self.rows, self.marked, self.width, self.flow = rows, marked, width, flow
-        self.inner = width - 2 * MARGIN[flow]
-        self.columns = max(1, len(rows))
-        if flow == "right":
-            most = max(1, int((self.inner + SPACE) // (NARROWEST + SPACE)))
-            # Bands of nearly as many columns each, so that none is left with one card.
-            self.columns = -(-self.columns // -(-self.columns // most))
-        self.n_bands = max(1, -(-len(rows) // self.columns))
-        self.pictures = pictures
-        level = {step: at for at, row in enumerate(rows) for step in row}
-        self.band: dict[Node, int] = {step: at // self.columns for step, at in level.items()}
-        self.column: dict[Node, int] = {step: at % self.columns for step, at in level.items()}
-        self.band |= {START: 0, END: self.n_bands - 1}
-        self.column |= {START: -1, END: len(rows) - (self.n_bands - 1) * self.columns}
+        self.width, self.flow, self.pictures, self.most = float(width), flow, pictures, most
+        self.inner = self.width - 2 * MARGIN[flow]
+        self.pairs, rows = self._layers(order, edges, groups)
+        # Of every layer the lines of cards, one behind the other along the flow.
+        self.lines = [self._lines(row) for row in rows]
+        self.band: dict[Node, int] = {}
+        self.layer: dict[Node, int] = {}
+        self.bands, self.card_width = self._bands()
+        for band, own in enumerate(self.bands):
+            for at, layer in enumerate(own):
+                for step in (step for line in self.lines[layer] for step in line):
+                    self.band[step], self.layer[step] = band, at
+        self.band |= {START: 0, END: len(self.bands) - 1}
+        self.layer |= {START: -1, END: len(self.bands[-1])}
+        self.marked = {
+            node for unit_pair in self.pairs for unit in unit_pair for node in unit if not isinstance(node, int)
+        }
+        self.at: dict[Node, float] = {
+            START: 0.0,
+            END: 0.0,
+            **{step: at - (len(line) - 1) / 2 for one in self.lines for line in one for at, step in enumerate(line)},
+        }
+        self.lanes = self._lanes()
         self.boxes: dict[Node, Box] = {}
-        self.height = 0.0
+        self.edge: dict[tuple[int, int], float] = {}
+        self.apart, self.height = float(LANE), 0.0
+        self._place()
+        self.frames = {
+            unit: _around([self.boxes[step] for step in unit]) for row in rows for unit in row if len(unit) > 1
+        }
 
-    def size(self, row: Sequence[int]) -> tuple[float, float]:
-        """Return how far the cards of a layer reach along and across the flow."""
+    def _layers(
+        self, order: Sequence[int], edges: Sequence[tuple[Node, Node]], groups: Iterable[Sequence[int]]
+    ) -> tuple[list[tuple[Unit, Unit]], list[list[Unit]]]:
+        """Return arrows, and units in layers; a group that is neither whole nor small enough falls apart."""
+        own = {step: tuple(sorted(group, key=order.index)) for group in groups for step in group}
+        fits = self.most * int((self.inner + GAP) // (NARROWEST + GAP)) if self.flow == "right" else len(order)
+        units: list[Unit] = list(dict.fromkeys(own.get(step, (step,)) for step in order))
+        while True:
+            pairs = joined(edges, units)
+            members = {step: unit for unit in units for step in unit}
+            needs = list(
+                dict.fromkeys(
+                    (members[before[0]], members[after[0]])
+                    for before, after in pairs
+                    if before[0] in members and after[0] in members
+                )
+            )
+            parted = {members[end[0]] for pair in pairs for end in pair if end[0] in members and end != members[end[0]]}
+            large = next((unit for unit in units if len(unit) > (self.most if unit in parted else fits)), None)
+            if large is None:
+                break
+            units = [part for unit in units for part in (((step,) for step in unit) if unit == large else (unit,))]
+        return pairs, arranged(layers(units, needs, self.most), needs)
+
+    def _lines(self, row: Sequence[Unit]) -> list[list[int]]:
+        steps = [step for unit in row for step in unit if isinstance(step, int)]
+        n = -(-len(steps) // self.most)
+        # Lines of nearly as many cards each.
+        return [steps[len(steps) * at // n : len(steps) * (at + 1) // n] for at in range(n)]
+
+    def _bands(self) -> tuple[list[list[int]], float]:
+        """Return the layers of every band, and how wide a card is in columns."""
+        columns = [len(lines) for lines in self.lines]
+        if self.flow == "down" or not columns:
+            return [list(range(len(columns)))], 0.0
+
+        def length(layers: Sequence[int], width: float) -> float:
+            return sum(columns[at] * (width + GAP) - GAP for at in layers) + SPACE * (len(layers) - 1)
+
+        def packed(room: float) -> list[list[int]]:
+            bands: list[list[int]] = [[]]
+            for at in range(len(columns)):
+                if bands[-1] and length([*bands[-1], at], NARROWEST) > room:
+                    bands.append([])
+                bands[-1].append(at)
+            return bands
+
+        bands = packed(self.inner)
+        # Of as many bands those whose longest is shortest, so that none is left with one card.
+        longest = max(length(own, NARROWEST) for own in bands)
+        while len(shorter := packed(longest - 1)) == len(bands):
+            if (found := max(length(own, NARROWEST) for own in shorter)) >= longest:
+                break
+            bands, longest = shorter, found
+        spare = min((self.inner - length(own, 0.0)) / sum(columns[at] for at in own) for own in bands)
+        return bands, min(float(WIDEST), spare)
+
+    def _size(self, n: int) -> tuple[float, float]:
+        """Return how far the cards of a line of n reach along and across the flow."""
         if self.flow == "right":
-            width = min(float(WIDEST), (self.inner + SPACE) / self.columns - SPACE)
-            return width, round(92 + 0.5 * width) if self.pictures else 96.0
-        width = (self.inner + GAP) / len(row) - GAP
-        alone = len(row) == 1
-        return ((92.0 if alone else round(92 + 0.5 * width)) if self.pictures else 76.0 if alone else 96.0), width
+            return self.card_width, round(94 + 0.5 * self.card_width) if self.pictures else 96.0
+        width = (self.inner + GAP) / n - GAP
+        return ((94.0 if n == 1 else round(94 + 0.5 * width)) if self.pictures else 76.0 if n == 1 else 96.0), width
 
-    def arrows(self, edges: Sequence[Pair]) -> list[Arrow]:
-        """Place everything, and return the arrows."""
-        lanes = self._lanes(edges)
-        self._place(
-            {side: 1 + max(track for own, track in lanes.values() if own == side) for side, _ in lanes.values()}
-        )
+    def _lanes(self) -> dict[tuple[Unit, Unit], tuple[tuple[int, int], int]]:
+        """Give every arrow that does not lead to the next layer a lane: band, side (-1 or 1), and track outwards."""
+        taken: dict[tuple[int, int], list[list[tuple[float, float]]]] = {}
+        found = {}
+
+        def reach(pair: tuple[Unit, Unit]) -> tuple[int, int]:
+            before, after = pair[0][0], pair[1][0]
+            return self.band[after] - self.band[before], self.layer[after] - self.layer[before]
+
+        for pair in sorted(self.pairs, key=reach):
+            if reach(pair) == (0, 1):
+                continue
+            (before, *_), (after, *_) = pair
+            lean = sum(self.at[node] for node in (before, after)) if len(pair[0]) == len(pair[1]) == 1 else 0.0
+            side = self.band[before], -1 if reach(pair)[0] == 0 and lean < 0 else 1
+            low, high = sorted((self.layer[before] + 0.5, self.layer[after] - 0.5))
+            tracks = taken.setdefault(side, [])
+            free = (n for n, own in enumerate(tracks) if all(high < left or right < low for left, right in own))
+            if (track := next(free, len(tracks))) == len(tracks):
+                tracks.append([])
+            tracks[track].append((low, high))
+            found[pair] = side, track
+        return found
+
+    def _place(self) -> None:
+        """Place cards and marks, and the lanes outside of them."""
+        tracks: dict[tuple[int, int], int] = {}
+        for side, track in self.lanes.values():
+            tracks[side] = max(tracks.get(side, 0), track + 1)
+        if self.flow == "down" and tracks:
+            self.apart = min(self.apart, (MARGIN["down"] - 14) / max(tracks.values()))
+        v = PAD + 8.0
+        for band, own in enumerate(self.bands):
+            sizes = [[self._size(len(line)) for line in self.lines[layer]] for layer in own]
+            lines = [
+                (line, size)
+                for layer, row in zip(own, sizes, strict=True)
+                for line, size in zip(self.lines[layer], row, strict=True)
+            ]
+            across = max((len(line) * (size[1] + GAP) - GAP for line, size in lines), default=MARK)
+            along = sum(sum(size[0] + GAP for size in row) - GAP + SPACE for row in sizes) - SPACE
+            above, below = (tracks.get((band, side), 0) for side in (-1, 1))
+            if self.flow == "right":
+                # Bands begin below one another; a single one is in the middle.
+                u = (self.width - along) / 2 if len(self.bands) == 1 else float(MARGIN["right"])
+                v += CLEAR + (above - 1) * self.apart if above else 0.0
+                middle = v + across / 2
+                self.edge[band, -1], self.edge[band, 1] = v - CLEAR, v + across + CLEAR
+                v += across + (CLEAR + (below - 1) * self.apart if below else 0.0) + CLEAR
+            else:
+                u, middle = 12.0 + (MARK + SPACE if START in self.marked else 0.0), self.width / 2
+                self.edge[band, -1], self.edge[band, 1] = MARGIN["down"] - 8.0, self.width - MARGIN["down"] + 8.0
+            if START in self.marked and band == 0:
+                self.boxes[START] = self._box(u - SPACE - MARK, middle - MARK / 2, MARK, MARK)
+            for layer, row in zip(own, sizes, strict=True):
+                for line, (length, breadth) in zip(self.lines[layer], row, strict=True):
+                    first = middle - (len(line) * (breadth + GAP) - GAP) / 2
+                    for at, step in enumerate(line):
+                        self.boxes[step] = self._box(u, first + at * (breadth + GAP), length, breadth)
+                    u += length + GAP
+                u += SPACE - GAP
+            if END in self.marked and band == len(self.bands) - 1:
+                self.boxes[END] = self._box(u, middle - MARK / 2, MARK, MARK)
+                u += SPACE + MARK
+            self.height = v if self.flow == "right" else u - SPACE + 12
+
+    def arrows(self) -> list[Arrow]:
+        """Return the arrows."""
         found = []
-        for pair in edges:
+        for pair in self.pairs:
             (u, v), (end_u, end_v) = self._port(pair[0], True), self._port(pair[1], False)
             tip = end_u - HEAD
-            if pair not in lanes:
-                path = [("M", [(u, v)]), self._curve((u, v), (tip, end_v))]
-            elif self.band[pair[0]] == self.band[pair[1]]:
-                lane = self._lane(*lanes[pair])
-                out, back = (u + SPACE - 6, lane), (end_u - SPACE + 2, lane)
-                path = [("M", [(u, v)]), self._curve((u, v), out), ("L", [back]), self._curve(back, (tip, end_v))]
+            if pair not in self.lanes:
+                path = [("M", [(u, v)]), _curve((u, v), (tip, end_v))]
             else:
-                lane, out, back = self._lane(*lanes[pair]), u + SPACE / 2 - 2, end_u - SPACE / 2 - 2
-                path = _rounded([(u, v), (out, v), (out, lane), (back, lane), (back, end_v), (tip, end_v)])
+                (band, side), track = self.lanes[pair]
+                lane = self.edge[band, side] + side * track * self.apart
+                if self.band[pair[0][0]] == self.band[pair[1][0]]:
+                    out, back = (u + SPACE - PAD - 4, lane), (end_u - SPACE + PAD, lane)
+                    path = [("M", [(u, v)]), _curve((u, v), out), ("L", [back]), _curve(back, (tip, end_v))]
+                else:
+                    out_u, back_u = u + SPACE / 2 - 4, end_u - SPACE / 2
+                    path = _rounded([(u, v), (out_u, v), (out_u, lane), (back_u, lane), (back_u, end_v), (tip, end_v)])
             head = [("M", [(end_u, end_v)]), ("L", [(tip, end_v - HALF)]), ("L", [(tip, end_v + HALF)])]
             found.append(Arrow(*pair, self._written(path), self._written(head) + "Z"))
         return found
 
-    def _lanes(self, edges: Sequence[Pair]) -> dict[Pair, tuple[tuple[int, int], int]]:
-        """Give every arrow that does not lead to the next layer a lane: band, side (-1 or 1), and track outwards."""
-        at: dict[Node, float] = {**_centred(self.rows), START: 0.0, END: 0.0}
-        taken: dict[tuple[int, int], list[list[tuple[float, float]]]] = {}
-        found = {}
-        reach = {(a, b): self.column[b] - self.column[a] for a, b in edges}
-        for before, after in sorted(edges, key=lambda pair: (self.band[pair[1]] - self.band[pair[0]], reach[pair])):
-            within = self.band[before] == self.band[after]
-            if within and reach[before, after] == 1:
-                continue
-            side = self.band[before], -1 if within and at[before] + at[after] < 0 else 1
-            span = (
-                min(self.column[before] + 0.5, self.column[after] - 0.5),
-                max(self.column[before] + 0.5, self.column[after] - 0.5),
-            )
-            tracks = taken.setdefault(side, [])
-            free = (n for n, own in enumerate(tracks) if all(span[1] < low or high < span[0] for low, high in own))
-            track = next(free, len(tracks))
-            tracks[track : track + 1] = [[*(tracks[track] if track < len(tracks) else []), span]]
-            found[before, after] = side, track
-        return found
-
-    def _place(self, tracks: Mapping[tuple[int, int], int]) -> None:
-        """Place cards and marks, and the lanes beside them."""
-        self.edge: dict[tuple[int, int], float] = {}
-        self.apart = float(LANE)
-        if self.flow == "down" and tracks:
-            self.apart = min(self.apart, (MARGIN["down"] - 8 - 6) / max(tracks.values()))
-        v = PAD + 8.0
-        for band in range(self.n_bands):
-            rows = self.rows[band * self.columns : (band + 1) * self.columns]
-            sizes = [self.size(row) for row in rows]
-            across = max(
-                (len(row) * (size[1] + GAP) - GAP for row, size in zip(rows, sizes, strict=True)), default=MARK
-            )
-            if self.flow == "right":
-                start = (
-                    MARGIN["right"] + (self.inner - (self.columns * (sizes[0][0] + SPACE) - SPACE)) / 2 if sizes else 0
-                )
-                above, below = (tracks.get((band, side), 0) for side in (-1, 1))
-                v += CLEAR + (above - 1) * self.apart if above else PAD if band else 0
-                middle = v + across / 2
-                self.edge[band, -1], self.edge[band, 1] = v - CLEAR, v + across + CLEAR
-                v += (
-                    across
-                    + (CLEAR + (below - 1) * self.apart if below else 0)
-                    + (CLEAR if band < self.n_bands - 1 else PAD)
-                )
-            else:
-                start, middle = 12.0 + (MARK + SPACE if START in self.marked else 0), self.width / 2
-                self.edge[band, -1], self.edge[band, 1] = MARGIN["down"] - 8.0, self.width - MARGIN["down"] + 8.0
-            u = start
-            for row, (length, breadth) in zip(rows, sizes, strict=True):
-                first = middle - (len(row) * (breadth + GAP) - GAP) / 2
-                for at, step in enumerate(row):
-                    self.boxes[step] = self._box(u, first + at * (breadth + GAP), length, breadth)
-                u += length + SPACE
-            for mark, place in ((START, start - SPACE - MARK), (END, u)):
-                if mark in self.marked and self.band[mark] == band:
-                    self.boxes[mark] = self._box(place, middle - MARK / 2, MARK, MARK)
-            self.height = v if self.flow == "right" else (u + MARK if END in self.marked else u - SPACE) + 14
-
-    def _lane(self, side: tuple[int, int], track: int) -> float:
-        return self.edge[side] + side[1] * track * self.apart
-
     def _box(self, u: float, v: float, length: float, breadth: float) -> Box:
         return Box(u, v, length, breadth) if self.flow == "right" else Box(v, u, breadth, length)
 
-    def _port(self, node: Node, out: bool) -> tuple[float, float]:
-        """Where arrows leave a card or come in, along and across."""
-        x, y, width, height = self.boxes[node]
+    def _port(self, unit: Unit, out: bool) -> tuple[float, float]:
+        """Where arrows leave a card or a frame, or come in: along and across."""
+        x, y, width, height = self.boxes[unit[0]] if len(unit) == 1 else self.frames[unit]
         if self.flow == "right":
             return x + (width if out else 0), y + height / 2
         return y + (height if out else 0), x + width / 2
-
-    @staticmethod
-    def _curve(start: tuple[float, float], end: tuple[float, float]) -> Piece:
-        half = (start[0] + end[0]) / 2
-        return ("L", [end]) if start[1] == end[1] else ("C", [(half, start[1]), (half, end[1]), end])
 
     def _written(self, pieces: Sequence[Piece]) -> str:
         turn = (0, 1) if self.flow == "right" else (1, 0)
@@ -352,6 +418,11 @@ class _Sheet:
             letter + " ".join(f"{_number(point[turn[0]])} {_number(point[turn[1]])}" for point in points)
             for letter, points in pieces
         )
+
+
+def _curve(start: tuple[float, float], end: tuple[float, float]) -> Piece:
+    half = (start[0] + end[0]) / 2
+    return ("L", [end]) if start[1] == end[1] else ("C", [(half, start[1]), (half, end[1]), end])
 
 
 def _rounded(corners: Sequence[tuple[float, float]]) -> list[Piece]:
@@ -371,23 +442,11 @@ def _number(value: float) -> str:
     return f"{round(value, 1):g}"
 
 
-def _frame(own: Sequence[Box], cards: Mapping[int, Box]) -> Box | None:
-    """Return a frame around cards, None where it would hold another one or they are apart."""
-    left, top = min(box.x for box in own) - PAD, min(box.y for box in own) - PAD
-    right = max(box.x + box.width for box in own) + PAD
-    bottom = max(box.y + box.height for box in own) + PAD
-    frame = Box(left, top, right - left, bottom - top)
-    return None if sum(overlap(frame, box) for box in cards.values()) > len(own) else frame
-
-
-def overlap(one: Box, other: Box) -> bool:
-    """Whether two rectangles have an area in common."""
-    return (
-        one.x < other.x + other.width
-        and other.x < one.x + one.width
-        and one.y < other.y + other.height
-        and other.y < one.y + one.height
-    )
+def _around(cards: Sequence[Box]) -> Box:
+    """Return the frame around cards."""
+    left, top = min(box.x for box in cards) - PAD, min(box.y for box in cards) - PAD
+    right, bottom = max(box.x + box.width for box in cards) + PAD, max(box.y + box.height for box in cards) + PAD
+    return Box(left, top, right - left, bottom - top)
 
 
 def _loop(card: Box) -> tuple[str, str]:

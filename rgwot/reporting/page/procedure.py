@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 from rgwot.paths import Run
 from rgwot.procedure import Deviation, Edge, Node, Procedure
 from rgwot.procedure.interface import END, START
-from rgwot.procedure.words import listed, moment, number, of_videos, repeats, sentence
-from rgwot.reporting.page.layout import Drawing, draw
+from rgwot.procedure.words import call, listed, moment, number, of_videos, repeats, sentence
+from rgwot.reporting.page.layout import Drawing, Unit, draw
+from rgwot.reporting.page.runs import as_sentence
 
 #: Widths that a procedure is laid out for, in CSS pixels: those of telephones, of a printed page, and of a screen.
 WIDTHS = (300, 352, 680, 1216)
@@ -45,20 +47,26 @@ class Line(NamedTuple):
     others: tuple[Moment, ...]
 
 
+class Said(NamedTuple):
+    """An arrow in words: what it means, in how many videos, and a class for how sure it is."""
+
+    meaning: str
+    share: str
+    weight: str
+
+
 class Picture(NamedTuple):
     """The procedure of one run: ``place`` of the run on the page, and everything the template writes.
 
-    ``message`` says why there is nothing to see, or no order; ``arrows`` hold for every arrow its words.
+    ``notes`` say what the videos do not support, ``arrows`` what each arrow of a drawing means.
     """
 
     place: int
     said: tuple[str, ...]
     notes: tuple[str, ...]
-    message: str
     cards: tuple[Card, ...]
     drawings: tuple[Drawing, ...]
-    arrows: Mapping[tuple[Any, Any], tuple[str, str]]
-    weights: Mapping[tuple[Any, Any], str]
+    arrows: Mapping[tuple[Unit, Unit], Said]
     lines: tuple[Line, ...]
 
 
@@ -77,38 +85,34 @@ def picture(
     ``pictures`` leaves room for frames.
     """
     edges = {(edge.before, edge.after): edge for edge in procedure.edges}
-    needed = [pair for pair in edges if START not in pair and END not in pair]
-    message = ""
-    if not procedure.nodes:
-        message = "There is no procedure to draw: no video shows a key step, all of their time is background."
-    elif len(procedure.nodes) == 1:
-        message = "There is only one key step, so there is no order to find. Ask for more key steps with decode.K."
-    elif not needed:
-        message = "No order holds: no key step comes before another one in enough of the videos. Any order is as good."
-    shown = {pair: edge for pair, edge in edges.items() if needed or len(procedure.nodes) < 2}
+    # Without any order, arrows from start and to end would say nothing.
+    ordered = len(procedure.nodes) < 2 or any(START not in pair and END not in pair for pair in edges)
+    shown = edges if ordered else {}
     by_step = {node.key_step: node for node in procedure.nodes}
     cards = tuple(_card(by_step[step], procedure, edges) for step in procedure.order)
     loops = [node.key_step for node in procedure.nodes if repeats(node)]
-    # Without any order all key steps would be one group.
-    groups = procedure.groups if needed else ()
-    drawings = [draw(procedure.order, shown, groups, loops, width, pictures) for width in WIDTHS] if cards else []
+    drawings = [draw(procedure.order, shown, procedure.groups, loops, width, pictures) for width in WIDTHS]
     return Picture(
         place,
         tuple(filter(None, (sentence(procedure, names), seeds))),
-        procedure.notes,
-        message,
+        tuple(map(as_sentence, procedure.notes)),
         cards,
-        tuple(drawings),
-        {pair: arrow_words(edge, names) for pair, edge in shown.items()},
-        {pair: _weight(edge) for pair, edge in shown.items()},
+        tuple(drawings) if cards else (),
+        {
+            (arrow.before, arrow.after): said([shown[pair] for pair in product(arrow.before, arrow.after)], names)
+            for drawing in drawings
+            for arrow in drawing.arrows
+        },
         tuple(_lines(procedure, deviations, videos)),
     )
 
 
 def _card(node: Node, procedure: Procedure, edges: Mapping[tuple[Any, Any], Edge]) -> Card:
     needs = tuple(edge for (before, after), edge in edges.items() if after == node.key_step and before != START)
-    facts = (of_videos(node.n_videos, procedure.n_videos).replace("videos", "videos"), f"about {_length(node.duration_s)}")
-    return Card(node, facts, needs, f"{node.repeats:.1f} times" if repeats(node) else "")
+    total = procedure.n_videos
+    share = f"{node.n_videos} of {total} videos" if node.n_videos < total else of_videos(total, total)
+    times = f"{node.repeats:.1f}".removesuffix(".0")
+    return Card(node, (share, f"about {_length(node.duration_s)}"), needs, f"{times} times" if repeats(node) else "")
 
 
 def _length(seconds: float) -> str:
@@ -117,27 +121,25 @@ def _length(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 99.5 else f"{moment(seconds)} min"
 
 
-def arrow_words(edge: Edge, names: Mapping[int, str]) -> tuple[str, str]:
-    """Say what an arrow means, and how many videos agree."""
-    before, after = (f"key step {end}" + (f" ({names[end]})" if end in names else "") for end in (edge.before, edge.after))
-    if edge.before == START:
-        return f"Nothing has to come before {after}", f"in {edge.both} videos"
-    if edge.after == END:
-        return f"Nothing has to come after {before}", f"in {edge.both} videos"
-    low, high = edge.interval
-    share = f"{100 * edge.agree / edge.both:.0f} %" if edge.both else "none"
-    interval = f"; with so few, anything from {100 * low:.0f} to {100 * high:.0f} %" if edge.both and high - low > 0.1 else ""
-    return (
-        f"{before} before {after}".capitalize(),
-        f"in {edge.agree} of {edge.both} videos that have both ({share}{interval}); sure to {100 * edge.confidence:.0f} %",
+def said(edges: Sequence[Edge], names: Mapping[int, str]) -> Said:
+    """Say what an arrow means that stands for one edge or several, and in how many videos it holds."""
+    first = edges[0]
+    before, after = (
+        listed([call(end, names) for end in dict.fromkeys(ends) if isinstance(end, int)])
+        for ends in ((edge.before for edge in edges), (edge.after for edge in edges))
     )
-
-
-def _weight(edge: Edge) -> str:
-    """Return a class for how sure an arrow is."""
-    if START in (edge.before, edge.after) or END in (edge.before, edge.after):
-        return "end"
-    return "sure" if edge.confidence >= 0.9 else "likely" if edge.confidence >= 0.75 else "weak"
+    if first.before == START or first.after == END:
+        said = f"{after} may come first" if first.before == START else f"{before} may come last"
+        return Said(said, "", "end")
+    least = min(edges, key=lambda edge: edge.confidence)
+    shares = sorted(edge.agree / edge.both for edge in edges if edge.both)
+    if len(edges) == 1 and first.both:
+        low, high = (f"{100 * bound:.0f}" for bound in first.interval)
+        share = f"in {first.agree} of {first.both} videos that have both; the true share is likely {low} to {high} %"
+    else:
+        share = f"each in at least {100 * shares[0]:.0f} % of the videos that have both" if shares else ""
+    weight = "sure" if least.confidence >= 0.9 else "likely" if least.confidence >= 0.75 else "weak"
+    return Said(f"{before} before {after}", share, weight)
 
 
 def _lines(procedure: Procedure, deviations: Sequence[Deviation], videos: Sequence[Mapping[str, Any]]) -> list[Line]:

@@ -209,8 +209,9 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
         said.append(
             f"Trained and clustered on {len(split['train'])} videos; {len(split['test'])} were held out and are scored."
         )
-    return said + list(map(_sentence, diagnostics.get("notes", [])))
+    return said + list(map(as_sentence, diagnostics.get("notes", [])))
 
 
-def _sentence(note: str) -> str:
+def as_sentence(note: str) -> str:
+    """Return a note as a sentence."""
     return f"{note[:1].upper()}{note[1:]}."
