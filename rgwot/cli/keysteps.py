@@ -11,7 +11,7 @@ from rgwot.cli import options
 from rgwot.cli.options import Folder
 from rgwot.cli.settings_help import SettingsCommand
 from rgwot.config.about import blocks
-from rgwot.config.methods import DECODERS
+from rgwot.config.methods import DECODERS, LEARNERS
 from rgwot.runtime.errors import RgwotError
 
 CLUSTERING = [name for name, about in DECODERS.items() if not about.trivial]
@@ -61,6 +61,36 @@ def decode(
         from rgwot.keysteps.decode import decode as run
 
         run(embeddings, output.parent, name, options.read_settings(settings), seed)
+
+
+@click.command()
+@click.argument("segments", type=Folder)
+@click.option("--output", "folder", required=True, type=Folder, help="Folder for procedure.json and deviations.csv.")
+@click.option(
+    "--learner",
+    default=next(iter(LEARNERS)),
+    show_default=True,
+    type=click.Choice(list(LEARNERS)),
+    help="; ".join(f"{name}: {what}" for name, what in LEARNERS.items()) + ".",
+)
+@click.option(
+    "--scope", default="task", show_default=True, help="Where the table has a column scope: the rows that are read."
+)
+def procedure(segments: Path, folder: Path, learner: str, scope: str) -> None:
+    """Learn the procedure from any table of SEGMENTS (CSV), and print it.
+
+    The columns are video, start_s, end_s (seconds) and key_step (whole numbers from 1, background 0); name is optional.
+    """
+    from rgwot.procedure import deviations, learn
+    from rgwot.procedure.files import read_recordings, write_procedure
+    from rgwot.reporting.show import drawn
+
+    recordings, names = read_recordings(segments, scope)
+    learned = learn(recordings, learner)
+    found = deviations(learned, recordings)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_procedure(folder, learned, found)
+    click.echo("\n".join(drawn(learned, found, names)))
 
 
 @click.command(

@@ -176,6 +176,15 @@ FAMILIES: Mapping[str, Family] = {
         if name not in _EMBEDDED
     },
 }
+#: Ways to learn the procedure (`rgwot.procedure.LEARNERS`) in a few words, the default first.
+LEARNERS: Mapping[str, str] = {
+    "robust": "ours, for people who err and key steps that were found",
+    "precedence": "before in most videos",
+    "intersection": "before in all videos",
+    "likelihood": "direct optimisation",
+    "transitions": "what directly follows what",
+    "chain": "one order",
+}
 # Keys of every decoder that reads embeddings, which act on its input and output.
 _ANY = ("decode.K", "decode.time", "decode.surplus", "procedure")
 DECODERS: Mapping[str, Decoder] = {

@@ -14,14 +14,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import PydanticCustomError
 
 from rgwot.config.extractors import EXTRACTORS, extractor
-from rgwot.config.methods import ALIGNMENTS
+from rgwot.config.methods import ALIGNMENTS, LEARNERS
 from rgwot.runtime.errors import RgwotError, nearest
 
 if TYPE_CHECKING:
     Alignment = str
     Backbone = str
+    Learner = str
 else:  # known at run time: the losses and extractors that are found
     Alignment = Literal[tuple(ALIGNMENTS)]
+    Learner = Literal[tuple(LEARNERS)]
     # Networks by name, and families by the form of their members' names.
     Backbone = Literal[tuple(name for name, about in EXTRACTORS.items() if not about.members)]
     for _name, _about in EXTRACTORS.items():
@@ -329,11 +331,7 @@ class DecodeSettings(Block):
 class ProcedureSettings(Block):
     """The procedure: the task graph that is learned from the key steps of all videos (methods 3.10)."""
 
-    learner: Literal["robust", "precedence", "intersection", "likelihood", "transitions", "chain"] = Field(
-        "robust",
-        description="robust: ours, for people who err and key steps that were found; precedence: in most videos; "
-        "intersection: in all; likelihood: direct optimisation; transitions: what follows what; chain: one order",
-    )
+    learner: Learner = Field("robust", description="; ".join(f"{name}: {what}" for name, what in LEARNERS.items()))
 
 
 class GraphcutSettings(Block):

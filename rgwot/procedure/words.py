@@ -114,12 +114,11 @@ def sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> st
     what repeats, such as "Seven key steps; 1 before 2 before 4 in all ten videos; 3 and 5 in either order; 6 in six of
     ten."
     """
-    steps, total = procedure.nodes, procedure.n_videos
-    if not steps:
+    if not procedure.nodes:
         return "No key step was found: everything is background."
     # The consensus order is that of a reader, too.
     place = {step: at for at, step in enumerate(procedure.order)}
-    steps = sorted(steps, key=lambda node: place[node.key_step])
+    steps, total = sorted(procedure.nodes, key=lambda node: place[node.key_step]), procedure.n_videos
     parts = [f"{number(len(steps))} key step{'s' if len(steps) > 1 else ''}".capitalize()]
     parts += _needs(procedure, names)
     parts += _some(
