@@ -129,7 +129,11 @@ def sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> st
         "group",
     )
     parts += _some([_shared(node, total, names) for node in steps if node.optional], "optional step")
-    parts += _some([_repeated(node, names) for node in steps if repeats(node)], "repeated step")
+    again = [node for node in steps if repeats(node)]
+    if len(again) <= 2:
+        parts += [_repeated(node, names) for node in again]
+    else:
+        parts.append(f"{number(len(again)) if len(again) < len(steps) else 'all'} of them usually more than once")
     return "; ".join(parts) + "."
 
 

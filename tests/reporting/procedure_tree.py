@@ -12,6 +12,7 @@ import pandas as pd
 from rgwot import paths
 from rgwot.keysteps.ordering import rank_procedures, video_order
 from rgwot.paths import Run, Tree
+from rgwot.records import SEGMENT_COLUMNS
 from rgwot.reporting.page.render import write_page
 
 RUN = Run("whitened", "meanfield", 0)
@@ -45,26 +46,26 @@ def make_tree(folder: Path, name: str, videos: Sequence[Sequence[int]] | None = 
         (video, video, f"{video}.npy", "", len(steps) * EACH_S, "30", 0, 0, "unscored", "")
         for video, steps in shown.items()
     ]
-    manifest = "video,name,path,annotation,duration_s,fps,width,height,status,reason".split(",")
+    manifest = ["video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason"]
     segments = [
         (video, "task", at * EACH_S, (at + 1) * EACH_S, step)
         for video, steps in shown.items()
         for at, step in enumerate(steps)
     ]
-    orders = {
-        video: video_order(np.array(steps), np.arange(len(steps), dtype=float)) for video, steps in shown.items()
-    }
+    orders = {video: video_order(np.array(steps), np.arange(len(steps), dtype=float)) for video, steps in shown.items()}
     texts = [">".join(map(str, order)) for order in orders.values()]
     for path, table in (
         (tree.at(paths.MANIFEST), pd.DataFrame(rows, columns=manifest)),
         (tree.at(paths.ANNOTATIONS), pd.DataFrame(columns=["video", "start_s", "end_s", "key_step", "name"])),
-        (tree.at(paths.SEGMENTS, RUN), pd.DataFrame(segments, columns="video scope start_s end_s key_step".split())),
+        (tree.at(paths.SEGMENTS, RUN), pd.DataFrame(segments, columns=list(SEGMENT_COLUMNS))),
         (tree.at(paths.ORDER, RUN), pd.DataFrame({"video": list(orders), "order": texts})),
         (tree.at(paths.PROCEDURES, RUN), rank_procedures(orders)),
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         table.to_csv(path, index=False)
-    tree.at(paths.DIAGNOSTICS, RUN).write_text(json.dumps({"K": max(max(own) for own in shown.values()), "degenerate": False}))
+    tree.at(paths.DIAGNOSTICS, RUN).write_text(
+        json.dumps({"K": max(max(own) for own in shown.values()), "degenerate": False})
+    )
     tree.at(paths.STRIPS).mkdir(parents=True)
     return tree
 

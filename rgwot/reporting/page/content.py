@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -24,7 +24,7 @@ from rgwot.reporting.names import read_names
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, shown_aspect
 from rgwot.reporting.page.procedure import Picture, agreement_words, picture
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
-from rgwot.reporting.page.standing import standing
+from rgwot.reporting.page.standing import in_short, standing
 from rgwot.reporting.tables.make import summarise
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES
@@ -62,20 +62,27 @@ def gather(
     files = [tree.at(paths.STRIPS) / f"{video}.jpg" for video in manifest["video"]]
     strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
     orders, scores = _true_orders(manifest, annotations), read_task_scores(tree, runs)
+
+    def say(words: Callable[[Run, Mapping[str, Any] | None, bool], Any], run: Run) -> Any:
+        return words(run, scores, len(annotations) > 0)
+
+    videos = [
+        _video(row, page_folder, root, bool(strip))
+        for row, strip in zip(manifest.to_dict("records"), strips, strict=True)
+    ]
     data = {
         "dataset": tree.dataset,
         "task": tree.task,
         "version": __version__,
         "frames": FRAMES,
         "strip_height": STRIP_HEIGHT,
-        "videos": [
-            _video(row, page_folder, root, bool(strip))
-            for row, strip in zip(manifest.to_dict("records"), strips, strict=True)
-        ],
+        "videos": videos,
         "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
         "truth": _truth(manifest, annotations),
         "true_procedures": listed(rank_procedures(orders)) if orders else [],
-        "runs": [{**run.facts, "standing": standing(run.run, scores, len(annotations) > 0)} for run in shown],
+        "runs": [
+            {**run.facts, "standing": say(standing, run.run), "in_short": say(in_short, run.run)} for run in shown
+        ],
         "keysteps": [tree.keysteps(run).as_posix() for run in runs],
         "views": [tree.at(paths.VIEW, run).as_posix() for run in runs],
         "names_path": names_path,
@@ -86,7 +93,7 @@ def gather(
     agreements = compare_pairs([read_answer(tree.keysteps(run)) for run in runs])
     agreed = {pair: found.agreement.same for pair, found in agreements.items()}
     pictures = [
-        picture(at, *one.procedure, data["videos"], one.names, agreement_words(one.run, runs, agreed), any(strips))
+        picture(at, *one.procedure, videos, one.names, agreement_words(one.run, runs, agreed), any(strips))
         for at, one in enumerate(shown)
         if one.procedure is not None
     ]

@@ -10,6 +10,7 @@ What holds for all key steps of a frame is one arrow.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from rgwot.procedure.interface import END, START
@@ -254,32 +255,51 @@ class _Sheet:
     def _layers(
         self, order: Sequence[int], edges: Sequence[tuple[Node, Node]], groups: Iterable[Sequence[int]]
     ) -> tuple[list[tuple[Unit, Unit]], list[list[Unit]]]:
-        """Return arrows, and units in layers; a group that is neither whole nor small enough falls apart."""
+        """Return arrows, and units in layers; a group with arrows that would cross its own cards falls apart."""
         own = {step: tuple(sorted(group, key=order.index)) for group in groups for step in group}
-        fits = self.most * int((self.inner + GAP) // (NARROWEST + GAP)) if self.flow == "right" else len(order)
+        inside = [(a, b) for a, b in edges if isinstance(a, int) and isinstance(b, int)]
         units: list[Unit] = list(dict.fromkeys(own.get(step, (step,)) for step in order))
         while True:
-            pairs = joined(edges, units)
-            members = {step: unit for unit in units for step in unit}
-            needs = list(
-                dict.fromkeys(
-                    (members[before[0]], members[after[0]])
-                    for before, after in pairs
-                    if before[0] in members and after[0] in members
-                )
-            )
-            parted = {members[end[0]] for pair in pairs for end in pair if end[0] in members and end != members[end[0]]}
-            large = next((unit for unit in units if len(unit) > (self.most if unit in parted else fits)), None)
-            if large is None:
+            pairs = joined(inside, units)
+            self.split = {
+                unit: self._split(unit, {b[0] for _, b in pairs if b != unit}, {a[0] for a, _ in pairs if a != unit})
+                for unit in units
+            }
+            if all(self.split.values()):
                 break
-            units = [part for unit in units for part in (((step,) for step in unit) if unit == large else (unit,))]
-        return pairs, arranged(layers(units, needs, self.most), needs)
+            units = [part for unit in units for part in ([unit] if self.split[unit] else [(step,) for step in unit])]
+        member = {step: unit for unit in units for step in unit}
+        needs = list(dict.fromkeys((member[before[0]], member[after[0]]) for before, after in pairs))
+        rows = arranged(layers(units, needs, self.most), needs)
+        # Beyond the first and the last layer arrows from start and to end would say nothing that is not seen.
+        ends: list[tuple[Unit, Unit]] = [
+            ((START,), unit) for unit in (rows[0] if rows else []) if (START, unit[0]) in edges
+        ]
+        ends += [(unit, (END,)) for unit in (rows[-1] if rows else []) if (unit[0], END) in edges]
+        return pairs + ends, rows
 
-    def _lines(self, row: Sequence[Unit]) -> list[list[int]]:
-        steps = [step for unit in row for step in unit if isinstance(step, int)]
-        n = -(-len(steps) // self.most)
-        # Lines of nearly as many cards each.
-        return [steps[len(steps) * at // n : len(steps) * (at + 1) // n] for at in range(n)]
+    def _split(self, unit: Unit, reached: Iterable[Node], left: Iterable[Node]) -> list[list[Node]]:
+        """Return the lines of cards of a unit, none where they cannot be laid out.
+
+        Cards that have arrows of their own are in the first line where they are ``reached``, in the last where they
+        are ``left``, so that no arrow crosses another card.
+        """
+        n = -(-len(unit) // self.most)
+        if n == 1:
+            return [list(unit)]
+        first, last = ([step for step in unit if step in ends] for ends in (set(reached), set(left)))
+        if set(first) & set(last) or (self.flow == "right" and n * (NARROWEST + GAP) - GAP > self.inner):
+            return []
+        steps = [*first, *(step for step in unit if step not in {*first, *last}), *last]
+        for up in (True, False):
+            borders = [-(-len(steps) * at // n) if up else len(steps) * at // n for at in range(n + 1)]
+            lines = [steps[start:end] for start, end in pairwise(borders)]
+            if len(first) <= len(lines[0]) and len(last) <= len(lines[-1]):
+                return lines
+        return []
+
+    def _lines(self, row: Sequence[Unit]) -> list[list[Node]]:
+        return self.split[row[0]] if len(row) == 1 else [[step for unit in row for step in unit]]
 
     def _bands(self) -> tuple[list[list[int]], float]:
         """Return the layers of every band, and how wide a card is in columns."""

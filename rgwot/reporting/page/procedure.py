@@ -168,7 +168,9 @@ def agreement_words(run: Run, runs: Sequence[Run], agreed: Mapping[tuple[int, in
     if not shares:
         return ""
     mean = "" if len(shares) == 1 else ", on average over pairs"
-    return f"{number(len(own))} seeds agree on {100 * sum(shares) / len(shares):.0f} % of the frames{mean}.".capitalize()
+    return (
+        f"{number(len(own))} seeds agree on {100 * sum(shares) / len(shares):.0f} % of the frames{mean}.".capitalize()
+    )
 
 
 def rules(pictures: Sequence[Picture]) -> str:

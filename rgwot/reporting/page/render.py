@@ -32,8 +32,8 @@ from rgwot.runtime.files import write_csv, write_text
 
 #: The script of a page, in the order in which its parts build on each other.
 SCRIPTS = (
-    "core.js", "names.js", "popup.js", "player.js", "videos.js", "procedure.js", "steps.js", "alignment.js", "embedding.js",
-    "scores.js", "compare.js", "start.js",
+    "core.js", "names.js", "popup.js", "player.js", "videos.js", "procedure.js", "steps.js", "alignment.js",
+    "embedding.js", "scores.js", "compare.js", "start.js",
 )  # fmt: skip
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 #: Score that the list of pages shows of the method shown first, mean over its seeds: what tables lead with.
