@@ -27,7 +27,7 @@ def standing(run: Run, scores: Mapping[str, Any] | None, annotated: bool) -> lis
     values = next((one["value"] for one in own["seeds"] if one["seed"] == run.seed), None) if own else None
     if own is None or values is None:
         return ["Not scored, so nothing here says whether these key steps are the right ones."]
-    if own["kind"] == "trivial":
+    if own["kind"] in ("trivial", "annotated"):
         return []
     trivial = [row for row in rows if row["kind"] == "trivial"]
     if not trivial:
