@@ -32,11 +32,19 @@ TRIVIAL = [name for name, about in DECODERS.items() if about.trivial]
     required=True,
     help=f"{', '.join(CLUSTERING[:-1])} or {CLUSTERING[-1]}; or trivial: {', '.join(TRIVIAL)}.",
 )
+@click.option("--annotations", type=Folder, help="Annotated segments of the task, for the decoder annotated.")
 @options.hold_out
 @options.settings
 @options.seed
 def decode(
-    output: Path, embeddings: Path | None, manifest: Path | None, decoder: str, held_out: str, settings: str, seed: int
+    output: Path,
+    embeddings: Path | None,
+    manifest: Path | None,
+    decoder: str,
+    annotations: Path | None,
+    held_out: str,
+    settings: str,
+    seed: int,
 ) -> None:
     """Find key steps and their order; writes OUTPUT (segments.csv) and its companions beside it."""
     from rgwot.config.experiments import split_id
@@ -51,8 +59,9 @@ def decode(
 
         resolved = options.read_settings(settings)
         stride, kept = resolved.evaluation.stride, options.video_ids(held_out)
-        K, learner = options.key_steps(resolved), resolved.procedure.learner
-        decode_trivial(manifest, output.parent, name, K, seed, stride=stride, held_out=kept, learner=learner)
+        learning = {"learner": resolved.procedure.learner, "annotations_csv": annotations}
+        K = options.key_steps(resolved)
+        decode_trivial(manifest, output.parent, name, K, seed, stride=stride, held_out=kept, **learning)
     elif embeddings is not None:
         if held_out:
             raise RgwotError(
@@ -101,6 +110,10 @@ def procedure(segments: Path, folder: Path, learner: str, scope: str) -> None:
 @click.option("--annotations", required=True, type=Folder, help="Annotated segments of the task.")
 @click.option("--segments", required=True, type=Folder, help="Predicted segments.")
 @click.option("--diagnostics", required=True, type=Folder, help="Collapse diagnostics of the prediction.")
+@click.option("--procedure", type=Folder, help="Procedure of the prediction. Left out: no scores of task graphs.")
+@click.option(
+    "--graph", type=Folder, help="True task graph (CSV: key_step, needs). Default: as learned from the annotations."
+)
 @click.option("--key-steps", type=click.IntRange(1), help="Annotated key steps of the task. Default: as many as occur.")
 @click.option("--dataset", required=True, help="Dataset id, for the table.")
 @click.option("--task", required=True, help="Task id, for the table.")
@@ -114,6 +127,8 @@ def evaluate(
     annotations: Path,
     segments: Path,
     diagnostics: Path,
+    procedure: Path | None,
+    graph: Path | None,
     key_steps: int | None,
     settings: str,
     **identity: Any,
@@ -122,7 +137,8 @@ def evaluate(
     from rgwot.evaluation.evaluate import evaluate as run
 
     stride = options.read_settings(settings).evaluation.stride
-    run(manifest, annotations, segments, diagnostics, output, identity, key_steps, stride=stride)
+    files = (manifest, annotations, segments, diagnostics, output)
+    run(*files, identity, key_steps, stride=stride, procedure_json=procedure, graph_csv=graph)
 
 
 @click.command(cls=SettingsCommand, reads=("decode.K",), epilog="Try the number of annotated key steps, and one more.")

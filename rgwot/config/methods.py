@@ -22,7 +22,7 @@ class Embedding(About):
 
 @dataclass(frozen=True)
 class Decoder(About):
-    """A way to make key steps from embeddings, or from the manifest alone if ``trivial``."""
+    """A way to make key steps from embeddings, or if ``trivial`` without any."""
 
     trivial: bool = False
 
@@ -185,6 +185,8 @@ LEARNERS: Mapping[str, str] = {
     "transitions": "what directly follows what",
     "chain": "one order",
 }
+#: The decoder that writes the annotations.
+ANNOTATED = "annotated"
 # Keys of every decoder that reads embeddings, which act on its input and output.
 _ANY = ("decode.K", "decode.time", "decode.surplus", "procedure")
 DECODERS: Mapping[str, Decoder] = {
@@ -197,6 +199,8 @@ DECODERS: Mapping[str, Decoder] = {
             ("random", "an independent uniform label per scored frame"),
         )
     },
+    # No answer, but what answers are compared with, in the same files.
+    ANNOTATED: Decoder(ANNOTATED, "the annotated key steps themselves", reads=("procedure",), trivial=True),
 }
 
 

@@ -34,7 +34,8 @@ rule decode:
 
 rule decode_trivial:
     input:
-        paths.MANIFEST,
+        study("annotations_read"),
+        manifest=paths.MANIFEST,
     output:
         segments=paths.SEGMENTS,
         order=paths.ORDER,
@@ -57,9 +58,10 @@ rule decode_trivial:
     params:
         settings=settings_of("decode.K", "evaluation", "procedure"),
         hold_out=study("hold_out"),
+        annotations=study("annotations_option"),
     message:
         "decode: trivial answer {wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot decode --manifest {input:q} --decoder {wildcards.decoder:q} {params.hold_out}"
+        "rgwot decode --manifest {input.manifest:q} --decoder {wildcards.decoder:q} {params.hold_out} {params.annotations}"
         " --settings {params.settings:q}"
         " --seed {wildcards.seed} {output.segments:q} 2> {log:q}"

@@ -13,7 +13,7 @@ import pandas as pd
 
 from rgwot import paths
 from rgwot.config.experiments import split_id
-from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.config.methods import ANNOTATED, DECODERS, FAMILIES
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Procedure, deviations, learn, recordings_from_segments
 from rgwot.procedure.files import read_deviation_list, read_procedure
@@ -58,10 +58,10 @@ class ShownRun(NamedTuple):
 
 
 def kind_of(run: Run) -> str:
-    """Say what kind of answer a run is: ``trivial``, ``untrained`` or ``trained``."""
+    """Say what kind of answer a run is: ``annotated`` (the truth itself), ``trivial``, ``untrained`` or ``trained``."""
     decoder, family = DECODERS.get(split_id(run.decoder)[0]), FAMILIES.get(split_id(run.method)[0])
     if decoder is not None and decoder.trivial:
-        return "trivial"
+        return ANNOTATED if decoder.name == ANNOTATED else "trivial"
     return "trained" if family is not None and family.trained else "untrained"
 
 
@@ -90,7 +90,7 @@ def read_run(
         "stale": sorted(typed.names.values()) if typed is not None and not known else [],
         "match": {str(step): to for step, to in matched.items()},
         "degenerate": bool(diagnostics.get("degenerate", False)),
-        "words": soundness(diagnostics, kind == "trivial"),
+        "words": ["The annotations themselves."] if kind == ANNOTATED else soundness(diagnostics, kind == "trivial"),
         "view": bool(view),
     }
     choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))

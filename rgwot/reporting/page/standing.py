@@ -52,14 +52,12 @@ def _compared(
     values = next((one["value"] for one in own["seeds"] if one["seed"] == run.seed), None) if own else None
     if own is None or values is None:
         return "Not scored, so nothing here says whether these key steps are the right ones."
-    if own["kind"] == "trivial":
+    if own["kind"] in ("trivial", "annotated"):
         return ""
     trivial = [row for row in rows if row["kind"] == "trivial"]
-    return (
-        (values, trivial)
-        if trivial
-        else ("No trivial answer is among these results, so what its scores are worth cannot be told.")
-    )
+    if not trivial:
+        return "No trivial answer is among these results, so what its scores are worth cannot be told."
+    return values, trivial
 
 
 def _against(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) -> list[str]:
