@@ -330,10 +330,13 @@ class _Sheet:
 
     def _size(self, n: int) -> tuple[float, float]:
         """Return how far the cards of a line of n reach along and across the flow."""
-        if self.flow == "right":
-            return self.card_width, round(94 + 0.5 * self.card_width) if self.pictures else 96.0
-        width = (self.inner + GAP) / n - GAP
-        return ((94.0 if n == 1 else round(94 + 0.5 * width)) if self.pictures else 76.0 if n == 1 else 96.0), width
+        right = self.flow == "right"
+        width = self.card_width if right else (self.inner + GAP) / n - GAP
+        if n == 1 and not right:
+            # A card that has a line for itself lies down.
+            return (94.0 if self.pictures else 90.0), width
+        # Narrow ones need another line of text.
+        return (94 + 0.5 * width if self.pictures else 106) + (16 if width < NARROWEST else 0), width
 
     def _lanes(self) -> dict[tuple[Unit, Unit], tuple[tuple[int, int], int]]:
         """Give every arrow that does not lead to the next layer a lane: band, side (-1 or 1), and track outwards."""

@@ -9,14 +9,16 @@ from typing import Any, NamedTuple
 from rgwot.paths import Run
 from rgwot.procedure import Deviation, Edge, Node, Procedure
 from rgwot.procedure.interface import END, START
-from rgwot.procedure.words import call, listed, moment, number, of_videos, repeats, sentence
+from rgwot.procedure.words import call, listed, moment, number, repeats, sentence
 from rgwot.reporting.page.layout import Drawing, Unit, draw
 from rgwot.reporting.page.runs import as_sentence
 
 #: Widths that a procedure is laid out for, in CSS pixels: those of telephones, of a printed page, and of a screen.
-WIDTHS = (300, 352, 680, 1216)
+WIDTHS = (300, 338, 660, 1216)
 #: Lines of videos that are in sight at once; of each, deviations, the most surprising ones.
 MOST_LINES, MOST_DEVIATIONS = 30, 6
+#: Confidence from which an arrow is thick, and from which it is not dashed.
+SURE, LIKELY = 0.9, 0.75
 KINDS = {"missing": "left out", "added": "added", "repeated": "again", "too_early": "too early", "too_late": "too late"}
 
 
@@ -58,12 +60,14 @@ class Said(NamedTuple):
 class Picture(NamedTuple):
     """The procedure of one run: ``place`` of the run on the page, and everything the template writes.
 
-    ``notes`` say what the videos do not support, ``arrows`` what each arrow of a drawing means.
+    ``notes`` say what the videos do not support, ``legend`` what the signs in the drawing mean, ``arrows`` what each
+    arrow of a drawing means.
     """
 
     place: int
     said: tuple[str, ...]
     notes: tuple[str, ...]
+    legend: str
     cards: tuple[Card, ...]
     drawings: tuple[Drawing, ...]
     arrows: Mapping[tuple[Unit, Unit], Said]
@@ -91,11 +95,18 @@ def picture(
     by_step = {node.key_step: node for node in procedure.nodes}
     cards = tuple(_card(by_step[step], procedure, edges) for step in procedure.order)
     loops = [node.key_step for node in procedure.nodes if repeats(node)]
+    arrows = [edge for edge in shown.values() if edge.before != START and edge.after != END]
+    legend = (
+        ("A dashed card is optional.", any(node.optional for node in procedure.nodes)),
+        ("A loop: usually done more than once.", bool(loops)),
+        ("A thin or dashed arrow is less sure.", any(edge.confidence < SURE for edge in arrows)),
+    )
     drawings = [draw(procedure.order, shown, procedure.groups, loops, width, pictures) for width in WIDTHS]
     return Picture(
         place,
         tuple(filter(None, (sentence(procedure, names), seeds))),
         tuple(map(as_sentence, procedure.notes)),
+        " ".join(words for words, there in legend if there),
         cards,
         tuple(drawings) if cards else (),
         {
@@ -110,7 +121,7 @@ def picture(
 def _card(node: Node, procedure: Procedure, edges: Mapping[tuple[Any, Any], Edge]) -> Card:
     needs = tuple(edge for (before, after), edge in edges.items() if after == node.key_step and before != START)
     total = procedure.n_videos
-    share = f"{node.n_videos} of {total} videos" if node.n_videos < total else of_videos(total, total)
+    share = f"{node.n_videos} of {total} videos" if node.n_videos < total else f"all {total} videos"
     times = f"{node.repeats:.1f}".removesuffix(".0")
     return Card(node, (share, f"about {_length(node.duration_s)}"), needs, f"{times} times" if repeats(node) else "")
 
@@ -131,14 +142,13 @@ def said(edges: Sequence[Edge], names: Mapping[int, str]) -> Said:
     if first.before == START or first.after == END:
         said = f"{after} may come first" if first.before == START else f"{before} may come last"
         return Said(said, "", "end")
-    least = min(edges, key=lambda edge: edge.confidence)
-    shares = sorted(edge.agree / edge.both for edge in edges if edge.both)
-    if len(edges) == 1 and first.both:
-        low, high = (f"{100 * bound:.0f}" for bound in first.interval)
-        share = f"in {first.agree} of {first.both} videos that have both; the true share is likely {low} to {high} %"
+    sure, videos = min(edge.confidence for edge in edges), "videos that have both"
+    if len(edges) == 1:
+        share = f"in {first.agree} of {first.both} {videos}; sure to {100 * sure:.0f} %"
     else:
-        share = f"each in at least {100 * shares[0]:.0f} % of the videos that have both" if shares else ""
-    weight = "sure" if least.confidence >= 0.9 else "likely" if least.confidence >= 0.75 else "weak"
+        least = min(edge.agree / edge.both if edge.both else 0.0 for edge in edges)
+        share = f"each in at least {100 * least:.0f} % of the {videos}; sure to at least {100 * sure:.0f} %"
+    weight = "sure" if sure >= SURE else "likely" if sure >= LIKELY else "weak"
     return Said(f"{before} before {after}", share, weight)
 
 

@@ -109,6 +109,12 @@ function pointedAt(event, x, y) {
   } else hidePopup();
 }
 
+function letGo() {
+  const own = pictureOf(state.run);
+  if (own && own.querySelector(".sheet")) bringOut(own, null);
+  hidePopup();
+}
+
 /** Mark in the bar of a line when a deviation is. */
 function light(moment) {
   const line = moment.closest(".line");
@@ -127,13 +133,13 @@ function dim(line) {
 
 watchBars(procedures);
 procedures.addEventListener("pointerover", (event) => { if (!event.target.closest(".axis")) pointedAt(event, event.clientX, event.clientY); });
-procedures.addEventListener("pointerleave", hidePopup);
+procedures.addEventListener("pointerleave", letGo);
 procedures.addEventListener("focusin", (event) => {
   if (!event.target.matches(":focus-visible") || event.target.closest(".axis")) return;
   const box = event.target.getBoundingClientRect();
   pointedAt(event, box.left + box.width / 2, box.bottom - 10);
 });
-procedures.addEventListener("focusout", hidePopup);
+procedures.addEventListener("focusout", letGo);
 procedures.addEventListener("click", (event) => {
   const moment = event.target.closest(".deviation");
   const face = event.target.closest(".face");
