@@ -123,7 +123,7 @@ def _card(node: Node, procedure: Procedure, edges: Mapping[tuple[Any, Any], Edge
     total = procedure.n_videos
     share = f"{node.n_videos} of {total} videos" if node.n_videos < total else f"all {total} videos"
     times = f"{node.repeats:.1f}".removesuffix(".0")
-    return Card(node, (share, f"about {_length(node.duration_s)}"), needs, f"{times} times" if repeats(node) else "")
+    return Card(node, (share, f"about {_length(node.duration_s)}"), needs, times if repeats(node) else "")
 
 
 def _length(seconds: float) -> str:
