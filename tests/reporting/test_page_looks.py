@@ -209,6 +209,7 @@ def test_pictures_for_the_guide(made: Task, page: Path, browser: Browser, tmp_pa
     path, _ = page_and_tree(made, page)[-1]
     window = browser.window(1280, 860)
     window.open(path)
+    keep(window, folder, "page_procedure.png")
     see(window, 0)
     window.run("window.scrollTo(0, 0)")
     window.frames()
@@ -239,11 +240,10 @@ def test_pictures_for_the_guide(made: Task, page: Path, browser: Browser, tmp_pa
     narrow = browser.window(390, 844)
     narrow.resize(390, 844, mobile=True)
     narrow.open(path)
-    see(narrow, 0)
     keep(narrow, folder, "page_narrow.png")
     window.run("localStorage.clear()")
     pictures = sorted(folder.glob("page_*.png"))
-    assert len(pictures) == 8
+    assert len(pictures) == 9
     assert Image.open(folder / "page_narrow.png").size == (390, 844)
     for picture in pictures:
         assert picture.stat().st_size < 500_000, picture

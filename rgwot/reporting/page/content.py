@@ -19,7 +19,7 @@ from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.ordering import rank_procedures, video_order
 from rgwot.paths import Run, Tree
 from rgwot.records import CELL, read_annotations, read_manifest, read_scores
-from rgwot.reporting.compare import RATE, Comparison, compare_pairs, parts, read_answer
+from rgwot.reporting.compare import RATE, Comparison, compare, compare_pairs, parts, read_answer
 from rgwot.reporting.names import read_names
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, shown_aspect
 from rgwot.reporting.page.procedure import Picture, agreement_words, picture
@@ -90,8 +90,14 @@ def gather(
         "curves": read_curves(tree, runs),
         "scores": scores,
     }
-    agreements = compare_pairs([read_answer(tree.keysteps(run)) for run in runs])
-    agreed = {pair: found.agreement.same for pair, found in agreements.items()}
+    answers = [read_answer(tree.keysteps(run)) for run in runs]
+    agreements = compare_pairs(answers)
+
+    def agreed(one: int, other: int) -> float | None:
+        # Of many results not all pairs are compared, but all seeds are.
+        found = agreements.get((one, other)) or compare(answers[one], answers[other])
+        return found.agreement.same if found else None
+
     pictures = [
         picture(at, *one.procedure, videos, one.names, agreement_words(one.run, runs, agreed), any(strips))
         for at, one in enumerate(shown)

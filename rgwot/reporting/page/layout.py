@@ -336,7 +336,8 @@ class _Sheet:
             # A card that has a line for itself lies down.
             return (94.0 if self.pictures else 90.0), width
         # Narrow ones need another line of text.
-        return (94 + 0.5 * width if self.pictures else 106) + (16 if width < NARROWEST else 0), width
+        height = (94 + 0.5 * width if self.pictures else 106) + (16 if width < NARROWEST else 0)
+        return (width, height) if right else (height, width)
 
     def _lanes(self) -> dict[tuple[Unit, Unit], tuple[tuple[int, int], int]]:
         """Give every arrow that does not lead to the next layer a lane: band, side (-1 or 1), and track outwards."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from rgwot.paths import Run
@@ -104,7 +104,7 @@ def picture(
     drawings = [draw(procedure.order, shown, procedure.groups, loops, width, pictures) for width in WIDTHS]
     return Picture(
         place,
-        tuple(filter(None, (sentence(procedure, names), seeds))),
+        tuple(filter(None, (sentence(procedure), seeds))),
         tuple(map(as_sentence, procedure.notes)),
         " ".join(words for words, there in legend if there),
         cards,
@@ -168,13 +168,14 @@ def _lines(procedure: Procedure, deviations: Sequence[Deviation], videos: Sequen
     return lines
 
 
-def agreement_words(run: Run, runs: Sequence[Run], agreed: Mapping[tuple[int, int], float]) -> str:
+def agreement_words(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], float | None]) -> str:
     """Say on which share of the frames the seeds of a run's method and decoder agree; empty for a single one.
 
-    ``agreed`` has the share of frames, 0 to 1, by places of two runs, the earlier one first.
+    ``agreed`` returns the share of frames, 0 to 1, of two runs by their places, the earlier one first; None where they
+    have no video in common.
     """
     own = [at for at, other in enumerate(runs) if (other.method, other.decoder) == (run.method, run.decoder)]
-    shares = [share for (one, other), share in agreed.items() if one in own and other in own]
+    shares = [share for pair in combinations(own, 2) if (share := agreed(*pair)) is not None]
     if not shares:
         return ""
     mean = "" if len(shares) == 1 else ", on average over pairs"

@@ -18,7 +18,6 @@ function drawProcedure() {
     element.textContent = name;
     element.title = name;
   }
-  for (const segment of own.querySelectorAll(".line .seg > span")) segment.textContent = labelOf(run, Number(segment.parentElement.dataset.step));
   for (const edge of own.querySelectorAll(".edge:not(.loop)")) edge.setAttribute("aria-label", arrowLines(edge).filter(Boolean).join(", "));
 }
 
@@ -36,6 +35,8 @@ function prepare(own, run) {
     else space.classList.add(...lookOf(run, step));
   }
   for (const line of own.querySelectorAll(".line")) line.querySelector(".axis").append(bar(Number(line.dataset.video), run));
+  // Short bars have room for numbers alone.
+  for (const segment of own.querySelectorAll(".line .seg")) segment.firstElementChild.textContent = segment.dataset.step === "0" ? "" : segment.dataset.step;
 }
 
 /** Up to three moments that show a key step, as [video, seconds, picture]: the typical frames, else of the strips. */
