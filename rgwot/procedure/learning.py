@@ -76,7 +76,7 @@ def learn(recordings: Sequence[Recording], learner: str = LEARNER, **settings: A
         order_distance=_distance(counted, order),
         typical_video="",
         videos=tuple(VideoFit(name, weight.get(name, 0.0), float("nan")) for name in names),
-        notes=(*_notes(recordings, counted, needs, exact), *needs.notes),
+        notes=(*_notes(recordings, counted, needs, weight, exact), *needs.notes),
     )
     scores = score_videos(procedure, recordings)
     typical = _typical(scores, counted, shown, order)
@@ -208,7 +208,9 @@ def _typical(scores: Mapping[str, float], counted: Tally, shown: Sequence[Record
     return min(ranked)[2] if ranked else ""
 
 
-def _notes(recordings: Sequence[Recording], counted: Tally, needs: Needs, exact: bool) -> list[str]:
+def _notes(
+    recordings: Sequence[Recording], counted: Tally, needs: Needs, weights: Mapping[str, float], exact: bool
+) -> list[str]:
     """Say in one line each what the recordings do not support."""
     n_videos, n_steps = counted.present.shape
     if not recordings:
@@ -225,7 +227,11 @@ def _notes(recordings: Sequence[Recording], counted: Tally, needs: Needs, exact:
         found.append("two videos only: what both do in the same order may still be chance")
     if n_steps == 1:
         found.append(f"one key step only ({counted.steps[0]}): there is nothing to order")
-    elif n_videos > 1 and not needs.relation.any():
+    aside = [video for video, weight in weights.items() if weight < 0.5]
+    if aside:
+        named = ", ".join(aside[:5]) + (f" and {len(aside) - 5} more" if len(aside) > 5 else "")
+        found.append(f"{len(aside)} of {_videos(n_videos)} contradict the others and count little: {named}")
+    if n_videos > 1 and n_steps > 1 and not needs.relation.any():
         found.append("the videos contradict each other: no key step comes before another in enough of them")
     if not exact:
         found.append(f"{n_steps} key steps: the consensus order was searched for and may not be the nearest of all")
