@@ -32,7 +32,7 @@ class SetScores(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """Confidences of one bin: its ends, how many fell in it (``total``), how many of these were right, their mean confidence.
+    """Confidences of one bin: its ends, how many fell in it (``total``), how many were right, their mean.
 
     ``share`` is right / total, (``share_low``, ``share_high``) its interval; NaN and (0, 1) in an empty bin.
     """
@@ -109,7 +109,8 @@ def edge_scores(
     learned = set(found)
     if matching is not None:
         names: dict[Step, Step] = {START: START, END: END}
-        names.update(matching)
+        for step, name in matching.items():
+            names[step] = name
         learned = {(names[before], names[after]) for before, after in restricted(learned, matching)}
     return set_scores(set(true), learned)
 
