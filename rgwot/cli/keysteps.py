@@ -134,11 +134,19 @@ def evaluate(
     **identity: Any,
 ) -> None:
     """Score a prediction under every protocol into OUTPUT (CSV)."""
-    from rgwot.evaluation.evaluate import evaluate as run
+    from functools import partial
 
+    from rgwot.evaluation.evaluate import evaluate as run
+    from rgwot.procedure.files import read_procedure
+    from rgwot.procedure.scoring import graph_table, read_task_graph
+
+    more = None
+    if procedure is not None:
+        true = None if graph is None else read_task_graph(graph)
+        more = partial(graph_table, found=read_procedure(procedure), graph=true)
     stride = options.read_settings(settings).evaluation.stride
     files = (manifest, annotations, segments, diagnostics, output)
-    run(*files, identity, key_steps, stride=stride, procedure_json=procedure, graph_csv=graph)
+    run(*files, identity, key_steps, stride=stride, more=more)
 
 
 @click.command(cls=SettingsCommand, reads=("decode.K",), epilog="Try the number of annotated key steps, and one more.")

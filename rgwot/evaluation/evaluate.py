@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,20 +15,10 @@ import pandas as pd
 from rgwot.evaluation.background import background_detection, score_fixed
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.order import order_distance
-from rgwot.evaluation.protocols import (
-    BACKGROUNDS,
-    GRAPH,
-    PROTOCOLS,
-    SEGMENTATION,
-    kept_frames,
-    pooled_matching,
-    score,
-)
+from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS, SEGMENTATION, score
 from rgwot.evaluation.segmental import score_segmentation
-from rgwot.evaluation.task_graph import Needs, read_task_graph, score_procedure, with_needs
-from rgwot.procedure import Procedure, learn, recordings_from_segments
-from rgwot.procedure.files import read_procedure
 from rgwot.records import (
+    CELL,
     IDENTITY,
     SCOPES,
     SCORE_COLUMNS,
@@ -58,6 +48,12 @@ class LabelledVideo(NamedTuple):
     name: str
     truth: Mapping[LabelRule, IntArray]
     prediction: Mapping[str, IntArray]
+
+
+#: Columns of what a run is scored by.
+SCORED = (*CELL, "metric", "value")
+ScoreMore = Callable[[Sequence[LabelledVideo], pd.DataFrame, pd.DataFrame, int, int], pd.DataFrame]
+"""Scored videos, annotations, segments, K_gt, K (with background where key step 0 means it) -> rows of `SCORED`."""
 
 
 def label_videos(
@@ -158,38 +154,7 @@ def score_table(
         truths = [video.truth[rule] for video in videos]
         segmental = score_segmentation(truths, predictions, n_key_steps, columns, background)._asdict()
         rows += [(SEGMENTATION, background, rule, metric, value) for metric, value in segmental.items()]
-    return pd.DataFrame(rows, columns=["protocol", "background", "label_rule", "metric", "value"])
-
-
-def graph_table(
-    videos: Sequence[LabelledVideo],
-    annotations: pd.DataFrame,
-    segments: pd.DataFrame,
-    found: Procedure,
-    graph: Needs | None,
-    n_key_steps: int,
-    n_clusters: int,
-) -> pd.DataFrame:
-    """Score a procedure under the protocol ``graph``, for every background and label rule, which matter to matching.
-
-    The true procedure is learned from all ``annotations`` by the learner of ``found``; its needs are those of a true
-    ``graph`` where there is one. ``n_clusters`` counts background where key step 0 means it.
-    """
-    rows: list[tuple[str, str, str, str, float]] = []
-    true = learn(recordings_from_segments(annotations), found.learner, **found.settings)
-    if graph is not None:
-        true = with_needs(true, graph)
-    names = [video.name for video in videos]
-    annotated = recordings_from_segments(annotations[annotations["video"].isin(names)])
-    predicted = recordings_from_segments(segments[segments["video"].isin(names)])
-    predictions = [video.prediction["task"] for video in videos]
-    for background, rule in product(BACKGROUNDS, RULES):
-        pairs = kept_frames([video.truth[rule] for video in videos], predictions, background)
-        some = any(len(g) for g, _, _ in pairs)
-        step_of = pooled_matching(pairs, n_key_steps, n_clusters, background) if some else {}
-        scores = score_procedure(found, true, predicted, annotated, step_of)._asdict()
-        rows += [(GRAPH, background, rule, metric, float(value)) for metric, value in scores.items()]
-    return pd.DataFrame(rows, columns=["protocol", "background", "label_rule", "metric", "value"])
+    return pd.DataFrame(rows, columns=list(SCORED))
 
 
 def evaluate(
@@ -201,8 +166,7 @@ def evaluate(
     identity: Mapping[str, Any],
     n_key_steps: int | None,
     stride: int,
-    procedure_json: str | os.PathLike[str] | None = None,
-    graph_csv: str | os.PathLike[str] | None = None,
+    more: ScoreMore | None = None,
 ) -> pd.DataFrame:
     """Score the decoded key steps of one task and write the tidy table of scores.
 
@@ -223,11 +187,8 @@ def evaluate(
         K_gt of the task, whether or not all steps occur; None for the largest one annotated.
     stride
         Every stride-th native frame is scored.
-    procedure_json
-        The procedure of the task, for the protocol ``graph``; without it that one is left out.
-    graph_csv
-        The true task graph (`rgwot.evaluation.task_graph.read_task_graph`); without it the one that the same learner
-        learns from the annotations.
+    more
+        A protocol beyond those of `score_table`; its rows come last.
 
     Raises
     ------
@@ -239,8 +200,6 @@ def evaluate(
     manifest, annotations = read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv))
     segments = read_segments(Path(segments_csv))
     diagnostics = read_diagnostics(diagnostics_json)
-    procedure = None if procedure_json is None else read_procedure(procedure_json)
-    graph = None if graph_csv is None else read_task_graph(graph_csv)
     if n_key_steps is None:
         n_key_steps = int(annotations["key_step"].max()) if len(annotations) else 1
     outside = annotations[(annotations["key_step"] < 1) | (annotations["key_step"] > n_key_steps)]
@@ -277,14 +236,12 @@ def evaluate(
                 f"expected at most K={clusters}{' besides background' if says_background else ''}"
             )
     tables = [score_table(videos, n_key_steps, clusters, says_background)]
-    if procedure is not None:
-        # After all others, whose rows stay where they are.
-        columns = clusters + says_background
-        tables.append(graph_table(videos, annotations, segments, procedure, graph, n_key_steps, columns))
+    if more is not None:
+        tables.append(more(videos, annotations, segments, n_key_steps, clusters + says_background))
     parts = []
     for scores in tables:
         extra = []
-        for protocol, background, rule in scores[["protocol", "background", "label_rule"]].drop_duplicates().to_numpy():
+        for protocol, background, rule in scores[list(CELL)].drop_duplicates().to_numpy():
             scope = PROTOCOLS[protocol].scope if protocol in PROTOCOLS else "task"
             counts = {
                 "n_skipped": len(skipped), "n_unscored": len(unscored), "degenerate": _degenerate(diagnostics, scope),

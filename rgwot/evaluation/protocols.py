@@ -46,7 +46,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
 
 #: The protocol of `rgwot.evaluation.segmental`, whose metrics are others.
 SEGMENTATION = "segmentation"
-#: The protocol of `rgwot.evaluation.task_graph`, likewise.
+#: The protocol of `rgwot.procedure.scoring`, likewise.
 GRAPH = "graph"
 DESCRIPTIONS: Mapping[str, str] = {
     **{protocol.name: protocol.description for protocol in PROTOCOLS.values()},

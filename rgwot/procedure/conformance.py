@@ -10,6 +10,8 @@ from rgwot.procedure.interface import Deviation, Event, Procedure, Recording
 
 USUAL_FROM = 0.5
 """Share of videos from which a key step is missing where it is absent; below, it is added where it is present."""
+SURE_FROM = 2 / 3
+"""Confidence from which breaking a need is a deviation."""
 
 
 def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[Deviation]:
@@ -27,7 +29,8 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
     *Missing*: a key step that at least `USUAL_FROM` of the videos have, absent. *Added*: an event of a key step that
     fewer have, or that the procedure does not know. *Repeated*: every event of a key step after its first where less
     than `USUAL_FROM` of the videos that have it show it more than once. *Too early*, *too late*: its first event
-    begins before the first of something it needs, or after the first of something that needs it.
+    begins before the first of something it needs, or after the first of something that needs it, as far as that need
+    has a confidence of at least `SURE_FROM`.
 
     Surprise is −log2 of a share, estimated with half a video more on either side (Jeffreys): of videos without it,
     with it, with repeats; for order, of the largest share of videos that violate one of the needs that are violated.
@@ -38,6 +41,8 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
     before: dict[int, dict[int, float]] = defaultdict(dict)
     after: dict[int, dict[int, float]] = defaultdict(dict)
     for need in procedure.needs:
+        if need.confidence < SURE_FROM:
+            continue
         earlier, later = int(need.before), int(need.after)
         before[later][earlier] = after[earlier][later] = surprise(need.both - need.agree, need.both)
     found: list[Deviation] = []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import betaincinv
 
+from rgwot.evaluation.graphs import share_interval
 from rgwot.procedure.conformance import score_videos
 from rgwot.procedure.interface import END, START, Edge, Event, Node, Procedure, Recording, VideoFit
 from rgwot.procedure.learners import LEARNERS, Needs
@@ -20,8 +21,6 @@ from rgwot.runtime.errors import RgwotError, nearest
 LEARNER = "robust"
 OPTIONAL_BELOW = 0.8
 """Share of videos below which a key step is optional."""
-LEVEL = 0.95
-"""Probability of the intervals."""
 
 
 def learn(recordings: Sequence[Recording], learner: str = LEARNER, **settings: Any) -> Procedure:
@@ -48,25 +47,23 @@ def learn(recordings: Sequence[Recording], learner: str = LEARNER, **settings: A
     """
     if learner not in LEARNERS:
         raise RgwotError(f"learner: found {learner!r}, {nearest(learner, LEARNERS)}")
+    defaults = {name: one.default for name, one in list(signature(LEARNERS[learner]).parameters.items())[1:]}
+    for name in settings.keys() - defaults.keys():
+        raise RgwotError(f"learner {learner!r}: found the setting {name!r}, {nearest(name, defaults)}")
     names = [recording.video for recording in recordings]
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if twice:
         raise RgwotError(f"recordings: found the video {twice[0]!r} more than once, expected one recording of each")
     shown = [recording for recording in recordings if recording.events]
     counted = tally(shown)
-    try:
-        needs = LEARNERS[learner](counted, **settings)
-    except TypeError as error:
-        if "unexpected keyword" not in str(error):
-            raise
-        raise RgwotError(f"learner {learner!r}: {str(error).rpartition('got ')[2]}; see its function") from None
+    needs = LEARNERS[learner](counted, **settings)
     relation = needs.relation
     order, exact = consensus(counted.agree.T.astype(np.float64), relation, counted.place)
     # Equal numbers in the same places give the same floats: without numpy's types.
     weight = dict(zip((recording.video for recording in shown), needs.weights.tolist(), strict=True))
     procedure = Procedure(
         learner=learner,
-        settings=dict(settings),
+        settings={**defaults, **settings},
         n_videos=len(shown),
         nodes=_nodes(counted),
         edges=_edges(counted, needs),
@@ -76,7 +73,7 @@ def learn(recordings: Sequence[Recording], learner: str = LEARNER, **settings: A
         order_distance=_distance(counted, order),
         typical_video="",
         videos=tuple(VideoFit(name, weight.get(name, 0.0), float("nan")) for name in names),
-        notes=(*_notes(recordings, counted, needs, exact), *needs.notes),
+        notes=(*_notes(recordings, counted, needs, weight, exact), *needs.notes),
     )
     scores = score_videos(procedure, recordings)
     typical = _typical(scores, counted, shown, order)
@@ -113,20 +110,6 @@ def recordings_from_segments(
     return found
 
 
-def interval(agree: int, both: int) -> tuple[float, float]:
-    """Return Jeffreys' interval of a share (Brown, Cai, DasGupta 2001): quantiles of Beta(agree + ½, both − agree + ½).
-
-    It reaches 0 where nothing agrees and 1 where everything does; without data it is (0, 1).
-
-    >>> [round(end, 3) for end in interval(10, 10)], interval(0, 0)
-    ([0.783, 1.0], (0.0, 1.0))
-    """
-    low, high = (
-        float(betaincinv(agree + 0.5, both - agree + 0.5, level)) for level in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
-    )
-    return 0.0 if agree == 0 else low, 1.0 if agree == both else high
-
-
 def _nodes(counted: Tally) -> tuple[Node, ...]:
     n_videos = len(counted.present)
     found = []
@@ -159,7 +142,7 @@ def _needs(counted: Tally, needs: Needs, relation: Any) -> tuple[Edge, ...]:
             float(needs.confidence[k, l]),
             agree := int(counted.agree[k, l]),
             both := int(counted.both[k, l]),
-            interval(agree, both),
+            share_interval(agree, both),
         )
         for k, l in pairs  # noqa: E741
     )
@@ -175,12 +158,12 @@ def _edges(counted: Tally, needs: Needs) -> tuple[Edge, ...]:
     steps = counted.steps.tolist()
     return (
         *(
-            Edge(START, steps[k], float(first[k]), having[k], having[k], interval(having[k], having[k]))
+            Edge(START, steps[k], float(first[k]), having[k], having[k], share_interval(having[k], having[k]))
             for k in np.flatnonzero(~relation.any(axis=0))
         ),
         *_needs(counted, needs, reduction(relation)),
         *(
-            Edge(steps[k], END, float(last[k]), having[k], having[k], interval(having[k], having[k]))
+            Edge(steps[k], END, float(last[k]), having[k], having[k], share_interval(having[k], having[k]))
             for k in np.flatnonzero(~relation.any(axis=1))
         ),
     )
@@ -208,7 +191,9 @@ def _typical(scores: Mapping[str, float], counted: Tally, shown: Sequence[Record
     return min(ranked)[2] if ranked else ""
 
 
-def _notes(recordings: Sequence[Recording], counted: Tally, needs: Needs, exact: bool) -> list[str]:
+def _notes(
+    recordings: Sequence[Recording], counted: Tally, needs: Needs, weights: Mapping[str, float], exact: bool
+) -> list[str]:
     """Say in one line each what the recordings do not support."""
     n_videos, n_steps = counted.present.shape
     if not recordings:
@@ -225,7 +210,11 @@ def _notes(recordings: Sequence[Recording], counted: Tally, needs: Needs, exact:
         found.append("two videos only: what both do in the same order may still be chance")
     if n_steps == 1:
         found.append(f"one key step only ({counted.steps[0]}): there is nothing to order")
-    elif n_videos > 1 and not needs.relation.any():
+    aside = [video for video, weight in weights.items() if weight < 0.5]
+    if aside:
+        named = ", ".join(aside[:5]) + (f" and {len(aside) - 5} more" if len(aside) > 5 else "")
+        found.append(f"{len(aside)} of {_videos(n_videos)} contradict the others and count little: {named}")
+    if n_videos > 1 and n_steps > 1 and not needs.relation.any():
         found.append("the videos contradict each other: no key step comes before another in enough of them")
     if not exact:
         found.append(f"{n_steps} key steps: the consensus order was searched for and may not be the nearest of all")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.procedure.learners.needs import Needs, circles
+from rgwot.procedure.learners.needs import Needs, circles, shares
 from rgwot.procedure.orders import surest_first
 from rgwot.procedure.tally import Tally
 
@@ -28,26 +28,24 @@ def likelihood(
     epochs: int = EPOCHS,
     patience: int = PATIENCE,
     satisfied: float = SATISFIED,
-    seed: int = 0,
 ) -> Needs:
     """Learn A (K + 2, K + 2), row-wise softmax of free parameters over allowed pairs, by Adam from
 
         L = Σ_sequences Σ_i [ β log Σ_{a ∉ J_i, b ∈ J_i} A_ab − log Σ_{b ∈ J_i} A_{s_i, b} ]
 
     with J_i the key steps before place i and START and END at either end of every sequence (arXiv 2406.01486;
-    different sequences count once). A_ab is how much a needs b; a need is taken where A_ab ≥ 1 / (K + 2), from the
-    largest on, none that closes a circle. Training ends after ``patience`` epochs without a larger share of satisfied
-    needs, once that share has exceeded ``satisfied``.
+    identical sequences count once), starting from equal parameters. A_ab is how much a needs b; a need is taken where
+    A_ab ≥ 1 / (K + 2), from the largest on, none that closes a circle. Training ends after ``patience`` epochs
+    without a larger share of satisfied needs, once that share has exceeded ``satisfied``.
     """  # noqa: D205, D400
     n = len(tally.steps)
     orders = sorted({tuple(order.tolist()) for order in tally.orders() if len(order)})
     weights = np.ones(len(tally.present))
     if n < 2 or not orders:
         return Needs(np.zeros((n, n), dtype=bool), np.zeros((n, n)), weights)
-    found = _adjacency(orders, n, beta, rate, epochs, patience, satisfied, seed)
+    found = _adjacency(orders, n, beta, rate, epochs, patience, satisfied)
     wanted = (found >= 1 / (n + 2)).T[:n, :n]
-    strength = found.T[:n, :n]
-    return Needs(surest_first(strength, wanted), strength, weights, circles(tally, wanted))
+    return Needs(surest_first(found.T[:n, :n], wanted), shares(tally), weights, circles(tally, wanted))
 
 
 def _adjacency(
@@ -58,7 +56,6 @@ def _adjacency(
     epochs: int,
     patience: int,
     satisfied: float,
-    seed: int,
 ) -> NDArray[np.float64]:
     import torch
 
@@ -77,8 +74,7 @@ def _adjacency(
             before.append(done.clone())
             done[step] = 1
     comes, past = torch.tensor(who), torch.stack(before)
-    generator = torch.Generator().manual_seed(seed)
-    free = torch.randn((n + 2, n + 2), generator=generator, requires_grad=True)
+    free = torch.zeros((n + 2, n + 2), requires_grad=True)
     optimiser = torch.optim.Adam([free], lr=rate)
     best, kept, since = -1.0, _softmax(free, allowed), 0
     for _ in range(epochs):

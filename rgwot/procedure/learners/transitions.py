@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rgwot.procedure.learners.needs import Needs, circles
+from rgwot.procedure.learners.needs import Needs, circles, shares
 from rgwot.procedure.orders import surest_first
 from rgwot.procedure.tally import Tally
 
@@ -21,4 +21,4 @@ def transitions(tally: Tally) -> Needs:
         follows[order[:-1], order[1:]] += 1
     share = follows / np.maximum(tally.present.sum(axis=0), 1)
     wanted = (share >= 1 / max(n, 1)) & (follows > 0)
-    return Needs(surest_first(share, wanted), share, np.ones(len(tally.present)), circles(tally, wanted))
+    return Needs(surest_first(share, wanted), shares(tally), np.ones(len(tally.present)), circles(tally, wanted))

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rgwot.evaluation.task_graph import needs_of, read_task_graph, score_procedure, task_edges, with_needs
+from rgwot.evaluation.graphs import needs_of
 from rgwot.procedure import Event, Recording, learn
+from rgwot.procedure.scoring import edges_of, read_task_graph, score_procedure, with_graph
 from rgwot.runtime.errors import RgwotError
 
 
@@ -52,14 +53,27 @@ def test_edges_are_counted_with_start_and_end() -> None:
     assert scores[:3] == pytest.approx((4 / 5, 4 / 6, 2 * 4 / 11))
 
 
-def test_a_cluster_of_background_leaves_and_one_without_a_partner_stays() -> None:
+def test_a_cluster_of_background_or_without_a_partner_leaves() -> None:
     """Cluster 9 comes between 1 and the others in every video."""
     found = learn(recordings(*[(1, 9, 2, 3, 4)] * 3), "chain")
-    background = score_procedure(found, TRUE, [], TRUTH, {**SAME, 9: 0})
-    assert background[:3] == pytest.approx((4 / 5, 4 / 6, 2 * 4 / 11))
-    # S-1, 2-3, 3-4, 4-E are left, of which 2-3 is wrong, and both edges of 9 are.
-    alone = score_procedure(found, TRUE, [], TRUTH, SAME)
-    assert alone[:3] == pytest.approx((3 / 6, 3 / 6, 1 / 2))
+    for step_of in ({**SAME, 9: 0}, SAME):
+        scores = score_procedure(found, TRUE, [], TRUTH, step_of)
+        assert scores[:3] == pytest.approx((4 / 5, 4 / 6, 2 * 4 / 11))
+
+
+def test_a_step_that_was_not_found_is_missed() -> None:
+    """Of S-1, 1-2, 1-3, 2-4, 3-4, 4-E the chain without 3 has S-1, 1-2, 2-4, 4-E."""
+    found = learn(recordings(*[(1, 2, 4)] * 3), "chain")
+    scores = score_procedure(found, TRUE, [], TRUTH, SAME)
+    assert scores[:3] == pytest.approx((1, 4 / 6, 2 * 4 / 10))
+
+
+def test_deviations_of_background_are_none_and_of_a_cluster_without_a_partner_wrong() -> None:
+    videos = recordings(*[(1, 9, 2)] * 7, (1, 2))
+    found, true = learn(videos, "chain"), learn(recordings(*[(1, 2)] * 7), "chain")
+    annotated = recordings(*[(1, 2)] * 7, (1, 2))
+    assert math.isnan(score_procedure(found, true, videos, annotated, {1: 1, 2: 2, 9: 0}).missing_f1)
+    assert score_procedure(found, true, videos, annotated, {1: 1, 2: 2}).missing_f1 == 0
 
 
 def test_deviations_that_were_found_are_compared_step_by_step() -> None:
@@ -85,16 +99,17 @@ def test_a_cluster_that_the_procedure_does_not_know_is_no_step() -> None:
     assert math.isnan(scores.order_f1)
 
 
-def test_a_true_graph_is_closed_and_restricted(tmp_path: Path) -> None:
+def test_a_true_graph_is_restricted_to_the_annotated_steps(tmp_path: Path) -> None:
     path = tmp_path / "graph.csv"
-    path.write_text("key_step,needs\n1,START\n2,1\n5,2\n3,5\n4,3\nEND,4\n")
-    needs = read_task_graph(path)
-    assert needs == {(1, 2), (1, 5), (1, 3), (1, 4), (2, 5), (2, 3), (2, 4), (5, 3), (5, 4), (3, 4)}
+    path.write_text("key_step,needs\n1,START\n2,1\n5,2\n3,5\n4,3\n4,1\nEND,4\n")
+    graph = read_task_graph(path)
+    assert graph == {("START", 1), (1, 2), (2, 5), (5, 3), (3, 4), (4, "END")}
     # Step 5 is in no video.
-    assert needs_of(with_needs(TRUE, needs)) == {(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)}
-    assert task_edges({1, 2, 3, 4}, needs) == {("START", 1), (1, 2), (2, 3), (3, 4), (4, "END")}
+    true = with_graph(TRUE, graph)
+    assert edges_of(true) == {("START", 1), (1, 2), (2, 3), (3, 4), (4, "END")}
+    assert {(need.before, need.after) for need in true.needs} == needs_of(edges_of(true))
     chain = learn(recordings((1, 2, 3, 4)), "chain")
-    assert score_procedure(chain, with_needs(TRUE, needs), TRUTH, TRUTH, SAME).edge_f1 == 1
+    assert score_procedure(chain, true, TRUTH, TRUTH, SAME).edge_f1 == 1
 
 
 @pytest.mark.parametrize(
@@ -102,7 +117,7 @@ def test_a_true_graph_is_closed_and_restricted(tmp_path: Path) -> None:
     [
         ("step,needs\n", "no column key_step"),
         ("key_step,needs\nboil,1\n", "row 2: found 'boil' needs '1', expected numbers"),
-        ("key_step,needs\n2,1\n3,2\n1,3\n", "key step 1 needs itself by way of others"),
+        ("key_step,needs\n2,1\n3,2\n1,3\n", "graph.csv: edges: found the circle"),
     ],
 )
 def test_another_file_is_refused_in_one_line(tmp_path: Path, text: str, words: str) -> None:
