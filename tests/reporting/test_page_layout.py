@@ -124,6 +124,16 @@ def test_a_group_that_is_reached_and_left_as_a_whole_has_one_arrow_either_way() 
     assert joined([(1, 2), (2, 4), (3, 4)], [(1,), (2, 3), (4,)]) == [((1,), (2,)), ((2, 3), (4,))]
 
 
+def test_an_arrow_of_one_key_step_leaves_its_group_between_the_cards() -> None:
+    # All four are needed, but for different steps: they stay one frame, two by two.
+    edges = [(1, 5), (2, 5), (3, 6), (4, 6)]
+    drawing = draw([1, 2, 3, 4, 5, 6], edges, [[1, 2, 3, 4], [5, 6]], [], 1216, pictures=True)
+    assert set(drawing.frames) == {(1, 2, 3, 4), (5, 6)}
+    assert len({drawing.cards[step].x for step in (1, 2, 3, 4)}) == 2
+    assert len({drawing.cards[step].y for step in (1, 2, 3, 4)}) == 2
+    assert sorted((arrow.before, arrow.after) for arrow in drawing.arrows) == [((a,), (b,)) for a, b in edges]
+
+
 def test_layers_by_hand() -> None:
     # 5 needs nothing and nothing needs it: it goes where the consensus has it, beside 3.
     units = [(1,), (2,), (3,), (5,), (4,)]

@@ -3,14 +3,13 @@
 A layered drawing of the task graph. Every card comes after those it needs; key steps in either order are drawn
 together, in a frame. Where the window is wide, layers are columns from left to right, and what does not fit goes on in
 a band below, as lines of a text do; where it is narrow, layers are rows from top to bottom. An arrow to the next layer
-is a curve in the space between; any other one runs in a lane outside of the cards, so that no arrow crosses a card.
-What holds for all key steps of a frame is one arrow.
+is a curve in the space between; any other one runs in a lane outside of the cards, and out of a frame between its
+cards, so that no arrow crosses a card. What holds for all key steps of a frame is one arrow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from rgwot.procedure.interface import END, START
@@ -207,8 +206,7 @@ def _mean(values: Sequence[float], otherwise: float) -> float:
 class _Sheet:
     """Where everything is: along the flow (u) and across it (v), in bands of layers.
 
-    ``most`` cards lie across the flow in one layer; a group of more goes on along it, in a layer of its own, where all
-    its arrows are those of the whole group.
+    ``most`` cards lie across the flow in one layer; a group of more goes on along it, in a layer of its own.
     """
 
     def __init__(
@@ -255,19 +253,14 @@ class _Sheet:
     def _layers(
         self, order: Sequence[int], edges: Sequence[tuple[Node, Node]], groups: Iterable[Sequence[int]]
     ) -> tuple[list[tuple[Unit, Unit]], list[list[Unit]]]:
-        """Return arrows, and units in layers; a group with arrows that would cross its own cards falls apart."""
-        own = {step: tuple(sorted(group, key=order.index)) for group in groups for step in group}
+        """Return arrows, and units in layers; a group that does not fit falls apart."""
+        fits = self.most * int((self.inner + GAP) // (NARROWEST + GAP)) if self.flow == "right" else len(order)
+        own = {step: tuple(sorted(group, key=order.index)) for group in groups if len(group) <= fits for step in group}
         inside = [(a, b) for a, b in edges if isinstance(a, int) and isinstance(b, int)]
         units: list[Unit] = list(dict.fromkeys(own.get(step, (step,)) for step in order))
-        while True:
-            pairs = joined(inside, units)
-            self.split = {
-                unit: self._split(unit, {b[0] for _, b in pairs if b != unit}, {a[0] for a, _ in pairs if a != unit})
-                for unit in units
-            }
-            if all(self.split.values()):
-                break
-            units = [part for unit in units for part in ([unit] if self.split[unit] else [(step,) for step in unit])]
+        pairs = joined(inside, units)
+        reached, left = {b[0] for _, b in pairs if len(b) == 1}, {a[0] for a, _ in pairs if len(a) == 1}
+        self.split = {unit: self._split(unit, reached, left) for unit in units}
         member = {step: unit for unit in units for step in unit}
         needs = list(dict.fromkeys((member[before[0]], member[after[0]]) for before, after in pairs))
         rows = arranged(layers(units, needs, self.most), needs)
@@ -278,25 +271,12 @@ class _Sheet:
         ends += [(unit, (END,)) for unit in (rows[-1] if rows else []) if (unit[0], END) in edges]
         return pairs + ends, rows
 
-    def _split(self, unit: Unit, reached: Iterable[Node], left: Iterable[Node]) -> list[list[Node]]:
-        """Return the lines of cards of a unit, none where they cannot be laid out.
-
-        Cards that have arrows of their own are in the first line where they are ``reached``, in the last where they
-        are ``left``, so that no arrow crosses another card.
-        """
-        n = -(-len(unit) // self.most)
-        if n == 1:
-            return [list(unit)]
-        first, last = ([step for step in unit if step in ends] for ends in (set(reached), set(left)))
-        if set(first) & set(last) or (self.flow == "right" and n * (NARROWEST + GAP) - GAP > self.inner):
-            return []
-        steps = [*first, *(step for step in unit if step not in {*first, *last}), *last]
-        for up in (True, False):
-            borders = [-(-len(steps) * at // n) if up else len(steps) * at // n for at in range(n + 1)]
-            lines = [steps[start:end] for start, end in pairwise(borders)]
-            if len(first) <= len(lines[0]) and len(last) <= len(lines[-1]):
-                return lines
-        return []
+    def _split(self, unit: Unit, reached: Collection[Node], left: Collection[Node]) -> list[list[Node]]:
+        """Return the lines of cards of a unit: first what is ``reached`` by arrows of its own, last what they leave."""
+        steps = (
+            list(unit) if len(unit) <= self.most else sorted(unit, key=lambda step: (step in left) - (step in reached))
+        )
+        return [steps[at : at + self.most] for at in range(0, len(steps), self.most)]
 
     def _lines(self, row: Sequence[Unit]) -> list[list[Node]]:
         return self.split[row[0]] if len(row) == 1 else [[step for unit in row for step in unit]]
@@ -372,7 +352,8 @@ class _Sheet:
             self.apart = min(self.apart, (MARGIN["down"] - 14) / max(tracks.values()))
         v = PAD + 8.0
         for band, own in enumerate(self.bands):
-            sizes = [[self._size(len(line)) for line in self.lines[layer]] for layer in own]
+            # Lines of one layer are as wide as its first, so that the space between their cards goes through.
+            sizes = [[self._size(len(self.lines[layer][0])) for _ in self.lines[layer]] for layer in own]
             lines = [
                 (line, size)
                 for layer, row in zip(own, sizes, strict=True)
@@ -395,7 +376,7 @@ class _Sheet:
                 self.boxes[START] = self._box(u - SPACE - MARK, middle - MARK / 2, MARK, MARK)
             for layer, row in zip(own, sizes, strict=True):
                 for line, (length, breadth) in zip(self.lines[layer], row, strict=True):
-                    first = middle - (len(line) * (breadth + GAP) - GAP) / 2
+                    first = middle - (len(self.lines[layer][0]) * (breadth + GAP) - GAP) / 2
                     for at, step in enumerate(line):
                         self.boxes[step] = self._box(u, first + at * (breadth + GAP), length, breadth)
                     u += length + GAP
@@ -409,32 +390,52 @@ class _Sheet:
         """Return the arrows."""
         found = []
         for pair in self.pairs:
-            (u, v), (end_u, end_v) = self._port(pair[0], True), self._port(pair[1], False)
-            tip = end_u - HEAD
+            start, end = self._way(pair[0], out=True), self._way(pair[1], out=False)
+            (end_u, end_v), (u, v), (to_u, to_v) = end[-1], start[-1], end[0]
+            end[-1] = tip, _ = end_u - HEAD, end_v
+            if len(end) == 1:
+                to_u = tip
             if pair not in self.lanes:
-                path = [("M", [(u, v)]), _curve((u, v), (tip, end_v))]
+                path = [*_rounded(start), _curve((u, v), (to_u, to_v)), *_rounded(end)[1:]]
             else:
                 (band, side), track = self.lanes[pair]
                 lane = self.edge[band, side] + side * track * self.apart
                 if self.band[pair[0][0]] == self.band[pair[1][0]]:
-                    out, back = (u + SPACE - PAD - 4, lane), (end_u - SPACE + PAD, lane)
-                    path = [("M", [(u, v)]), _curve((u, v), out), ("L", [back]), _curve(back, (tip, end_v))]
+                    out, back = (u + SPACE - PAD - 4, lane), (end[0][0] - SPACE + PAD + HEAD, lane)
+                    path = [*_rounded(start), _curve((u, v), out), ("L", [back]), _curve(back, (to_u, to_v))]
+                    path += _rounded(end)[1:]
                 else:
-                    out_u, back_u = u + SPACE / 2 - 4, end_u - SPACE / 2
-                    path = _rounded([(u, v), (out_u, v), (out_u, lane), (back_u, lane), (back_u, end_v), (tip, end_v)])
+                    out_u, back_u = u + SPACE / 2 - 4, to_u - SPACE / 2 + (HEAD if len(end) == 1 else 0)
+                    path = _rounded([*start, (out_u, v), (out_u, lane), (back_u, lane), (back_u, to_v), *end])
             head = [("M", [(end_u, end_v)]), ("L", [(tip, end_v - HALF)]), ("L", [(tip, end_v + HALF)])]
             found.append(Arrow(*pair, self._written(path), self._written(head) + "Z"))
         return found
 
+    def _way(self, unit: Unit, out: bool) -> list[tuple[float, float]]:
+        """Return the way of an arrow out of a card or a frame, or into it: along and across, from where it comes."""
+        u, v, length, breadth = self._sides(self.boxes[unit[0]] if len(unit) == 1 else self.frames[unit])
+        port = (u + (length if out else 0), v + breadth / 2)
+        lines = self.lines[self.bands[self.band[unit[0]]][self.layer[unit[0]]]] if isinstance(unit[0], int) else []
+        border = lines[-1 if out else 0] if lines else []
+        if len(unit) > 1 or not border or unit[0] in border:
+            return [port]
+        # Through the space between cards; those of one group keep a little apart.
+        line = next(own for own in lines if unit[0] in own)
+        at = line.index(unit[0])
+        aside = 4 * (sum(lines, []).index(unit[0]) % 4 - 1.5)
+        gap = (v + breadth + GAP / 2 if at < len(lines[0]) - 1 else v - GAP / 2) + aside
+        turn = port[0] + (GAP if out else -GAP) / 2 + (aside / 3 if out else -2)
+        far, _, far_length, _ = self._sides(self.boxes[border[0]])
+        way = [port, (turn, port[1]), (turn, gap), (far + (far_length if out else 0), gap)]
+        return way if out else way[::-1]
+
+    def _sides(self, box: Box) -> tuple[float, float, float, float]:
+        """Return a rectangle along and across the flow."""
+        x, y, width, height = box
+        return (x, y, width, height) if self.flow == "right" else (y, x, height, width)
+
     def _box(self, u: float, v: float, length: float, breadth: float) -> Box:
         return Box(u, v, length, breadth) if self.flow == "right" else Box(v, u, breadth, length)
-
-    def _port(self, unit: Unit, out: bool) -> tuple[float, float]:
-        """Where arrows leave a card or a frame, or come in: along and across."""
-        x, y, width, height = self.boxes[unit[0]] if len(unit) == 1 else self.frames[unit]
-        if self.flow == "right":
-            return x + (width if out else 0), y + height / 2
-        return y + (height if out else 0), x + width / 2
 
     def _written(self, pieces: Sequence[Piece]) -> str:
         turn = (0, 1) if self.flow == "right" else (1, 0)
@@ -450,8 +451,10 @@ def _curve(start: tuple[float, float], end: tuple[float, float]) -> Piece:
 
 
 def _rounded(corners: Sequence[tuple[float, float]]) -> list[Piece]:
-    """Return a line with right angles, its corners rounded."""
+    """Return a line with right angles, its corners rounded; of a single point, where it is."""
     path: list[Piece] = [("M", [corners[0]])]
+    if len(corners) == 1:
+        return path
     for before, corner, after in zip(corners, corners[1:], corners[2:], strict=False):
         sides = []
         for other in (before, after):
