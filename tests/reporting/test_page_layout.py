@@ -165,6 +165,6 @@ def test_a_short_task_fills_a_screen_and_a_long_one_stays_readable() -> None:
         assert max(lengths) - min(lengths) <= 1 or len(lengths) == 1 or min(lengths) > 3
         assert sorted(order, key=lambda step: (drawing.cards[step].y, drawing.cards[step].x)) == order
         assert {box.width for box in drawing.cards.values()} == {min(196, drawing.cards[1].width)}
-        assert all(116 <= box.width <= 196 and box.height < box.width + 40 for box in drawing.cards.values())
+        assert all(116 <= box.width <= 196 and box.height < box.width + 60 for box in drawing.cards.values())
     assert draw([1], [], [], [], 1216, pictures=True).cards[1].width == 196
     assert draw([], [], [], [], 1216, pictures=True).cards == {}

@@ -8,7 +8,7 @@ import pytest
 from chromium import WHERE, WITHOUT, Browser, Window
 from page_tree import Task
 from page_window import VIDEOS, see, tab
-from procedure_tree import CASES, make_page
+from procedure_tree import CASES, FOUND, given_page, make_page
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(WHERE is None, reason=WITHOUT)]
 
@@ -41,7 +41,8 @@ LAID = """
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return {name: make_page(tmp_path_factory.mktemp("procedures"), name) for name in CASES}
+    made = {name: make_page(tmp_path_factory.mktemp("procedures"), name) for name in CASES}
+    return made | {"given": given_page(tmp_path_factory.mktemp("given"))}
 
 
 @pytest.mark.parametrize("width", [1280, 768, 390, 340])
@@ -107,17 +108,17 @@ def test_a_key_step_has_the_colour_and_the_name_that_it_has_below(window: Window
 
 def test_an_arrow_says_how_many_videos_agree(pages: dict[str, Path], browser: Browser) -> None:
     window = browser.window()
-    window.open(pages["usual"])
-    # From 1 to 2: nine of ten videos.
-    arrow = f'{OWN} .edges.v3 .edge[data-before="1"][data-after="2"]'
+    window.open(pages["given"])
+    # From 1 to the frame of 2 and 3: in 8 and in 9 of ten videos.
+    arrow = f'{OWN} .edges.v3 .edge[data-before="1"][data-after="2 3"]'
     box = window.box(f"{arrow} .wide")
     window.point(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     window.frames()
     said = window.get("byId('popup').hidden ? '' : byId('popup').innerText")
-    assert said.startswith("1 before 2")
-    assert "9 of 10" in said
+    assert said.startswith("1 before 2 and 3")
+    assert "80 %" in said
     lit = f"[...document.querySelectorAll('{OWN} .node.lit')].map((e) => e.dataset.step)"
-    assert window.get(lit) == ["1", "2"]
+    assert window.get(lit) == ["1", "2", "3"]
     window.point(3, 3)
     window.frames()
     assert window.get(lit) == []
@@ -126,15 +127,15 @@ def test_an_arrow_says_how_many_videos_agree(pages: dict[str, Path], browser: Br
 
 def test_the_picture_works_from_the_keyboard(pages: dict[str, Path], browser: Browser) -> None:
     window = browser.window()
-    window.open(pages["usual"])
+    window.open(pages["given"])
     on = (
         "(({ dataset, parentElement, id }) => parentElement.dataset.step"
         " || (dataset.before && `${dataset.before} > ${dataset.after}`) || id)(document.activeElement)"
     )
     window.run("byId('tab-procedure').focus()")
     window.press("Tab")
-    assert window.get(on) == "1 > 2"
-    assert window.get("byId('popup').innerText").startswith("1 before 2")
+    assert window.get(on) == "1 > 2 3"
+    assert window.get("byId('popup').innerText").startswith("1 before 2 and 3")
     seen = [window.get(on)]
     for _ in range(3):
         window.press("ArrowRight")
@@ -200,26 +201,26 @@ def test_a_deviation_plays_its_moment(made: Task, page: Path, browser: Browser) 
 
 def test_without_a_video_a_deviation_is_shown_in_its_bar(pages: dict[str, Path], browser: Browser) -> None:
     window = browser.window()
-    window.open(pages["usual"])
-    # The seventh video leaves out 6 between 4 and 7, at 20 s of 24.
-    window.click_on(f'{OWN} .line[data-video="6"] .deviation')
+    window.open(pages["given"])
+    line = f'{OWN} .line[data-video="0"]'
+    window.click_on(f"{line} .deviation.missing")
     window.frames()
     assert window.get("byId('player').hidden")
-    line = f'{OWN} .line[data-video="6"]'
     when, axis = (window.box(f"{line} {part}") for part in (".when", ".axis"))
-    assert when["x"] == pytest.approx(axis["x"] + 20 / 24 * axis["width"], abs=1)
+    duration = window.get("DATA.videos[0].duration")
+    (missing,) = (one for one in FOUND if one.kind == "missing")
+    assert when["x"] == pytest.approx(axis["x"] + missing.start_s / duration * axis["width"], abs=1)
+    assert when["x"] + when["width"] == pytest.approx(axis["x"] + missing.end_s / duration * axis["width"], abs=1)
     assert window.errors == []
 
 
 def test_what_is_beyond_the_most_surprising_comes_on_request(pages: dict[str, Path], browser: Browser) -> None:
     window = browser.window()
-    window.open(pages["forty"])
-    more = f"{OWN} .more"
-    hidden = f"document.querySelectorAll('{OWN} .deviation[hidden]').length"
-    before = window.get(hidden)
-    assert before > 0
-    window.click_on(more)
-    assert window.get(hidden) < before
+    window.open(pages["given"])
+    seen = f"[...document.querySelectorAll('{OWN} .deviation')].filter((e) => e.checkVisibility()).length"
+    assert window.get(seen) < len(FOUND)
+    window.click_on(f"{OWN} .more")
+    assert window.get(seen) == len(FOUND)
 
 
 def test_a_trivial_answer_says_that_it_has_no_procedure(window: Window) -> None:

@@ -31,8 +31,8 @@ GAP, SPACE = 22, 38
 CLEAR, LANE = 20, 9
 #: Outside of the cards: room for start and end, and for lanes.
 MARGIN = {"right": 60, "down": 34}
-#: Width of a card where layers are columns.
-NARROWEST, WIDEST = 116, 196
+#: Width of a card where layers are columns: at least, for two lines of text, at most.
+NARROWEST, ROOMY, WIDEST = 116, 150, 196
 #: Diameter of the marks of start and end.
 MARK = 18
 #: Length and half of the width of an arrow's head; how far the frame of a group is from its cards.
@@ -315,8 +315,8 @@ class _Sheet:
         if n == 1 and not right:
             # A card that has a line for itself lies down.
             return (94.0 if self.pictures else 90.0), width
-        # Narrow ones need another line of text.
-        height = (94 + 0.5 * width if self.pictures else 106) + (16 if width < NARROWEST else 0)
+        # Narrow ones may need another line of text.
+        height = (94 + 0.5 * width if self.pictures else 106) + (16 if width < ROOMY else 0)
         return (width, height) if right else (height, width)
 
     def _lanes(self) -> dict[tuple[Unit, Unit], tuple[tuple[int, int], int]]:
