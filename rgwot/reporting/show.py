@@ -77,7 +77,9 @@ def _steps(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
             said += ["optional"] if node.optional else []
             said += [f"after {listed(needs[step])}"] if step in needs else []
             partners = [call(one, names) for group in procedure.groups if step in group for one in group if one != step]
-            said += [f"in either order with {listed(partners)}"] if partners else []
+            said += (
+                [f"in {'either' if len(partners) == 1 else 'any'} order with {listed(partners)}"] if partners else []
+            )
             said += [f"{node.repeats:.1f} times"] if repeats(node) else []
             place = str(number) if step == layer[0] else ""
             lines.append(f"  {place:>2}  {_titled(step, names):<{width}}  {'; '.join(said)}")
