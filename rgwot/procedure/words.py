@@ -129,7 +129,9 @@ def sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> st
         "group",
     )
     parts += _some([_shared(node, total, names) for node in steps if node.optional], "optional step")
-    parts += _repeated([node for node in steps if repeats(node)], names)
+    repeated = [node for node in steps if repeats(node)]
+    every = len(repeated) == len(steps) > 1
+    parts += ["all usually more than once"] if every else _repeated(repeated, names)
     return "; ".join(parts) + "."
 
 
