@@ -329,7 +329,7 @@ class DecodeSettings(Block):
 
 
 class ProcedureSettings(Block):
-    """The procedure: the task graph that is learned from the key steps of all videos (methods 3.10)."""
+    """The procedure: the task graph that is learned from the key steps of all videos (methods 10)."""
 
     learner: Learner = Field("robust", description="; ".join(f"{name}: {what}" for name, what in LEARNERS.items()))
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from rgwot.procedure.interface import Deviation, Event, Procedure, Recording
+from rgwot.procedure.tally import placed
 
 USUAL_FROM = 0.5
 """Share of videos from which a key step is missing where it is absent; below, it is added where it is present."""
@@ -27,10 +28,10 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
     Notes
     -----
     *Missing*: a key step that at least `USUAL_FROM` of the videos have, absent. *Added*: an event of a key step that
-    fewer have, or that the procedure does not know. *Repeated*: every event of a key step after its first where less
-    than `USUAL_FROM` of the videos that have it show it more than once. *Too early*, *too late*: its first event
-    begins before the first of something it needs, or after the first of something that needs it, as far as that need
-    has a confidence of at least `SURE_FROM`.
+    fewer have, or that the procedure does not know. *Repeated*: every event of a key step but the one that gives its
+    place (`rgwot.procedure.tally.placed`), where less than `USUAL_FROM` of the videos that have it show it more than
+    once. *Too early*, *too late*: that event begins before that of something it needs, or after that of something that
+    needs it, as far as the need has a confidence of at least `SURE_FROM`.
 
     Surprise is −log2 of a share, estimated with half a video more on either side (Jeffreys): of videos without it,
     with it, with repeats; for order, of the largest share of videos that violate one of the needs that are violated.
@@ -47,17 +48,16 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
         before[later][earlier] = after[earlier][later] = surprise(need.both - need.agree, need.both)
     found: list[Deviation] = []
     for recording in recordings:
-        first: dict[int, Event] = {}
+        first = placed(recording)
         of_video: list[Deviation] = []
         for event in recording.events:
             node = nodes.get(event.key_step)
             if node is None or node.share < USUAL_FROM:
                 bits = surprise(node.n_videos if node else 0, n_videos)
                 of_video.append(Deviation(recording.video, "added", *event, bits))
-            elif event.key_step in first and node.repeat_share < USUAL_FROM:
+            elif event is not first[event.key_step] and node.repeat_share < USUAL_FROM:
                 bits = surprise(round(node.repeat_share * node.n_videos), node.n_videos)
                 of_video.append(Deviation(recording.video, "repeated", *event, bits))
-            first.setdefault(event.key_step, event)
         for step, event in first.items():
             early = [bits for need, bits in before[step].items() if need in first and _later(first[need], event)]
             late = [bits for need, bits in after[step].items() if need in first and _later(event, first[need])]

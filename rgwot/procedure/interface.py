@@ -66,7 +66,7 @@ class Node:
     repeat_share
         Share of the videos that have it which show it more than once.
     place
-        Median of the middle of its first occurrence over the length of the video, 0 to 1.
+        Median of the middle of the occurrence that gives its place over the length of the video, 0 to 1.
     duration_s
         Median of its total time in the videos that have it, in seconds.
     """
@@ -92,7 +92,7 @@ class Edge:
     confidence
         Estimated probability that the need is real, 0 to 1.
     agree, both
-        Videos in which the first occurrence of ``before`` is the earlier one, of those that have both. At START and
+        Videos in which ``before`` begins earlier, of those that have both. At START and
         END both are the number of videos that have the key step.
     interval
         Interval of 95 % of the share agree / both (Jeffreys).

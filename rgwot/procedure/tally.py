@@ -9,11 +9,32 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.procedure.interface import Recording
+from rgwot.procedure.interface import Event, Recording
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
+
+SUBSTANTIAL = 0.5
+"""Part of its longest occurrence in the video that an occurrence has to last to give a key step its place."""
+
+
+def placed(recording: Recording) -> dict[int, Event]:
+    """Return the event that gives each key step its place: the first that lasts at least half as long as its longest.
+
+    Key steps that were found flicker: their first occurrence is often a fragment.
+
+    >>> placed(Recording("a", (Event(1, 0, 0.5), Event(2, 1, 4), Event(1, 5, 9), Event(1, 9, 14)), 20))[1]
+    Event(key_step=1, start_s=5, end_s=9)
+    """
+    longest: dict[int, float] = {}
+    for step, start_s, end_s in recording.events:
+        longest[step] = max(longest.get(step, 0.0), end_s - start_s)
+    found: dict[int, Event] = {}
+    for event in recording.events:
+        if event.end_s - event.start_s >= SUBSTANTIAL * longest[event.key_step]:
+            found.setdefault(event.key_step, event)
+    return found
 
 
 @dataclass(frozen=True)
@@ -27,7 +48,7 @@ class Tally:
     count
         (V, K) occurrences.
     start, end
-        (V, K) start and end of the first occurrence.
+        (V, K) start and end of the occurrence that gives its place (`placed`).
     total
         (V, K) time in seconds of all occurrences.
     duration
@@ -48,7 +69,7 @@ class Tally:
 
     @cached_property
     def earlier(self) -> Booleans:
-        """(V, K, K) whether a video has both and its first [k] begins before its first [l]; of equal starts, ends."""
+        """(V, K, K) whether a video has both and its [k] begins before its [l] (`placed`); of equal starts, ends."""
         start, end = self.start[:, :, None], self.end[:, :, None]
         other_start, other_end = self.start[:, None, :], self.end[:, None, :]
         found: Booleans = (start < other_start) | ((start == other_start) & (end < other_end))
@@ -68,12 +89,12 @@ class Tally:
 
     @cached_property
     def place(self) -> Floats:
-        """(K,) median of the middle of the first occurrence over the length of the video, 0 to 1."""
+        """(K,) median of the middle of the occurrence that gives the place over the length of the video, 0 to 1."""
         middle = (self.start + self.end) / 2 / np.maximum(self.duration, 1e-9)[:, None]
         return np.clip(np.nanmedian(middle, axis=0), 0.0, 1.0) if middle.size else np.zeros(len(self.steps))
 
     def orders(self) -> list[Integers]:
-        """Per video the indices (into ``steps``) of its key steps, in the order of their first occurrence."""
+        """Per video the indices (into ``steps``) of its key steps, in their order."""
         found = []
         for present, start, end in zip(self.present, self.start, self.end, strict=True):
             where = np.flatnonzero(present)
@@ -94,8 +115,9 @@ def tally(recordings: Sequence[Recording], steps: Sequence[int] | None = None) -
             column = index.get(step)
             if column is None:
                 continue
-            if not count[row, column]:
-                start[row, column], end[row, column] = start_s, end_s
             count[row, column] += 1
             total[row, column] += end_s - start_s
+        for step, start_s, end_s in placed(recording).values():
+            if step in index:
+                start[row, index[step]], end[row, index[step]] = start_s, end_s
     return Tally(known, count, start, end, total, np.array([recording.duration_s for recording in recordings]))

@@ -129,11 +129,9 @@ def sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> st
         "group",
     )
     parts += _some([_shared(node, total, names) for node in steps if node.optional], "optional step")
-    again = [node for node in steps if repeats(node)]
-    if len(again) <= 2:
-        parts += [_repeated(node, names) for node in again]
-    else:
-        parts.append(f"{number(len(again)) if len(again) < len(steps) else 'all'} of them usually more than once")
+    repeated = [node for node in steps if repeats(node)]
+    every = len(repeated) == len(steps) > 1
+    parts += ["all usually more than once"] if every else _repeated(repeated, names)
     return "; ".join(parts) + "."
 
 
@@ -198,9 +196,13 @@ def _shared(node: Node, total: int, names: Mapping[int, str] | None) -> str:
     return f"{call(node.key_step, names)} in {number(node.n_videos)} of {number(total)}"
 
 
-def _repeated(node: Node, names: Mapping[int, str] | None) -> str:
-    times = round(node.repeat_share * node.n_videos)
-    return f"{call(node.key_step, names)} more than once in {number(times)} of {number(node.n_videos)}"
+def _repeated(nodes: Sequence[Node], names: Mapping[int, str] | None) -> list[str]:
+    """Say which key steps repeat, and of a single one how often."""
+    if len(nodes) == 1:
+        times = round(nodes[0].repeat_share * nodes[0].n_videos)
+        return [f"{call(nodes[0].key_step, names)} more than once in {number(times)} of {number(nodes[0].n_videos)}"]
+    called, rest = [call(node.key_step, names) for node in nodes[:SOME]], len(nodes) - SOME
+    return [f"{listed(called + [f'{number(rest)} more'] * (rest > 0))} usually more than once"] if nodes else []
 
 
 def _some(parts: Sequence[str], kind: str) -> list[str]:

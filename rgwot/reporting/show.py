@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rgwot.paths import DEVIATIONS, PROCEDURE, name_of
+from rgwot.paths import DEVIATIONS, PROCEDURE, Run, name_of
 from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.files import read_deviation_list, read_procedure
 from rgwot.procedure.words import call, deviations_in_words, layers, listed, repeats, sentence
@@ -41,7 +41,9 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
     """Say what the procedure in a folder of key steps is and what deviates, by name where key steps have names."""
     procedure = read_procedure(folder / name_of(PROCEDURE))
     found = read_deviation_list(folder / name_of(DEVIATIONS))
-    return drawn(procedure, found, names_in(folder, read_names(names_yaml)))
+    run = Run.of_folder(folder.absolute())
+    head = [f"Found by {run}."] if run is not None else []
+    return head + drawn(procedure, found, names_in(folder, read_names(names_yaml)))
 
 
 def drawn(procedure: Procedure, found: Sequence[Deviation], names: Mapping[int, str] | None = None) -> list[str]:
@@ -77,7 +79,9 @@ def _steps(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
             said += ["optional"] if node.optional else []
             said += [f"after {listed(needs[step])}"] if step in needs else []
             partners = [call(one, names) for group in procedure.groups if step in group for one in group if one != step]
-            said += [f"in either order with {listed(partners)}"] if partners else []
+            said += (
+                [f"in {'either' if len(partners) == 1 else 'any'} order with {listed(partners)}"] if partners else []
+            )
             said += [f"{node.repeats:.1f} times"] if repeats(node) else []
             place = str(number) if step == layer[0] else ""
             lines.append(f"  {place:>2}  {_titled(step, names):<{width}}  {'; '.join(said)}")

@@ -92,3 +92,8 @@ def test_a_video_without_a_key_step_deviates_in_nothing(usual):
     empty = Recording("empty", (), 4.0)
     assert deviations(usual, [empty]) == []
     assert math.isnan(score_videos(usual, [empty])["empty"])
+
+
+def test_a_fragment_is_repeated_and_not_too_early(usual):
+    video = Recording("new", (Event(3, 0, 1), Event(1, 1, 9), Event(2, 10, 18), Event(3, 20, 28), Event(4, 30, 38)), 40)
+    assert found_in(usual, video) == [("repeated", 3, 0, 1)]

@@ -152,3 +152,12 @@ def test_segments_become_recordings():
         Recording("a", (Event(1, 0.0, 4.0),), 4.0),
     ]
     assert recordings_from_segments(segments, durations={"b": 9.0})[0].duration_s == 9.0
+
+
+def test_a_fragment_gives_no_place():
+    # 2 flickers for a second before 1; where its occurrences last as long, the first one counts.
+    videos = [Recording(f"v{n}", (Event(2, 0, 1), Event(1, 1, 5), Event(2, 6, 9)), 10) for n in range(6)]
+    assert learn(videos).order == (1, 2)
+    assert learn(videos).nodes[1].repeats == 2
+    videos = [Recording(f"v{n}", (Event(2, 0, 2), Event(1, 2, 5), Event(2, 6, 9)), 10) for n in range(6)]
+    assert learn(videos).order == (2, 1)

@@ -88,6 +88,15 @@ def test_hardly_anything_to_say(nodes: list[Node], said: str) -> None:
     assert sentence(procedure(nodes, [], tuple(one.key_step for one in nodes))) == said
 
 
+def test_steps_that_repeat_are_listed_together() -> None:
+    some = procedure([*(node(step, repeat_share=0.6) for step in (1, 2, 3)), node(4)], [], (3, 1, 4, 2))
+    assert sentence(some).endswith("; 3, 1 and 2 usually more than once.")
+    many = procedure([*(node(step, repeat_share=0.6) for step in range(1, 8)), node(8)], [], tuple(range(1, 9)))
+    assert sentence(many).endswith("; 1, 2, 3, 4 and three more usually more than once.")
+    every = procedure([node(step, repeat_share=0.6) for step in (1, 2)], [], (1, 2))
+    assert sentence(every).endswith("; all usually more than once.")
+
+
 def test_two_videos() -> None:
     found = procedure([node(1, 2, total=2), node(2, 2, total=2)], [edge(1, 2, 2, 2)], (1, 2), n_videos=2)
     assert sentence(found) == "Two key steps; 1 before 2 in both videos."

@@ -85,6 +85,10 @@ def test_a_folder_of_key_steps_is_read(tmp_path):
     procedure = learn(videos)
     write_procedure(tmp_path, procedure, deviations(procedure, videos))
     assert procedure_lines(tmp_path) == drawn(procedure, deviations(procedure, videos))
+    folder = tmp_path / "results/keysteps/raw/kmeans/d/t/seed0"
+    folder.mkdir(parents=True)
+    write_procedure(folder, procedure, [])
+    assert procedure_lines(folder) == ["Found by raw/kmeans/seed0.", *drawn(procedure, [])]
 
 
 def test_yardsticks(tmp_path):

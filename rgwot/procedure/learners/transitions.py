@@ -12,7 +12,7 @@ from rgwot.procedure.tally import Tally
 def transitions(tally: Tally) -> Needs:
     """Let l need k where k comes directly before l in a share of at least 1 / K of the videos that have l.
 
-    K is the number of key steps. Transitions are counted over first occurrences and taken from the most frequent on,
+    K is the number of key steps. Transitions are those of the videos' orders, taken from the most frequent on,
     none that closes a circle: the graph that process mining calls directly-follows, without its circles.
     """
     n = len(tally.steps)
