@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from rgwot.evaluation.graphs import share_interval
 from rgwot.procedure.conformance import score_videos
@@ -17,6 +16,9 @@ from rgwot.procedure.learners import LEARNERS, Needs
 from rgwot.procedure.orders import consensus, either_order, reduction
 from rgwot.procedure.tally import Tally, tally
 from rgwot.runtime.errors import RgwotError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LEARNER = "robust"
 OPTIONAL_BELOW = 0.8
