@@ -213,7 +213,7 @@ def _notes(
     if n_steps == 1:
         found.append(f"one key step only ({counted.steps[0]}): there is nothing to order")
     aside = [video for video, weight in weights.items() if weight < 0.5]
-    if aside:
+    if aside and needs.relation.any():
         named = ", ".join(aside[:5]) + (f" and {len(aside) - 5} more" if len(aside) > 5 else "")
         found.append(f"{len(aside)} of {_videos(n_videos)} contradict the others and count little: {named}")
     if n_videos > 1 and n_steps > 1 and not needs.relation.any():
