@@ -85,21 +85,24 @@ def decode(
 @click.option(
     "--scope", default="task", show_default=True, help="Where the table has a column scope: the rows that are read."
 )
-def procedure(segments: Path, folder: Path, learner: str, scope: str) -> None:
+@click.option(
+    "--found", is_flag=True, help="A decoder found the key steps, nobody annotated them: they err everywhere."
+)
+def procedure(segments: Path, folder: Path, learner: str, scope: str, found: bool) -> None:
     """Learn the procedure from any table of SEGMENTS (CSV), and print it.
 
     The columns are video, start_s, end_s (seconds) and key_step (whole numbers from 1, background 0); name is optional.
     """
-    from rgwot.procedure import deviations, learn
+    from rgwot.procedure import FOUND, deviations, learn
     from rgwot.procedure.files import read_recordings, write_procedure
     from rgwot.reporting.show import drawn
 
     recordings, names = read_recordings(segments, scope)
-    learned = learn(recordings, learner)
-    found = deviations(learned, recordings)
+    learned = learn(recordings, learner, **(FOUND if found and learner == "robust" else {}))
+    deviating = deviations(learned, recordings)
     folder.mkdir(parents=True, exist_ok=True)
-    write_procedure(folder, learned, found)
-    click.echo("\n".join(drawn(learned, found, names)))
+    write_procedure(folder, learned, deviating)
+    click.echo("\n".join(drawn(learned, deviating, names)))
 
 
 @click.command(

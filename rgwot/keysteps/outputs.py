@@ -12,7 +12,7 @@ import pandas as pd
 
 from rgwot.keysteps.ordering import Order, format_order, rank_procedures
 from rgwot.paths import DIAGNOSTICS, ORDER, PROCEDURES, SEGMENTS, name_of
-from rgwot.procedure import Procedure, Recording, deviations, learn, recordings_from_segments
+from rgwot.procedure import FOUND, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure.files import write_procedure
 from rgwot.records import SCOPES, SEGMENT_COLUMNS
 from rgwot.runtime.files import replacing, write_csv, write_json
@@ -47,9 +47,15 @@ def write_keysteps(
         write_json(dict(diagnostics), folder / name_of(DIAGNOSTICS))
 
 
-def procedure_of(segments: Mapping[str, pd.DataFrame], learner: str, held_out: Collection[str] = ()) -> Procedure:
-    """Learn the procedure of videos from their segments of the scope ``task``, without those held out."""
-    return learn(_recordings({video: frame for video, frame in segments.items() if video not in held_out}), learner)
+def procedure_of(
+    segments: Mapping[str, pd.DataFrame], learner: str, held_out: Collection[str] = (), annotated: bool = False
+) -> Procedure:
+    """Learn the procedure of videos from their segments of the scope ``task``, without those held out.
+
+    The robust learner allows for the errors of a decoder, unless the segments were ``annotated`` by people.
+    """
+    recordings = _recordings({video: frame for video, frame in segments.items() if video not in held_out})
+    return learn(recordings, learner, **(FOUND if learner == "robust" and not annotated else {}))
 
 
 def _recordings(segments: Mapping[str, pd.DataFrame]) -> list[Recording]:

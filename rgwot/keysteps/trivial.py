@@ -115,7 +115,7 @@ def decode_trivial(
     if held_out:
         training = [video for video in segments if video not in held_out]
         diagnostics["split"] = {"train": training, "test": sorted(held_out)}
-    procedure = procedure_of(segments, learner, held_out)
+    procedure = procedure_of(segments, learner, held_out, annotated=decoder == ANNOTATED)
     write_keysteps(output_dir, dict.fromkeys(SCOPES, segments), orders, procedure, diagnostics)
     return diagnostics
 

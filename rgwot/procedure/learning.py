@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from rgwot.evaluation.graphs import share_interval
 from rgwot.procedure.conformance import score_videos
@@ -17,6 +16,9 @@ from rgwot.procedure.learners import LEARNERS, Needs
 from rgwot.procedure.orders import consensus, either_order, reduction
 from rgwot.procedure.tally import Tally, tally
 from rgwot.runtime.errors import RgwotError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LEARNER = "robust"
 OPTIONAL_BELOW = 0.8
@@ -211,7 +213,7 @@ def _notes(
     if n_steps == 1:
         found.append(f"one key step only ({counted.steps[0]}): there is nothing to order")
     aside = [video for video, weight in weights.items() if weight < 0.5]
-    if aside:
+    if aside and needs.relation.any():
         named = ", ".join(aside[:5]) + (f" and {len(aside) - 5} more" if len(aside) > 5 else "")
         found.append(f"{len(aside)} of {_videos(n_videos)} contradict the others and count little: {named}")
     if n_videos > 1 and n_steps > 1 and not needs.relation.any():

@@ -102,7 +102,7 @@ def graph_table(
     `rgwot.evaluation.evaluate.ScoreMore`.
     """
     rows: list[tuple[str, str, str, str, float]] = []
-    true = learn(recordings_from_segments(annotations), found.learner, **found.settings)
+    true = learn(recordings_from_segments(annotations), found.learner)
     if graph is not None:
         true = with_graph(true, graph)
     names = [video.name for video in videos]

@@ -102,22 +102,17 @@ class Tally:
         return found
 
 
-def tally(recordings: Sequence[Recording], steps: Sequence[int] | None = None) -> Tally:
-    """Count recordings; ``steps`` fixes the key steps (others are left out), default all that occur."""
-    occurring = {event.key_step for recording in recordings for event in recording.events}
-    known = np.array(sorted(occurring if steps is None else set(steps)), dtype=np.int64)
+def tally(recordings: Sequence[Recording]) -> Tally:
+    """Count recordings: the key steps are all that occur in any of them."""
+    known = np.array(sorted({event.key_step for one in recordings for event in one.events}), dtype=np.int64)
     index = {int(step): place for place, step in enumerate(known)}
     shape = (len(recordings), len(known))
     count, total = np.zeros(shape, dtype=np.int64), np.zeros(shape)
     start, end = np.full(shape, np.nan), np.full(shape, np.nan)
     for row, recording in enumerate(recordings):
         for step, start_s, end_s in recording.events:
-            column = index.get(step)
-            if column is None:
-                continue
-            count[row, column] += 1
-            total[row, column] += end_s - start_s
+            count[row, index[step]] += 1
+            total[row, index[step]] += end_s - start_s
         for step, start_s, end_s in placed(recording).values():
-            if step in index:
-                start[row, index[step]], end[row, index[step]] = start_s, end_s
+            start[row, index[step]], end[row, index[step]] = start_s, end_s
     return Tally(known, count, start, end, total, np.array([recording.duration_s for recording in recordings]))

@@ -87,7 +87,13 @@ def test_orders_and_scores_of_an_answer_by_hand():
     truth = {("START", 1), (1, 2), (2, "END")}
     singles = {"a": [8, 9], "b": [9, 8], "c": [8]}
     found = graphs._scored(recordings, {8: 1, 9: 2}, truth, orders, singles)
-    assert found == {"f1": 1.0, "f1_chain": 1.0, "consensus": 0.0, "single": pytest.approx((0 + 1 + 0.5) / 3)}
+    assert found == {
+        "f1": 1.0,
+        "f1_found": 1.0,
+        "f1_chain": 1.0,
+        "consensus": 0.0,
+        "single": pytest.approx((0 + 1 + 0.5) / 3),
+    }
 
 
 def test_the_order_of_a_recording_goes_by_mean_time():

@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from rgwot.keysteps.trivial import TRIVIAL, decode_trivial, random, uniform
+from rgwot.procedure import FOUND
 from rgwot.procedure.files import read_procedure
+from rgwot.procedure.learners.robust import SLIP
 from rgwot.records import MANIFEST_COLUMNS, read_deviations
 from rgwot.runtime.errors import RgwotError
 
@@ -139,6 +141,16 @@ def test_annotations_are_written_as_key_steps_are(tmp_path: Path) -> None:
     assert order.to_dict() == {"b": "2>1", "a": "0", "007": "3"}
     procedure = read_procedure(tmp_path / "out/procedure.json")
     assert (procedure.learner, procedure.n_videos, len(procedure.nodes)) == ("chain", 2, 3)
+
+
+def test_found_key_steps_may_err_more_than_annotated_ones(tmp_path: Path) -> None:
+    given = annotations(tmp_path, "b,1,3,2,x\n007,0,7.5,3,z\n")
+    slips = {}
+    for decoder in ("annotated", "uniform"):
+        decode_trivial(manifest(tmp_path), tmp_path / decoder, decoder, 3, 0, 2, annotations_csv=given)
+        slips[decoder] = read_procedure(tmp_path / decoder / "procedure.json").settings["slip"]
+    assert slips == {"annotated": SLIP, "uniform": FOUND["slip"]}
+    assert FOUND["slip"] > SLIP
 
 
 def test_annotations_of_nothing_are_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from rgwot.cli import cli
 from rgwot.config.methods import LEARNERS as NAMES
 from rgwot.config.settings import Settings
-from rgwot.procedure import LEARNERS, Event, Recording, deviations, learn
+from rgwot.procedure import FOUND, LEARNERS, Event, Recording, deviations, learn
 from rgwot.procedure.files import read_deviation_list, read_procedure, read_recordings, write_procedure
 from rgwot.procedure.learning import LEARNER
 from rgwot.records import DEVIATION_COLUMNS
@@ -75,6 +75,10 @@ def test_a_table_that_somebody_brings_is_learned_from_and_printed(tmp_path: Path
     chain = [*map(str, ("procedure", segments, "--output", tmp_path / "out", "--learner", "chain"))]
     assert CliRunner().invoke(cli, chain).exit_code == 0
     assert read_procedure(tmp_path / "out/procedure.json") == learn(recordings, "chain")
+    found = [*map(str, ("procedure", segments, "--output", tmp_path / "out", "--found"))]
+    assert CliRunner().invoke(cli, found).exit_code == 0
+    assert read_procedure(tmp_path / "out/procedure.json") == learn(recordings, **FOUND)
+    assert CliRunner().invoke(cli, [*found, "--learner", "chain"]).exit_code == 0
 
 
 def test_of_a_result_the_rows_of_one_scope_are_read(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from planted import planted, recording
 
-from rgwot.procedure import LEARNERS, Event, Recording, learn
+from rgwot.procedure import FOUND, LEARNERS, Event, Recording, learn
 from rgwot.procedure.learners.likelihood import _softmax, likelihood
 from rgwot.procedure.learners.robust import robust
 from rgwot.procedure.orders import closure
@@ -137,3 +137,11 @@ def test_an_unknown_learner_and_an_unknown_setting():
         learn([recording("a", 1)], learner="robbust")
     with pytest.raises(RgwotError, match="setting 'abov', did you mean 'above'"):
         learn([recording("a", 1)], learner="precedence", abov=0.5)
+
+
+def test_found_key_steps_may_have_more_exceptions():
+    videos = [recording(f"v{n}", 1, 2) for n in range(9)] + [recording("w", 2, 1)]
+    assert needs(learn(videos)) == set()
+    found = learn(videos, **FOUND)
+    assert needs(found) == {(1, 2)}
+    assert found.settings["slip"] == FOUND["slip"]

@@ -14,6 +14,7 @@ from procedure_tree import CASES, EACH_S, FOUND, RUN, edge, given_page, make_pag
 
 from rgwot import paths
 from rgwot.paths import Run, Tree
+from rgwot.procedure import FOUND as FOUND_SETTINGS
 from rgwot.procedure import deviations, learn, recordings_from_segments
 from rgwot.procedure.interface import START
 from rgwot.reporting.page.procedure import MOST_DEVIATIONS, MOST_LINES, WIDTHS, agreement_words, said
@@ -170,7 +171,7 @@ def test_the_procedure_of_an_older_result_is_learned_from_its_segments(tmp_path:
     write_page(tree, tree.results, [RUN], tree.at(paths.PAGE))
     page = shown(tree.at(paths.PAGE))
     recordings = recordings_from_segments(pd.read_csv(tree.at(paths.SEGMENTS, RUN)))
-    learned = learn(recordings)
+    learned = learn(recordings, **FOUND_SETTINGS)
     assert [int(node["data-step"]) for node in page.all("node")] == list(learned.order)
     found = [
         (f"video {int(line['data-video']) + 1:02d}", int(one["data-step"]), float(one["data-start"]))

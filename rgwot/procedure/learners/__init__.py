@@ -10,7 +10,7 @@ from rgwot.procedure.learners.intersection import intersection
 from rgwot.procedure.learners.likelihood import likelihood
 from rgwot.procedure.learners.needs import Needs
 from rgwot.procedure.learners.precedence import precedence
-from rgwot.procedure.learners.robust import robust
+from rgwot.procedure.learners.robust import SLIP_FOUND, robust
 from rgwot.procedure.learners.transitions import transitions
 
 #: By name; the settings of a learner are the keyword arguments of its function.
@@ -25,4 +25,7 @@ LEARNERS: Mapping[str, Callable[..., Needs]] = MappingProxyType(
     }
 )
 
-__all__ = ["LEARNERS", "Needs"]
+#: Settings of the robust learner for key steps that a decoder found: `learn(recordings, **FOUND)`.
+FOUND: Mapping[str, float] = MappingProxyType({"slip": SLIP_FOUND})
+
+__all__ = ["FOUND", "LEARNERS", "Needs"]

@@ -28,6 +28,8 @@ SOFTNESS = 1.0
 """Broken needs by which a weight falls from 1/2 to 1 / (1 + e)."""
 SLIP, SLIP_MORE = 0.006, 0.03
 """Probability that a need is broken by a video that counts, and by how much it grows with the share set aside."""
+SLIP_FOUND = 0.03
+"""``slip`` for key steps that a decoder found, which err in every video."""
 CALIBRATION = (-0.5, 1.1, 0.9)
 """Of the confidence: constant, per key step in between (up to `BETWEEN`), per unit of the log odds (up to `ODDS`)."""
 BETWEEN, ODDS = 6, 3.0

@@ -14,9 +14,11 @@ import pandas as pd
 from rgwot import paths
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import ANNOTATED, DECODERS, FAMILIES
+from rgwot.keysteps.outputs import procedure_of
 from rgwot.paths import Run, Tree
-from rgwot.procedure import Deviation, Procedure, deviations, learn, recordings_from_segments
+from rgwot.procedure import Deviation, Procedure, deviations, recordings_from_segments
 from rgwot.procedure.files import read_deviation_list, read_procedure
+from rgwot.procedure.learning import LEARNER
 from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.matching import match_to_steps
@@ -107,10 +109,10 @@ def _learned(
     if path.exists() and listed.exists():
         return read_procedure(path), read_deviation_list(listed)
     split = diagnostics.get("split")
-    held_out = set(split["test"]) if isinstance(split, Mapping) else set()
-    recordings = recordings_from_segments(segments)
-    procedure = learn([recording for recording in recordings if recording.video not in held_out])
-    return procedure, deviations(procedure, recordings)
+    held_out = split["test"] if isinstance(split, Mapping) else ()
+    videos = {str(video): own for video, own in segments.groupby("video", sort=False)}
+    procedure = procedure_of(videos, LEARNER, held_out, annotated=kind_of(run) == ANNOTATED)
+    return procedure, deviations(procedure, recordings_from_segments(segments))
 
 
 def _view(path: Path, result: str) -> str:
