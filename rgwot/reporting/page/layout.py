@@ -265,10 +265,11 @@ class _Sheet:
         needs = list(dict.fromkeys((member[before[0]], member[after[0]]) for before, after in pairs))
         rows = arranged(layers(units, needs, self.most), needs)
         # Beyond the first and the last layer arrows from start and to end would say nothing that is not seen.
+        first, last = (rows[0], rows[-1]) if rows else ([], [])
         ends: list[tuple[Unit, Unit]] = [
-            ((START,), unit) for unit in (rows[0] if rows else []) if (START, unit[0]) in edges
+            ((START,), unit) for unit in first if all((START, one) in edges for one in unit)
         ]
-        ends += [(unit, (END,)) for unit in (rows[-1] if rows else []) if (unit[0], END) in edges]
+        ends += [(unit, (END,)) for unit in last if all((one, END) in edges for one in unit)]
         return pairs + ends, rows
 
     def _split(self, unit: Unit, reached: Collection[Node], left: Collection[Node]) -> list[list[Node]]:
