@@ -28,7 +28,7 @@ FIRST_DEMO ?= 525a385
 EVERY_START ?= 2db804f
 BENCHMARKS := training_step solver kantorovich cache extraction decoding jobs first_answer checks
 
-.PHONY: help env lock container docs demo test paper-small faults bench bench-answers claims comparison cluster-test test-page pictures lint schema clean
+.PHONY: help env lock container docs demo test paper-small faults bench bench-answers claims comparison graphs cluster-test test-page pictures lint schema clean
 
 help:
 	@echo "make env    the environment in .venv; TORCH=cpu without CUDA, LOCK= with the newest versions"
@@ -42,6 +42,7 @@ help:
 	@echo "make bench  every ratio of docs/performance.md measured again, and the page renewed; three hours on an idle machine"
 	@echo "make bench-answers  every recipe on every development task, and the tables of docs/better.md; 42 minutes on 2 cores"
 	@echo "make comparison  all methods on the same videos, under every protocol, and the tables in print"
+	@echo "make graphs  every learner of task graphs on twelve recipes whose graphs are known; GRAPHS_OPTIONS=--pixels also from pixels"
 	@echo "make claims  the paper's claims on eight development tasks, with intervals and verdicts, and docs/claims.md"
 	@echo "make test-page  the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
 	@echo "make pictures   the same, and keeps the pictures of the guide in docs/images"
@@ -86,7 +87,7 @@ docs: $(WRITER)
 demo: $(READY)
 	@echo "demo: synthetic clips, features, training, key steps, scores, table; 2 to 3 minutes on 2 cores"
 	snakemake --cores $(CORES) --quiet host reason -- demo
-	@rgwot show results/tables/demo.csv --yardsticks results/yardsticks/demo/assembly.json --procedures results/keysteps/rgwot/graphcut/demo/assembly/seed0/procedures.csv --names names/demo/assembly.yaml
+	@rgwot show results/tables/demo.csv --yardsticks results/yardsticks/demo/assembly.json --procedures results/keysteps/rgwot-plus/consensus/demo/assembly/seed0/procedures.csv --names names/demo/assembly.yaml
 	@echo "To look at it, open results/report/demo/assembly.html in a browser."
 
 test: $(DEVELOPER)
@@ -118,6 +119,10 @@ bench-answers: $(READY)
 # All methods on the same videos, and the tables of docs/comparison.md and README.md.
 comparison: $(READY)
 	python benchmarks/comparison.py --cores $(CORES)
+
+# Learners of task graphs, and the tables of docs/methods.md; from pixels it trains 36 encoders, an hour on two cores.
+graphs: $(READY)
+	python benchmarks/graphs.py --cores $(CORES) $(GRAPHS_OPTIONS)
 
 # What synthetic tasks say of the paper's claims, and docs/claims.md.
 claims: $(READY)

@@ -11,7 +11,7 @@ import re
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,7 +38,9 @@ from rgwot.features.store import FeatureStore
 from rgwot.keysteps.decode import decode, read_embeddings
 from rgwot.keysteps.ordering import Order
 from rgwot.paths import STORE, Run, Tree
-from rgwot.records import read_orders, read_procedures, read_segments
+from rgwot.procedure import Procedure
+from rgwot.procedure.files import read_procedure
+from rgwot.records import read_deviations, read_orders, read_procedures, read_segments
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.timing import predicted_labels
 
@@ -74,6 +76,12 @@ class Discovery:
         ``video, order``: the order of the key steps of every video, such as ``3>1>2``.
     procedures : pandas.DataFrame
         ``rank, order, n_videos, share``: the different orders, the most frequent first.
+    procedure : rgwot.procedure.Procedure
+        The task graph: ``procedure.graph`` is a `networkx.DiGraph` with START and END, ``procedure.order`` one order
+        for all that the graph allows; nodes, edges with their confidence, groups in either order and notes.
+    deviations : pandas.DataFrame
+        ``video, kind, key_step, start_s, end_s, surprise``: what every video does differently (``missing``, ``added``,
+        ``repeated``, ``too_early``, ``too_late``), how surprising it is in bits.
     diagnostics : dict
         How the answer came about, and whether embedding or decoder collapsed (``degenerate``).
     labels : dict of numpy.ndarray
@@ -89,6 +97,8 @@ class Discovery:
     segments: pd.DataFrame
     order: pd.DataFrame
     procedures: pd.DataFrame
+    procedure: Procedure
+    deviations: pd.DataFrame
     diagnostics: dict[str, Any]
     labels: dict[str, NDArray[np.int64]]
     times: dict[str, NDArray[np.float64]]
@@ -117,12 +127,9 @@ class Discovery:
         return pd.concat(parts, ignore_index=True)
 
     def __repr__(self) -> str:
-        first = self.procedures.iloc[0]
+        order = " > ".join(map(str, self.procedure.order)) or "no key step"
         collapsed = ", degenerate" if self.diagnostics["degenerate"] else ""
-        return (
-            f"<Discovery by {self.run}: {len(self.labels)} videos, K = {self.K}, "
-            f"{first['order']} in {first['n_videos']} of them{collapsed}>"
-        )
+        return f"<Discovery by {self.run}: {len(self.labels)} videos, K = {self.K}, {order}{collapsed}>"
 
 
 def discover(
@@ -181,6 +188,9 @@ def discover(
     >>> found = discover(videos, fps=2, K=3)
     >>> len(found.labels["0"]), sorted(set(found.labels["0"].tolist())), found.procedures["n_videos"].tolist()
     (60, [1, 2, 3], [4])
+    >>> order = found.procedure.order
+    >>> (order[0], order[1]) in found.procedure.graph.edges, len(found.deviations)
+    (True, 0)
     """
     experiment = resolve(method, decoder, K, settings, seed)
     with TemporaryDirectory(prefix="rgwot-") as folder:
@@ -275,7 +285,7 @@ def write_arrays(features: Videos, times: Times | None, folder: Path) -> dict[st
     Feature stores stay where they are. RgwotError for what is neither, two videos of one name, or times that do not go
     with the videos.
     """
-    named = _named(features)
+    named = _by_name(features)
     when = _times(times, list(named))
     files: dict[str, Path] = {}
     for name, video in named.items():
@@ -325,7 +335,7 @@ def as_many_threads(encoder: bool) -> Iterator[None]:
         yield
 
 
-def _named(features: Videos) -> dict[str, Any]:
+def _by_name(features: Videos) -> dict[str, Any]:
     if isinstance(features, Mapping):
         named = dict(features)
     elif isinstance(features, (str, bytes, os.PathLike)) or not isinstance(features, (Sequence, np.ndarray)):
@@ -439,6 +449,7 @@ def _trivial(
         run.seed,
         stride=settings.evaluation.stride,
         held_out=held_out,
+        learner=settings.procedure.learner,
     )
 
 
@@ -447,6 +458,7 @@ def _read(
 ) -> Discovery:
     """Read the files of a result, with videos under their own names."""
     segments, order = read_segments(tree.at(paths.SEGMENTS, run)), read_orders(tree.at(paths.ORDER, run))
+    deviations = read_deviations(tree.at(paths.DEVIATIONS, run))
     of = {str(video): part for video, part in segments[segments["scope"] == "task"].groupby("video")}
     labels = {}
     for store in stores:
@@ -461,8 +473,16 @@ def _read(
         segments.assign(video=segments["video"].map(stem_of)),
         order.assign(video=order["video"].map(stem_of)),
         read_procedures(tree.at(paths.PROCEDURES, run)),
+        _named(read_procedure(tree.at(paths.PROCEDURE, run))),
+        deviations.assign(video=deviations["video"].map(stem_of)),
         diagnostics,
         labels,
         times={stem_of(store.video): store.time_s for store in stores},
         embeddings={stem_of(store.video): videos[store.video].embedding for store in stores if store.video in videos},
     )
+
+
+def _named(procedure: Procedure) -> Procedure:
+    """Return a procedure with videos under their own names."""
+    videos = tuple(replace(video, video=stem_of(video.video)) for video in procedure.videos)
+    return replace(procedure, videos=videos, typical_video=stem_of(procedure.typical_video))

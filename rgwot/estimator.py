@@ -49,7 +49,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
     Attributes
     ----------
     discovery_ : rgwot.Discovery
-        Segments, orders, procedures and diagnostics of the videos that were fitted.
+        Segments, orders, the procedure, deviations and diagnostics of the videos that were fitted.
     labels_ : dict or list of numpy.ndarray
         The key step (T,) of every feature of these videos, int64 from 1, 0 for background: by name where videos were
         given by name, else in their order.

@@ -32,6 +32,8 @@ EMBEDDINGS = f"{RESULTS}/embeddings/{_TRAINED}{STORE}"
 SEGMENTS = f"{RESULTS}/keysteps/{_RUN}/segments.csv"
 ORDER = f"{RESULTS}/keysteps/{_RUN}/order.csv"
 PROCEDURES = f"{RESULTS}/keysteps/{_RUN}/procedures.csv"
+PROCEDURE = f"{RESULTS}/keysteps/{_RUN}/procedure.json"
+DEVIATIONS = f"{RESULTS}/keysteps/{_RUN}/deviations.csv"
 DIAGNOSTICS = f"{RESULTS}/keysteps/{_RUN}/diagnostics.json"
 SCORES = f"{RESULTS}/scores/{_RUN}.csv"
 YARDSTICKS = f"{RESULTS}/yardsticks/{_TASK}.json"
@@ -48,7 +50,7 @@ PAGES = f"{RESULTS}/report/index.html"
 RUN_RECORD = f"{RESULTS}/provenance/{{digest}}.json"
 
 #: Files written by a decoding.
-KEYSTEPS = (SEGMENTS, ORDER, PROCEDURES, DIAGNOSTICS)
+KEYSTEPS = (SEGMENTS, ORDER, PROCEDURES, PROCEDURE, DEVIATIONS, DIAGNOSTICS)
 
 #: Folders below ``results`` that a job fills, with a record of what it made.
 STAGES = (

@@ -31,6 +31,7 @@ SCOPES = ("task", "video")
 SEGMENT_COLUMNS = ("video", "scope", "start_s", "end_s", "key_step")
 ORDER_COLUMNS = ("video", "order")
 PROCEDURE_COLUMNS = ("rank", "order", "n_videos", "share")
+DEVIATION_COLUMNS = ("video", "kind", "key_step", "start_s", "end_s", "surprise")
 
 #: How a score was made: protocol, background and label rule.
 CELL = ("protocol", "background", "label_rule")
@@ -84,6 +85,14 @@ def read_orders(path: str | os.PathLike[str]) -> pd.DataFrame:
 def read_procedures(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read ``procedures.csv`` of a decoding: ``order`` as str, ``rank`` and ``n_videos`` int64, ``share`` float64."""
     return read_csv(path, PROCEDURE_COLUMNS, {"rank": "int64", "n_videos": "int64", "share": "float64"})
+
+
+def read_deviations(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read ``deviations.csv`` of a decoding: ``video`` and ``kind`` as str, ``key_step`` int64, the others float64."""
+    numbers: Mapping[str, Literal["float64", "int64"]] = {
+        "key_step": "int64", "start_s": "float64", "end_s": "float64", "surprise": "float64",
+    }  # fmt: skip
+    return read_csv(path, DEVIATION_COLUMNS, numbers)
 
 
 def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from sklearn.exceptions import NotFittedError
 import rgwot
 from rgwot.cli import cli
 from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
-from rgwot.records import SEGMENT_COLUMNS, read_orders, read_procedures, read_segments
+from rgwot.procedure.files import read_procedure
+from rgwot.records import SEGMENT_COLUMNS, read_deviations, read_orders, read_procedures, read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import predicted_labels
 
@@ -105,6 +106,14 @@ def test_the_workflow_writes_the_same(method: str, decoder: str, seed: int, tmp_
         table["video"] = table["video"].str.replace("%20", " ")
         pd.testing.assert_frame_equal(table, getattr(found, name))
     pd.testing.assert_frame_equal(read_procedures(expected / "procedures.csv"), found.procedures)
+    deviations = read_deviations(expected / "deviations.csv")
+    deviations["video"] = deviations["video"].str.replace("%20", " ")
+    pd.testing.assert_frame_equal(deviations, found.deviations)
+    procedure = read_procedure(expected / "procedure.json")
+    assert list(found.procedure.graph.edges(data=True)) == list(procedure.graph.edges(data=True))
+    assert (found.procedure.order, found.procedure.nodes) == (procedure.order, procedure.nodes)
+    assert {one.video for one in found.procedure.videos} == set(videos)
+    assert found.procedure.typical_video in videos
     written = json.loads((expected / "diagnostics.json").read_text(encoding="utf-8"))
     assert json.loads(json.dumps(found.diagnostics)) == written
     assert tuple(found.segments.columns) == SEGMENT_COLUMNS

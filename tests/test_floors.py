@@ -13,8 +13,8 @@ LIBRARY = Path(rgwot.__file__).parent
 #: From the top down. A new room takes its place here; an arrow that points up is a plan to change, not an entry.
 FLOORS = (
     "__main__", "cli", "study", "estimator", "discovery", "bundles", "reporting", "synthetic", "keysteps", "embedding",
-    "losses", "transport", "evaluation", "features", "datasets", "video", "config", "records", "timing", "runtime",
-    "paths",
+    "losses", "transport", "procedure", "evaluation", "features", "datasets", "video", "config", "records", "timing",
+    "runtime", "paths",
 )  # fmt: skip
 
 

@@ -33,6 +33,9 @@ from rgwot.keysteps.ordering import format_order
 from rgwot.keysteps.outputs import write_keysteps
 from rgwot.keysteps.registry import restore_of as restore_decoder
 from rgwot.paths import Tree
+from rgwot.procedure import Procedure
+from rgwot.procedure.files import read_deviation_list
+from rgwot.procedure.words import deviations_in_words
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.reporting.names import named_order, result_id
 from rgwot.runtime.errors import RgwotError, first_line, nearest
@@ -44,16 +47,22 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Applied:
-    """What was found in a video: its order in words, its number of segments, and whether the result had it already."""
+    """What was found in a video: its order in words, its number of segments, and whether the result had it already.
+
+    ``deviations`` says what it does differently from the procedure of the result.
+    """
 
     video: str
     order: str
     segments: int
     known: bool
+    deviations: str
 
 
 def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = How()) -> list[Applied]:  # noqa: B008
-    """Find the key steps of videos by a bundle: write ``segments.csv``, ``order.csv`` and ``page.html`` into a folder.
+    """Find the key steps of videos by a bundle, and what deviates from its procedure.
+
+    Writes ``segments.csv``, ``order.csv``, ``deviations.csv`` and ``page.html`` into a folder.
 
     Nothing is learnt. A video gets the same key steps whichever others it is asked about with; one that the result was
     learnt from, known by the SHA-256 of its file, has those that it has there. Features stay in ``features`` of the
@@ -67,6 +76,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
     """
     bundle = read_bundle(path)
     result = restore(bundle)
+    procedure = bundle.procedure()
     inputs = read_inputs(bundle, sources, output / "features", how)
     if not any(len(one.store) for one in inputs):
         why = "; ".join(one.store.reason for one in inputs if one.store.reason)
@@ -77,7 +87,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         write_unannotated(tree, inputs)
         embeddings = tree.at(paths.EMBEDDINGS, about.run)
         key_steps = find_key_steps(bundle, result, [one.store for one in inputs], embeddings)
-        found = _write(bundle, tree, key_steps, [one.store.video for one in inputs if not len(one.store)])
+        found = _write(bundle, procedure, tree, key_steps, [one.store.video for one in inputs if not len(one.store)])
         _write_pictures(tree, embeddings, bundle, result.settings)
     _write_page(output, bundle)
     return found
@@ -193,7 +203,7 @@ def write_unannotated(tree: Tree, inputs: Sequence[Input]) -> None:
     write_rows(ANNOTATION_COLUMNS, [], tree.at(paths.ANNOTATIONS))
 
 
-def _write(bundle: Bundle, tree: Tree, found: KeySteps, empty: Sequence[str]) -> list[Applied]:
+def _write(bundle: Bundle, procedure: Procedure, tree: Tree, found: KeySteps, empty: Sequence[str]) -> list[Applied]:
     """Write the folder of key steps."""
     about, videos, steps = bundle.about, found.videos, found.steps
     segments = {name: label_segments(video.time_s, steps[name], video.duration_s) for name, video in videos.items()}
@@ -212,10 +222,17 @@ def _write(bundle: Bundle, tree: Tree, found: KeySteps, empty: Sequence[str]) ->
         "applied_by": __version__,
         "known_videos": found.known,
     }
-    write_keysteps(tree.keysteps(about.run), {"task": segments}, orders, diagnostics)
+    write_keysteps(tree.keysteps(about.run), {"task": segments}, orders, procedure, diagnostics)
     _write_names(tree, bundle, segments)
+    deviations = read_deviation_list(tree.at(paths.DEVIATIONS, about.run))
     return [
-        Applied(name, named_order(format_order(orders[name]), about.names), len(own), name in found.known)
+        Applied(
+            name,
+            named_order(format_order(orders[name]), about.names),
+            len(own),
+            name in found.known,
+            deviations_in_words([one for one in deviations if one.video == name], about.names),
+        )
         for name, own in segments.items()
     ]
 
@@ -257,7 +274,7 @@ def _write_page(output: Path, bundle: Bundle) -> None:
     from rgwot.reporting.page.render import write_page
 
     tree = Tree(output / "results", bundle.about.dataset, bundle.about.task)
-    for table in (paths.SEGMENTS, paths.ORDER):
+    for table in (paths.SEGMENTS, paths.ORDER, paths.DEVIATIONS):
         with replacing(output / paths.name_of(table)) as temporary:
             shutil.copyfile(tree.at(table, bundle.about.run), temporary)
     names = tree.results / "names.yaml"

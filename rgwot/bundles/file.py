@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from rgwot import __version__
-from rgwot.paths import Run
+from rgwot import __version__, paths
+from rgwot.paths import Run, name_of
+from rgwot.procedure import Procedure
 from rgwot.reporting.names import LONGEST
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.files import replacing
@@ -34,6 +35,8 @@ SUFFIX = ".rgwot"
 MANIFEST = "manifest.json"
 #: The trained encoder, or what an embedding without one learnt; what the decoder learnt; the labels of known videos.
 MODEL, EMBEDDING, DECODER, ANSWERS = "model.pt", "embedding.npz", "decoder.npz", "answers.npz"
+#: The procedure that new videos are compared with, as the result has it.
+PROCEDURE = name_of(paths.PROCEDURE)
 _SEAL = hashlib.sha256().digest_size * 2
 # Of the names of folders that `rgwot apply` makes.
 _Part = Annotated[str, Field(pattern=r"^[^/\\.\x00-\x1f][^/\\\x00-\x1f]*$", max_length=200)]
@@ -130,6 +133,15 @@ class Bundle:
                 return {name: content[name] for name in content.files}
         except (ValueError, OSError, EOFError, LookupError, AttributeError, zipfile.BadZipFile) as error:
             raise self.wrong(f"{part}: no arrays without pickled objects ({first_line(error)})") from None
+
+    def procedure(self) -> Procedure:
+        """Return the procedure that the result found."""
+        try:
+            return Procedure.from_json(json.loads(self.parts[PROCEDURE]))
+        except KeyError:
+            raise self.wrong("has no procedure") from None
+        except (ValueError, AttributeError, RgwotError) as error:
+            raise self.wrong(f"{PROCEDURE}: {first_line(error)}") from None
 
     def wrong(self, why: str) -> RgwotError:
         """Return the error for an intact bundle with unexpected content."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, packed, write_bundle
+from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE, packed, write_bundle
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS as ABOUT_DECODERS
 from rgwot.config.settings import Settings
@@ -25,6 +26,7 @@ from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.outputs import generator_for
 from rgwot.keysteps.registry import DECODERS, restore_of
 from rgwot.paths import DIAGNOSTICS, Run, name_of
+from rgwot.procedure.files import read_procedure
 from rgwot.records import read_diagnostics, read_segments
 from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
@@ -101,6 +103,9 @@ def make_bundle(
         }
     agreement = float(np.mean(np.concatenate([again[video] + 1 == labels[video] for video in again])))
     part[DECODER] = packed(learnt)
+    procedure = segments_csv.with_name(PROCEDURE)
+    # Read first, so that nothing else gets into a bundle.
+    part[PROCEDURE] = (json.dumps(read_procedure(procedure).to_json(), indent=1, allow_nan=False) + "\n").encode()
     part[ANSWERS] = packed(
         {
             str(store.attributes["source_sha256"]): labels[video].astype(np.int16)

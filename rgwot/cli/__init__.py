@@ -35,6 +35,7 @@ VERBS = {
     "train": ("rgwot.cli.training:train", "Train one encoder on the features of a task."),
     "embed": ("rgwot.cli.training:embed", "Embed every video of a task."),
     "decode": ("rgwot.cli.keysteps:decode", "Find key steps and their order."),
+    "procedure": ("rgwot.cli.keysteps:procedure", "Learn the procedure from any table of segments."),
     "evaluate": ("rgwot.cli.keysteps:evaluate", "Score a prediction under every protocol."),
     "yardsticks": ("rgwot.cli.keysteps:yardsticks", "Measure how hard a task is before any method."),
     "table": ("rgwot.cli.reporting:table", "Make a table from score files, or from its rows."),

@@ -75,7 +75,11 @@ def bundle(
 @click.argument("bundle", type=Folder)
 @click.argument("videos", type=Folder, nargs=-1, required=True)
 @click.option(
-    "--output", "folder", required=True, type=Folder, help="Folder for segments.csv, order.csv and page.html."
+    "--output",
+    "folder",
+    required=True,
+    type=Folder,
+    help="Folder for segments.csv, order.csv, deviations.csv and page.html.",
 )
 @click.option(
     "--weights", metavar="PATH", help="Checkpoint of the backbone, where the bundle was made with one of your own."
@@ -85,7 +89,7 @@ def bundle(
 @options.threads
 @options.device
 def apply(bundle: Path, videos: tuple[Path, ...], folder: Path, frames_fps: str | None, **how: Any) -> None:
-    """Find the key steps of other VIDEOS by a BUNDLE; nothing is trained.
+    """Find the key steps of other VIDEOS by a BUNDLE, and what they do differently; nothing is trained.
 
     A video may be a feature store (.zarr) as well, or, where the result is of features made elsewhere, a file of them.
     """
@@ -95,5 +99,5 @@ def apply(bundle: Path, videos: tuple[Path, ...], folder: Path, frames_fps: str 
     rate = options.read_rate(frames_fps, "--frames-fps")
     for found in apply_bundle(bundle, videos, folder, How(frames_fps=rate, **how)):
         known = " (a video of the study: its answer there)" if found.known else ""
-        click.echo(f"{found.video}: {found.segments} segments, order {found.order}{known}")
+        click.echo(f"{found.video}: {found.segments} segments, order {found.order}{known}; {found.deviations}")
     click.echo(f"{folder / 'page.html'}: open it in a browser")

@@ -11,7 +11,7 @@ from rgwot.cli import options
 from rgwot.cli.options import Folder
 from rgwot.cli.settings_help import SettingsCommand
 from rgwot.config.about import blocks
-from rgwot.config.methods import DECODERS
+from rgwot.config.methods import DECODERS, LEARNERS
 from rgwot.runtime.errors import RgwotError
 
 CLUSTERING = [name for name, about in DECODERS.items() if not about.trivial]
@@ -32,11 +32,19 @@ TRIVIAL = [name for name, about in DECODERS.items() if about.trivial]
     required=True,
     help=f"{', '.join(CLUSTERING[:-1])} or {CLUSTERING[-1]}; or trivial: {', '.join(TRIVIAL)}.",
 )
+@click.option("--annotations", type=Folder, help="Annotated segments of the task, for the decoder annotated.")
 @options.hold_out
 @options.settings
 @options.seed
 def decode(
-    output: Path, embeddings: Path | None, manifest: Path | None, decoder: str, held_out: str, settings: str, seed: int
+    output: Path,
+    embeddings: Path | None,
+    manifest: Path | None,
+    decoder: str,
+    annotations: Path | None,
+    held_out: str,
+    settings: str,
+    seed: int,
 ) -> None:
     """Find key steps and their order; writes OUTPUT (segments.csv) and its companions beside it."""
     from rgwot.config.experiments import split_id
@@ -51,7 +59,9 @@ def decode(
 
         resolved = options.read_settings(settings)
         stride, kept = resolved.evaluation.stride, options.video_ids(held_out)
-        decode_trivial(manifest, output.parent, name, options.key_steps(resolved), seed, stride=stride, held_out=kept)
+        learning = {"learner": resolved.procedure.learner, "annotations_csv": annotations}
+        K = options.key_steps(resolved)
+        decode_trivial(manifest, output.parent, name, K, seed, stride=stride, held_out=kept, **learning)
     elif embeddings is not None:
         if held_out:
             raise RgwotError(
@@ -62,6 +72,39 @@ def decode(
         run(embeddings, output.parent, name, options.read_settings(settings), seed)
 
 
+@click.command()
+@click.argument("segments", type=Folder)
+@click.option("--output", "folder", required=True, type=Folder, help="Folder for procedure.json and deviations.csv.")
+@click.option(
+    "--learner",
+    default=next(iter(LEARNERS)),
+    show_default=True,
+    type=click.Choice(list(LEARNERS)),
+    help="; ".join(f"{name}: {what}" for name, what in LEARNERS.items()) + ".",
+)
+@click.option(
+    "--scope", default="task", show_default=True, help="Where the table has a column scope: the rows that are read."
+)
+@click.option(
+    "--found", is_flag=True, help="A decoder found the key steps, nobody annotated them: they err everywhere."
+)
+def procedure(segments: Path, folder: Path, learner: str, scope: str, found: bool) -> None:
+    """Learn the procedure from any table of SEGMENTS (CSV), and print it.
+
+    The columns are video, start_s, end_s (seconds) and key_step (whole numbers from 1, background 0); name is optional.
+    """
+    from rgwot.procedure import FOUND, deviations, learn
+    from rgwot.procedure.files import read_recordings, write_procedure
+    from rgwot.reporting.show import drawn
+
+    recordings, names = read_recordings(segments, scope)
+    learned = learn(recordings, learner, **(FOUND if found and learner == "robust" else {}))
+    deviating = deviations(learned, recordings)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_procedure(folder, learned, deviating)
+    click.echo("\n".join(drawn(learned, deviating, names)))
+
+
 @click.command(
     cls=SettingsCommand, reads=("evaluation",), epilog="Leave the stride alone where scores are compared with others."
 )
@@ -70,6 +113,10 @@ def decode(
 @click.option("--annotations", required=True, type=Folder, help="Annotated segments of the task.")
 @click.option("--segments", required=True, type=Folder, help="Predicted segments.")
 @click.option("--diagnostics", required=True, type=Folder, help="Collapse diagnostics of the prediction.")
+@click.option("--procedure", type=Folder, help="Procedure of the prediction. Left out: no scores of task graphs.")
+@click.option(
+    "--graph", type=Folder, help="True task graph (CSV: key_step, needs). Default: as learned from the annotations."
+)
 @click.option("--key-steps", type=click.IntRange(1), help="Annotated key steps of the task. Default: as many as occur.")
 @click.option("--dataset", required=True, help="Dataset id, for the table.")
 @click.option("--task", required=True, help="Task id, for the table.")
@@ -83,15 +130,26 @@ def evaluate(
     annotations: Path,
     segments: Path,
     diagnostics: Path,
+    procedure: Path | None,
+    graph: Path | None,
     key_steps: int | None,
     settings: str,
     **identity: Any,
 ) -> None:
     """Score a prediction under every protocol into OUTPUT (CSV)."""
-    from rgwot.evaluation.evaluate import evaluate as run
+    from functools import partial
 
+    from rgwot.evaluation.evaluate import evaluate as run
+    from rgwot.procedure.files import read_procedure
+    from rgwot.procedure.scoring import graph_table, read_task_graph
+
+    more = None
+    if procedure is not None:
+        true = None if graph is None else read_task_graph(graph)
+        more = partial(graph_table, found=read_procedure(procedure), graph=true)
     stride = options.read_settings(settings).evaluation.stride
-    run(manifest, annotations, segments, diagnostics, output, identity, key_steps, stride=stride)
+    files = (manifest, annotations, segments, diagnostics, output)
+    run(*files, identity, key_steps, stride=stride, more=more)
 
 
 @click.command(cls=SettingsCommand, reads=("decode.K",), epilog="Try the number of annotated key steps, and one more.")

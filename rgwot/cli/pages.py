@@ -135,9 +135,9 @@ def export(format_: str, keysteps: Path, output: Path, names: Path | None, root:
 
     KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
     """
-    from rgwot.reporting.export.interface import export, read_videos
+    from rgwot.reporting.export.interface import export_keysteps
 
-    export(format_, read_videos(keysteps, scope, names, root), output)
+    export_keysteps(format_, keysteps, output, scope, names, root)
 
 
 @click.command()

@@ -107,12 +107,14 @@ def figure(output: Path, plan: str) -> None:
 @click.argument("table", type=Folder)
 @click.option("--tables", type=Folder, help="The file that defines all tables. Default: that of the workflow.")
 @click.option("--yardsticks", type=Folder, help="Also say how hard the clips are.")
-@click.option("--procedures", type=Folder, help="Also print the procedure ranked first.")
+@click.option(
+    "--procedures", type=Folder, help="Also print the procedure of a folder of key steps, by its procedures.csv."
+)
 @click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
 def show(
     table: Path, tables: Path | None, yardsticks: Path | None, procedures: Path | None, names: Path | None
 ) -> None:
-    """Print a TABLE or a row of one (CSV) for people, with the yardsticks and the top-ranked procedure beside it."""
+    """Print a TABLE or a row of one (CSV) for people, with the yardsticks and the procedure after it."""
     from rgwot.reporting.show import procedure_lines, yardstick_lines
     from rgwot.reporting.tables.kinds import kind_of
     from rgwot.reporting.tables.spec import find_table, load_tables
@@ -124,7 +126,7 @@ def show(
     click.echo(kind_of(spec).terminal(spec, table))
     for lines in (
         yardstick_lines(yardsticks) if yardsticks else [],
-        procedure_lines(procedures, names) if procedures else [],
+        procedure_lines(procedures.parent, names) if procedures else [],
     ):
         click.echo()
         click.echo("\n".join(lines))

@@ -22,7 +22,7 @@ class Embedding(About):
 
 @dataclass(frozen=True)
 class Decoder(About):
-    """A way to make key steps from embeddings, or from the manifest alone if ``trivial``."""
+    """A way to make key steps from embeddings, or if ``trivial`` without any."""
 
     trivial: bool = False
 
@@ -176,18 +176,31 @@ FAMILIES: Mapping[str, Family] = {
         if name not in _EMBEDDED
     },
 }
+#: Ways to learn the procedure (`rgwot.procedure.LEARNERS`) in a few words, the default first.
+LEARNERS: Mapping[str, str] = {
+    "robust": "ours, for people who err and key steps that were found",
+    "precedence": "before in most videos",
+    "intersection": "before in all videos",
+    "likelihood": "direct optimisation",
+    "transitions": "what directly follows what",
+    "chain": "one order",
+}
+#: The decoder that writes the annotations.
+ANNOTATED = "annotated"
 # Keys of every decoder that reads embeddings, which act on its input and output.
-_ANY = ("decode.K", "decode.time", "decode.surplus")
+_ANY = ("decode.K", "decode.time", "decode.surplus", "procedure")
 DECODERS: Mapping[str, Decoder] = {
     **{name: replace(about, reads=_ANY + about.reads) for name, about in described("keysteps", Decoder).items()},
     **{
-        name: Decoder(name, description, reads=("decode.K",), trivial=True)
+        name: Decoder(name, description, reads=("decode.K", "procedure"), trivial=True)
         for name, description in (
             ("one_label", "one key step everywhere"),
             ("uniform", "K equal segments"),
             ("random", "an independent uniform label per scored frame"),
         )
     },
+    # No answer, but what answers are compared with, in the same files.
+    ANNOTATED: Decoder(ANNOTATED, "the annotated key steps themselves", reads=("procedure",), trivial=True),
 }
 
 

@@ -14,14 +14,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import PydanticCustomError
 
 from rgwot.config.extractors import EXTRACTORS, extractor
-from rgwot.config.methods import ALIGNMENTS
+from rgwot.config.methods import ALIGNMENTS, LEARNERS
 from rgwot.runtime.errors import RgwotError, nearest
 
 if TYPE_CHECKING:
     Alignment = str
     Backbone = str
+    Learner = str
 else:  # known at run time: the losses and extractors that are found
     Alignment = Literal[tuple(ALIGNMENTS)]
+    Learner = Literal[tuple(LEARNERS)]
     # Networks by name, and families by the form of their members' names.
     Backbone = Literal[tuple(name for name, about in EXTRACTORS.items() if not about.members)]
     for _name, _about in EXTRACTORS.items():
@@ -326,6 +328,12 @@ class DecodeSettings(Block):
     )
 
 
+class ProcedureSettings(Block):
+    """The procedure: the task graph that is learned from the key steps of all videos (methods 10)."""
+
+    learner: Learner = Field("robust", description="; ".join(f"{name}: {what}" for name, what in LEARNERS.items()))
+
+
 class GraphcutSettings(Block):
     """Temporal smoothing by graph cut (methods 5.1)."""
 
@@ -429,6 +437,7 @@ class Settings(Block):
     graph: GraphSettings = GraphSettings()
     whiten: WhitenSettings = WhitenSettings()
     decode: DecodeSettings = DecodeSettings()
+    procedure: ProcedureSettings = ProcedureSettings()
     graphcut: GraphcutSettings = GraphcutSettings()
     meanfield: MeanfieldSettings = MeanfieldSettings()
     consensus: ConsensusSettings = ConsensusSettings()
@@ -462,6 +471,7 @@ YOUNGER: tuple[str, ...] = (
     "train.clip",
     "whiten.speed",
     "whiten.variability",
+    "procedure.learner",
 )
 
 #: Removed keys: their default, and the alignment loss that read them. Settings of jobs with another loss still contain

@@ -23,6 +23,8 @@ class Agreement(NamedTuple):
         Frames compared.
     adjusted_rand
         Adjusted Rand index of the frames: 1 the same partition, about 0 for unrelated ones.
+    same
+        Share of the frames with matched key steps, after the best one-to-one matching, 0 to 1.
     macro_f1, strict_f1
         F1 after the best one-to-one matching of key steps, mean over those of the first answer, and of all frames.
     steps
@@ -38,6 +40,7 @@ class Agreement(NamedTuple):
 
     n_frames: int
     adjusted_rand: float
+    same: float
     macro_f1: float
     strict_f1: float
     steps: tuple[IntArray, IntArray]
@@ -82,6 +85,7 @@ def _of_overlap(names_a: IntArray, names_b: IntArray, overlap: IntArray, adjuste
     return Agreement(
         int(overlap.sum()),
         adjusted_rand,
+        float(overlap[pairs].sum() / overlap.sum()),
         f1(mean.precision, mean.recall),
         f1(whole.precision, whole.recall),
         (names_a, names_b),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from rgwot.evaluation.order import order_distance
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS, SEGMENTATION, score
 from rgwot.evaluation.segmental import score_segmentation
 from rgwot.records import (
+    CELL,
     IDENTITY,
     SCOPES,
     SCORE_COLUMNS,
@@ -47,6 +48,12 @@ class LabelledVideo(NamedTuple):
     name: str
     truth: Mapping[LabelRule, IntArray]
     prediction: Mapping[str, IntArray]
+
+
+#: Columns of what a run is scored by.
+SCORED = (*CELL, "metric", "value")
+ScoreMore = Callable[[Sequence[LabelledVideo], pd.DataFrame, pd.DataFrame, int, int], pd.DataFrame]
+"""Scored videos, annotations, segments, K_gt, K (with background where key step 0 means it) -> rows of `SCORED`."""
 
 
 def label_videos(
@@ -147,7 +154,7 @@ def score_table(
         truths = [video.truth[rule] for video in videos]
         segmental = score_segmentation(truths, predictions, n_key_steps, columns, background)._asdict()
         rows += [(SEGMENTATION, background, rule, metric, value) for metric, value in segmental.items()]
-    return pd.DataFrame(rows, columns=["protocol", "background", "label_rule", "metric", "value"])
+    return pd.DataFrame(rows, columns=list(SCORED))
 
 
 def evaluate(
@@ -159,6 +166,7 @@ def evaluate(
     identity: Mapping[str, Any],
     n_key_steps: int | None,
     stride: int,
+    more: ScoreMore | None = None,
 ) -> pd.DataFrame:
     """Score the decoded key steps of one task and write the tidy table of scores.
 
@@ -179,6 +187,8 @@ def evaluate(
         K_gt of the task, whether or not all steps occur; None for the largest one annotated.
     stride
         Every stride-th native frame is scored.
+    more
+        A protocol beyond those of `score_table`; its rows come last.
 
     Raises
     ------
@@ -225,13 +235,20 @@ def evaluate(
                 f"{segments_csv}: found {used} different key steps in scope {scope!r}, "
                 f"expected at most K={clusters}{' besides background' if says_background else ''}"
             )
-    scores = score_table(videos, n_key_steps, clusters, says_background)
-    extra = []
-    for protocol, background, rule in scores[["protocol", "background", "label_rule"]].drop_duplicates().to_numpy():
-        scope = PROTOCOLS[protocol].scope if protocol in PROTOCOLS else "task"
-        counts = {"n_skipped": len(skipped), "n_unscored": len(unscored), "degenerate": _degenerate(diagnostics, scope)}
-        extra += [(protocol, background, rule, metric, float(value)) for metric, value in counts.items()]
-    table = pd.concat([scores, pd.DataFrame(extra, columns=scores.columns)], ignore_index=True)
+    tables = [score_table(videos, n_key_steps, clusters, says_background)]
+    if more is not None:
+        tables.append(more(videos, annotations, segments, n_key_steps, clusters + says_background))
+    parts = []
+    for scores in tables:
+        extra = []
+        for protocol, background, rule in scores[list(CELL)].drop_duplicates().to_numpy():
+            scope = PROTOCOLS[protocol].scope if protocol in PROTOCOLS else "task"
+            counts = {
+                "n_skipped": len(skipped), "n_unscored": len(unscored), "degenerate": _degenerate(diagnostics, scope),
+            }  # fmt: skip
+            extra += [(protocol, background, rule, metric, float(value)) for metric, value in counts.items()]
+        parts += [scores, pd.DataFrame(extra, columns=scores.columns)]
+    table = pd.concat(parts, ignore_index=True)
     for position, column in enumerate(IDENTITY):
         table.insert(position, column, identity[column])
     write_csv(table[list(SCORE_COLUMNS)], output_csv)

@@ -46,9 +46,12 @@ PROTOCOLS: Mapping[str, Protocol] = {
 
 #: The protocol of `rgwot.evaluation.segmental`, whose metrics are others.
 SEGMENTATION = "segmentation"
+#: The protocol of `rgwot.procedure.scoring`, likewise.
+GRAPH = "graph"
 DESCRIPTIONS: Mapping[str, str] = {
     **{protocol.name: protocol.description for protocol in PROTOCOLS.values()},
     SEGMENTATION: "videos pooled, every frame counts; segments of key steps found, and their order",
+    GRAPH: "videos pooled; the task graph that was learned, one order for all, and what deviates",
 }
 
 

@@ -1,4 +1,4 @@
-"""The stage from embeddings to key steps: both scopes, segments, orders, procedures and diagnostics."""
+"""The stage from embeddings to key steps: both scopes, segments, orders, the procedure and diagnostics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rgwot.keysteps.choices import Choices, choose, extended
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
 from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Unseen
 from rgwot.keysteps.ordering import Order, video_order
-from rgwot.keysteps.outputs import generator_for, write_keysteps
+from rgwot.keysteps.outputs import generator_for, procedure_of, write_keysteps
 from rgwot.keysteps.registry import DECODERS
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.integrity import check_folder, remake
@@ -70,16 +70,16 @@ def decode(
     """Find the key steps of a task and write them.
 
     Every video is labelled twice: with the clusters of all videos of the task (scope ``task``) and with
-    clusters of its own (scope ``video``). Cluster k is key step k + 1. Orders and procedures are those of
-    scope ``task``. Where the embeddings name videos held out, the clusters of the task are those of the other
-    videos alone, and the ones held out are labelled by them. Samples that the embeddings or the decoder call
-    background have key step 0, which is in no order (that of a video without any other is ``0``). What the settings
-    leave to the data (``decode.K``, ``decode.time``, ``decode.surplus``: ``auto``) is chosen once, on the videos that
-    may be learnt from, and holds for both scopes.
+    clusters of its own (scope ``video``). Cluster k is key step k + 1. Orders, the procedure and what deviates from it
+    are those of scope ``task``. Where the embeddings name videos held out, the clusters of the task and the procedure
+    are those of the other videos alone, and the ones held out are labelled and compared by them. Samples that the
+    embeddings or the decoder call background have key step 0, which is in no order (that of a video without any other
+    is ``0``). What the settings leave to the data (``decode.K``, ``decode.time``, ``decode.surplus``: ``auto``) is
+    chosen once, on the videos that may be learnt from, and holds for both scopes.
 
-    An existing folder is replaced as a whole. Of the settings, ``decode`` (with K resolved to a number, or ``auto``)
-    and the blocks of the decoder are read. Returns the content of ``diagnostics.json``; the same seed gives the same
-    files.
+    An existing folder is replaced as a whole. Of the settings, ``decode`` (with K resolved to a number, or ``auto``),
+    ``procedure`` and the blocks of the decoder are read. Returns the content of ``diagnostics.json``; the same seed
+    gives the same files.
 
     Raises
     ------
@@ -162,7 +162,8 @@ def decode(
         diagnostics["split"] = {"train": list(task.part(held_out=False)), "test": list(task.held_out)}
     if task.notes:
         diagnostics["notes"] = list(task.notes)
-    write_keysteps(output_dir, segments, orders, diagnostics)
+    procedure = procedure_of(segments["task"], settings.procedure.learner, task.held_out)
+    write_keysteps(output_dir, segments, orders, procedure, diagnostics)
     if whole.degenerate:
         log.warning("%s: degenerate, the %s collapsed (see diagnostics.json)", output_dir, whole.cause)
     return diagnostics

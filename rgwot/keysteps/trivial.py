@@ -1,6 +1,6 @@
-"""The trivial answers every result is read against: one label, uniform, random (methods 4.1).
+"""The trivial answers every result is read against: one label, uniform, random (methods 4.1); and the annotations.
 
-They read the manifest and nothing else, neither features nor a model.
+Trivial answers read the manifest and nothing else, neither features nor a model.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rgwot.config.methods import ANNOTATED
 from rgwot.datasets.split import check_held_out
 from rgwot.keysteps.ordering import video_order
-from rgwot.keysteps.outputs import generator_for, write_keysteps
-from rgwot.records import SCOPES, read_manifest
+from rgwot.keysteps.outputs import generator_for, procedure_of, write_keysteps
+from rgwot.procedure.learning import LEARNER
+from rgwot.records import SCOPES, read_annotations, read_manifest
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.timing import frame_times, label_segments, scoring_frames
+from rgwot.timing import frame_times, label_segments, scoring_frames, truth_labels
 
 Trivial = Callable[[float, Fraction, int, int, np.random.Generator], pd.DataFrame]
 """duration in seconds, native rate, stride, K, generator -> segments of one video."""
@@ -52,21 +54,25 @@ def decode_trivial(
     seed: int,
     stride: int,
     held_out: Sequence[str] = (),
+    learner: str = LEARNER,
+    annotations_csv: str | Path | None = None,
 ) -> dict[str, Any]:
     """Write a trivial answer for every video of a manifest that is not skipped, in the files every decoder writes.
 
     Both scopes hold the same segments: labels mean the same in every video by construction. An existing folder is
     replaced as a whole. The decoder is ``one_label``, ``uniform`` or ``random``, which uses ``seed`` and labels every
     ``stride``-th native frame; K is at least 1, and a word like ``gt`` must have become its number before. ``held_out``
-    are the only videos to be scored, as for the methods this answer is compared with; none means all. Returns the
-    content of ``diagnostics.json``; a trivial answer is never marked degenerate, as nothing has collapsed.
+    are the only videos to be scored, as for the methods this answer is compared with; none means all. ``learner``
+    learns the procedure from the others. The decoder ``annotated`` writes the annotations instead, rasterised at every
+    ``stride``-th native frame by the rule ``exact``, with as many key steps as there are. Returns the content of
+    ``diagnostics.json``; a trivial answer is never marked degenerate, as nothing has collapsed.
 
     Raises
     ------
     RgwotError
-        For an unknown decoder, or a manifest without a usable video or with an unusable row.
+        For an unknown decoder, a manifest without a usable video or with an unusable row, or annotations of nothing.
     """
-    if decoder not in TRIVIAL:
+    if decoder not in (*TRIVIAL, ANNOTATED):
         raise RgwotError(f"decoder {decoder!r}: not a trivial one; {nearest(decoder, TRIVIAL)}")
     if not isinstance(K, int) or K < 1 or stride < 1:
         raise RgwotError(f"decoder {decoder!r}: found K = {K!r} and stride {stride}, expected whole numbers from 1")
@@ -74,13 +80,16 @@ def decode_trivial(
     check_held_out(held_out, manifest["video"].tolist(), f"manifest {manifest_csv}")
     skipped = manifest.loc[manifest["status"] == "skipped", "video"].tolist()
     usable = manifest.loc[manifest["status"] != "skipped", ["video", "duration_s", "fps"]]
-    segments = {
-        video: TRIVIAL[decoder](duration_s, fps, stride, K, generator_for(seed, video))
-        for video, duration_s, fps in usable.to_numpy()
-    }
+    if decoder == ANNOTATED:
+        segments, K = _annotated(usable, annotations_csv, stride)
+    else:
+        segments = {
+            video: TRIVIAL[decoder](duration_s, fps, stride, K, generator_for(seed, video))
+            for video, duration_s, fps in usable.to_numpy()
+        }
     if not segments:
         raise RgwotError(f"manifest {manifest_csv}: no usable video ({len(skipped)} skipped); expected at least one")
-    orders = {video: _order(frame) for video, frame in segments.items()}
+    orders = {video: _order(frame[frame["key_step"] > 0]) for video, frame in segments.items()}
     per_video = {video: frame.key_step.nunique() for video, frame in segments.items()}
     every = np.concatenate([frame.key_step.to_numpy() for frame in segments.values()])
     facts = {
@@ -101,13 +110,36 @@ def decode_trivial(
         "degenerate_cause": None,
         **dict.fromkeys(SCOPES, facts),
     }
+    if decoder == ANNOTATED:
+        diagnostics["background"] = True
     if held_out:
         training = [video for video in segments if video not in held_out]
         diagnostics["split"] = {"train": training, "test": sorted(held_out)}
-    write_keysteps(output_dir, dict.fromkeys(SCOPES, segments), orders, diagnostics)
+    procedure = procedure_of(segments, learner, held_out, annotated=decoder == ANNOTATED)
+    write_keysteps(output_dir, dict.fromkeys(SCOPES, segments), orders, procedure, diagnostics)
     return diagnostics
 
 
+def _annotated(
+    videos: pd.DataFrame, annotations_csv: str | Path | None, stride: int
+) -> tuple[dict[str, pd.DataFrame], int]:
+    """Return the annotated segments of videos, background where there is none, and the largest key step."""
+    if annotations_csv is None:
+        raise RgwotError(f"decoder {ANNOTATED!r}: found no annotations, expected --annotations")
+    annotations = read_annotations(Path(annotations_csv))
+    own = annotations[annotations["video"].isin(videos["video"])]
+    if own.empty:
+        raise RgwotError(f"{annotations_csv}: no usable video is annotated; expected at least one")
+    segments = {}
+    for video, duration_s, fps in videos.to_numpy():
+        frames, rows = scoring_frames(duration_s, fps, stride), own[own["video"] == video]
+        labels = truth_labels(rows["start_s"], rows["end_s"], rows["key_step"], frames, fps, "exact")
+        segments[video] = label_segments(frame_times(frames, fps), labels, duration_s)
+    return segments, int(own["key_step"].max())
+
+
 def _order(frame: pd.DataFrame) -> tuple[int, ...]:
+    if frame.empty:
+        return (0,)
     start, end = frame.start_s.to_numpy(), frame.end_s.to_numpy()
     return video_order(frame.key_step.to_numpy(), (start + end) / 2 / end[-1], end - start)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rgwot.records import read_procedures
-from rgwot.reporting.names import named_order, names_in, read_names
+from rgwot.paths import DEVIATIONS, PROCEDURE, Run, name_of
+from rgwot.procedure import Deviation, Procedure
+from rgwot.procedure.files import read_deviation_list, read_procedure
+from rgwot.procedure.words import call, deviations_in_words, layers, listed, repeats, sentence
+from rgwot.reporting.names import names_in, read_names
 from rgwot.runtime.errors import RgwotError
+
+#: Videos whose deviations are listed at most.
+MOST = 20
 
 YARDSTICKS = {
     "kmeans_f1": "k-means on average-pooled features, not normalised: strict F1 without background",
@@ -29,14 +37,75 @@ def yardstick_lines(path: str | os.PathLike[str]) -> list[str]:
     ]
 
 
-def procedure_lines(path: str | os.PathLike[str], names_yaml: str | os.PathLike[str] | None = None) -> list[str]:
-    """Say which order of key steps was found most often, from ``procedures.csv``, by name where they have names."""
-    procedures = read_procedures(path)
-    if procedures.empty:
-        return ["No procedure: no video has a key step."]
-    first = procedures.iloc[0]
-    total = int(procedures.n_videos.sum())
-    return [
-        f"Top-ranked procedure ({first.n_videos} of {total} videos, {len(procedures)} different orders):",
-        "  key steps " + named_order(str(first["order"]), names_in(Path(path).parent, read_names(names_yaml))),
+def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> list[str]:
+    """Say what the procedure in a folder of key steps is and what deviates, by name where key steps have names."""
+    procedure = read_procedure(folder / name_of(PROCEDURE))
+    found = read_deviation_list(folder / name_of(DEVIATIONS))
+    run = Run.of_folder(folder.absolute())
+    head = [f"Found by {run}."] if run is not None else []
+    return head + drawn(procedure, found, names_in(folder, read_names(names_yaml)))
+
+
+def drawn(procedure: Procedure, found: Sequence[Deviation], names: Mapping[int, str] | None = None) -> list[str]:
+    """Return the procedure as text: a sentence, a line per key step, notes, and what deviates in every video.
+
+    Key steps of one layer have one number: each needs another of the layer above, and none of its own.
+    """
+    lines = [f"The procedure: {sentence(procedure, names)}", *(f"Note: {note}." for note in procedure.notes)]
+    if procedure.nodes:
+        total = f"{procedure.n_videos} video{'s' if procedure.n_videos > 1 else ''}"
+        lines += ["", f"What comes before what, in {total} (learner {procedure.learner}):", *_steps(procedure, names)]
+        order = " > ".join(call(step, names) for step in procedure.order)
+        lines += [f"  One order for all: {order}"]
+    if found or len(procedure.videos) > 1:
+        lines += ["", "What deviates, by video, and how surprising it is in bits:", *_videos(procedure, found, names)]
+    return lines
+
+
+def _steps(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
+    """Return a line per key step, by layer: its videos, its usual time, its needs, and its peculiarities."""
+    nodes = {node.key_step: node for node in procedure.nodes}
+    needs: dict[int, list[str]] = {}
+    for edge in procedure.edges:
+        if not isinstance(edge.before, str) and not isinstance(edge.after, str):
+            counted = "" if edge.agree == edge.both else f" ({edge.agree} of {edge.both})"
+            needs.setdefault(edge.after, []).append(call(edge.before, names) + counted)
+    width = max(len(_titled(step, names)) for step in nodes)
+    lines = []
+    for number, layer in enumerate(layers(procedure), 1):
+        for step in layer:
+            node = nodes[step]
+            said = [f"{node.n_videos} of {procedure.n_videos}, {node.duration_s:.1f} s"]
+            said += ["optional"] if node.optional else []
+            said += [f"after {listed(needs[step])}"] if step in needs else []
+            partners = [call(one, names) for group in procedure.groups if step in group for one in group if one != step]
+            said += (
+                [f"in {'either' if len(partners) == 1 else 'any'} order with {listed(partners)}"] if partners else []
+            )
+            said += [f"{node.repeats:.1f} times"] if repeats(node) else []
+            place = str(number) if step == layer[0] else ""
+            lines.append(f"  {place:>2}  {_titled(step, names):<{width}}  {'; '.join(said)}")
+    return lines
+
+
+def _titled(step: int, names: Mapping[int, str] | None) -> str:
+    return f"{step} {names[step]}" if names and step in names else f"key step {step}"
+
+
+def _videos(procedure: Procedure, found: Sequence[Deviation], names: Mapping[int, str] | None) -> list[str]:
+    """Return a line per video; of many, those that deviate most."""
+    of_video: dict[str, list[Deviation]] = {}
+    for one in found:
+        of_video.setdefault(one.video, []).append(one)
+    empty = {video.video for video in procedure.videos if math.isnan(video.score)}
+    videos = list(dict.fromkeys([*(video.video for video in procedure.videos), *of_video]))
+    bits = {video: sum(one.surprise for one in of_video.get(video, ())) for video in videos}
+    shown = videos if len(videos) <= MOST else sorted(videos, key=lambda video: -bits[video])[:MOST]
+    width = max(map(len, shown))
+    lines = [
+        f"  {video:<{width}}  {bits[video]:5.1f}  "
+        + ("no key step" if video in empty else deviations_in_words(of_video.get(video, ()), names))
+        + (" (most typical)" if video == procedure.typical_video and len(videos) > 1 else "")
+        for video in shown
     ]
+    return lines + ([f"  ... and {len(videos) - MOST} more videos"] if len(videos) > MOST else [])

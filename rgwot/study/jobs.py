@@ -11,16 +11,20 @@ from typing import Any, Literal
 
 from rgwot.config.experiments import Experiments, family_of, split_id
 from rgwot.config.extractors import extractor, missing_checkpoint
-from rgwot.config.methods import DECODERS, EMBEDDINGS
+from rgwot.config.methods import ANNOTATED, DECODERS, EMBEDDINGS
 from rgwot.config.settings import EXECUTION, FORMER, YOUNGER, defaults, flatten
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
+from rgwot.paths import ANNOTATIONS, at
 from rgwot.runtime.arguments import argument
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.gpus import gpu_there
 from rgwot.study import needs
 from rgwot.study.datasets import DatasetCatalogue, plain_path
 from rgwot.study.needs import NEEDS
+
+#: Folder of true task graphs, {dataset}/{task}.csv, in the folder of a study.
+GRAPHS = "graphs"
 
 
 class JobCatalogue(DatasetCatalogue):
@@ -61,6 +65,23 @@ class JobCatalogue(DatasetCatalogue):
         """Return the option with the number of `key_steps`, empty where it is unknown."""
         number = self.key_steps(dataset, task)
         return "" if number is None else f"--key-steps {number}"
+
+    def annotations_read(self, dataset: str, task: str, decoder: str) -> list[str]:
+        """Return the annotated segments of a task for the decoder that writes them, nothing for the others."""
+        return [str(at(ANNOTATIONS, dataset=dataset, task=task))] if split_id(decoder)[0] == ANNOTATED else []
+
+    def annotations_option(self, dataset: str, task: str, decoder: str) -> str:
+        """Return the option with the file of `annotations_read`, quoted for a shell."""
+        return shlex.join(["--annotations", *found]) if (found := self.annotations_read(dataset, task, decoder)) else ""
+
+    def graph_there(self, dataset: str, task: str) -> list[str]:
+        """Return the file with the true task graph of a task if it exists."""
+        path = Path(GRAPHS) / dataset / f"{task}.csv"
+        return [str(path)] if path.exists() else []
+
+    def graph_option(self, dataset: str, task: str) -> str:
+        """Return the option with the true task graph, quoted for a shell, empty where there is none."""
+        return shlex.join(["--graph", *found]) if (found := self.graph_there(dataset, task)) else ""
 
     def weights_file(self, dataset: str) -> list[str]:
         """Return the checkpoint of the backbone where the configuration names a file: another file, other features.

@@ -155,7 +155,7 @@ class PageCatalogue(TableCatalogue):
             for dataset in self.config.page.datasets
             for task in self.tasks(dataset)
             for run in self.page_runs(dataset, task)
-            for template in (paths.SEGMENTS, paths.ORDER, paths.PROCEDURES)
+            for template in (paths.SEGMENTS, paths.ORDER, paths.PROCEDURES, paths.PROCEDURE, paths.DEVIATIONS)
         ]
 
     def other_pages(self) -> list[str]:

@@ -20,7 +20,8 @@ from rgwot.config.importing import ImportSettings
 from rgwot.features.importing import import_features
 from rgwot.features.index import write_index
 from rgwot.paths import Tree
-from rgwot.records import read_diagnostics, read_segments
+from rgwot.procedure.files import read_procedure
+from rgwot.records import read_deviations, read_diagnostics, read_segments
 from rgwot.runtime.errors import RgwotError
 
 Results = Callable[..., tuple[Path, Path]]
@@ -87,6 +88,11 @@ def test_another_video_gets_what_it_gets_when_it_is_held_out(
             task_segments(folder / "segments.csv", video),
             check_exact=True,
         )
+        # Against the procedure of the videos that were learnt from, which the bundle carries.
+        found, there = (read_deviations(place / "deviations.csv") for place in (tmp_path / video, folder))
+        pd.testing.assert_frame_equal(found, there[there["video"] == video].reset_index(drop=True), check_exact=True)
+        procedures = [next(place.rglob("procedure.json")) for place in (tmp_path / video / "results", folder)]
+        assert read_procedure(procedures[0]) == read_procedure(procedures[1])
 
 
 def test_time_and_background_that_were_chosen_are_kept(study: Study, results: Results, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from rgwot.cli import cli
 from rgwot.config.settings import build, flatten
 from rgwot.features.extract import extract
 from rgwot.paths import EMBEDDINGS, Run
+from rgwot.records import read_deviations
 from rgwot.runtime.errors import RgwotError
 
 Results = Callable[..., tuple[Path, Path]]
@@ -224,16 +225,32 @@ def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Stud
     assert bundle.read_bytes() == before
 
 
+def test_a_bundle_without_a_usable_procedure_is_refused(study: Study, bundle: Path, tmp_path: Path) -> None:
+    manifest = json.loads(contents(bundle)["manifest.json"])
+    parts = {name: part for name, part in manifest["parts"].items() if name != "procedure.json"}
+    found = contents(bundle)
+    del found["procedure.json"]
+    found["manifest.json"] = json.dumps({**manifest, "parts": parts}).encode()
+    assert "has no procedure" in refused(sealed(tmp_path / "none.rgwot", found), study, tmp_path)
+    other = rewritten(bundle, tmp_path / "other.rgwot", procedure_json=b'{"version": 99}')
+    assert "procedure.json: procedure: found version 99" in refused(other, study, tmp_path)
+    other = rewritten(bundle, tmp_path / "other.rgwot", procedure_json=b"[]")
+    assert "procedure.json" in refused(other, study, tmp_path)
+
+
 def test_the_command_line(study: Study, bundle: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     said = CliRunner().invoke(
         cli, ["apply", str(bundle), str(study.videos["v3"]), "--output", str(out), "--device", "cpu"]
     )
     assert said.exit_code == 0, said.output
-    assert "v3: " in said.output
+    (line,) = [line for line in said.output.splitlines() if line.startswith("v3: ")]
+    deviations = read_deviations(out / "deviations.csv")
+    last = line.rpartition("; ")[2]
+    assert last == "as the procedure has it" if deviations.empty else str(deviations["key_step"][0]) in last
     assert f"{out / 'page.html'}: open it in a browser" in said.output
     assert {path.name for path in out.iterdir()} == {
-        "features", "results", "segments.csv", "order.csv", "page.html", "page.csv",
+        "features", "results", "segments.csv", "order.csv", "deviations.csv", "page.html", "page.csv",
     }  # fmt: skip
     assert read_bundle(bundle).about.run == Run("rgwot", "graphcut", 0)
     # For other programs, as any result.

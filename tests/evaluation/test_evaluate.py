@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,10 @@ import pytest
 
 from rgwot.evaluation.evaluate import evaluate
 from rgwot.evaluation.protocols import PROTOCOLS, score
+from rgwot.keysteps.trivial import decode_trivial
+from rgwot.procedure import learn, recordings_from_segments
+from rgwot.procedure.files import read_procedure
+from rgwot.procedure.scoring import graph_table, read_task_graph
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, SCORE_COLUMNS
 from rgwot.runtime.errors import RgwotError
 
@@ -272,3 +277,75 @@ def test_missing_files_are_named(tmp_path):
         evaluate(tmp_path / "nowhere.csv", "a", "b", "c", tmp_path / "o.csv", IDENTITY, 2, 2)
     with pytest.raises(ValueError, match="identity: got"):
         evaluate("a", "b", "c", "e", "d", {"dataset": "demo"}, 2, 2)
+
+
+GRAPHICAL = {"edge_precision", "edge_recall", "edge_f1", "consensus_distance", "order_f1", "missing_f1"}
+
+
+def graphs(files, learner="precedence", graph=None):
+    segments = files.segments[files.segments.scope == "task"]
+    return partial(graph_table, found=learn(recordings_from_segments(segments), learner), graph=graph)
+
+
+def test_scores_of_task_graphs_stand_behind_all_others(files):
+    files.diagnostics = {"K": 3}
+    before = files.run()
+    plain = (files.folder / "scores/seed0.csv").read_text()
+    table = files.run(more=graphs(files))
+    assert (files.folder / "scores/seed0.csv").read_text().startswith(plain)
+    rows = table.iloc[len(before) :]
+    assert set(rows.protocol) == {"graph"}
+    cells = rows.groupby(["background", "label_rule"])["metric"].agg(set)
+    assert len(cells) == 4
+    assert all(metrics == GRAPHICAL | {"n_videos", "n_skipped", "n_unscored", "degenerate"} for metrics in cells)
+    assert value(table, "n_videos", "graph") == 2
+
+
+def test_a_task_graph_is_scored_after_matching_and_background_leaves_it(files):
+    """Clusters 2, 3 and 1 are steps 1 and 2 and background; the two videos do the steps in both orders."""
+    files.diagnostics = {"K": 3}
+    table = files.run(more=graphs(files))
+    # S-1, S-2, 1-E, 2-E in both: nothing is before anything in both videos.
+    assert value(table, "edge_f1", "graph") == 1
+    # One of two videos has the order for all.
+    assert value(table, "consensus_distance", "graph") == 0.5
+    assert np.isnan(value(table, "order_f1", "graph"))
+    # Without background no cluster stands for it: cluster 1 has no partner and leaves, too.
+    assert value(table, "edge_f1", "graph", "without") == 1
+
+
+def test_a_true_graph_takes_the_place_of_the_learned_one(files):
+    files.diagnostics = {"K": 3}
+    graph = files.folder / "graph.csv"
+    graph.write_text("key_step,needs\n1,START\n2,1\nEND,2\n")
+    table = files.run(more=graphs(files, graph=read_task_graph(graph)))
+    # True: S-1, 1-2, 2-E. Found: S-1, S-2, 1-E, 2-E.
+    assert value(table, "edge_precision", "graph") == pytest.approx(2 / 4)
+    assert value(table, "edge_recall", "graph") == pytest.approx(2 / 3)
+    # By this graph the second video did 2 too early and 1 too late, which nobody found.
+    assert value(table, "order_f1", "graph") == 0
+
+
+def test_the_truth_is_learned_by_the_learner_of_the_prediction(files):
+    files.diagnostics = {"K": 3}
+    table = files.run(more=graphs(files, "chain"))
+    with_truth = value(table, "edge_f1", "graph")
+    # Two chains of two steps: the same, or S-1, 1-2, 2-E against S-2, 2-1, 1-E.
+    assert with_truth in (0, 1)
+
+
+def test_the_annotations_are_right_about_themselves(files):
+    """Written as the key steps of a decoder, through the same files."""
+    files.run()
+    manifest, annotations = files.folder / "manifest.csv", files.folder / "annotations.csv"
+    out = files.folder / "annotated"
+    facts = decode_trivial(manifest, out, "annotated", 7, 0, 2, annotations_csv=annotations)
+    assert (facts["K"], facts["background"]) == (2, True)
+    output = files.folder / "own.csv"
+    identity = {**IDENTITY, "method": "none", "decoder": "annotated"}
+    paths = (manifest, annotations, out / "segments.csv", out / "diagnostics.json", output)
+    more = partial(graph_table, found=read_procedure(out / "procedure.json"))
+    table = evaluate(*paths, identity, 2, 2, more=more)
+    for protocol in PROTOCOLS:
+        assert value(table, "f1", protocol) == 1
+    assert value(table, "edge_f1", "graph") == 1

@@ -28,6 +28,8 @@ def test_split_and_merged() -> None:
     found = agreement([one], [two])
     assert found.split == {1: [4, 5]}
     assert found.merged == {6: [2, 3]}
+    # 1 is 4 for 6 frames, and 2 or 3 is 6 for 10: 16 of 30, either way round.
+    assert found.same == found.swapped().same == pytest.approx(16 / 30)
     assert (agreement([two], [one]).split, agreement([two], [one]).merged) == ({6: [2, 3]}, {1: [4, 5]})
     # A part that lies mostly elsewhere is no part, nor is one that is hardly there.
     assert agreement([np.repeat([1, 2], [10, 20])], [np.repeat([4, 5, 5], [9, 1, 20])]).split == {}

@@ -353,8 +353,8 @@ HARMED = {
     MODEL: {MODEL, MODEL.with_name("history.csv"), MODEL.with_name("machine.json")},
     MODEL.with_name("history.csv"): {MODEL, MODEL.with_name("history.csv"), MODEL.with_name("machine.json")},
     EMBEDDINGS / CHUNK: {EMBEDDINGS},
-    KEYSTEPS / "order.csv": {KEYSTEPS / f"{n}.csv" for n in ("segments", "order", "procedures")}
-    | {KEYSTEPS / "diagnostics.json"},
+    KEYSTEPS / "order.csv": {KEYSTEPS / f"{n}.csv" for n in ("segments", "order", "procedures", "deviations")}
+    | {KEYSTEPS / "procedure.json", KEYSTEPS / "diagnostics.json"},
     ANNOTATIONS: {ANNOTATIONS},
     SCORES: {SCORES},
 }

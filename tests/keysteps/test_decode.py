@@ -15,7 +15,7 @@ from rgwot.keysteps.registry import DECODERS
 from rgwot.runtime.errors import RgwotError
 
 FPS = 2.0
-FILES = ["segments.csv", "order.csv", "procedures.csv", "diagnostics.json"]
+FILES = ["segments.csv", "order.csv", "procedures.csv", "procedure.json", "deviations.csv", "diagnostics.json"]
 
 
 def store(path: Path, videos: dict[str, np.ndarray], complete: bool = True) -> Path:
@@ -48,7 +48,7 @@ def settings(K: int, **blocks: Any) -> Settings:
 
 def read(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     tables = [pd.read_csv(folder / name, dtype={"video": str, "order": str}) for name in FILES[:3]]
-    return tables[0], tables[1], tables[2], json.loads((folder / FILES[3]).read_text())
+    return tables[0], tables[1], tables[2], json.loads((folder / FILES[-1]).read_text())
 
 
 # The decoder `viterbi` knows one order for all videos, and these differ.

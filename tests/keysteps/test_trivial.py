@@ -9,7 +9,10 @@ import pandas as pd
 import pytest
 
 from rgwot.keysteps.trivial import TRIVIAL, decode_trivial, random, uniform
-from rgwot.records import MANIFEST_COLUMNS
+from rgwot.procedure import FOUND
+from rgwot.procedure.files import read_procedure
+from rgwot.procedure.learners.robust import SLIP
+from rgwot.records import MANIFEST_COLUMNS, read_deviations
 from rgwot.runtime.errors import RgwotError
 
 
@@ -112,3 +115,54 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(RgwotError, match="no column name, path, .*duration_s"):
         decode_trivial(path, tmp_path / "out", "uniform", 7, 0, 2)
     assert not (tmp_path / "out").exists()
+
+
+def annotations(folder: Path, rows: str) -> Path:
+    path = folder / "annotations.csv"
+    path.write_text(f"video,start_s,end_s,key_step,name\n{rows}")
+    return path
+
+
+def test_annotations_are_written_as_key_steps_are(tmp_path: Path) -> None:
+    """Where two overlap the later one counts; between them, and where nothing is annotated, is background."""
+    given = annotations(tmp_path, "b,1,3,2,x\nb,2,5,1,y\nbroken,0,1,9,z\n007,0,7.5,3,z\n")
+    facts = decode_trivial(
+        manifest(tmp_path, fps="30"), tmp_path / "out", "annotated", 7, 0, 1, learner="chain", annotations_csv=given
+    )
+    segments = pd.read_csv(tmp_path / "out/segments.csv", dtype={"video": str})
+    check_cover(segments, {"b": 10.01, "a": 4.0, "007": 7.5})
+    task = segments[segments.scope == "task"]
+    of_b = task[task.video == "b"]
+    assert of_b.key_step.tolist() == [0, 2, 1, 0]
+    assert of_b.start_s.tolist() == pytest.approx([0, 1, 2, 5], abs=1 / 30)
+    assert task[task.video == "a"].key_step.tolist() == [0]
+    assert (facts["K"], facts["background"], facts["n_videos"]) == (3, True, 3)
+    order = pd.read_csv(tmp_path / "out/order.csv", dtype=str).set_index("video").order
+    assert order.to_dict() == {"b": "2>1", "a": "0", "007": "3"}
+    procedure = read_procedure(tmp_path / "out/procedure.json")
+    assert (procedure.learner, procedure.n_videos, len(procedure.nodes)) == ("chain", 2, 3)
+
+
+def test_found_key_steps_may_err_more_than_annotated_ones(tmp_path: Path) -> None:
+    given = annotations(tmp_path, "b,1,3,2,x\n007,0,7.5,3,z\n")
+    slips = {}
+    for decoder in ("annotated", "uniform"):
+        decode_trivial(manifest(tmp_path), tmp_path / decoder, decoder, 3, 0, 2, annotations_csv=given)
+        slips[decoder] = read_procedure(tmp_path / decoder / "procedure.json").settings["slip"]
+    assert slips == {"annotated": SLIP, "uniform": FOUND["slip"]}
+    assert FOUND["slip"] > SLIP
+
+
+def test_annotations_of_nothing_are_refused(tmp_path: Path) -> None:
+    for given, words in ((annotations(tmp_path, "broken,0,1,1,x\n"), "no usable video is annotated"), (None, "--ann")):
+        with pytest.raises(RgwotError, match=words):
+            decode_trivial(manifest(tmp_path), tmp_path / "out", "annotated", 7, 0, 2, annotations_csv=given)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_procedure_is_learned_from_what_is_not_held_out(tmp_path: Path) -> None:
+    decode_trivial(manifest(tmp_path), tmp_path / "out", "uniform", 3, 0, 2, held_out=("007",), learner="chain")
+    procedure = read_procedure(tmp_path / "out/procedure.json")
+    assert (procedure.learner, procedure.order) == ("chain", (1, 2, 3))
+    assert [one.video for one in procedure.videos] == ["b", "a"]
+    assert read_deviations(tmp_path / "out/deviations.csv").empty

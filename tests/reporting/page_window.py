@@ -14,7 +14,7 @@ STEPS = (
     "javascript:window.hacked=6",
     "</style><img src=x onerror=window.hacked=7>",
 )
-TABS = ("videos", "steps", "order", "alignment", "embedding", "training", "scores", "compare")
+TABS = ("procedure", "videos", "steps", "order", "alignment", "embedding", "training", "scores", "compare")
 
 
 def tab(window: Window, name: str) -> None:
@@ -27,7 +27,8 @@ def segment(video: int, index: int, run: int = 0) -> str:
 
 
 def see(window: Window, video: int, run: int = 0) -> None:
-    """Scroll a card into the window and wait until it has its bars."""
+    """Scroll a card of the view of videos into the window and wait until it has its bars."""
+    window.run("if (state.view !== 'videos') show('videos');")
     window.run(f"document.querySelector('.card[data-video=\"{video}\"]').scrollIntoView()")
     window.wait_for(f"document.querySelector('{segment(video, 0, run)}') !== null")
     window.frames()

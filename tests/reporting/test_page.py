@@ -245,6 +245,7 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
 def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Path) -> None:
     import matplotlib.pyplot as plt
 
+    from rgwot.procedure.files import read_procedure
     from rgwot.records import read_annotations, read_manifest
     from rgwot.reporting.figures.segments import segment_bars
     from rgwot.reporting.figures.style import save
@@ -272,7 +273,7 @@ def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Pat
     assert sum("name $" in text for text in legend) == sum(step > 0 for step in match.values())
     save(figure, tmp_path / "bars.pdf")
     plt.close(figure)
-    first = pd.read_csv(folder / "procedures.csv", dtype=str)["order"][0]
-    expected = " > ".join(called[int(step)] for step in first.split(">"))
-    assert procedure_lines(folder / "procedures.csv", path)[1] == f"  key steps {expected}"
-    assert procedure_lines(folder / "procedures.csv")[1] == f"  key steps {first.replace('>', ' > ')}"
+    order = read_procedure(folder / "procedure.json").order
+    expected = " > ".join(called.get(step, str(step)) for step in order)
+    assert f"  One order for all: {expected}" in procedure_lines(folder, path)
+    assert f"  One order for all: {' > '.join(map(str, order))}" in procedure_lines(folder)

@@ -109,6 +109,8 @@ def test_only_what_is_in_sight_is_drawn_while_scrolling(page: Path) -> None:
         opened = window.open(page)
         opening = browser.worked_s() - before
         opened = min(opened, window.open(page))
+        window.run("show('videos')")
+        window.frames()
         assert window.get("document.querySelectorAll('.card').length") == N_VIDEOS
         assert window.get("document.querySelectorAll('.card[data-filled] .seg').length") > 20
         window.run("byId('bars').value = 'methods'; byId('bars').dispatchEvent(new Event('change'))")

@@ -8,7 +8,7 @@ import pytest
 
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.paths import Run
-from rgwot.reporting.page.standing import standing
+from rgwot.reporting.page.standing import in_short, standing
 
 OURS = Run("rgwot", "graphcut", 1)
 
@@ -53,6 +53,20 @@ def test_what_is_better_everywhere_is_said_to_be_and_no_more() -> None:
     assert text.startswith("Better than one label under micro_video, macro_video, macro_task and strict_task. F1")
     assert text.endswith("under micro_video that alone gives one label 65.0.")
     assert "micro_video a high score may come from few, long segments alone." in told(RESULT, EQUAL)
+
+
+def test_in_short_counts_the_scores_that_are_better() -> None:
+    def short(*rows: dict[str, object], run: Run = OURS) -> str:
+        return in_short(run, {"rows": list(rows)}, annotated=True)
+
+    # Under strict_task alone: 0.6 against 0.3, 0.4 and 0.2.
+    assert short(RESULT, ONE, EQUAL, RANDOM) == "Better than trivial answers by 1 of 4 scores."
+    assert short(RESULT, ONE, run=Run("rgwot", "graphcut", 0)) == "Better than trivial answers by all scores."
+    best = row(Run("none", "one_label", 0), "trivial", {0: (0.5, 0.9, 0.9, 0.9)})
+    assert short(RESULT, best) == "Better than trivial answers by none of 4 scores."
+    assert short(RESULT, ONE, run=Run("none", "one_label", 0)) == ""
+    assert short(RESULT).startswith("No trivial answer")
+    assert in_short(OURS, None, annotated=False).startswith("Nothing is annotated")
 
 
 @pytest.mark.parametrize(

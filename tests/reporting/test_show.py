@@ -1,31 +1,94 @@
-"""What a terminal is told about yardsticks and procedures."""
+"""Yardsticks and procedures as lines of a terminal."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from rgwot.reporting.show import procedure_lines, yardstick_lines
+from rgwot.procedure import Event, Recording, deviations, learn
+from rgwot.procedure.files import write_procedure
+from rgwot.reporting.show import drawn, procedure_lines, yardstick_lines
 from rgwot.runtime.errors import RgwotError
 
 
-def test_the_first_procedure_is_named_with_its_share(tmp_path):
-    path = tmp_path / "procedures.csv"
-    path.write_text("rank,order,n_videos,share\n1,3>1>2,2,0.6666666666666666\n2,1>2,1,0.3333333333333333\n")
-    text = "\n".join(procedure_lines(path))
-    assert "3 > 1 > 2" in text
-    assert "2 of 3 videos" in text
+def recordings(*orders: tuple[int, ...]) -> list[Recording]:
+    """Videos a, b, ... with key steps of 2 s, one every 3 s."""
+    return [
+        Recording(
+            "abcdefghijklmnopqrstuvwxyz"[n], tuple(Event(k, 3.0 * at, 3.0 * at + 2) for at, k in enumerate(o)), 30.0
+        )
+        for n, o in enumerate(orders)
+    ]
 
 
-def test_a_single_key_step_is_not_read_as_a_number(tmp_path):
-    path = tmp_path / "procedures.csv"
-    path.write_text("rank,order,n_videos,share\n1,3,4,1.0\n")
-    assert procedure_lines(path)[-1].split() == ["key", "steps", "3"]
+def shown(videos: list[Recording], names: dict[int, str] | None = None) -> list[str]:
+    procedure = learn(videos, "intersection")
+    return drawn(procedure, deviations(procedure, videos), names)
 
 
-def test_no_procedure(tmp_path):
-    path = tmp_path / "procedures.csv"
-    path.write_text("rank,order,n_videos,share\n")
-    assert len(procedure_lines(path)) == 1
+def test_the_procedure_is_drawn_in_layers_with_what_deviates():
+    videos = recordings((1, 2, 3, 4), (1, 3, 2, 4), (1, 2, 3, 4), (1, 3, 2, 4, 5), (1, 3, 4))
+    lines = shown(videos, {1: "open the box", 5: "wipe"})
+    assert lines == [
+        "The procedure: Five key steps; open the box before 2 before 4 in every video that has them; "
+        "2 and 3 in either order; wipe in one of five.",
+        "",
+        "What comes before what, in 5 videos (learner intersection):",
+        "   1  1 open the box  5 of 5, 2.0 s",
+        "   2  key step 3      5 of 5, 2.0 s; after open the box; in either order with 2",
+        "      key step 2      4 of 5, 2.0 s; after open the box; in either order with 3",
+        "   3  key step 4      5 of 5, 2.0 s; after 2 and 3",
+        "   4  5 wipe          1 of 5, 2.0 s; optional; after 4",
+        "  One order for all: open the box > 3 > 2 > 4 > wipe",
+        "",
+        "What deviates, by video, and how surprising it is in bits:",
+        "  a    0.0  as the procedure has it",
+        "  b    0.0  as the procedure has it (most typical)",
+        "  c    0.0  as the procedure has it",
+        "  d    2.0  wipe added (0:12)",
+        "  e    2.0  2 left out",
+    ]
+
+
+def test_of_many_videos_the_most_surprising_are_listed():
+    videos = [replace(one, video=f"v{n}") for n in range(5) for one in recordings(*[(1, 2)] * 5)]
+    videos = [replace(one, video=f"v{n:02}") for n, one in enumerate(videos)]
+    lines = shown([*videos, replace(videos[0], video="odd", events=(Event(2, 0, 1),))])
+    assert lines[-1] == "  ... and 6 more videos"
+    assert lines[-21].split()[0] == "odd"
+    assert len([line for line in lines if "as the procedure has it" in line]) == 19
+
+
+@pytest.mark.parametrize(
+    ("videos", "words"),
+    [
+        (recordings((), ()), "Note: no key step in 2 videos: all of it is background."),
+        (recordings((1,), (1,)), "Note: one key step only (1): there is nothing to order."),
+        (recordings((1, 2), (1, 2)), "Note: two videos only"),
+        (recordings((1, 2)), "Note: one video only"),
+        (recordings((1, 2), (2, 1), (1, 2), (2, 1)), "Note: the videos contradict each other"),
+    ],
+)
+def test_what_the_data_does_not_support_is_said(videos, words):
+    lines = shown(videos)
+    assert any(line.startswith(words) for line in lines), lines
+    assert lines[0].startswith("The procedure: ")
+
+
+def test_a_video_without_a_key_step_is_not_called_usual():
+    lines = shown(recordings((1, 2), (1, 2), (1, 2), ()))
+    assert "no key step" in lines[-1]
+
+
+def test_a_folder_of_key_steps_is_read(tmp_path):
+    videos = recordings((1, 2, 3), (1, 2, 3), (1, 3, 2))
+    procedure = learn(videos)
+    write_procedure(tmp_path, procedure, deviations(procedure, videos))
+    assert procedure_lines(tmp_path) == drawn(procedure, deviations(procedure, videos))
+    folder = tmp_path / "results/keysteps/raw/kmeans/d/t/seed0"
+    folder.mkdir(parents=True)
+    write_procedure(folder, procedure, [])
+    assert procedure_lines(folder) == ["Found by raw/kmeans/seed0.", *drawn(procedure, [])]
 
 
 def test_yardsticks(tmp_path):
@@ -42,5 +105,6 @@ def test_another_file_is_refused_in_one_line(tmp_path, content):
     path.write_text(content)
     with pytest.raises(RgwotError, match="yardsticks"):
         yardstick_lines(path)
-    with pytest.raises(RgwotError, match="n_videos"):
-        procedure_lines(path)
+    (tmp_path / "procedure.json").write_text(content)
+    with pytest.raises(RgwotError, match="procedure"):
+        procedure_lines(tmp_path)

@@ -25,7 +25,7 @@ def test_the_tables_of_the_repository():
         len(tasks_of(name)) for name in egoprocel.datasets
     ]
     assert tables["sensitivity_alpha"].row("alpha=0.3").at == {"alpha": 0.3}
-    for table in (table for table in tables.values() if isinstance(table, Table) and not table.segmental):
+    for table in (table for table in tables.values() if isinstance(table, Table) and not table.own):
         assert [row.id for row in table.rows if row.trivial] == [row.id for row in table.rows if row.method == "none"]
         # macro_task with background leads, micro_video stands beside it.
         assert table.blocks[:2] == LEADING

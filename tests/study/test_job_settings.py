@@ -42,6 +42,13 @@ def test_a_new_key_away_from_its_default_is_told() -> None:
     assert training("tcc@loss.distance=elementwise").keys() - training("tcc").keys() == {"loss.distance"}
 
 
+def test_the_learner_of_the_procedure_is_told_where_it_is_another() -> None:
+    for decoder in ("graphcut", "graphcut@procedure.learner=chain"):
+        found = flatten(json.loads(CATALOGUE.decoder_settings("demo", "assembly", "rgwot", decoder)))
+        assert found.get("procedure.learner") == ("chain" if "chain" in decoder else None)
+    assert CATALOGUE.experiments.decoder("graphcut@procedure.learner=robust", "rgwot") == "graphcut"
+
+
 def test_settings_of_another_stage_have_none_of_it() -> None:
     for wanted in (("decode.K",), ("regression",)):
         text = CATALOGUE.settings_json(wanted, "demo", "assembly", "cte", None)

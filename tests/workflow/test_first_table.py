@@ -61,11 +61,14 @@ def test_scores_of_every_dataset_by_seven_rows(scores: pd.DataFrame) -> None:
     metrics = {"precision", "recall", "f1", "iou", "n_videos", "order_distance"}
     for _, run in scores.groupby(["method", "decoder", "dataset", "task"]):
         cells = set(zip(*(run[column] for column in CELL), strict=True))
-        assert cells == set(itertools.product([*PROTOCOLS, "segmentation"], ("with", "without"), ("exact", "cnc")))
+        assert cells == set(
+            itertools.product([*PROTOCOLS, "segmentation", "graph"], ("with", "without"), ("exact", "cnc"))
+        )
         assert not run.duplicated([*CELL, "metric"]).any()
         assert metrics <= set(run["metric"])
         assert {"mof", "edit", "f1_50"} <= set(run.loc[run["protocol"] == "segmentation", "metric"])
-        shares = run.loc[run["metric"].isin(["precision", "recall", "f1", "iou"]), "value"]
+        assert {"edge_f1", "order_f1"} <= set(run.loc[run["protocol"] == "graph", "metric"])
+        shares = run.loc[run["metric"].isin(["precision", "recall", "f1", "iou", "edge_f1"]), "value"]
         assert shares.between(0, 1).all()
 
 
@@ -149,6 +152,12 @@ def check_key_steps(folder: Path, manifest: pd.DataFrame) -> None:
     assert list(segments) == ["video", "scope", "start_s", "end_s", "key_step"]
     assert list(order) == ["video", "order"]
     assert list(procedures) == ["rank", "order", "n_videos", "share"]
+    procedure = json.loads((folder / "procedure.json").read_text(encoding="utf-8"))
+    assert sorted(procedure["order"]) == [node["key_step"] for node in procedure["nodes"]]
+    deviations = read(folder / "deviations.csv")
+    assert list(deviations) == ["video", "kind", "key_step", "start_s", "end_s", "surprise"]
+    assert set(deviations["video"]) <= set(manifest["video"])
+    assert deviations["surprise"].gt(0).all()
     assert json.loads((folder / "diagnostics.json").read_text(encoding="utf-8"))["K"] == 7
     durations = dict(zip(manifest["video"], manifest["duration_s"], strict=True))
     assert set(segments.groupby(["video", "scope"]).groups) == set(itertools.product(durations, ("task", "video")))

@@ -14,6 +14,7 @@ import pytest
 from checkouts import Checkout, run
 
 from rgwot.config.synthetic import SynthSettings
+from rgwot.procedure.files import read_procedure
 from rgwot.synthetic.looks import task_look
 from rgwot.synthetic.plan import plan
 from rgwot.synthetic.scenes import Scene
@@ -71,6 +72,9 @@ def test_key_steps_without_any_annotation(own: Checkout) -> None:
     assert [int(row["rank"]) for row in procedures] == list(range(1, len(procedures) + 1))
     assert sum(int(row["n_videos"]) for row in procedures) == 3
     assert {row["order"] for row in procedures} == {row["order"] for row in orders}
+    procedure = read_procedure(own.path / ROOT / "procedure.json")
+    assert {one.video for one in procedure.videos} == {row["video"] for row in manifest}
+    assert {row["video"] for row in read(own.path / ROOT / "deviations.csv")} <= {row["video"] for row in manifest}
 
 
 def test_plots_without_any_annotation(own: Checkout) -> None:

@@ -41,7 +41,7 @@ def test_a_page_asks_for_every_method_and_seed(own: Callable[..., Catalogue]) ->
     methods = ("rgwot@alpha=0.5/graphcut", "raw/kmeans", "none/uniform")
     assert [str(run) for run in runs] == [f"{method}/seed{seed}" for method in methods for seed in (3, 4)]
     files = catalogue.page_files("mine", "tea")
-    assert len(files) == len(set(files)) == 3 + 6 * 5 + 2 + 2
+    assert len(files) == len(set(files)) == 3 + 6 * 7 + 2 + 2
     assert "results/models/rgwot@alpha=0.5/mine/tea/seed4/history.csv" in files
     # One seed of what has embeddings is looked at in detail.
     views = [file for file in files if "/views/" in file]
@@ -109,9 +109,8 @@ def test_a_first_answer_asks_for_nothing_that_trains(own: Callable[..., Catalogu
     assert not [file for file in files if file.startswith("results/models") or "rgwot" in file]
     assert "results/views/whitened/meanfield/mine/tea/seed3.json" in files
     folder = "results/keysteps/whitened/meanfield/mine/tea/seed3"
-    assert catalogue.first_files() == [
-        PAGE, f"{folder}/segments.csv", f"{folder}/order.csv", f"{folder}/procedures.csv"
-    ]  # fmt: skip
+    tables = ("segments.csv", "order.csv", "procedures.csv", "procedure.json", "deviations.csv")
+    assert catalogue.first_files() == [PAGE, *(f"{folder}/{table}" for table in tables)]
     # The whole page asks for the same and more: training adds to it.
     whole = own(False)
     whole.check_targets([PAGE])
@@ -125,6 +124,28 @@ def test_a_first_answer_is_refused_what_trains_and_a_page_beside_it(own: Callabl
         catalogue.page_runs("mine", "tea")
     with pytest.raises(RgwotError, match="asked for beside 'first'"):
         own(True).check_targets(["first", PAGE])
+
+
+def test_a_true_task_graph_becomes_an_input_of_the_scores_once_it_is_there(
+    own: Callable[..., Catalogue], tmp_path: Path
+) -> None:
+    catalogue = own(True)
+    assert (catalogue.graph_there("mine", "tea"), catalogue.graph_option("mine", "tea")) == ([], "")
+    path = tmp_path / "graphs/mine/tea.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text("key_step,needs\n2,1\n")
+    assert catalogue.graph_there("mine", "tea") == ["graphs/mine/tea.csv"]
+    assert catalogue.graph_option("mine", "tea") == "--graph graphs/mine/tea.csv"
+
+
+def test_only_the_annotated_source_reads_annotations(own: Callable[..., Catalogue]) -> None:
+    catalogue = own(True)
+    for decoder in ("one_label", "uniform@K=5", "random"):
+        assert catalogue.annotations_read("mine", "tea", decoder) == []
+        assert catalogue.annotations_option("mine", "tea", decoder) == ""
+    assert catalogue.annotations_read("mine", "tea", "annotated") == ["results/annotations/mine/tea.csv"]
+    chain = catalogue.annotations_option("mine", "tea", "annotated@procedure.learner=chain")
+    assert chain == "--annotations results/annotations/mine/tea.csv"
 
 
 def test_names_become_an_input_once_they_are_there(own: Callable[..., Catalogue], tmp_path: Path) -> None:

@@ -74,6 +74,16 @@ def test_rows_of_other_kinds_plan_what_they_need(planned: Checkout) -> None:
     assert jobs == {**timed, "manifest": 16, "decode_trivial": 16, "evaluate": 16, "table_row": 3}
 
 
+def test_annotations_and_learners_of_procedures_are_decodings(planned: Checkout) -> None:
+    decoders = ("annotated", "annotated@procedure.learner=chain", "uniform@procedure.learner=intersection")
+    jobs = planned.plan(*(f"results/scores/none/{decoder}/meccano/meccano/seed0.csv" for decoder in decoders)).jobs
+    assert jobs == {"manifest": 1, "decode_trivial": 3, "evaluate": 3}
+    lines = planned.snakemake(
+        "results/keysteps/none/annotated/meccano/meccano/seed0/procedure.json", options=("-n", "--printshellcmds")
+    ).text
+    assert "--decoder annotated  --annotations results/annotations/meccano/meccano.csv" in lines
+
+
 def test_a_decoder_or_a_default_value_trains_nothing_again(planned: Checkout) -> None:
     decoded = ("kmeans", "subset", "graphcut")
     swept = ("alpha/alpha=0.3", "radius/r=0.02", "rho/rho=0.35", "lambda/lambda=2")

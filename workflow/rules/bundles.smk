@@ -8,6 +8,7 @@ rule bundle:
         index=paths.INDEX,
         embeddings=paths.EMBEDDINGS,
         segments=paths.SEGMENTS,
+        procedure=paths.PROCEDURE,
         diagnostics=paths.DIAGNOSTICS,
     output:
         paths.BUNDLE,

@@ -3,9 +3,11 @@
 
 rule evaluate:
     input:
+        study("graph_there"),
         manifest=paths.MANIFEST,
         annotations=paths.ANNOTATIONS,
         segments=paths.SEGMENTS,
+        procedure=paths.PROCEDURE,
         diagnostics=paths.DIAGNOSTICS,
     output:
         paths.SCORES,
@@ -22,11 +24,12 @@ rule evaluate:
     params:
         settings=settings_of("evaluation"),
         key_steps=study("annotated_key_steps"),
+        graph=study("graph_option"),
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
         "rgwot evaluate --manifest {input.manifest:q} --annotations {input.annotations:q} --segments {input.segments:q}"
-        " --diagnostics {input.diagnostics:q} {params.key_steps} --settings {params.settings:q} --dataset {wildcards.dataset}"
+        " --diagnostics {input.diagnostics:q} --procedure {input.procedure:q} {params.graph} {params.key_steps} --settings {params.settings:q} --dataset {wildcards.dataset}"
         " --task {wildcards.task:q} --method {wildcards.method:q} --decoder {wildcards.decoder:q}"
         " --seed {wildcards.seed} {output:q} 2> {log:q}"
 

@@ -8,6 +8,8 @@ rule decode:
         segments=paths.SEGMENTS,
         order=paths.ORDER,
         procedures=paths.PROCEDURES,
+        procedure=paths.PROCEDURE,
+        deviations=paths.DEVIATIONS,
         diagnostics=paths.DIAGNOSTICS,
     log:
         paths.log("decode/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
@@ -32,11 +34,14 @@ rule decode:
 
 rule decode_trivial:
     input:
-        paths.MANIFEST,
+        study("annotations_read"),
+        manifest=paths.MANIFEST,
     output:
         segments=paths.SEGMENTS,
         order=paths.ORDER,
         procedures=paths.PROCEDURES,
+        procedure=paths.PROCEDURE,
+        deviations=paths.DEVIATIONS,
         diagnostics=paths.DIAGNOSTICS,
     log:
         paths.log("decode/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
@@ -51,11 +56,12 @@ rule decode_trivial:
         mem_mb=memory_for("decode_trivial"),
         runtime=time_for("decode_trivial"),
     params:
-        settings=settings_of("decode.K", "evaluation"),
+        settings=settings_of("decode.K", "evaluation", "procedure"),
         hold_out=study("hold_out"),
+        annotations=study("annotations_option"),
     message:
         "decode: trivial answer {wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot decode --manifest {input:q} --decoder {wildcards.decoder:q} {params.hold_out}"
+        "rgwot decode --manifest {input.manifest:q} --decoder {wildcards.decoder:q} {params.hold_out} {params.annotations}"
         " --settings {params.settings:q}"
         " --seed {wildcards.seed} {output.segments:q} 2> {log:q}"

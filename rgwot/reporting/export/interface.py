@@ -8,19 +8,31 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from rgwot import paths
 from rgwot.config.about import About, described
 from rgwot.paths import Run, Tree
+from rgwot.procedure.files import read_procedure
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.names import names_in, read_names
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import replacing
 
-FORMATS: Mapping[str, About] = described("reporting/export", About)
+if TYPE_CHECKING:
+    from networkx import DiGraph
+
+
+@dataclass(frozen=True)
+class Format(About):
+    """A format; ``graph`` if it is one of the procedure, not of the segments of videos."""
+
+    graph: bool = False
+
+
+FORMATS: Mapping[str, Format] = described("reporting/export", Format)
 
 #: The one line of annotation, where a format has several.
 TIER = "key steps"
@@ -57,8 +69,8 @@ class Video:
     segments: tuple[Segment, ...]
 
 
-Export = Callable[[Sequence[Video], Path], None]
-"""Videos, an empty folder -> files in it."""
+Export = Callable[[Any, Path], None]
+"""Videos, or for a graph format what `read_graph` returns; an empty folder -> files in it."""
 
 
 def read_videos(
@@ -82,13 +94,8 @@ def read_videos(
     RgwotError
         When the folder is no folder of key steps, or holds no segment of that scope.
     """
-    folder = keysteps.absolute()
+    folder = _folder(keysteps)
     file = folder / paths.name_of(paths.SEGMENTS)
-    if Run.of_folder(folder) is None or not file.is_file():
-        raise RgwotError(
-            f"{keysteps}: found no key steps there, expected a folder such as "
-            f"{paths.RESULTS}/keysteps/rgwot/graphcut/demo/assembly/seed0"
-        )
     manifest = read_manifest(Tree(folder.parents[5], folder.parents[1].name, folder.parents[0].name).at(paths.MANIFEST))
     segments = read_segments(file)
     segments = segments[(segments["scope"] == scope) & (segments["key_step"] > 0)]
@@ -118,8 +125,48 @@ def read_videos(
     return videos
 
 
-def export(name: str, videos: Sequence[Video], output: str | os.PathLike[str]) -> None:
-    """Write videos in a format into a folder, which is replaced as a whole.
+def read_graph(keysteps: Path, names: Path | None = None) -> DiGraph[Any]:
+    """Read the task graph in a folder of key steps, as `rgwot.procedure.Procedure.graph` gives it.
+
+    Every node also has a ``label``: the name of the key step, or "key step 3" where it has none.
+
+    Raises
+    ------
+    RgwotError
+        When the folder is no folder of key steps, or has no procedure.
+    """
+    folder = _folder(keysteps)
+    graph = read_procedure(folder / paths.name_of(paths.PROCEDURE)).graph
+    called = names_in(folder, read_names(names))
+    for node, facts in graph.nodes(data=True):
+        facts["label"] = node if isinstance(node, str) else called.get(node, f"key step {node}")
+    return graph
+
+
+def _folder(keysteps: Path) -> Path:
+    folder = keysteps.absolute()
+    if Run.of_folder(folder) is None or not (folder / paths.name_of(paths.SEGMENTS)).is_file():
+        raise RgwotError(
+            f"{keysteps}: found no key steps there, expected a folder such as "
+            f"{paths.RESULTS}/keysteps/rgwot/graphcut/demo/assembly/seed0"
+        )
+    return folder
+
+
+def export_keysteps(
+    name: str, keysteps: Path, output: Path, scope: str = "task", names: Path | None = None, root: Path | None = None
+) -> None:
+    """Write the result in a folder of key steps in a format; arguments are those of `read_videos` and `export`."""
+    if name in FORMATS and FORMATS[name].graph:
+        if scope != "task":
+            raise RgwotError(f"--scope {scope}: format {name!r} is of the procedure; expected task")
+        export(name, read_graph(keysteps, names), output)
+    else:
+        export(name, read_videos(keysteps, scope, names, root), output)
+
+
+def export(name: str, content: Sequence[Video] | DiGraph[Any], output: str | os.PathLike[str]) -> None:
+    """Write videos, or a graph for a graph format, into a folder, which is replaced as a whole.
 
     Raises
     ------
@@ -131,7 +178,7 @@ def export(name: str, videos: Sequence[Video], output: str | os.PathLike[str]) -
     write: Export = getattr(import_module(FORMATS[name].module), f"export_{name}")
     with replacing(output) as folder:
         folder.mkdir()
-        write(videos, folder)
+        write(content, folder)
 
 
 def clock(seconds: float, point: str = ".") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -19,11 +19,12 @@ from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.ordering import rank_procedures, video_order
 from rgwot.paths import Run, Tree
 from rgwot.records import CELL, read_annotations, read_manifest, read_scores
-from rgwot.reporting.compare import RATE, compare_pairs, parts, read_answer
+from rgwot.reporting.compare import RATE, Comparison, compare, compare_pairs, parts, read_answer
 from rgwot.reporting.names import read_names
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, shown_aspect
+from rgwot.reporting.page.procedure import Picture, agreement_words, picture
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
-from rgwot.reporting.page.standing import standing
+from rgwot.reporting.page.standing import in_short, standing
 from rgwot.reporting.tables.make import summarise
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES
@@ -37,12 +38,13 @@ class Content(NamedTuple):
     """What one page shows.
 
     ``data`` is what every view needs: videos, annotations, facts of the runs, scores, curves. The run shown first leads
-    the ``runs``. ``comparisons`` are of pairs of runs (`compared`). ``strips`` are JPEG of every video in base64, in
-    the order of the manifest; empty where there is none.
+    the ``runs``. ``pictures`` are the procedures of those that have one. ``comparisons`` are of pairs of runs
+    (`compared`). ``strips`` are JPEG of every video in base64, in the order of the manifest; empty where there is none.
     """
 
     data: Mapping[str, Any]
     runs: Sequence[ShownRun]
+    pictures: Sequence[Picture]
     comparisons: Sequence[Mapping[str, Any]]
     strips: Sequence[str]
 
@@ -60,20 +62,27 @@ def gather(
     files = [tree.at(paths.STRIPS) / f"{video}.jpg" for video in manifest["video"]]
     strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
     orders, scores = _true_orders(manifest, annotations), read_task_scores(tree, runs)
+
+    def say(words: Callable[[Run, Mapping[str, Any] | None, bool], Any], run: Run) -> Any:
+        return words(run, scores, len(annotations) > 0)
+
+    videos = [
+        _video(row, page_folder, root, bool(strip))
+        for row, strip in zip(manifest.to_dict("records"), strips, strict=True)
+    ]
     data = {
         "dataset": tree.dataset,
         "task": tree.task,
         "version": __version__,
         "frames": FRAMES,
         "strip_height": STRIP_HEIGHT,
-        "videos": [
-            _video(row, page_folder, root, bool(strip))
-            for row, strip in zip(manifest.to_dict("records"), strips, strict=True)
-        ],
+        "videos": videos,
         "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
         "truth": _truth(manifest, annotations),
         "true_procedures": listed(rank_procedures(orders)) if orders else [],
-        "runs": [{**run.facts, "standing": standing(run.run, scores, len(annotations) > 0)} for run in shown],
+        "runs": [
+            {**run.facts, "standing": say(standing, run.run), "in_short": say(in_short, run.run)} for run in shown
+        ],
         "keysteps": [tree.keysteps(run).as_posix() for run in runs],
         "views": [tree.at(paths.VIEW, run).as_posix() for run in runs],
         "names_path": names_path,
@@ -81,17 +90,30 @@ def gather(
         "curves": read_curves(tree, runs),
         "scores": scores,
     }
-    return Content(data, shown, compared(tree, runs), strips)
+    answers = [read_answer(tree.keysteps(run)) for run in runs]
+    agreements = compare_pairs(answers)
+
+    def agreed(one: int, other: int) -> float | None:
+        # Of many results not all pairs are compared, but all seeds are.
+        found = agreements.get((one, other)) or compare(answers[one], answers[other])
+        return found.agreement.same if found else None
+
+    pictures = [
+        picture(at, *one.procedure, videos, one.names, agreement_words(one.run, runs, agreed), any(strips))
+        for at, one in enumerate(shown)
+        if one.procedure is not None
+    ]
+    return Content(data, shown, pictures, compared(agreements), strips)
 
 
-def compared(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
+def compared(agreements: Mapping[tuple[int, int], Comparison]) -> list[dict[str, Any]]:
     """Return how far pairs of runs agree, as `rgwot compare` says it.
 
     ``pair`` holds their places; what differs by which one is the first is in ``sides``, the second of them with the
     later run first: mean F1, ``parts`` (key step, seconds, shares of others), ``split`` and ``merged``.
     """
     found = []
-    for pair, (common, alone, both) in compare_pairs([read_answer(tree.keysteps(run)) for run in runs]).items():
+    for pair, (common, alone, both) in agreements.items():
         facts = {"pair": pair, "videos": len(common), "alone": len(alone), "seconds": both.n_frames / RATE}
         scores = {"rand": round(both.adjusted_rand, 4), "strict": round(both.strict_f1, 4)}
         found.append({**facts, **scores, "sides": [_side(both), _side(both.swapped())]})

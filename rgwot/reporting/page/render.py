@@ -26,13 +26,14 @@ from rgwot.records import read_manifest, read_scores
 from rgwot.reporting.names import named_order
 from rgwot.reporting.page.charts import chart, curve_pictures
 from rgwot.reporting.page.content import Content, gather, link
+from rgwot.reporting.page.procedure import MOST_LINES, needs_words, rules
 from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, ink_on
 from rgwot.runtime.files import write_csv, write_text
 
 #: The script of a page, in the order in which its parts build on each other.
 SCRIPTS = (
-    "core.js", "names.js", "popup.js", "player.js", "videos.js", "steps.js", "alignment.js", "embedding.js",
-    "scores.js", "compare.js", "start.js",
+    "core.js", "names.js", "popup.js", "player.js", "videos.js", "procedure.js", "steps.js", "alignment.js",
+    "embedding.js", "scores.js", "compare.js", "start.js",
 )  # fmt: skip
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 #: Score that the list of pages shows of the method shown first, mean over its seeds: what tables lead with.
@@ -76,6 +77,10 @@ def page_text(content: Content) -> str:
             for place, run in enumerate(content.runs)
             if run.choices
         ],
+        pictures=content.pictures,
+        most_lines=MOST_LINES,
+        needs_words=needs_words,
+        places=rules(content.pictures),
         comparisons=embedded(content.comparisons),
         curves=curve_pictures(content.data["curves"]),
         data=embedded(content.data),
@@ -150,11 +155,11 @@ def style_sheet() -> str:
     return part("page.css") + "".join(rules)
 
 
-def _filled(template: str, script: str = "", **content: Any) -> str:
-    """Render a template, which escapes all text; its policy names style and script."""
+def _filled(template: str, script: str = "", places: str = "", **content: Any) -> str:
+    """Render a template, which escapes all text; its policy names style and script, ``places`` adds to the style."""
     loader = PackageLoader("rgwot.reporting.page", "parts")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    style, page = style_sheet(), environment.get_template(template)
+    style, page = style_sheet() + places, environment.get_template(template)
     return page.render(style=style, script=script, policy=policy(style, script), **content)

@@ -13,8 +13,12 @@ import pandas as pd
 
 from rgwot import paths
 from rgwot.config.experiments import split_id
-from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.config.methods import ANNOTATED, DECODERS, FAMILIES
+from rgwot.keysteps.outputs import procedure_of
 from rgwot.paths import Run, Tree
+from rgwot.procedure import Deviation, Procedure, deviations, recordings_from_segments
+from rgwot.procedure.files import read_deviation_list, read_procedure
+from rgwot.procedure.learning import LEARNER
 from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.matching import match_to_steps
@@ -41,7 +45,8 @@ class ShownRun(NamedTuple):
     """A run that the page shows.
 
     ``facts``, small, stand beside every picture. ``body`` is read when the run is chosen: ``segments``, ``orders``,
-    ``procedures``. ``view`` is the content of its view as text, empty where it has none.
+    ``procedures``. ``view`` is the content of its view as text, empty where it has none. ``procedure`` is what was
+    learned, with what deviates from it in every video; a trivial answer has none.
     """
 
     run: Run
@@ -49,15 +54,16 @@ class ShownRun(NamedTuple):
     body: Mapping[str, Any]
     view: str
     procedures: pd.DataFrame
+    procedure: tuple[Procedure, Sequence[Deviation]] | None
     names: Mapping[int, str]
     choices: ShownChoices
 
 
 def kind_of(run: Run) -> str:
-    """Say what kind of answer a run is: ``trivial``, ``untrained`` or ``trained``."""
+    """Say what kind of answer a run is: ``annotated`` (the truth itself), ``trivial``, ``untrained`` or ``trained``."""
     decoder, family = DECODERS.get(split_id(run.decoder)[0]), FAMILIES.get(split_id(run.method)[0])
     if decoder is not None and decoder.trivial:
-        return "trivial"
+        return ANNOTATED if decoder.name == ANNOTATED else "trivial"
     return "trained" if family is not None and family.trained else "untrained"
 
 
@@ -86,11 +92,27 @@ def read_run(
         "stale": sorted(typed.names.values()) if typed is not None and not known else [],
         "match": {str(step): to for step, to in matched.items()},
         "degenerate": bool(diagnostics.get("degenerate", False)),
-        "words": soundness(diagnostics, kind == "trivial"),
+        "words": ["The annotations themselves."] if kind == ANNOTATED else soundness(diagnostics, kind == "trivial"),
         "view": bool(view),
     }
     choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))
-    return ShownRun(run, facts, _body(own, orders, procedures, videos), view, procedures, known, choices)
+    body = _body(own, orders, procedures, videos)
+    learned = None if kind == "trivial" else _learned(tree, run, own, diagnostics)
+    return ShownRun(run, facts, body, view, procedures, learned, known, choices)
+
+
+def _learned(
+    tree: Tree, run: Run, segments: pd.DataFrame, diagnostics: Mapping[str, Any]
+) -> tuple[Procedure, Sequence[Deviation]]:
+    """Return the procedure of a run and what deviates from it; of an older result, learned now from its segments."""
+    path, listed = tree.at(paths.PROCEDURE, run), tree.at(paths.DEVIATIONS, run)
+    if path.exists() and listed.exists():
+        return read_procedure(path), read_deviation_list(listed)
+    split = diagnostics.get("split")
+    held_out = split["test"] if isinstance(split, Mapping) else ()
+    videos = {str(video): own for video, own in segments.groupby("video", sort=False)}
+    procedure = procedure_of(videos, LEARNER, held_out, annotated=kind_of(run) == ANNOTATED)
+    return procedure, deviations(procedure, recordings_from_segments(segments))
 
 
 def _view(path: Path, result: str) -> str:
@@ -189,8 +211,9 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
         said.append(
             f"Trained and clustered on {len(split['train'])} videos; {len(split['test'])} were held out and are scored."
         )
-    return said + list(map(_sentence, diagnostics.get("notes", [])))
+    return said + list(map(as_sentence, diagnostics.get("notes", [])))
 
 
-def _sentence(note: str) -> str:
+def as_sentence(note: str) -> str:
+    """Return a note as a sentence."""
     return f"{note[:1].upper()}{note[1:]}."

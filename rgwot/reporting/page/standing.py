@@ -20,19 +20,44 @@ def standing(run: Run, scores: Mapping[str, Any] | None, annotated: bool) -> lis
     ``scores`` are those of `rgwot.reporting.page.content.read_task_scores`. A result is compared by its own seed, a
     trivial answer by the mean over its seeds.
     """
+    found = _compared(run, scores, annotated)
+    if isinstance(found, str):
+        return [found] if found else []
+    return [*_against(*found), _lenient(*found)]
+
+
+def in_short(run: Run, scores: Mapping[str, Any] | None, annotated: bool) -> str:
+    """Say the same in a few words, without the names of protocols; nothing of a trivial answer."""
+    found = _compared(run, scores, annotated)
+    if isinstance(found, str):
+        return found
+    values, trivial = found
+    best = {protocol: max((one for _, one in _at(protocol, trivial)), default=None) for protocol in PROTOCOLS}
+    known = [(values[_key(name)], other) for name, other in best.items() if other is not None and _key(name) in values]
+    above = sum(value > other for value, other in known)
+    if not known:
+        return "No score can be compared with those of trivial answers."
+    how = "all scores" if above == len(known) else f"{above or 'none'} of {len(known)} scores"
+    return f"Better than trivial answers by {how}."
+
+
+def _compared(
+    run: Run, scores: Mapping[str, Any] | None, annotated: bool
+) -> tuple[Mapping[str, float], Sequence[Mapping[str, Any]]] | str:
+    """Return the scores of a result and the rows of the trivial answers, or why there is nothing to compare."""
     if not annotated:
-        return ["Nothing is annotated, so nothing here says whether these key steps are the right ones."]
+        return "Nothing is annotated, so nothing here says whether these key steps are the right ones."
     rows = scores["rows"] if scores is not None else []
     own = next((row for row in rows if (row["method"], row["decoder"]) == (run.method, run.decoder)), None)
     values = next((one["value"] for one in own["seeds"] if one["seed"] == run.seed), None) if own else None
     if own is None or values is None:
-        return ["Not scored, so nothing here says whether these key steps are the right ones."]
-    if own["kind"] == "trivial":
-        return []
+        return "Not scored, so nothing here says whether these key steps are the right ones."
+    if own["kind"] in ("trivial", "annotated"):
+        return ""
     trivial = [row for row in rows if row["kind"] == "trivial"]
     if not trivial:
-        return ["No trivial answer is among these results, so what its scores are worth cannot be told."]
-    return [*_against(values, trivial), _lenient(values, trivial)]
+        return "No trivial answer is among these results, so what its scores are worth cannot be told."
+    return values, trivial
 
 
 def _against(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -11,11 +11,13 @@ import pandas as pd
 from rgwot.reporting.tables.models import Block, Table
 
 PRINTED_RULE = "exact"
-LOWER_IS_BETTER = ("order_distance",)
+LOWER_IS_BETTER = ("order_distance", "consensus_distance")
 METRIC_LABELS = {
     "f1": "F1", "iou": "IoU", "precision": "Precision", "recall": "Recall", "order_distance": "Order",
     "mof": "MoF", "miou": "mIoU", "precision_sampled": "Precision of segments", "recall_sampled": "Recall of segments",
     "f1_sampled": "F1 of segments", "f1_10": "F1@10", "f1_25": "F1@25", "f1_50": "F1@50", "edit": "Edit",
+    "edge_precision": "Precision of edges", "edge_recall": "Recall of edges", "edge_f1": "F1 of edges",
+    "consensus_distance": "One order", "order_f1": "F1 of order errors", "missing_f1": "F1 of steps left out",
 }  # fmt: skip
 MAX_COLUMNS = 12
 

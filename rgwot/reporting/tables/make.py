@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rgwot.evaluation.protocols import SEGMENTATION
 from rgwot.records import CELL, read_scores
-from rgwot.reporting.tables.models import Row, Table
+from rgwot.reporting.tables.models import Row, Table, own_protocol
 from rgwot.reporting.tables.reported import reported_rows
 from rgwot.reporting.tables.rows import Paths, joined, read_texts
 from rgwot.runtime.errors import RgwotError
@@ -141,7 +140,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     """
     rows = []
     for cell, here in _own(table, row, scores).items():
-        if (cell[0] == SEGMENTATION) != table.segmental:
+        if own_protocol(cell[0]) != table.own:
             continue
         # A task that stands under several columns counts once.
         runs: Runs = {run: metrics for at in here.values() for run, metrics in at.items()}
@@ -159,7 +158,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
         rows.append(line)
     if not rows:
         raise RgwotError(
-            f"table {table.id!r}, row {row.id!r}: found scores without the protocol {SEGMENTATION}, made by an earlier "
+            f"table {table.id!r}, row {row.id!r}: found scores without the protocol {table.own}, made by an earlier "
             "version; make them again with `snakemake --forcerun evaluate`"
         )
     return rows

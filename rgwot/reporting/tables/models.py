@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
 
 from rgwot.config.settings import defaults
-from rgwot.evaluation.protocols import SEGMENTATION
+from rgwot.evaluation.protocols import GRAPH, SEGMENTATION
 from rgwot.reporting.entries import Beside, DatasetName, Part, Spelled
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.former import former_metric, present_metric
@@ -17,15 +17,24 @@ from rgwot.runtime.former import former_metric, present_metric
 Segmental = Literal[
     "mof", "miou", "precision_sampled", "recall_sampled", "f1_sampled", "f1_10", "f1_25", "f1_50", "edit"
 ]
-SEGMENTAL: tuple[str, ...] = get_args(Segmental)
+Graphical = Literal["edge_precision", "edge_recall", "edge_f1", "consensus_distance", "order_f1", "missing_f1"]
+#: Protocols with metrics of their own, which stand beside no others.
+OWN: Mapping[str, tuple[str, ...]] = {SEGMENTATION: get_args(Segmental), GRAPH: get_args(Graphical)}
 Metric = Annotated[
-    Literal["f1", "iou", "precision", "recall", "order_distance", Segmental],
+    Literal["f1", "iou", "precision", "recall", "order_distance", Segmental, Graphical],
     BeforeValidator(lambda name: present_metric(name) if isinstance(name, str) else name),
     # Recorded by the former name: a definition that now reads otherwise would have made every earlier table outdated.
     PlainSerializer(former_metric, when_used="json"),
 ]
 Background = Literal["with", "without"]
-ProtocolName = Literal["micro_video", "macro_video", "macro_task", "strict_task", "segmentation"]
+
+
+def own_protocol(name: str) -> str | None:
+    """Return a protocol if it has metrics of its own, else None."""
+    return name if name in OWN else None
+
+
+ProtocolName = Literal["micro_video", "macro_video", "macro_task", "strict_task", "segmentation", "graph"]
 UNKNOWN = "unknown"
 
 
@@ -238,9 +247,9 @@ class Table(AnyTable):
     gains: tuple[Gain, ...] = ()
 
     @property
-    def segmental(self) -> bool:
-        """Whether it shows the metrics of the protocol ``segmentation``, which stand beside no others."""
-        return any(metric in SEGMENTAL for metric in self.metrics)
+    def own(self) -> str | None:
+        """The protocol whose own metrics it shows, or None."""
+        return next((name for name, metrics in OWN.items() if set(metrics) & set(self.metrics)), None)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -248,11 +257,12 @@ class Table(AnyTable):
             if not len(names):
                 raise ValueError(f"no {what}; expected at least one")
         for block in self.blocks:
-            mixed = self.segmental and not set(self.metrics) <= set(SEGMENTAL)
-            if mixed or (block.protocol == SEGMENTATION) != self.segmental:
+            mixed = self.own is not None and not set(self.metrics) <= set(OWN[self.own])
+            if mixed or own_protocol(block.protocol) != self.own:
+                listed = "; ".join(f"{', '.join(metrics)} under {name}" for name, metrics in OWN.items())
                 raise ValueError(
-                    f"protocol {block.protocol} beside metrics {', '.join(self.metrics)}; expected "
-                    f"{', '.join(SEGMENTAL)} under {SEGMENTATION} alone, and the others under the other protocols"
+                    f"protocol {block.protocol} beside metrics {', '.join(self.metrics)}; expected {listed} alone, "
+                    "and the others under the other protocols"
                 )
         _once("metric", [str(metric) for metric in self.metrics])
         _once("block", [f"{block.protocol} {block.background} background" for block in self.blocks])

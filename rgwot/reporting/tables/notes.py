@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from rgwot.evaluation.protocols import DESCRIPTIONS, SEGMENTATION
+from rgwot.evaluation.protocols import DESCRIPTIONS
 from rgwot.reporting.tables.grid import METRIC_LABELS, block_title, rows_under
-from rgwot.reporting.tables.models import UNKNOWN, Gain, Table
+from rgwot.reporting.tables.models import OWN, UNKNOWN, Gain, Table
 
 
 def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
@@ -18,7 +18,7 @@ def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
     names: list[str] = [block.protocol for block in table.blocks]
     if short:
         names += [name for name in frame[frame["kind"] == "reported"]["protocol"] if name != UNKNOWN]
-    shown = [n for n in DESCRIPTIONS if n in names or not (short or table.segmental or n == SEGMENTATION)]
+    shown = [n for n in DESCRIPTIONS if n in names or not (short or table.own or n in OWN)]
     protocols = "; ".join(f"{name}: {DESCRIPTIONS[name]}" for name in shown)
     runs = sorted({int(count) for count in frame["n_runs"].dropna()})
     over = "One run (one seed on all tasks), so there is no deviation;"

@@ -63,13 +63,9 @@ function stopPlayer(back = true) {
 
 /** Move the line that shows what is playing. */
 function mark(video, seconds) {
-  const axis = document.querySelector(`.card[data-video="${video}"] .axis`);
-  if (!axis) return;
-  let line = axis.querySelector(".playhead");
-  if (seconds === null) {
-    if (line) line.remove();
-    return;
+  for (const axis of document.querySelectorAll(`[data-video="${video}"] .axis`)) {
+    const line = axis.querySelector(".playhead");
+    if (seconds === null) line?.remove();
+    else (line || axis.appendChild(make("div", { className: "playhead" }))).style.left = `${(100 * seconds) / DATA.videos[video].duration}%`;
   }
-  if (!line) line = axis.appendChild(make("div", { className: "playhead" }));
-  line.style.left = `${(100 * seconds) / DATA.videos[video].duration}%`;
 }

@@ -1,6 +1,7 @@
 // What is drawn when: a view is drawn when it is first looked at, and anew when the result or a name changes.
 
 const VIEWS = {
+  procedure: drawProcedure,
   videos: () => (cards.children.length ? refreshCards() : makeCards()),
   steps: drawSteps,
   order: drawOrders,
@@ -42,7 +43,7 @@ function redraw() {
 
 /** A name changed: everything that shows names is drawn anew, but not the field that is being typed into. */
 function namesChanged() {
-  for (const view of ["videos", "order", "embedding", "compare"]) stale.add(view);
+  for (const view of ["procedure", "videos", "order", "embedding", "compare"]) stale.add(view);
   drawVerdict();
   if (state.view !== "steps") show(state.view);
 }
@@ -74,9 +75,11 @@ function drawVerdict() {
   const facts = factsOf(state.run);
   const names = Object.keys(namesOf(state.run)).length;
   // First what the scores are worth: an answer that did not collapse may still be worse than equal segments.
+  byId("in-short").textContent = facts.in_short;
   byId("standing").textContent = facts.standing.join(" ");
   byId("verdict").textContent = `${facts.words.join(" ")}${names ? ` ${names} of ${facts.steps.length} key steps have a name.` : ""}`;
-  byId("verdict").className = facts.degenerate ? "notice" : "hint";
+  byId("collapsed").textContent = facts.words[0];
+  byId("collapsed").hidden = !facts.degenerate;
 }
 
 row.addEventListener("scroll", markEdges, { passive: true });
@@ -111,4 +114,4 @@ drawSummary();
 drawVerdict();
 startScores();
 startComparison();
-show("videos");
+show("procedure");

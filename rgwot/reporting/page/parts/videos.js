@@ -167,7 +167,7 @@ function ticks(duration) {
 function targetOf(element, clientX = null) {
   const axis = element.closest(".axis");
   if (!axis) return null;
-  const at = Number(axis.closest(".card").dataset.video);
+  const at = Number(axis.closest("[data-video]").dataset.video);
   const { left, width } = axis.getBoundingClientRect();
   const duration = DATA.videos[at].duration;
   let seconds = clientX === null ? null : Math.min(duration, Math.max(0, ((clientX - left) / width) * duration));
@@ -202,28 +202,35 @@ function describe({ at, seconds, run, segment }) {
   return lines;
 }
 
-cards.addEventListener("pointermove", (event) => {
-  const target = targetOf(event.target, event.clientX);
-  if (!target) hidePopup();
-  else showPopup(describe(target), event.clientX, event.clientY, [[target.at, target.seconds]]);
-});
-cards.addEventListener("pointerleave", hidePopup);
-cards.addEventListener("focusin", (event) => {
-  const target = targetOf(event.target);
-  if (!target || !event.target.matches(":focus-visible")) return;
-  const box = event.target.getBoundingClientRect();
-  const middle = target.segment ? (target.segment[0] + target.segment[1]) / 2 : 0;
-  showPopup(describe(target), box.left, box.bottom - 10, [[target.at, middle]]);
-});
-cards.addEventListener("focusout", hidePopup);
-cards.addEventListener("click", (event) => {
-  const byPointer = event.detail > 0;
-  const target = targetOf(event.target, byPointer ? event.clientX : null);
-  if (!target) return;
-  // A segment plays from its start; the strip and the ground between segments from where they were clicked.
-  playFrom(target.at, target.segment ? target.segment[0] : target.seconds, event.target.closest("button"));
-});
-cards.addEventListener("keydown", (event) => {
+/** Let the bars and strips in a part of the page answer to pointer and keyboard. */
+function watchBars(part) {
+  part.addEventListener("pointermove", (event) => {
+    const target = targetOf(event.target, event.clientX);
+    if (target) showPopup(describe(target), event.clientX, event.clientY, [[target.at, target.seconds]]);
+    else if (part === cards) hidePopup();
+  });
+  part.addEventListener("pointerleave", hidePopup);
+  part.addEventListener("focusin", (event) => {
+    const target = targetOf(event.target);
+    if (!target || !event.target.matches(":focus-visible")) return;
+    const box = event.target.getBoundingClientRect();
+    const middle = target.segment ? (target.segment[0] + target.segment[1]) / 2 : 0;
+    showPopup(describe(target), box.left, box.bottom - 10, [[target.at, middle]]);
+  });
+  part.addEventListener("focusout", hidePopup);
+  part.addEventListener("click", (event) => {
+    const byPointer = event.detail > 0;
+    const target = targetOf(event.target, byPointer ? event.clientX : null);
+    if (!target) return;
+    // A segment plays from its start; the strip and the ground between segments from where they were clicked.
+    playFrom(target.at, target.segment ? target.segment[0] : target.seconds, event.target.closest("button"));
+  });
+  part.addEventListener("keydown", moveAlong);
+}
+
+watchBars(cards);
+
+function moveAlong(event) {
   const from = event.target;
   if (!from.matches(".seg, .fine")) return;
   const own = from.closest(".bar");
@@ -235,18 +242,18 @@ cards.addEventListener("keydown", (event) => {
   else if (event.key === "Home") to = all[0];
   else if (event.key === "End") to = all[all.length - 1];
   else if (event.key === "ArrowUp" || event.key === "ArrowDown") to = across(own, from, event.key === "ArrowUp" ? -1 : 1);
-  else if (event.key === "Enter" && from.matches(".fine")) playFrom(Number(from.closest(".card").dataset.video), 0, from);
+  else if (event.key === "Enter" && from.matches(".fine")) playFrom(Number(from.closest("[data-video]").dataset.video), 0, from);
   else return;
   event.preventDefault();
   if (!to) return;
   for (const segment of to.closest(".bar").querySelectorAll('.seg[tabindex="0"]')) segment.tabIndex = -1;
   to.tabIndex = 0;
   to.focus();
-});
+}
 
 /** The segment of the bar above or below that is on at the same time, else the nearest one. */
 function across(own, from, step) {
-  const bars = [...own.closest(".axis").querySelectorAll(".bar")];
+  const bars = [...(own.closest(".lines") || own.closest(".axis")).querySelectorAll(".bar")];
   const other = bars[bars.indexOf(own) + step];
   if (!other) return null;
   if (other.matches(".fine")) return other;

@@ -1,0 +1,161 @@
+"""Task graphs, orders and deviations scored against annotated ones (methods 10.7): pure functions of sets and orders.
+
+A graph is a set of edges (before, after) between key steps; START precedes what needs nothing, END follows what
+nothing needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+import networkx
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaincinv
+
+from rgwot.evaluation.order import kendall_distance
+
+START, END = "START", "END"
+Step = int | str
+Edges = AbstractSet[tuple[Step, Step]]
+LEVEL = 0.95
+
+
+class SetScores(NamedTuple):
+    """Precision, recall and F1 of what was found, each in [0, 1]; NaN where there is nothing to divide by."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+class Bin(NamedTuple):
+    """Confidences of one bin: its ends, how many fell in it (``total``), how many were right, their mean.
+
+    ``share`` is right / total, (``share_low``, ``share_high``) its interval; NaN and (0, 1) in an empty bin.
+    """
+
+    low: float
+    high: float
+    total: int
+    right: int
+    confidence: float
+    share: float
+    share_low: float
+    share_high: float
+
+
+def set_scores(true: AbstractSet[Hashable], found: AbstractSet[Hashable]) -> SetScores:
+    """Compare two sets: edges of graphs, (video, key step) that deviate, videos that do.
+
+    >>> set_scores({1, 2, 3}, {2, 3, 4, 5})
+    SetScores(precision=0.5, recall=0.6666666666666666, f1=0.5714285714285714)
+    """
+    both = len(true & found)
+    precision = both / len(found) if found else float("nan")
+    recall = both / len(true) if true else float("nan")
+    return SetScores(precision, recall, 2 * both / (len(true) + len(found)) if true or found else float("nan"))
+
+
+def needs_of(edges: Iterable[tuple[Step, Step]]) -> set[tuple[Step, Step]]:
+    """Return all needs between key steps that follow from edges: the transitive closure without START and END.
+
+    >>> sorted(needs_of({("START", 1), (1, 2), (2, 3), (3, "END")}))
+    [(1, 2), (1, 3), (2, 3)]
+    """
+    graph: networkx.DiGraph[Step] = networkx.DiGraph(
+        (before, after) for before, after in edges if before != START and after != END
+    )
+    return set(networkx.transitive_closure(graph).edges)
+
+
+def restricted(edges: Iterable[tuple[Step, Step]], steps: Iterable[Step]) -> set[tuple[Step, Step]]:
+    """Return the graph over some of the key steps: the closure of the edges restricted to them, reduced, completed.
+
+    Two kept steps stay ordered where only steps left out lie between them. Steps that no edge names are free: START
+    precedes and END follows them. Raises ValueError where the edges run in a circle.
+
+    >>> sorted(restricted({("START", 1), (1, 2), (2, 3), (3, "END")}, [1, 3]), key=str)
+    [('START', 1), (1, 3), (3, 'END')]
+    """
+    kept = set(steps)
+    graph: networkx.DiGraph[Step] = networkx.DiGraph()
+    graph.add_nodes_from(kept)
+    graph.add_edges_from((before, after) for before, after in needs_of(edges) if before in kept and after in kept)
+    if not networkx.is_directed_acyclic_graph(graph):
+        raise ValueError(f"edges: found the circle {networkx.find_cycle(graph)}, expected none")
+    found = set(networkx.transitive_reduction(graph).edges)
+    found |= {(START, step) for step in kept if not graph.in_degree(step)}
+    return found | {(step, END) for step in kept if not graph.out_degree(step)}
+
+
+def edge_scores(
+    true: Iterable[tuple[Step, Step]], found: Iterable[tuple[Step, Step]], matching: Mapping[int, int] | None = None
+) -> SetScores:
+    """Score the edges of a graph, START and END included, as the literature does (arXiv 2406.01486).
+
+    Parameters
+    ----------
+    true
+        Edges as annotated, taken as they are.
+    found
+        Edges as learned.
+    matching
+        From found key steps to annotated ones, each at most once. The found graph is restricted to those that are
+        matched and renamed; what is not found then counts as missed edges. Default: they have the same numbers.
+    """
+    learned = set(found)
+    if matching is not None:
+        names: dict[Step, Step] = {START: START, END: END}
+        for step, name in matching.items():
+            names[step] = name
+        learned = {(names[before], names[after]) for before, after in restricted(learned, matching)}
+    return set_scores(set(true), learned)
+
+
+def mean_distance(order: Sequence[int], orders: Iterable[Sequence[int]]) -> float:
+    """Return the mean normalised Kendall distance of an order from others, 0 to 1; NaN where there is no pair.
+
+    The others say which pairs count; a pair that ``order`` does not have costs 1/2
+    (`rgwot.evaluation.order.kendall_distance`).
+
+    >>> mean_distance([1, 2, 3], [[1, 2, 3], [2, 1, 3], [4, 1]])
+    0.27777777777777773
+    """
+    place = {step: (rank, 1) for rank, step in enumerate(order)}
+    found = [kendall_distance({step: (rank, 1) for rank, step in enumerate(other)}, place) for other in orders]
+    found = [distance for distance in found if not np.isnan(distance)]
+    return float(np.mean(found)) if found else float("nan")
+
+
+def reliability(confidence: npt.ArrayLike, right: npt.ArrayLike, ends: Sequence[float]) -> list[Bin]:
+    """Sort confidences (N,) into bins [ends[i], ends[i + 1]), the last closed, and count how many were right (N,)."""
+    given, truth = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=bool)
+    if given.shape != truth.shape or given.ndim != 1:
+        raise ValueError(f"confidence: found shapes {given.shape} and {truth.shape}, expected two of shape (N,)")
+    which = np.clip(np.searchsorted(ends, given, side="right") - 1, 0, len(ends) - 2)
+    found = []
+    for number, (low, high) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+        inside = (which == number) & (given >= low) & (given <= high)
+        count, correct = int(inside.sum()), int(truth[inside].sum())
+        mean = float(given[inside].mean()) if count else float("nan")
+        share = correct / count if count else float("nan")
+        found.append(Bin(low, high, count, correct, mean, share, *share_interval(correct, count)))
+    return found
+
+
+def share_interval(count: int, of: int) -> tuple[float, float]:
+    """Return Jeffreys' interval of a share at 95 %: quantiles of Beta(count + ½, of − count + ½).
+
+    It reaches 0 where nothing is counted and 1 where everything is (Brown, Cai, DasGupta, "Interval estimation for a
+    binomial proportion", 2001); without data it is (0, 1).
+
+    >>> [round(end, 3) for end in share_interval(10, 10)], share_interval(0, 0)
+    ([0.783, 1.0], (0.0, 1.0))
+    """
+    low, high = (
+        float(betaincinv(count + 0.5, of - count + 0.5, level)) for level in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+    )
+    return 0.0 if count == 0 else low, 1.0 if count == of else high

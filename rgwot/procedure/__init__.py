@@ -1,0 +1,22 @@
+"""The procedure of a task: what must come before what, from recordings of people who do it, and who deviates."""
+
+from __future__ import annotations
+
+from rgwot.procedure.conformance import deviations
+from rgwot.procedure.interface import Deviation, Edge, Event, Node, Procedure, Recording
+from rgwot.procedure.learners import FOUND, LEARNERS
+from rgwot.procedure.learning import learn, recordings_from_segments
+
+__all__ = [
+    "FOUND",
+    "LEARNERS",
+    "Deviation",
+    "Edge",
+    "Event",
+    "Node",
+    "Procedure",
+    "Recording",
+    "deviations",
+    "learn",
+    "recordings_from_segments",
+]

@@ -1,0 +1,90 @@
+"""``procedure.json`` and ``deviations.csv``: a procedure and what deviates from it, as files and as tables."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rgwot.paths import DEVIATIONS, PROCEDURE, name_of
+from rgwot.procedure.interface import Deviation, Procedure, Recording
+from rgwot.procedure.learning import recordings_from_segments
+from rgwot.records import DEVIATION_COLUMNS, read_deviations
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import read_csv, write_csv, write_json
+
+
+def write_procedure(folder: Path, procedure: Procedure, found: Sequence[Deviation]) -> None:
+    """Write a procedure and what deviates from it into a folder."""
+    write_json(procedure.to_json(), folder / name_of(PROCEDURE))
+    write_csv(deviation_table(found), folder / name_of(DEVIATIONS))
+
+
+def read_procedure(path: str | os.PathLike[str]) -> Procedure:
+    """Read ``procedure.json``; RgwotError where it is missing or something else."""
+    try:
+        content: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RgwotError(f"{path}: cannot be read as a procedure: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict):
+        raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with nodes and edges")
+    try:
+        return Procedure.from_json(content)
+    except RgwotError as error:
+        raise RgwotError(f"{path}: {error}") from None
+
+
+def deviation_table(found: Sequence[Deviation]) -> pd.DataFrame:
+    """Return deviations as the table that ``deviations.csv`` holds, in their order."""
+    rows = [tuple(getattr(one, column) for column in DEVIATION_COLUMNS) for one in found]
+    types = dict.fromkeys(("start_s", "end_s", "surprise"), "float64")
+    return pd.DataFrame(rows, columns=list(DEVIATION_COLUMNS)).astype({"key_step": "int64", **types})
+
+
+def read_deviation_list(path: str | os.PathLike[str]) -> list[Deviation]:
+    """Read ``deviations.csv`` as the deviations it was written from."""
+    return [Deviation(*row) for row in read_deviations(path).itertuples(index=False, name=None)]
+
+
+def read_recordings(path: str | os.PathLike[str], scope: str = "task") -> tuple[list[Recording], dict[int, str]]:
+    """Read a table of segments that somebody brings: recordings, and the names of key steps where it has them.
+
+    It needs the columns ``video``, ``start_s``, ``end_s`` (seconds) and ``key_step`` (from 1, background 0); ``scope``
+    and ``name`` are optional. The first name of a key step counts.
+
+    Raises
+    ------
+    RgwotError
+        When a column is missing, a value cannot be used, or no video has a key step.
+    """
+    columns = ("video", "start_s", "end_s", "key_step")
+    try:
+        frame = read_csv(path, columns, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
+    except RgwotError as error:
+        # No stage of ours has made it.
+        raise RgwotError(str(error).removesuffix("; run the stage again")) from None
+    if "scope" in frame:
+        frame = frame[frame["scope"] == scope]
+        if frame.empty:
+            raise RgwotError(f"{path}: found no row of scope {scope!r}; expected one; try another --scope")
+    for row, (video, start_s, end_s, key_step) in zip(frame.index, frame[list(columns)].to_numpy(), strict=True):
+        wrong = (
+            ("no video" if not video else "")
+            or (f"start_s {start_s:g}, expected 0 or above" if start_s < 0 else "")
+            or (f"end_s {end_s:g}, expected start_s {start_s:g} or above" if end_s < start_s else "")
+            or (f"key_step {key_step}, expected 0 or above" if key_step < 0 else "")
+        )
+        if wrong:
+            raise RgwotError(f"{path}: row {row + 2}: found {wrong}")
+    if not (frame["key_step"] > 0).any():
+        raise RgwotError(f"{path}: found no key step in {len(frame)} rows, expected some with key_step 1 or above")
+    names: dict[int, str] = {}
+    if "name" in frame:
+        for key_step, name in zip(frame["key_step"].tolist(), frame["name"].str.strip(), strict=True):
+            if key_step and name:
+                names.setdefault(key_step, name)
+    return recordings_from_segments(frame, scope=scope), names

@@ -1,0 +1,31 @@
+"""Learners of task graphs, one file each: functions of a `Tally` that return `Needs`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from rgwot.procedure.learners.chain import chain
+from rgwot.procedure.learners.intersection import intersection
+from rgwot.procedure.learners.likelihood import likelihood
+from rgwot.procedure.learners.needs import Needs
+from rgwot.procedure.learners.precedence import precedence
+from rgwot.procedure.learners.robust import SLIP_FOUND, robust
+from rgwot.procedure.learners.transitions import transitions
+
+#: By name; the settings of a learner are the keyword arguments of its function.
+LEARNERS: Mapping[str, Callable[..., Needs]] = MappingProxyType(
+    {
+        "chain": chain,
+        "intersection": intersection,
+        "precedence": precedence,
+        "transitions": transitions,
+        "likelihood": likelihood,
+        "robust": robust,
+    }
+)
+
+#: Settings of the robust learner for key steps that a decoder found: `learn(recordings, **FOUND)`.
+FOUND: Mapping[str, float] = MappingProxyType({"slip": SLIP_FOUND})
+
+__all__ = ["FOUND", "LEARNERS", "Needs"]

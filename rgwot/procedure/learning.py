@@ -1,0 +1,227 @@
+"""From recordings to a procedure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rgwot.evaluation.graphs import share_interval
+from rgwot.procedure.conformance import score_videos
+from rgwot.procedure.interface import END, START, Edge, Event, Node, Procedure, Recording, VideoFit
+from rgwot.procedure.learners import LEARNERS, Needs
+from rgwot.procedure.orders import consensus, either_order, reduction
+from rgwot.procedure.tally import Tally, tally
+from rgwot.runtime.errors import RgwotError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEARNER = "robust"
+OPTIONAL_BELOW = 0.8
+"""Share of videos below which a key step is optional."""
+
+
+def learn(recordings: Sequence[Recording], learner: str = LEARNER, **settings: Any) -> Procedure:
+    """Learn the procedure that recordings follow.
+
+    Parameters
+    ----------
+    recordings
+        One per video; names differ. Those without a key step are listed and otherwise left out.
+    learner
+        A name of `LEARNERS`.
+    settings
+        Keyword arguments of the learner's function.
+
+    Raises `RgwotError` for an unknown learner or setting and for two recordings of the same name; anything else that
+    is short of data is a note of the procedure.
+
+    Examples
+    --------
+    >>> videos = [Recording(name, (Event(1, 0, 2), Event(2, 3, 5), Event(3, 6, 9)), 10) for name in "abcdefgh"]
+    >>> found = learn(videos)
+    >>> found.order, [(edge.before, edge.after) for edge in found.edges]
+    ((1, 2, 3), [('START', 1), (1, 2), (2, 3), (3, 'END')])
+    """
+    if learner not in LEARNERS:
+        raise RgwotError(f"learner: found {learner!r}, {nearest(learner, LEARNERS)}")
+    defaults = {name: one.default for name, one in list(signature(LEARNERS[learner]).parameters.items())[1:]}
+    for name in settings.keys() - defaults.keys():
+        raise RgwotError(f"learner {learner!r}: found the setting {name!r}, {nearest(name, defaults)}")
+    names = [recording.video for recording in recordings]
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise RgwotError(f"recordings: found the video {twice[0]!r} more than once, expected one recording of each")
+    shown = [recording for recording in recordings if recording.events]
+    counted = tally(shown)
+    needs = LEARNERS[learner](counted, **settings)
+    relation = needs.relation
+    order, exact = consensus(counted.agree.T.astype(np.float64), relation, counted.place)
+    # Equal numbers in the same places give the same floats: without numpy's types.
+    weight = dict(zip((recording.video for recording in shown), needs.weights.tolist(), strict=True))
+    procedure = Procedure(
+        learner=learner,
+        settings={**defaults, **settings},
+        n_videos=len(shown),
+        nodes=_nodes(counted),
+        edges=_edges(counted, needs),
+        needs=_needs(counted, needs, relation),
+        groups=tuple(tuple(sorted(counted.steps[group].tolist())) for group in either_order(relation, order)),
+        order=tuple(counted.steps[order].tolist()),
+        order_distance=_distance(counted, order),
+        typical_video="",
+        videos=tuple(VideoFit(name, weight.get(name, 0.0), float("nan")) for name in names),
+        notes=(*_notes(recordings, counted, needs, weight, exact), *needs.notes),
+    )
+    scores = score_videos(procedure, recordings)
+    typical = _typical(scores, counted, shown, order)
+    videos = tuple(replace(video, score=scores.get(video.video, float("nan"))) for video in procedure.videos)
+    return replace(procedure, videos=videos, typical_video=typical)
+
+
+def recordings_from_segments(
+    segments: pd.DataFrame, durations: Mapping[str, float] | None = None, scope: str = "task"
+) -> list[Recording]:
+    """Turn a table of segments into recordings, one per video, in the order in which videos appear.
+
+    Parameters
+    ----------
+    segments
+        Columns ``video``, ``start_s``, ``end_s``, ``key_step`` and, where it has several, ``scope``. Key step 0 is
+        background.
+    durations
+        Length of each video in seconds; default the end of its last segment, background among them.
+    scope
+        Which rows of ``scope`` are read: ``task``, where key steps mean the same in every video.
+    """
+    if "scope" in segments:
+        segments = segments[segments["scope"] == scope]
+    found = []
+    for video, rows in segments.groupby("video", sort=False):
+        events = tuple(
+            Event(int(step), float(start), float(end))
+            for step, start, end in zip(rows["key_step"], rows["start_s"], rows["end_s"], strict=True)
+            if step > 0
+        )
+        length = (durations or {}).get(str(video), float(rows["end_s"].max()))
+        found.append(Recording(str(video), events, length))
+    return found
+
+
+def _nodes(counted: Tally) -> tuple[Node, ...]:
+    n_videos = len(counted.present)
+    found = []
+    for column, step in enumerate(counted.steps.tolist()):
+        having = counted.present[:, column]
+        count = counted.count[having, column]
+        share = float(having.sum() / n_videos)
+        found.append(
+            Node(
+                key_step=step,
+                n_videos=int(having.sum()),
+                share=share,
+                optional=share < OPTIONAL_BELOW,
+                repeats=float(count.mean()),
+                repeat_share=float((count > 1).mean()),
+                place=float(counted.place[column]),
+                duration_s=float(np.median(counted.total[having, column])),
+            )
+        )
+    return tuple(found)
+
+
+def _needs(counted: Tally, needs: Needs, relation: Any) -> tuple[Edge, ...]:
+    pairs = zip(*np.nonzero(relation), strict=True)
+    steps = counted.steps.tolist()
+    return tuple(
+        Edge(
+            steps[k],
+            steps[l],
+            float(needs.confidence[k, l]),
+            agree := int(counted.agree[k, l]),
+            both := int(counted.both[k, l]),
+            share_interval(agree, both),
+        )
+        for k, l in pairs  # noqa: E741
+    )
+
+
+def _edges(counted: Tally, needs: Needs) -> tuple[Edge, ...]:
+    """Return the reduced graph: START first, then by key step, END last."""
+    relation = needs.relation
+    having = counted.present.sum(axis=0).tolist()
+    # Nothing precedes a key step as surely as its likeliest need is none.
+    free = 1 - np.where(np.eye(len(relation), dtype=bool), 0.0, needs.confidence)
+    first, last = free.min(axis=0, initial=1.0), free.min(axis=1, initial=1.0)
+    steps = counted.steps.tolist()
+    return (
+        *(
+            Edge(START, steps[k], float(first[k]), having[k], having[k], share_interval(having[k], having[k]))
+            for k in np.flatnonzero(~relation.any(axis=0))
+        ),
+        *_needs(counted, needs, reduction(relation)),
+        *(
+            Edge(steps[k], END, float(last[k]), having[k], having[k], share_interval(having[k], having[k]))
+            for k in np.flatnonzero(~relation.any(axis=1))
+        ),
+    )
+
+
+def _distance(counted: Tally, order: Sequence[int]) -> float:
+    """Mean normalised Kendall distance of the videos' orders from an order, over videos that order two key steps."""
+    found = _distances(counted, order)
+    found = found[~np.isnan(found)]
+    return float(found.mean()) if len(found) else float("nan")
+
+
+def _distances(counted: Tally, order: Sequence[int]) -> Any:
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[list(order)] = np.arange(len(order))
+    wrong = (counted.earlier & (rank[:, None] > rank[None])).sum(axis=(1, 2))
+    pairs = counted.earlier.sum(axis=(1, 2))
+    return np.where(pairs > 0, wrong / np.maximum(pairs, 1), np.nan)
+
+
+def _typical(scores: Mapping[str, float], counted: Tally, shown: Sequence[Recording], order: Sequence[int]) -> str:
+    """Return the video with the smallest score; of equal scores the nearest to the consensus, then by name."""
+    distances = np.nan_to_num(_distances(counted, order), nan=1.0).tolist()
+    ranked = [(scores[one.video], distance, one.video) for one, distance in zip(shown, distances, strict=True)]
+    return min(ranked)[2] if ranked else ""
+
+
+def _notes(
+    recordings: Sequence[Recording], counted: Tally, needs: Needs, weights: Mapping[str, float], exact: bool
+) -> list[str]:
+    """Say in one line each what the recordings do not support."""
+    n_videos, n_steps = counted.present.shape
+    if not recordings:
+        return ["no video: nothing to learn from"]
+    if not n_videos:
+        return [f"no key step in {_videos(len(recordings))}: all of it is background"]
+    found = []
+    if n_videos < len(recordings):
+        empty = len(recordings) - n_videos
+        found.append(f"{_videos(empty)} of {len(recordings)} without a key step, left out: all of it is background")
+    if n_videos == 1:
+        found.append("one video only: its order is all there is, and no need can be told from a habit")
+    elif n_videos == 2:
+        found.append("two videos only: what both do in the same order may still be chance")
+    if n_steps == 1:
+        found.append(f"one key step only ({counted.steps[0]}): there is nothing to order")
+    aside = [video for video, weight in weights.items() if weight < 0.5]
+    if aside and needs.relation.any():
+        named = ", ".join(aside[:5]) + (f" and {len(aside) - 5} more" if len(aside) > 5 else "")
+        found.append(f"{len(aside)} of {_videos(n_videos)} contradict the others and count little: {named}")
+    if n_videos > 1 and n_steps > 1 and not needs.relation.any():
+        found.append("the videos contradict each other: no key step comes before another in enough of them")
+    if not exact:
+        found.append(f"{n_steps} key steps: the consensus order was searched for and may not be the nearest of all")
+    return found
+
+
+def _videos(count: int) -> str:
+    return "1 video" if count == 1 else f"{count} videos"

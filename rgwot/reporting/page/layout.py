@@ -1,0 +1,485 @@
+"""Drawing a procedure: cards in layers, arrows between them, for windows of several widths.
+
+A layered drawing of the task graph. Every card comes after those it needs; key steps in either order are drawn
+together, in a frame. Where the window is wide, layers are columns from left to right, and what does not fit goes on in
+a band below, as lines of a text do; where it is narrow, layers are rows from top to bottom. An arrow to the next layer
+is a curve in the space between; any other one runs in a lane outside of the cards, and out of a frame between its
+cards, so that no arrow crosses a card. What holds for all key steps of a frame is one arrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from rgwot.procedure.interface import END, START
+
+Node = int | Literal["START", "END"]
+Unit = tuple[Node, ...]
+"""A key step, START or END by itself, or the key steps of a group."""
+Flow = Literal["right", "down"]
+#: A letter of an SVG path, and its points along and across the flow.
+Piece = tuple[str, list[tuple[float, float]]]
+
+#: Widths from which layers are columns.
+WIDE = 600
+#: Cards beside one another in a layer: tried, and at most.
+TRIED = {"right": (2, 3, 4), "down": (2,)}
+#: Between cards of one layer, and between layers, in CSS pixels.
+GAP, SPACE = 22, 38
+#: Of a lane to the cards, and between lanes.
+CLEAR, LANE = 20, 9
+#: Outside of the cards: room for start and end, and for lanes.
+MARGIN = {"right": 60, "down": 34}
+#: Width of a card where layers are columns: at least, for two lines of text, at most.
+NARROWEST, ROOMY, WIDEST = 116, 150, 196
+#: Diameter of the marks of start and end.
+MARK = 18
+#: Length and half of the width of an arrow's head; how far the frame of a group is from its cards.
+HEAD, HALF, PAD = 8, 4, 9
+
+
+class Box(NamedTuple):
+    """A rectangle in CSS pixels, rightwards and downwards from its corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class Arrow(NamedTuple):
+    """An arrow, from every node in ``before`` to every one in ``after``: the SVG paths of its line and its head."""
+
+    before: Unit
+    after: Unit
+    line: str
+    head: str
+
+
+class Drawing(NamedTuple):
+    """A procedure laid out for a window ``width`` wide.
+
+    ``cards`` are those of key steps, ``marks`` of START and END, ``frames`` those around key steps in either order;
+    ``loops`` are arrows (line and head) from a card to itself, by key step.
+    """
+
+    width: float
+    height: float
+    flow: Flow
+    cards: Mapping[int, Box]
+    marks: Mapping[Literal["START", "END"], Box]
+    arrows: Sequence[Arrow]
+    frames: Mapping[Unit, Box]
+    loops: Mapping[int, tuple[str, str]]
+
+
+def draw(
+    order: Sequence[int],
+    edges: Iterable[tuple[Node, Node]],
+    groups: Iterable[Sequence[int]],
+    loops: Iterable[int],
+    width: float,
+    pictures: bool,
+) -> Drawing:
+    """Lay a procedure out for a window ``width`` pixels wide.
+
+    Parameters
+    ----------
+    order
+        Every key step once, in the order of the consensus.
+    edges
+        Pairs (before, after), START and END among them; those against the order are left out.
+    groups
+        Key steps in either order, neighbours in ``order``; no two share one.
+    loops
+        Key steps that repeat.
+    width
+        From 300.
+    pictures
+        Whether cards have room for frames.
+    """
+    flow: Flow = "right" if width >= WIDE else "down"
+    place: dict[Node, int] = {START: -1, **{step: at for at, step in enumerate(order)}, END: len(order)}
+    drawn = [pair for pair in edges if place[pair[0]] < place[pair[1]]]
+    sheets = [_Sheet(order, drawn, groups, width, flow, pictures, most) for most in TRIED[flow]]
+    best = min(sheets, key=lambda sheet: sheet.height)
+    cards = {node: box for node, box in best.boxes.items() if isinstance(node, int)}
+    marks = {node: box for node, box in best.boxes.items() if not isinstance(node, int)}
+    return Drawing(
+        width, best.height, flow, cards, marks, best.arrows(), best.frames, {step: _loop(cards[step]) for step in loops}
+    )
+
+
+def joined(edges: Sequence[tuple[Node, Node]], units: Iterable[Unit]) -> list[tuple[Unit, Unit]]:
+    """Return arrows between units: one for all pairs of two units where every pair is an edge, else one per edge."""
+    unit = {node: own for own in units for node in own}
+    between: dict[tuple[Unit, Unit], list[tuple[Node, Node]]] = {}
+    for before, after in edges:
+        between.setdefault((unit.get(before, (before,)), unit.get(after, (after,))), []).append((before, after))
+    found: list[tuple[Unit, Unit]] = []
+    for (one, other), own in between.items():
+        whole = len(own) == len(one) * len(other)
+        found += [(one, other)] if whole else [((before,), (after,)) for before, after in own]
+    return found
+
+
+def layers(units: Sequence[Unit], needs: Iterable[tuple[Unit, Unit]], most: int) -> list[list[Unit]]:
+    """Return units in layers, each after all that it needs.
+
+    ``units`` are in an order that agrees with ``needs`` (before, after). A layer holds at most ``most`` nodes, or one
+    unit. A unit with a choice goes where its neighbours in the order are, rather than as early as possible.
+    """
+    sizes = {unit: min(len(unit), most) for unit in units}
+    place = {unit: at for at, unit in enumerate(units)}
+    before: dict[Unit, list[Unit]] = {unit: [] for unit in units}
+    after: dict[Unit, list[Unit]] = {unit: [] for unit in units}
+    for one, other in needs:
+        before[other].append(one)
+        after[one].append(other)
+    level: dict[Unit, int] = {}
+    held: dict[int, int] = {}
+    for unit in units:
+        at = max((level[other] + 1 for other in before[unit]), default=0)
+        while held.get(at, 0) + sizes[unit] > most:
+            at += 1
+        level[unit] = at
+        held[at] = held.get(at, 0) + sizes[unit]
+    last = max(level.values(), default=-1)
+    for unit in reversed(units):
+        first = max((level[other] + 1 for other in before[unit]), default=0)
+        final = min((level[other] - 1 for other in after[unit]), default=last)
+        free = [at for at in range(first, final + 1) if at == level[unit] or held.get(at, 0) + sizes[unit] <= most]
+
+        def away(at: int, unit: Unit = unit) -> float:
+            others = [place[other] for other, own in level.items() if own == at and other != unit]
+            return abs(sum(others) / len(others) - place[unit]) if others else 0.0
+
+        held[level[unit]] -= sizes[unit]
+        level[unit] = min(free, key=lambda at: (away(at), at))
+        held[level[unit]] += sizes[unit]
+    return [[unit for unit in units if level[unit] == at] for at in sorted(set(level.values()))]
+
+
+def arranged(rows: Sequence[Sequence[Unit]], needs: Sequence[tuple[Unit, Unit]]) -> list[list[Unit]]:
+    """Order every layer by the means of its neighbours (barycentres), as long as fewer arrows cross."""
+    above: dict[Unit, list[Unit]] = {}
+    below: dict[Unit, list[Unit]] = {}
+    for before, after in needs:
+        above.setdefault(after, []).append(before)
+        below.setdefault(before, []).append(after)
+    best = now = [list(row) for row in rows]
+    least = crossings(now, needs)
+    for sweep in range(4):
+        sides = above if sweep % 2 == 0 else below
+        now = [list(row) for row in now]
+        for row in now if sweep % 2 == 0 else reversed(now):
+            at = _centred(now)
+            means = {unit: _mean([at[other] for other in sides.get(unit, [])], at[unit]) for unit in row}
+            row.sort(key=means.__getitem__)
+        if (found := crossings(now, needs)) < least:
+            best, least = now, found
+    return best
+
+
+def crossings(rows: Sequence[Sequence[Unit]], needs: Iterable[tuple[Unit, Unit]]) -> int:
+    """Count the crossings of arrows between layers that follow each other."""
+    level = {unit: at for at, row in enumerate(rows) for unit in row}
+    at = _centred(rows)
+    between: dict[int, list[tuple[float, float]]] = {}
+    for before, after in needs:
+        if level[after] == level[before] + 1:
+            between.setdefault(level[before], []).append((at[before], at[after]))
+    return sum(
+        (a - c) * (b - d) < 0 for own in between.values() for n, (a, b) in enumerate(own) for c, d in own[n + 1 :]
+    )
+
+
+def _centred(rows: Sequence[Sequence[Unit]]) -> dict[Unit, float]:
+    return {unit: at - (len(row) - 1) / 2 for row in rows for at, unit in enumerate(row)}
+
+
+def _mean(values: Sequence[float], otherwise: float) -> float:
+    return sum(values) / len(values) if values else otherwise
+
+
+class _Sheet:
+    """Where everything is: along the flow (u) and across it (v), in bands of layers.
+
+    ``most`` cards lie across the flow in one layer; a group of more goes on along it, in a layer of its own.
+    """
+
+    def __init__(
+        self,
+        order: Sequence[int],
+        edges: Sequence[tuple[Node, Node]],
+        groups: Iterable[Sequence[int]],
+        width: float,
+        flow: Flow,
+        pictures: bool,
+        most: int,
+    ) -> None:
+        self.width, self.flow, self.pictures, self.most = float(width), flow, pictures, most
+        self.inner = self.width - 2 * MARGIN[flow]
+        self.pairs, rows = self._layers(order, edges, groups)
+        # Of every layer the lines of cards, one behind the other along the flow.
+        self.lines = [self._lines(row) for row in rows]
+        self.band: dict[Node, int] = {}
+        self.layer: dict[Node, int] = {}
+        self.bands, self.card_width = self._bands()
+        for band, own in enumerate(self.bands):
+            for at, layer in enumerate(own):
+                for step in (step for line in self.lines[layer] for step in line):
+                    self.band[step], self.layer[step] = band, at
+        self.band |= {START: 0, END: len(self.bands) - 1}
+        self.layer |= {START: -1, END: len(self.bands[-1])}
+        self.marked = {
+            node for unit_pair in self.pairs for unit in unit_pair for node in unit if not isinstance(node, int)
+        }
+        self.at: dict[Node, float] = {
+            START: 0.0,
+            END: 0.0,
+            **{step: at - (len(line) - 1) / 2 for one in self.lines for line in one for at, step in enumerate(line)},
+        }
+        self.lanes = self._lanes()
+        self.boxes: dict[Node, Box] = {}
+        self.edge: dict[tuple[int, int], float] = {}
+        self.apart, self.height = float(LANE), 0.0
+        self._place()
+        self.frames = {
+            unit: _around([self.boxes[step] for step in unit]) for row in rows for unit in row if len(unit) > 1
+        }
+
+    def _layers(
+        self, order: Sequence[int], edges: Sequence[tuple[Node, Node]], groups: Iterable[Sequence[int]]
+    ) -> tuple[list[tuple[Unit, Unit]], list[list[Unit]]]:
+        """Return arrows, and units in layers; a group that does not fit falls apart."""
+        fits = self.most * int((self.inner + GAP) // (NARROWEST + GAP)) if self.flow == "right" else len(order)
+        own = {step: tuple(sorted(group, key=order.index)) for group in groups if len(group) <= fits for step in group}
+        inside = [(a, b) for a, b in edges if isinstance(a, int) and isinstance(b, int)]
+        units: list[Unit] = list(dict.fromkeys(own.get(step, (step,)) for step in order))
+        pairs = joined(inside, units)
+        reached, left = {b[0] for _, b in pairs if len(b) == 1}, {a[0] for a, _ in pairs if len(a) == 1}
+        self.split = {unit: self._split(unit, reached, left) for unit in units}
+        member = {step: unit for unit in units for step in unit}
+        needs = list(dict.fromkeys((member[before[0]], member[after[0]]) for before, after in pairs))
+        rows = arranged(layers(units, needs, self.most), needs)
+        # Beyond the first and the last layer arrows from start and to end would say nothing that is not seen.
+        first, last = (rows[0], rows[-1]) if rows else ([], [])
+        ends: list[tuple[Unit, Unit]] = [
+            ((START,), unit) for unit in first if all((START, one) in edges for one in unit)
+        ]
+        ends += [(unit, (END,)) for unit in last if all((one, END) in edges for one in unit)]
+        return pairs + ends, rows
+
+    def _split(self, unit: Unit, reached: Collection[Node], left: Collection[Node]) -> list[list[Node]]:
+        """Return the lines of cards of a unit: first what is ``reached`` by arrows of its own, last what they leave."""
+        steps = (
+            list(unit) if len(unit) <= self.most else sorted(unit, key=lambda step: (step in left) - (step in reached))
+        )
+        return [steps[at : at + self.most] for at in range(0, len(steps), self.most)]
+
+    def _lines(self, row: Sequence[Unit]) -> list[list[Node]]:
+        return self.split[row[0]] if len(row) == 1 else [[step for unit in row for step in unit]]
+
+    def _bands(self) -> tuple[list[list[int]], float]:
+        """Return the layers of every band, and how wide a card is in columns."""
+        columns = [len(lines) for lines in self.lines]
+        if self.flow == "down" or not columns:
+            return [list(range(len(columns)))], 0.0
+
+        def length(layers: Sequence[int], width: float) -> float:
+            return sum(columns[at] * (width + GAP) - GAP for at in layers) + SPACE * (len(layers) - 1)
+
+        def packed(room: float) -> list[list[int]]:
+            bands: list[list[int]] = [[]]
+            for at in range(len(columns)):
+                if bands[-1] and length([*bands[-1], at], NARROWEST) > room:
+                    bands.append([])
+                bands[-1].append(at)
+            return bands
+
+        bands = packed(self.inner)
+        # Of as many bands those whose longest is shortest, so that none is left with one card.
+        longest = max(length(own, NARROWEST) for own in bands)
+        while len(shorter := packed(longest - 1)) == len(bands):
+            if (found := max(length(own, NARROWEST) for own in shorter)) >= longest:
+                break
+            bands, longest = shorter, found
+        spare = min((self.inner - length(own, 0.0)) / sum(columns[at] for at in own) for own in bands)
+        return bands, min(float(WIDEST), spare)
+
+    def _size(self, n: int) -> tuple[float, float]:
+        """Return how far the cards of a line of n reach along and across the flow."""
+        right = self.flow == "right"
+        width = self.card_width if right else (self.inner + GAP) / n - GAP
+        if n == 1 and not right:
+            # A card that has a line for itself lies down.
+            return (94.0 if self.pictures else 90.0), width
+        # Narrow ones may need another line of text.
+        height = (94 + 0.5 * width if self.pictures else 106) + (16 if width < ROOMY else 0)
+        return (width, height) if right else (height, width)
+
+    def _lanes(self) -> dict[tuple[Unit, Unit], tuple[tuple[int, int], int]]:
+        """Give every arrow that does not lead to the next layer a lane: band, side (-1 or 1), and track outwards."""
+        taken: dict[tuple[int, int], list[list[tuple[float, float]]]] = {}
+        found = {}
+
+        def reach(pair: tuple[Unit, Unit]) -> tuple[int, int]:
+            before, after = pair[0][0], pair[1][0]
+            return self.band[after] - self.band[before], self.layer[after] - self.layer[before]
+
+        for pair in sorted(self.pairs, key=reach):
+            if reach(pair) == (0, 1):
+                continue
+            (before, *_), (after, *_) = pair
+            lean = sum(self.at[node] for node in (before, after)) if len(pair[0]) == len(pair[1]) == 1 else 0.0
+            side = self.band[before], -1 if reach(pair)[0] == 0 and lean < 0 else 1
+            low, high = sorted((self.layer[before] + 0.5, self.layer[after] - 0.5))
+            tracks = taken.setdefault(side, [])
+            free = (n for n, own in enumerate(tracks) if all(high < left or right < low for left, right in own))
+            if (track := next(free, len(tracks))) == len(tracks):
+                tracks.append([])
+            tracks[track].append((low, high))
+            found[pair] = side, track
+        return found
+
+    def _place(self) -> None:
+        """Place cards and marks, and the lanes outside of them."""
+        tracks: dict[tuple[int, int], int] = {}
+        for side, track in self.lanes.values():
+            tracks[side] = max(tracks.get(side, 0), track + 1)
+        if self.flow == "down" and tracks:
+            self.apart = min(self.apart, (MARGIN["down"] - 14) / max(tracks.values()))
+        v = PAD + 8.0
+        for band, own in enumerate(self.bands):
+            # Lines of one layer are as wide as its first, so that the space between their cards goes through.
+            sizes = [[self._size(len(self.lines[layer][0])) for _ in self.lines[layer]] for layer in own]
+            lines = [
+                (line, size)
+                for layer, row in zip(own, sizes, strict=True)
+                for line, size in zip(self.lines[layer], row, strict=True)
+            ]
+            across = max((len(line) * (size[1] + GAP) - GAP for line, size in lines), default=MARK)
+            along = sum(sum(size[0] + GAP for size in row) - GAP + SPACE for row in sizes) - SPACE
+            above, below = (tracks.get((band, side), 0) for side in (-1, 1))
+            if self.flow == "right":
+                # Bands begin below one another; a single one is in the middle.
+                u = (self.width - along) / 2 if len(self.bands) == 1 else float(MARGIN["right"])
+                v += CLEAR + (above - 1) * self.apart if above else 0.0
+                middle = v + across / 2
+                self.edge[band, -1], self.edge[band, 1] = v - CLEAR, v + across + CLEAR
+                v += across + (CLEAR + (below - 1) * self.apart if below else 0.0) + CLEAR
+            else:
+                u, middle = 12.0 + (MARK + SPACE if START in self.marked else 0.0), self.width / 2
+                self.edge[band, -1], self.edge[band, 1] = MARGIN["down"] - 8.0, self.width - MARGIN["down"] + 8.0
+            if START in self.marked and band == 0:
+                self.boxes[START] = self._box(u - SPACE - MARK, middle - MARK / 2, MARK, MARK)
+            for layer, row in zip(own, sizes, strict=True):
+                for line, (length, breadth) in zip(self.lines[layer], row, strict=True):
+                    first = middle - (len(self.lines[layer][0]) * (breadth + GAP) - GAP) / 2
+                    for at, step in enumerate(line):
+                        self.boxes[step] = self._box(u, first + at * (breadth + GAP), length, breadth)
+                    u += length + GAP
+                u += SPACE - GAP
+            if END in self.marked and band == len(self.bands) - 1:
+                self.boxes[END] = self._box(u, middle - MARK / 2, MARK, MARK)
+                u += SPACE + MARK
+            self.height = v if self.flow == "right" else u - SPACE + 12
+
+    def arrows(self) -> list[Arrow]:
+        """Return the arrows."""
+        found = []
+        for pair in self.pairs:
+            start, end = self._way(pair[0], out=True), self._way(pair[1], out=False)
+            (end_u, end_v), (u, v), (to_u, to_v) = end[-1], start[-1], end[0]
+            end[-1] = tip, _ = end_u - HEAD, end_v
+            if len(end) == 1:
+                to_u = tip
+            if pair not in self.lanes:
+                path = [*_rounded(start), _curve((u, v), (to_u, to_v)), *_rounded(end)[1:]]
+            else:
+                (band, side), track = self.lanes[pair]
+                lane = self.edge[band, side] + side * track * self.apart
+                if self.band[pair[0][0]] == self.band[pair[1][0]]:
+                    out, back = (u + SPACE - PAD - 4, lane), (end[0][0] - SPACE + PAD + HEAD, lane)
+                    path = [*_rounded(start), _curve((u, v), out), ("L", [back]), _curve(back, (to_u, to_v))]
+                    path += _rounded(end)[1:]
+                else:
+                    out_u, back_u = u + SPACE / 2 - 4, to_u - SPACE / 2 + (HEAD if len(end) == 1 else 0)
+                    path = _rounded([*start, (out_u, v), (out_u, lane), (back_u, lane), (back_u, to_v), *end])
+            head = [("M", [(end_u, end_v)]), ("L", [(tip, end_v - HALF)]), ("L", [(tip, end_v + HALF)])]
+            found.append(Arrow(*pair, self._written(path), self._written(head) + "Z"))
+        return found
+
+    def _way(self, unit: Unit, out: bool) -> list[tuple[float, float]]:
+        """Return the way of an arrow out of a card or a frame, or into it: along and across, from where it comes."""
+        u, v, length, breadth = self._sides(self.boxes[unit[0]] if len(unit) == 1 else self.frames[unit])
+        port = (u + (length if out else 0), v + breadth / 2)
+        lines = self.lines[self.bands[self.band[unit[0]]][self.layer[unit[0]]]] if isinstance(unit[0], int) else []
+        border = lines[-1 if out else 0] if lines else []
+        if len(unit) > 1 or not border or unit[0] in border:
+            return [port]
+        # Through the space between cards; those of one group keep a little apart.
+        line = next(own for own in lines if unit[0] in own)
+        at = line.index(unit[0])
+        aside = 4 * (sum(lines, []).index(unit[0]) % 4 - 1.5)
+        gap = (v + breadth + GAP / 2 if at < len(lines[0]) - 1 else v - GAP / 2) + aside
+        turn = port[0] + (GAP if out else -GAP) / 2 + (aside / 3 if out else -2)
+        far, _, far_length, _ = self._sides(self.boxes[border[0]])
+        way = [port, (turn, port[1]), (turn, gap), (far + (far_length if out else 0), gap)]
+        return way if out else way[::-1]
+
+    def _sides(self, box: Box) -> tuple[float, float, float, float]:
+        """Return a rectangle along and across the flow."""
+        x, y, width, height = box
+        return (x, y, width, height) if self.flow == "right" else (y, x, height, width)
+
+    def _box(self, u: float, v: float, length: float, breadth: float) -> Box:
+        return Box(u, v, length, breadth) if self.flow == "right" else Box(v, u, breadth, length)
+
+    def _written(self, pieces: Sequence[Piece]) -> str:
+        turn = (0, 1) if self.flow == "right" else (1, 0)
+        return "".join(
+            letter + " ".join(f"{_number(point[turn[0]])} {_number(point[turn[1]])}" for point in points)
+            for letter, points in pieces
+        )
+
+
+def _curve(start: tuple[float, float], end: tuple[float, float]) -> Piece:
+    half = (start[0] + end[0]) / 2
+    return ("L", [end]) if start[1] == end[1] else ("C", [(half, start[1]), (half, end[1]), end])
+
+
+def _rounded(corners: Sequence[tuple[float, float]]) -> list[Piece]:
+    """Return a line with right angles, its corners rounded; of a single point, where it is."""
+    path: list[Piece] = [("M", [corners[0]])]
+    if len(corners) == 1:
+        return path
+    for before, corner, after in zip(corners, corners[1:], corners[2:], strict=False):
+        sides = []
+        for other in (before, after):
+            far = abs(other[0] - corner[0]) + abs(other[1] - corner[1])
+            share = min(8.0, far / 2) / far if far else 0.0
+            sides.append((corner[0] + share * (other[0] - corner[0]), corner[1] + share * (other[1] - corner[1])))
+        path += [("L", [sides[0]]), ("Q", [corner, sides[1]])]
+    return [*path, ("L", [corners[-1]])]
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 1):g}"
+
+
+def _around(cards: Sequence[Box]) -> Box:
+    """Return the frame around cards."""
+    left, top = min(box.x for box in cards) - PAD, min(box.y for box in cards) - PAD
+    right, bottom = max(box.x + box.width for box in cards) + PAD, max(box.y + box.height for box in cards) + PAD
+    return Box(left, top, right - left, bottom - top)
+
+
+def _loop(card: Box) -> tuple[str, str]:
+    """Return the arrow around the upper right corner of a card, line and head."""
+    x, y = card.x + card.width, card.y
+    line = f"M{_number(x - 18)} {_number(y)}A14 14 0 1 1 {_number(x + 6)} {_number(y + 18)}"
+    head = f"M{_number(x)} {_number(y + 18)}l{HEAD - 1} {-HALF}v{2 * HALF}z"
+    return line, head

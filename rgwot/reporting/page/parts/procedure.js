@@ -1,0 +1,176 @@
+// The procedure of the chosen result: what Python laid out gets colours, names, frames, bars, and answers to pointer and
+// keyboard.
+
+const procedures = byId("procedure");
+const SHOTS = 3;
+const pictureOf = (run) => procedures.querySelector(`.procedure[data-run="${run}"]`);
+
+function drawProcedure() {
+  const run = state.run;
+  for (const one of procedures.querySelectorAll(".procedure")) one.hidden = one.dataset.run !== String(run);
+  const own = pictureOf(run);
+  byId("no-procedure").hidden = own !== null;
+  if (!own) return;
+  if (!own.dataset.drawn) prepare(own, run);
+  for (const element of own.querySelectorAll(".dye.label > span")) element.textContent = labelOf(run, Number(element.parentElement.dataset.step));
+  for (const element of own.querySelectorAll(".name")) {
+    const name = nameOf(run, Number(element.dataset.step));
+    element.textContent = name;
+    element.title = name;
+  }
+  for (const edge of own.querySelectorAll(".edge:not(.loop)")) edge.setAttribute("aria-label", arrowLines(edge).filter(Boolean).join(", "));
+}
+
+/** What does not change while the page is open. */
+function prepare(own, run) {
+  own.dataset.drawn = "yes";
+  for (const element of own.querySelectorAll(".dye")) element.classList.add(...lookOf(run, Number(element.dataset.step)));
+  for (const node of own.querySelectorAll(".node")) {
+    const step = Number(node.dataset.step);
+    const shots = shotsOf(run, step);
+    const frames = shots.map(([video, seconds, picture]) => shot(video, seconds, picture));
+    const space = node.querySelector(".shots");
+    space.classList.add(frames.length ? "some" : "colour", `n${frames.length}`);
+    if (frames.length) space.append(...frames);
+    else space.classList.add(...lookOf(run, step));
+  }
+  for (const line of own.querySelectorAll(".line")) line.querySelector(".axis").append(bar(Number(line.dataset.video), run));
+  // Short bars have room for numbers alone.
+  for (const segment of own.querySelectorAll(".line .seg")) segment.firstElementChild.textContent = segment.dataset.step === "0" ? "" : segment.dataset.step;
+}
+
+/** Up to three moments that show a key step, as [video, seconds, picture]: the typical frames, else of the strips. */
+function shotsOf(run, step) {
+  const view = viewOf(run);
+  const typical = view ? (view.typical.find((one) => one.key_step === step) || { frames: [] }).frames : [];
+  const found = typical.filter(({ video, picture }) => picture && place.has(video)).map(({ video, time_s, picture }) => [place.get(video), time_s, picture]);
+  if (found.length) return found.slice(0, SHOTS);
+  for (let at = 0; at < DATA.videos.length && found.length < SHOTS; at++) {
+    if (!DATA.videos[at].strip) continue;
+    const own = segmentsOf(at, run).filter((segment) => segment[2] === step).sort((a, b) => b[1] - b[0] - (a[1] - a[0]));
+    if (own.length) found.push([at, (own[0][0] + own[0][1]) / 2, null]);
+  }
+  return found;
+}
+
+function shot(video, seconds, picture) {
+  const data = { video: String(video), seconds: String(seconds) };
+  if (picture) return make("img", { src: `data:image/jpeg;base64,${picture}`, alt: "", data });
+  const canvas = make("canvas", { data });
+  stripOf(video).then((image) => {
+    if (!image) return;
+    const width = 120 * DATA.videos[video].aspect;
+    drawPicture(sharp(canvas, width, 120), image, pictureAt(video, seconds), 0, 0, width, 120);
+  });
+  return canvas;
+}
+
+/** Bring out a card with its arrows, or an arrow with its cards; nothing, all is as before. */
+function bringOut(own, chosen) {
+  const sheet = own.querySelector(".sheet");
+  sheet.classList.toggle("chosen", chosen !== null);
+  for (const element of sheet.querySelectorAll(".lit")) element.classList.remove("lit");
+  if (!chosen) return;
+  const step = chosen.matches(".node") ? chosen.dataset.step : null;
+  const edges = step ? [...sheet.querySelectorAll(".edge")].filter((edge) => endsOf(edge).flat().includes(step)) : [chosen];
+  for (const edge of edges) {
+    edge.classList.add("lit");
+    for (const end of endsOf(edge).flat()) sheet.querySelector(`.node[data-step="${end}"]`)?.classList.add("lit");
+  }
+  if (step) chosen.classList.add("lit");
+}
+
+/** The key steps (or START, END) at both ends of an arrow. */
+const endsOf = ({ dataset }) => [dataset.before.split(" "), dataset.after.split(" ")];
+
+/** An arrow in words, with names for numbers where there are any. */
+function arrowLines(edge) {
+  const [before, after] = endsOf(edge).map((ends) => ends.map((end) => (Number(end) ? labelOf(state.run, Number(end)) : end)));
+  const listed = (parts) => [parts.slice(0, -1).join(", "), parts[parts.length - 1]].filter(Boolean).join(" and ");
+  if (before[0] === "START") return [`${listed(after)} may come first`];
+  if (after[0] === "END") return [`${listed(before)} may come last`];
+  return [`${listed(before)} before ${listed(after)}`, edge.dataset.share];
+}
+
+function pointedAt(event, x, y) {
+  const own = event.target.closest(".procedure");
+  const edge = event.target.closest(".edge:not(.loop)");
+  const node = event.target.closest(".node");
+  const moment = event.target.closest(".deviation");
+  const frame = event.target.closest("[data-seconds]");
+  if (!own) return;
+  bringOut(own, edge || node);
+  if (edge) showPopup(arrowLines(edge), x, y);
+  else if (frame) showPopup([DATA.videos[frame.dataset.video].name, `at ${clock(Number(frame.dataset.seconds))}`], x, y, [[Number(frame.dataset.video), Number(frame.dataset.seconds)]]);
+  else if (moment) {
+    const at = Number(moment.closest(".line").dataset.video);
+    const [start, end] = [Number(moment.dataset.start), Number(moment.dataset.end)];
+    light(moment);
+    showPopup([moment.textContent.trim(), `${clock(start)} to ${clock(end)}`], x, y, [[at, (start + end) / 2]]);
+  } else hidePopup();
+}
+
+function letGo() {
+  const own = pictureOf(state.run);
+  if (own && own.querySelector(".sheet")) bringOut(own, null);
+  hidePopup();
+}
+
+/** Mark in the bar of a line when a deviation is. */
+function light(moment) {
+  const line = moment.closest(".line");
+  dim(line);
+  const at = Number(line.dataset.video);
+  const [start, end] = [Number(moment.dataset.start), Number(moment.dataset.end)];
+  const mark = make("div", { className: "when" });
+  mark.style.left = `${(100 * start) / DATA.videos[at].duration}%`;
+  mark.style.width = `${(100 * Math.max(0, end - start)) / DATA.videos[at].duration}%`;
+  line.querySelector(".axis").append(mark);
+}
+
+function dim(line) {
+  line.querySelector(".when")?.remove();
+}
+
+watchBars(procedures);
+procedures.addEventListener("pointerover", (event) => { if (!event.target.closest(".axis")) pointedAt(event, event.clientX, event.clientY); });
+procedures.addEventListener("pointerleave", letGo);
+procedures.addEventListener("focusin", (event) => {
+  if (!event.target.matches(":focus-visible") || event.target.closest(".axis")) return;
+  const box = event.target.getBoundingClientRect();
+  pointedAt(event, box.left + box.width / 2, box.bottom - 10);
+});
+procedures.addEventListener("focusout", letGo);
+procedures.addEventListener("click", (event) => {
+  const moment = event.target.closest(".deviation");
+  const face = event.target.closest(".face");
+  const more = event.target.closest(".more");
+  if (more) {
+    for (const hidden of more.parentElement.querySelectorAll(".deviation[hidden]")) hidden.hidden = false;
+    more.remove();
+  } else if (moment) {
+    light(moment);
+    playIfAny(Number(moment.closest(".line").dataset.video), Number(moment.dataset.start), moment);
+  } else if (face) {
+    const frame = event.target.closest("[data-seconds]") || face.querySelector("[data-seconds]");
+    if (frame) playIfAny(Number(frame.dataset.video), Number(frame.dataset.seconds), face);
+  }
+});
+procedures.addEventListener("keydown", (event) => {
+  const from = event.target.closest(".face, .edge");
+  if (!from) return;
+  const kind = from.matches(".face") ? ".face" : ".edge:not(.loop)";
+  const all = [...from.closest(".sheet").querySelectorAll(kind)].filter((one) => one.checkVisibility());
+  const here = all.indexOf(from);
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  const to = event.key === "Home" ? all[0] : event.key === "End" ? all[all.length - 1] : step ? all[here + step] : null;
+  if (!to) return;
+  event.preventDefault();
+  from.setAttribute("tabindex", "-1");
+  to.setAttribute("tabindex", "0");
+  to.focus();
+});
+
+function playIfAny(video, seconds, from) {
+  if (DATA.videos[video].file) playFrom(video, seconds, from);
+}

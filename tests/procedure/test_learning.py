@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import json
+import math
+
+import networkx
+import pandas as pd
+import pytest
+from planted import planted, recording
+
+from rgwot.procedure import Event, Procedure, Recording, learn, recordings_from_segments
+from rgwot.runtime.errors import RgwotError
+
+NEEDS = [(1, 2), (1, 3), (2, 4), (3, 4)]
+
+
+def test_nodes_by_hand():
+    videos = [
+        Recording("a", (Event(1, 0, 2), Event(2, 2, 4), Event(1, 6, 7)), 10),
+        Recording("b", (Event(1, 2, 4), Event(2, 5, 9)), 20),
+        Recording("c", (Event(2, 0, 6),), 12),
+        Recording("d", (), 5),
+    ]
+    found = learn(videos)
+    one, two = found.nodes
+    assert (one.key_step, one.n_videos, one.share, one.optional) == (1, 2, 2 / 3, True)
+    assert (one.repeats, one.repeat_share) == (1.5, 0.5)
+    # Middle of the first occurrence over the length: 1/10 and 3/20; total times 3 and 2 s.
+    assert one.place == pytest.approx(0.125)
+    assert one.duration_s == 2.5
+    assert (two.n_videos, two.share, two.optional, two.repeats) == (3, 1.0, False, 1.0)
+    assert two.duration_s == 4
+    assert found.n_videos == 3
+    assert [video.video for video in found.videos] == ["a", "b", "c", "d"]
+    assert math.isnan(found.videos[3].score)
+    assert found.notes[0].startswith("1 video of 4 without a key step")
+
+
+def test_edges_count_the_videos_that_have_both():
+    videos = [recording("a", 1, 2), recording("b", 2, 1), recording("c", 1, 2), recording("d", 1)]
+    (edge,) = [edge for edge in learn(videos, learner="chain").edges if edge.before == 1]
+    assert (edge.after, edge.agree, edge.both) == (2, 2, 3)
+    assert edge.interval[0] < 2 / 3 < edge.interval[1]
+
+
+def test_steps_that_begin_together_go_by_their_ends():
+    videos = [Recording(f"v{n}", (Event(2, 0, 9), Event(1, 0, 3)), 10) for n in range(5)]
+    found = learn(videos, learner="intersection")
+    assert found.order == (1, 2)
+    same = [Recording(f"v{n}", (Event(2, 0, 3), Event(1, 0, 3)), 10) for n in range(5)]
+    assert learn(same, learner="intersection").needs == ()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_consensus_is_a_linear_extension_and_the_graph_is_reduced(seed):
+    found = learn(planted(NEEDS, 6, 10, 3, seed))
+    graph = found.graph
+    assert networkx.is_directed_acyclic_graph(graph)
+    assert set(networkx.transitive_reduction(graph).edges) == set(graph.edges)
+    assert {"START", "END", *found.order} == set(graph)
+    assert all(networkx.has_path(graph, "START", step) for step in found.order)
+    place = {step: rank for rank, step in enumerate(found.order)}
+    assert all(place[need.before] < place[need.after] for need in found.needs)
+    assert 0 <= found.order_distance <= 0.5
+
+
+def test_the_graph_carries_the_attributes():
+    found = learn(planted(NEEDS, 4, 10, 0, 0))
+    graph = found.graph
+    assert graph.nodes[1]["share"] == 1.0
+    assert graph.edges[1, 2]["agree"] == graph.edges[1, 2]["both"] == 10
+    assert graph.edges["START", 1]["both"] == 10
+
+
+def test_json_there_and_back():
+    found = learn([*planted(NEEDS, 5, 9, 2, 1), Recording("empty", (), 3.0)])
+    text = json.dumps(found.to_json(), allow_nan=False)
+    again = Procedure.from_json(json.loads(text))
+    assert json.dumps(again.to_json()) == text
+    assert again.edges == found.edges
+    assert again.nodes == found.nodes
+    assert math.isnan(again.videos[-1].score)
+    with pytest.raises(RgwotError, match="version 2, expected 1"):
+        Procedure.from_json({**found.to_json(), "version": 2})
+    with pytest.raises(RgwotError, match="nodes"):
+        Procedure.from_json({key: value for key, value in found.to_json().items() if key != "nodes"})
+
+
+def test_groups_and_typical_video():
+    found = learn(planted(NEEDS, 4, 10, 0, 2))
+    assert found.groups == ((2, 3),)
+    assert found.typical_video == min(found.videos, key=lambda video: video.score).video or all(
+        video.score == 0 for video in found.videos
+    )
+    erring = learn([*planted(NEEDS, 4, 12, 0, 2), recording("bad", 4, 3, 2, 1)])
+    assert erring.typical_video != "bad"
+    assert max(erring.videos, key=lambda video: video.score).video == "bad"
+
+
+@pytest.mark.parametrize(
+    ("videos", "word"),
+    [
+        ([], "no video"),
+        ([Recording("a", (), 5), Recording("b", (), 5)], "all of it is background"),
+        ([recording("a", 1, 2)], "one video only"),
+        ([recording("a", 1, 2), recording("b", 1, 2)], "two videos only"),
+        ([recording(name, 3) for name in "abc"], r"one key step only \(3\)"),
+        ([recording("a", 1, 2, 3), recording("b", 3, 2, 1), recording("c", 2, 3, 1)], "contradict each other"),
+    ],
+)
+def test_what_the_data_does_not_support_is_said_in_a_line(videos, word):
+    found = learn(videos)
+    assert any(pd.Series([note]).str.contains(word).item() for note in found.notes), found.notes
+    assert all("\n" not in note for note in found.notes)
+    assert len(found.order) == len(found.nodes)
+
+
+def test_a_circle_is_said():
+    # Each pair was seen in one video only, so that no video contradicts another.
+    videos = [recording("a", 1, 2), recording("b", 2, 3), recording("c", 3, 1)]
+    found = learn(videos, learner="intersection")
+    assert any("circle" in note for note in found.notes)
+    assert networkx.is_directed_acyclic_graph(found.graph)
+
+
+def test_bad_recordings():
+    with pytest.raises(RgwotError, match="'a' more than once"):
+        learn([recording("a", 1), recording("a", 2)])
+    with pytest.raises(RgwotError, match="key step 0, expected 1"):
+        Recording("a", (Event(0, 0, 1),), 2)
+    with pytest.raises(RgwotError, match="from 3 to 1 s"):
+        Recording("a", (Event(1, 3, 1),), 2)
+
+
+def test_events_are_sorted():
+    assert [event.key_step for event in Recording("a", (Event(1, 5, 6), Event(2, 0, 1)), 9).events] == [2, 1]
+
+
+def test_segments_become_recordings():
+    segments = pd.DataFrame(
+        [
+            ("b", "task", 0.0, 1.0, 0),
+            ("b", "task", 1.0, 2.0, 2),
+            ("b", "task", 2.0, 3.5, 0),
+            ("b", "video", 0.0, 3.5, 7),
+            ("a", "task", 0.0, 4.0, 1),
+        ],
+        columns=["video", "scope", "start_s", "end_s", "key_step"],
+    )
+    assert recordings_from_segments(segments) == [
+        Recording("b", (Event(2, 1.0, 2.0),), 3.5),
+        Recording("a", (Event(1, 0.0, 4.0),), 4.0),
+    ]
+    assert recordings_from_segments(segments, durations={"b": 9.0})[0].duration_s == 9.0
+
+
+def test_a_fragment_gives_no_place():
+    # 2 flickers for a second before 1; where its occurrences last as long, the first one counts.
+    videos = [Recording(f"v{n}", (Event(2, 0, 1), Event(1, 1, 5), Event(2, 6, 9)), 10) for n in range(6)]
+    assert learn(videos).order == (1, 2)
+    assert learn(videos).nodes[1].repeats == 2
+    videos = [Recording(f"v{n}", (Event(2, 0, 2), Event(1, 2, 5), Event(2, 6, 9)), 10) for n in range(6)]
+    assert learn(videos).order == (2, 1)

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from itertools import permutations
+
+import networkx
+import numpy as np
+import pytest
+
+from rgwot.procedure import orders
+from rgwot.procedure.orders import closure, consensus, either_order, in_a_circle, reduction, surest_first
+
+
+def random_relation(n, density, seed):
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n)
+    return np.triu(rng.random((n, n)) < density, 1)[np.ix_(order, order)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_closure_and_reduction_are_those_of_networkx(seed):
+    relation = random_relation(9, 0.3, seed)
+    graph = networkx.DiGraph(relation)
+    assert set(zip(*map(np.ndarray.tolist, np.nonzero(closure(relation))), strict=True)) == set(
+        networkx.transitive_closure(graph).edges
+    )
+    assert set(zip(*map(np.ndarray.tolist, np.nonzero(reduction(relation))), strict=True)) == set(
+        networkx.transitive_reduction(graph).edges
+    )
+
+
+def test_a_circle_and_nothing_else_is_seen():
+    relation = np.zeros((4, 4), dtype=bool)
+    relation[[0, 1, 2, 2], [1, 2, 0, 3]] = True
+    assert in_a_circle(relation).tolist() == [True, True, True, False]
+
+
+def test_the_weakest_relation_of_a_circle_is_dropped():
+    strength = np.zeros((3, 3))
+    strength[0, 1], strength[1, 2], strength[2, 0] = 0.9, 0.8, 0.7
+    assert surest_first(strength, strength > 0).astype(int).tolist() == [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
+
+
+def cost_of(order, cost):
+    return sum(cost[k, other] for place, k in enumerate(order) for other in order[place + 1 :])
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("searched", [False, True])
+def test_the_consensus_is_the_cheapest_order_that_is_allowed(seed, searched, monkeypatch):
+    rng = np.random.default_rng(seed)
+    n = 6
+    cost = rng.integers(0, 10, (n, n)).astype(float)
+    relation = random_relation(n, 0.15, seed)
+    closed = closure(relation)
+    allowed = [
+        order
+        for order in permutations(range(n))
+        if not any(closed[later, first] for place, first in enumerate(order) for later in order[place + 1 :])
+    ]
+    if searched:
+        monkeypatch.setattr(orders, "EXACT_STATES", 0)
+    found, exact = consensus(cost, relation, np.arange(n))
+    assert exact is not searched
+    assert tuple(found) in allowed
+    cheapest = min(cost_of(order, cost) for order in allowed)
+    if exact:
+        assert cost_of(found, cost) == cheapest
+    else:
+        # A search may end elsewhere; it must not do worse than nothing.
+        assert cost_of(found, cost) <= np.median([cost_of(order, cost) for order in allowed])
+
+
+def test_the_search_finds_an_order_that_all_videos_share():
+    n = 60
+    hidden = np.random.default_rng(0).permutation(n)
+    rank = np.argsort(hidden)
+    cost = (rank[:, None] > rank[None]) * 7.0
+    found, exact = consensus(cost, np.zeros((n, n), dtype=bool), np.zeros(n))
+    assert not exact
+    assert found == hidden.tolist()
+
+
+def test_fourteen_free_key_steps_are_still_exact():
+    n = 14
+    cost = np.random.default_rng(1).random((n, n))
+    assert consensus(cost, np.zeros((n, n), dtype=bool), np.zeros(n))[1]
+
+
+def test_nothing_to_order():
+    assert consensus(np.zeros((0, 0)), np.zeros((0, 0), dtype=bool), np.zeros(0)) == ([], True)
+
+
+def test_groups_are_neighbours_of_which_none_needs_another():
+    relation = np.zeros((5, 5), dtype=bool)
+    relation[0, 1] = relation[0, 2] = relation[1, 3] = relation[2, 3] = relation[3, 4] = True
+    assert either_order(relation, [0, 2, 1, 3, 4]) == [[2, 1]]
+    # 1 is free of 2 but not of 3, which it would have to share a group with.
+    relation = np.zeros((3, 3), dtype=bool)
+    relation[0, 2] = True
+    assert either_order(relation, [0, 1, 2]) == [[0, 1]]

@@ -1,0 +1,193 @@
+"""The procedure as a graph and as an event log for other programs, read back by parsers that are not ours."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+import subprocess
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import networkx as nx
+import pytest
+
+from rgwot.procedure import Event, Procedure, Recording, deviations, learn
+from rgwot.procedure.files import write_procedure
+from rgwot.reporting.export.interface import FORMATS, Segment, Video, export, export_keysteps, read_graph
+from rgwot.runtime.errors import RgwotError
+
+NAME = 'pour <b>"oil"</b> & stir\\'
+#: Key step 4 in three of eight videos.
+ORDERS = [(1, 2, 3), (1, 2, 4, 3), (1, 2, 3), (1, 2, 3, 4), (1, 2, 3), (1, 2, 4, 3), (1, 2, 3), (1, 2, 3)]
+RECORDINGS = [
+    Recording(f"v{n}", tuple(Event(step, 3.0 * at, 3.0 * at + 2) for at, step in enumerate(steps)), 20.0)
+    for n, steps in enumerate(ORDERS)
+]
+SEGMENTS = "video,scope,start_s,end_s,key_step\nv0,task,0,2,1\nv0,task,2,4,0\nv0,task,4,5,2\nv0,video,0,5,1\n"
+
+
+@pytest.fixture
+def procedure() -> Procedure:
+    return learn(RECORDINGS, "intersection")
+
+
+@pytest.fixture
+def keysteps(tmp_path: Path, procedure: Procedure) -> Path:
+    folder = tmp_path / "results/keysteps/raw/kmeans/d/t/seed0"
+    folder.mkdir(parents=True)
+    (folder / "segments.csv").write_text(SEGMENTS)
+    write_procedure(folder, procedure, deviations(procedure, RECORDINGS))
+    manifest = tmp_path / "results/manifest/d/t.csv"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text(
+        "video,name,path,annotation,duration_s,fps,width,height,status,reason\nv0,v0,v0.mp4,,5.0,30,64,48,ok,\n"
+    )
+    return folder
+
+
+@pytest.fixture
+def names(tmp_path: Path, keysteps: Path) -> Path:
+    from rgwot.records import read_segments
+    from rgwot.reporting.names import result_id
+
+    path = tmp_path / "names.yaml"
+    result = result_id(read_segments(keysteps / "segments.csv"))
+    path.write_text(f"raw/kmeans/seed0:\n  result: '{result}'\n  names:\n    2: '{NAME}'\n")
+    return path
+
+
+def test_graphml_is_read_back_by_networkx(tmp_path: Path, keysteps: Path, names: Path, procedure: Procedure) -> None:
+    export_keysteps("graphml", keysteps, tmp_path / "out", names=names)
+    found = nx.read_graphml(tmp_path / "out/procedure.graphml")
+    assert set(found.edges) == {(str(edge.before), str(edge.after)) for edge in procedure.edges}
+    assert {("START", "1"), ("1", "2"), ("2", "3"), ("3", "END")} <= set(found.edges)
+    assert {node: facts["label"] for node, facts in found.nodes(data=True)} == {
+        "START": "START", "END": "END", "1": "key step 1", "2": NAME, "3": "key step 3", "4": "key step 4",
+    }  # fmt: skip
+    assert [found.nodes[step]["optional"] for step in ("1", "4")] == [False, True]
+    assert (found.nodes["4"]["n_videos"], found.nodes["4"]["share"]) == (3, 3 / 8)
+    assert (found.edges["1", "2"]["agree"], found.edges["1", "2"]["both"]) == (8, 8)
+
+
+def test_dot_has_every_node_and_edge(tmp_path: Path, keysteps: Path, names: Path, procedure: Procedure) -> None:
+    export_keysteps("dot", keysteps, tmp_path / "out", names=names)
+    text = (tmp_path / "out/procedure.dot").read_text(encoding="utf-8")
+    edges = set(re.findall(r"^  (\w+) -> (\w+)(?: \[label=\"\d+/\d+\"\])?;$", text, re.M))
+    assert edges == {(str(edge.before), str(edge.after)) for edge in procedure.edges}
+    labels = dict(re.findall(r"^  (\d) \[label=\"((?:[^\"\\]|\\.)*)\"", text, re.M))
+    assert set(labels) == {"1", "2", "3", "4"}
+    assert labels["2"] == r"pour <b>\"oil\"</b> & stir\\\n8 of 8 videos"
+    assert re.findall(r"^  (\d) .*dashed", text, re.M) == ["4"]
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="no Graphviz on this machine")
+def test_graphviz_reads_the_dot_file(tmp_path: Path, keysteps: Path, names: Path, procedure: Procedure) -> None:
+    export_keysteps("dot", keysteps, tmp_path / "out", names=names)
+    command = ["dot", "-Tplain", str(tmp_path / "out/procedure.dot")]
+    plain = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    drawn = {tuple(line.split()[1:3]) for line in plain if line.startswith("edge ")}
+    assert drawn == {(str(edge.before), str(edge.after)) for edge in procedure.edges}
+
+
+def test_mermaid_has_every_edge_and_no_letter_that_it_reads(
+    tmp_path: Path, keysteps: Path, names: Path, procedure: Procedure
+) -> None:
+    export_keysteps("mermaid", keysteps, tmp_path / "out", names=names)
+    lines = (tmp_path / "out/procedure.mmd").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "flowchart LR"
+    edges = {found.groups() for line in lines if (found := re.fullmatch(r"  (\w+) -->(?:\|\"\d/\d\"\|)? (\w+)", line))}
+    short = {f"step{step}": str(step) for step in range(1, 5)}
+    assert {(short.get(a, a), short.get(b, b)) for a, b in edges} == {
+        (str(edge.before), str(edge.after)) for edge in procedure.edges
+    }
+    assert '  step2["pour #60;b#62;#34;oil#34;#60;#47;b#62; #38; stir#92;<br/>8 of 8 videos"]' in lines
+    assert [line for line in lines if line.endswith(":::optional")] == [
+        '  step4["key step 4<br/>3 of 8 videos"]:::optional'
+    ]
+
+
+VIDEOS = [
+    Video("a", Path("a.mp4"), 12.0, 30.0, (64, 48), (Segment(0.5, 2.0, 1, NAME), Segment(2.0, 3.25, 2, "key step 2"))),
+    Video("b", Path("b.mp4"), 5.0, 25.0, (64, 48), ()),
+]
+
+
+def seconds(date: str) -> float:
+    return datetime.fromisoformat(date).timestamp()
+
+
+def test_xes_has_the_structure_of_ieee_1849(tmp_path: Path) -> None:
+    export("xes", VIDEOS, tmp_path / "out")
+    log = ElementTree.parse(tmp_path / "out/eventlog.xes").getroot()
+    space = "{http://www.xes-standard.org/}"
+    assert log.tag == f"{space}log"
+    # A decimal number, as the schema of the standard has it.
+    assert float(log.attrib["xes.version"]) == 1849.2016
+    # The schema's order: extensions, globals, classifiers, attributes, traces.
+    kinds = [child.tag.removeprefix(space) for child in log]
+    order = ["extension", "global", "classifier", "string", "trace"]
+    assert list(dict.fromkeys(kinds)) == order
+    assert all(order.index(a) <= order.index(b) for a, b in pairwise(kinds))
+    prefixes = {child.attrib["prefix"] for child in log.iter(f"{space}extension")}
+    scopes = {child.attrib["scope"]: child for child in log.iter(f"{space}global")}
+    assert set(scopes) == {"trace", "event"}
+    declared = {child.attrib["key"] for child in scopes["event"]}
+    for classifier in log.iter(f"{space}classifier"):
+        assert set(classifier.attrib["keys"].split()) <= declared
+    traces = log.findall(f"{space}trace")
+    assert [trace.find(f"{space}string").attrib for trace in traces] == [
+        {"key": "concept:name", "value": "a"},
+        {"key": "concept:name", "value": "b"},
+    ]
+    events = []
+    for event in traces[0].findall(f"{space}event"):
+        values = {child.attrib["key"]: child.attrib["value"] for child in event}
+        assert set(values) == declared
+        assert {key.split(":")[0] for key in values if ":" in key} <= prefixes
+        assert {child.attrib["key"]: child.tag.removeprefix(space) for child in event}["time:timestamp"] == "date"
+        events.append((values["concept:name"], values["lifecycle:transition"], seconds(values["time:timestamp"])))
+    assert events == [
+        (NAME, "start", 0.5), (NAME, "complete", 2.0), ("key step 2", "start", 2.0), ("key step 2", "complete", 3.25),
+    ]  # fmt: skip
+    assert not traces[1].findall(f"{space}event")
+
+
+def test_the_event_log_has_the_columns_of_process_mining(tmp_path: Path) -> None:
+    export("eventlog", VIDEOS, tmp_path / "out")
+    with (tmp_path / "out/eventlog.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["case:concept:name"], row["concept:name"], row["key_step"]) for row in rows] == [
+        ("a", NAME, "1"), ("a", "key step 2", "2"),
+    ]  # fmt: skip
+    assert [(seconds(row["start_timestamp"]), seconds(row["time:timestamp"])) for row in rows] == [(0.5, 2), (2, 3.25)]
+
+
+def test_background_is_in_no_event_log(tmp_path: Path, keysteps: Path) -> None:
+    export_keysteps("eventlog", keysteps, tmp_path / "out")
+    with (tmp_path / "out/eventlog.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["key_step"] for row in csv.DictReader(file)] == ["1", "2"]
+
+
+def test_a_procedure_of_nothing_is_still_a_graph(tmp_path: Path) -> None:
+    graph = learn([Recording("v", (), 5.0)]).graph
+    for format_ in ("dot", "mermaid", "graphml"):
+        export(format_, graph, tmp_path / format_)
+    assert set(nx.read_graphml(tmp_path / "graphml/procedure.graphml")) == {"START", "END"}
+
+
+def test_what_is_missing_is_said_in_one_line(tmp_path: Path, keysteps: Path) -> None:
+    assert [name for name, about in FORMATS.items() if about.graph] == ["dot", "mermaid", "graphml"]
+    with pytest.raises(RgwotError, match="format 'dot' is of the procedure; expected task"):
+        export_keysteps("dot", keysteps, tmp_path / "out", scope="video")
+    with pytest.raises(RgwotError, match="expected a folder such as results/keysteps"):
+        read_graph(tmp_path)
+    (keysteps / "procedure.json").write_text("[]")
+    with pytest.raises(RgwotError, match=r"procedure\.json: found list, expected an object"):
+        read_graph(keysteps)
+    (keysteps / "procedure.json").unlink()
+    with pytest.raises(RgwotError, match=r"procedure\.json: cannot be read as a procedure"):
+        read_graph(keysteps)
+    assert not (tmp_path / "out").exists()

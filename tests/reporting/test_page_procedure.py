@@ -1,0 +1,265 @@
+"""The first view of a page as a file: what cards, arrows and lines show of a given procedure."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from procedure_tree import CASES, EACH_S, FOUND, RUN, edge, given_page, make_page, make_tree
+
+from rgwot import paths
+from rgwot.paths import Run, Tree
+from rgwot.procedure import FOUND as FOUND_SETTINGS
+from rgwot.procedure import deviations, learn, recordings_from_segments
+from rgwot.procedure.interface import START
+from rgwot.reporting.page.procedure import MOST_DEVIATIONS, MOST_LINES, WIDTHS, agreement_words, said
+from rgwot.reporting.page.render import write_page
+
+VOID = {"meta", "link", "input", "img", "br", "source", "circle", "rect", "path", "line", "polyline"}
+
+
+class Element:
+    """An element of a page, with its attributes, its text, and what it holds."""
+
+    def __init__(self, tag: str, attributes: dict[str, str]) -> None:
+        self.tag, self.attributes = tag, attributes
+        self.inside: list[Element] = []
+        self.words: list[str] = []
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    def all(self, name: str) -> list[Element]:
+        """Return the elements of a class, or of a tag, in the order of the page."""
+        own = [self] if name in (self.tag, *self.attributes.get("class", "").split()) else []
+        return own + [found for element in self.inside for found in element.all(name)]
+
+    def one(self, name: str) -> Element:
+        (found,) = self.all(name)
+        return found
+
+    def __getitem__(self, name: str) -> str:
+        return self.attributes[name]
+
+
+class Page(HTMLParser):
+    """The elements of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.root = Element("page", {})
+        self.open = [self.root]
+        self.feed(path.read_text(encoding="utf-8"))
+        assert self.open == [self.root]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        element = Element(tag, {name: value or "" for name, value in attrs})
+        self.open[-1].inside.append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        assert tag in VOID
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop().tag == tag
+
+    def handle_data(self, data: str) -> None:
+        for element in self.open:
+            element.words.append(data)
+
+
+def shown(path: Path) -> Element:
+    return Page(path).root.one("procedure")
+
+
+def pairs(drawing: Element) -> list[tuple[str, str]]:
+    """What the arrows of a drawing lead from and to; loops among them."""
+    ends = [(edge["data-before"].split(), edge["data-after"].split()) for edge in drawing.all("edge")]
+    return sorted(pair for before, after in ends for pair in itertools.product(before, after))
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> Element:
+    return shown(given_page(tmp_path_factory.mktemp("given")))
+
+
+def test_cards_are_the_key_steps_of_the_file_in_the_order_of_the_consensus(given: Element) -> None:
+    nodes = given.all("node")
+    assert [node["data-step"] for node in nodes] == ["1", "2", "3", "5", "4"]
+    assert [node.one("chip").text for node in nodes] == ["1", "2", "3", "5", "4"]
+    facts = {node["data-step"]: node.one("facts").text for node in nodes}
+    assert "all 10 videos" in facts["1"]
+    assert "9 of 10 videos" in facts["3"]
+    assert "6 of 10" in facts["5"]
+    assert [facts[step].partition("about ")[2].partition(",")[0] for step in "12345"] == [
+        "5 s",
+        "75 s",
+        "0.4 s",
+        "2:10 min",
+        "12 s",
+    ]
+    assert [node["data-step"] for node in nodes if "optional" in node["class"].split()] == ["5"]
+    assert [node["data-step"] for node in nodes if node.all("times")] == ["4"]
+    assert "2.5×" in nodes[-1].one("times").text
+
+
+def test_arrows_are_the_edges_of_the_file_at_every_width(given: Element) -> None:
+    drawings = given.all("edges")
+    assert len(drawings) == len(WIDTHS)
+    needs = [("1", "2"), ("1", "3"), ("2", "4"), ("3", "4")]
+    for drawing in drawings:
+        found = pairs(drawing)
+        assert [pair for pair in found if pair[0] != pair[1] and not {"START", "END"} & set(pair)] == needs
+        # A loop at what repeats.
+        assert [pair for pair in found if pair[0] == pair[1]] == [("4", "4")]
+        assert ("START", "1") in found
+        assert ("4", "END") in found
+        (group,) = (one for one in drawing.all("edge") if one["data-after"] == "2 3")
+        assert "1 before 2 and 3" in group["aria-label"]
+        assert "80 %" in group["aria-label"]
+        assert "70 %" in group["aria-label"]
+        assert "weak" in group["class"].split()
+        assert len(drawing.all("frame")) == 1
+
+
+def test_the_same_is_there_as_a_list_for_those_who_do_not_see_it(given: Element) -> None:
+    items = given.one("aslist").all("li")
+    assert [item.all("label")[0].text for item in items] == ["1", "2", "3", "5", "4"]
+    assert ["needs nothing" in item.text for item in items] == [True, False, False, True, False]
+    assert [chip["data-step"] for chip in items[-1].all("label")[1:]] == ["2", "3"]
+    assert "1 (8 of 10 videos)" in items[1].text
+    unseen = {node["data-step"]: node.all("unseen")[-1].text for node in given.all("node")}
+    assert unseen["4"].endswith("2 and 3")
+    # Buttons and arrows are reached by one stop of the tabulator each.
+    assert [face["tabindex"] for face in given.all("face")] == ["0", "-1", "-1", "-1", "-1"]
+    for drawing in given.all("edges"):
+        assert [one["tabindex"] for one in drawing.all("edge") if "tabindex" in one.attributes].count("0") == 1
+
+
+def test_lines_are_the_videos_with_the_deviations_of_the_file(given: Element) -> None:
+    lines = given.all("line")
+    assert [line["data-video"] for line in lines] == [str(at) for at in range(len(CASES["usual"]))]
+    assert [bool(line.all("badge")) for line in lines] == [False, True] + [False] * (len(lines) - 2)
+    moments = lines[0].all("deviation")
+    kinds = [next(kind for kind in ("missing", "too_late", "repeated") if kind in one["class"]) for one in moments]
+    chosen = [(kind, float(one["data-start"])) for kind, one in zip(kinds, moments, strict=True)]
+    # By time; the least surprising ones are behind a button.
+    assert [one for one, moment in zip(chosen, moments, strict=True) if "hidden" not in moment.attributes] == [
+        ("missing", 4.0), ("too_late", 8.5), *(("repeated", 65.0 + at) for at in range(2, MOST_DEVIATIONS)),
+    ]  # fmt: skip
+    assert sorted(chosen) == sorted((one.kind, one.start_s) for one in FOUND)
+    assert "0:08" in moments[1].text
+    assert "2" in lines[0].one("more").text
+    assert all(not line.all("deviation") for line in lines[1:])
+
+
+def test_notes_come_as_sentences(given: Element) -> None:
+    assert [note.text for note in given.all("notice")] == ["One thing that the videos do not support."]
+
+
+def test_the_procedure_of_an_older_result_is_learned_from_its_segments(tmp_path: Path) -> None:
+    tree = make_tree(tmp_path, "usual")
+    assert not tree.at(paths.PROCEDURE, RUN).exists()
+    write_page(tree, tree.results, [RUN], tree.at(paths.PAGE))
+    page = shown(tree.at(paths.PAGE))
+    recordings = recordings_from_segments(pd.read_csv(tree.at(paths.SEGMENTS, RUN)))
+    learned = learn(recordings, **FOUND_SETTINGS)
+    assert [int(node["data-step"]) for node in page.all("node")] == list(learned.order)
+    found = [
+        (f"video {int(line['data-video']) + 1:02d}", int(one["data-step"]), float(one["data-start"]))
+        for line in page.all("line")
+        for one in line.all("deviation")
+    ]
+    assert sorted(found) == sorted((one.video, one.key_step, one.start_s) for one in deviations(learned, recordings))
+    assert found
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "n_cards", "n_arrows"),
+    [
+        ("background", "background", 0, 0),
+        ("one_step", "one key step", 1, 2),
+        ("two_videos", "two videos", 5, None),
+        ("contradictory", "contradict", 5, 0),
+    ],
+)
+def test_bad_input_has_a_clear_word(tmp_path: Path, name: str, words: str, n_cards: int, n_arrows: int | None) -> None:
+    page = shown(make_page(tmp_path, name))
+    assert page.one("said").text
+    assert any(words in note.text.lower() for note in page.all("notice"))
+    assert len(page.all("node")) == n_cards
+    for drawing in page.all("edges"):
+        assert n_arrows is None or len(drawing.all("edge")) == n_arrows
+    if name == "contradictory":
+        assert all(len(drawing.all("frame")) == 1 for drawing in page.all("edges"))
+
+
+def test_many_videos_are_folded(tmp_path: Path) -> None:
+    page = shown(make_page(tmp_path, "many", [(1, 2, 3)] * (MOST_LINES + 5)))
+    assert len(page.all("line")) == MOST_LINES + 5
+    assert len(page.all("lines")[0].all("line")) == MOST_LINES
+    assert len(page.all("lines")) == 2
+
+
+def test_a_trivial_answer_has_no_procedure(tmp_path: Path) -> None:
+    tree = make_tree(tmp_path, "usual")
+    trivial = Run("none", "random", 0)
+    shutil.copytree(tree.keysteps(RUN), tree.keysteps(trivial))
+    write_page(tree, tree.results, [trivial], tree.at(paths.PAGE))
+    assert Page(tree.at(paths.PAGE)).root.all("procedure") == []
+
+
+def test_arrows_in_words() -> None:
+    assert said([edge(1, 2, 9)], {2: "stir"}).meaning == "1 before stir"
+    assert "9 of 10" in said([edge(1, 2, 9)], {}).share
+    assert said([edge(START, 1), edge(START, 2)], {}).meaning == "1 and 2 may come first"
+    assert [said([edge(1, 2, 9, sure)], {}).weight for sure in (0.95, 0.8, 0.5)] == ["sure", "likely", "weak"]
+    several = said([edge(1, 3, 9), replace(edge(2, 3), both=4, agree=3, confidence=0.6)], {})
+    assert (several.meaning, several.weight) == ("1 and 2 before 3", "weak")
+    assert "75 %" in several.share
+    assert said([replace(edge(1, 2, 0), both=0)], {}).share.startswith("in 0 of 0")
+
+
+def test_seeds_are_compared_with_those_of_the_same_method_alone() -> None:
+    runs = [Run("a", "b", 0), Run("a", "c", 0), Run("a", "b", 1), Run("a", "b", 2)]
+    shares = {(0, 2): 0.8, (0, 3): 0.9, (2, 3): 0.7}
+
+    def agreed(one: int, other: int) -> float | None:
+        return shares[one, other]
+
+    words = agreement_words(runs[0], runs, agreed)
+    assert words.startswith("Three seeds agree on 80 % of the frames")
+    assert agreement_words(runs[1], runs, agreed) == ""
+    assert agreement_words(runs[0], runs[:3], agreed) == "Two seeds agree on 80 % of the frames."
+    assert agreement_words(runs[0], runs, lambda *_: None) == ""
+
+
+def test_the_sentence_says_how_far_seeds_agree(tmp_path: Path) -> None:
+    tree = make_tree(tmp_path, "three")
+    other = Run(RUN.method, RUN.decoder, 1)
+    shutil.copytree(tree.keysteps(RUN), tree.keysteps(other))
+    table = pd.read_csv(tree.at(paths.SEGMENTS, other))
+    # Other numbers, the same key steps; in the first of six videos the last is another one: 4 of 68 s differ.
+    table["key_step"] = table["key_step"].map({1: 3, 2: 1, 3: 2})
+    table.loc[2, "key_step"] = 3
+    table.to_csv(tree.at(paths.SEGMENTS, other), index=False)
+    write_page(tree, tree.results, [RUN, other], tree.at(paths.PAGE))
+    seconds = EACH_S * sum(map(len, CASES["three"]))
+    for page in Page(tree.at(paths.PAGE)).root.all("procedure"):
+        assert f"Two seeds agree on {100 * (1 - EACH_S / seconds):.0f} % of the frames." in page.one("said").text
+
+
+def test_a_page_without_video_and_annotation_shows_what_it_has(tmp_path: Path) -> None:
+    path = make_page(tmp_path, "usual")
+    assert path.stat().st_size < 200_000
+    tree = Tree(tmp_path / "results", "mine", "usual")
+    assert path == tree.at(paths.PAGE)
+    assert len(shown(path).all("line")) == len(CASES["usual"])

@@ -1,0 +1,242 @@
+"""The first view of a page in a headless Chromium: what a person sees, points at, types and plays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from chromium import WHERE, WITHOUT, Browser, Window
+from page_tree import Task
+from page_window import VIDEOS, see, tab
+from procedure_tree import CASES, FOUND, given_page, make_page
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(WHERE is None, reason=WITHOUT)]
+
+OWN = ".procedure:not([hidden])"
+#: Whether everything of the picture is in its place.
+LAID = """
+  const own = document.querySelector('.procedure:not([hidden])');
+  const drawn = [...own.querySelectorAll('.edges')].filter((one) => one.checkVisibility());
+  const box = (e) => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; };
+  const sheet = box(own.querySelector('.sheet'));
+  const cards = [...own.querySelectorAll('.node')].map(box);
+  const apart = (a, b) => a[2] <= b[0] || b[2] <= a[0] || a[3] <= b[1] || b[3] <= a[1];
+  const single = ({ dataset }) => Number(dataset.after) > 0;
+  const heads = [...drawn[0].querySelectorAll('.edge:not(.loop)')].filter(single).map((edge) => {
+    const tip = edge.querySelector('.head').getBoundingClientRect();
+    const card = own.querySelector(`.node[data-step="${edge.dataset.after}"]`).getBoundingClientRect();
+    return Math.min(Math.abs(tip.right - card.left), Math.abs(tip.bottom - card.top));
+  });
+  return {
+    drawings: drawn.length,
+    width: [document.documentElement.scrollWidth, document.documentElement.clientWidth],
+    apart: cards.every((one, at) => cards.slice(at + 1).every((other) => apart(one, other))),
+    inside: cards.every((one) => [0, 1].every((at) => one[at] >= sheet[at] - 1 && one[at + 2] <= sheet[at + 2] + 1)),
+    cut: [...own.querySelectorAll('.face')].filter((e) => (
+      e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1)).length,
+    heads: Math.max(...heads, 0),
+  };
+"""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    made = {name: make_page(tmp_path_factory.mktemp("procedures"), name) for name in CASES}
+    return made | {"given": given_page(tmp_path_factory.mktemp("given"))}
+
+
+@pytest.mark.parametrize("width", [1280, 768, 390, 340])
+def test_every_picture_is_in_its_place_at_every_width(
+    pages: dict[str, Path], page: Path, browser: Browser, width: int
+) -> None:
+    window = browser.window(width, 844)
+    window.resize(width, 844, mobile=width < 600)
+    for name, path in [*pages.items(), ("with videos", page)]:
+        window.open(path)
+        assert window.get("state.view") == "procedure"
+        assert window.get(f"document.querySelector('{OWN} .said').checkVisibility()")
+        if name == "background":
+            assert window.get(f"document.querySelector('{OWN} .notice').checkVisibility()")
+            continue
+        found = window.run(LAID)
+        assert found["drawings"] == 1, name
+        assert found["width"][0] <= found["width"][1] <= width, name
+        assert found["apart"], name
+        assert found["inside"], name
+        assert found["cut"] == 0, name
+        assert found["heads"] < 1, name
+    assert window.errors == []
+
+
+def test_cards_have_frames_where_there_are_videos_and_a_colour_where_there_are_none(
+    pages: dict[str, Path], window: Window, browser: Browser
+) -> None:
+    window.wait_for(f"[...document.querySelectorAll('{OWN} .shots img')].every((image) => image.naturalWidth > 0)")
+    shots = window.get(
+        f"[...document.querySelectorAll('{OWN} .shots')].map((one) => one.querySelectorAll('img').length)"
+    )
+    assert all(1 <= n <= 3 for n in shots)
+    # Of a seed without a view the frames are those of the strips.
+    window.run("chooseRun(1)")
+    assert window.get(f"document.querySelectorAll('{OWN} .shots canvas').length") >= len(shots)
+    window.wait_for(
+        f"[...document.querySelectorAll('{OWN} .shots canvas')].every((one) => new Set(one.getContext('2d')"
+        ".getImageData(0, 0, one.width, one.height).data).size > 2)"
+    )
+    without = browser.window()
+    without.open(pages["usual"])
+    assert without.get(f"document.querySelectorAll('{OWN} .shots.colour').length") == 7
+    assert without.errors == []
+
+
+def test_a_key_step_has_the_colour_and_the_name_that_it_has_below(window: Window) -> None:
+    step = int(window.get(f"Number(document.querySelector('{OWN} .node').dataset.step)"))
+    look = window.get(f"lookOf(0, {step}).join(' ')")
+    for part in (".node .chip", ".line .seg"):
+        own = f'{OWN} {part}[data-step="{step}"]'
+        assert window.get(f"'{look}'.split(' ').every((n) => document.querySelector('{own}').classList.contains(n))")
+    name = '"><b>pour</b> & stir'
+    window.run("show('steps')")
+    window.run(f"document.querySelector('.keystep input[data-step=\"{step}\"]').focus()")
+    window.write(name)
+    window.press("Tab")
+    window.run("show('procedure')")
+    assert window.get(f"document.querySelector('{OWN} .node[data-step=\"{step}\"] .name').textContent") == name
+    assert window.get(f"document.querySelector('{OWN} .aslist .chip[data-step=\"{step}\"]').textContent") == name
+    window.run("localStorage.clear()")
+
+
+def test_an_arrow_says_how_many_videos_agree(pages: dict[str, Path], browser: Browser) -> None:
+    window = browser.window()
+    window.open(pages["given"])
+    # From 1 to the frame of 2 and 3: in 8 and in 9 of ten videos.
+    arrow = f'{OWN} .edges.v3 .edge[data-before="1"][data-after="2 3"]'
+    box = window.box(f"{arrow} .wide")
+    window.point(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    window.frames()
+    said = window.get("byId('popup').hidden ? '' : byId('popup').innerText")
+    assert said.startswith("1 before 2 and 3")
+    assert "80 %" in said
+    lit = f"[...document.querySelectorAll('{OWN} .node.lit')].map((e) => e.dataset.step)"
+    assert window.get(lit) == ["1", "2", "3"]
+    window.point(3, 3)
+    window.frames()
+    assert window.get(lit) == []
+    assert window.get("byId('popup').hidden")
+
+
+def test_the_picture_works_from_the_keyboard(pages: dict[str, Path], browser: Browser) -> None:
+    window = browser.window()
+    window.open(pages["given"])
+    on = (
+        "(({ dataset, parentElement, id }) => parentElement.dataset.step"
+        " || (dataset.before && `${dataset.before} > ${dataset.after}`) || id)(document.activeElement)"
+    )
+    window.run("byId('tab-procedure').focus()")
+    window.press("Tab")
+    assert window.get(on) == "1 > 2 3"
+    assert window.get("byId('popup').innerText").startswith("1 before 2 and 3")
+    seen = [window.get(on)]
+    for _ in range(3):
+        window.press("ArrowRight")
+        seen.append(window.get(on))
+    assert len(set(seen)) == 4
+    assert all(" > " in one for one in seen)
+    window.press("Tab")
+    order = window.get(f"[...document.querySelectorAll('{OWN} .node')].map((e) => e.dataset.step)")
+    walked = [window.get(on)]
+    for _ in order[1:]:
+        window.press("ArrowRight")
+        walked.append(window.get(on))
+    assert walked == order
+    window.press("Home")
+    assert window.get(on) == order[0]
+    outline = window.get("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline != "none"
+    assert window.errors == []
+
+
+def test_a_card_plays_the_frame_that_is_clicked(window: Window) -> None:
+    window.wait_for(f"document.querySelector('{OWN} .shots [data-seconds]') !== null")
+    frame = f"{OWN} .shots [data-seconds]"
+    video, seconds = window.get(
+        f"(({{ dataset }}) => [dataset.video, Number(dataset.seconds)])(document.querySelector('{frame}'))"
+    )
+    window.click_on(frame)
+    window.wait_for(f"document.querySelector('#player video')?.currentTime >= {seconds} - 0.1")
+    assert window.get("byId('player-title').textContent").startswith(VIDEOS[int(video)])
+    window.press("Escape")
+    window.press("Escape")
+    assert window.get("byId('player').hidden")
+
+
+def test_a_deviation_plays_its_moment(made: Task, page: Path, browser: Browser) -> None:
+    window = browser.window()
+    window.open(page)
+    for run in (0, 1, 2, 3):
+        window.run(f"chooseRun({run})")
+        if window.get(f"document.querySelector('{OWN} .deviation:not([hidden])') !== null"):
+            break
+    else:
+        pytest.fail("no result has a deviation")
+    moment = f"{OWN} .deviation:not([hidden])"
+    video, start, end = window.get(
+        "((e) => [e.closest('.line').dataset.video, e.dataset.start, e.dataset.end].map(Number))"
+        f"(document.querySelector('{moment}'))"
+    )
+    window.click_on(moment)
+    window.wait_for(f"document.querySelector('#player video')?.currentTime >= {start} - 0.1")
+    assert window.get("document.querySelector('#player video').currentTime") < start + 4
+    line = f'{OWN} .line[data-video="{video}"]'
+    when, axis = (window.box(f"{line} {part}") for part in (".when", ".axis"))
+    duration = window.get(f"DATA.videos[{video}].duration")
+    assert when["x"] == pytest.approx(axis["x"] + start / duration * axis["width"], abs=1)
+    assert when["width"] == pytest.approx(max(6, (end - start) / duration * axis["width"]), abs=1.5)
+    window.wait_for(f"document.querySelector('{line} .playhead') !== null")
+    # A bar of a line plays, too, as those under Videos do.
+    window.click_on(f"{line} .seg")
+    window.wait_for("document.querySelector('#player video')?.currentTime < 2")
+    assert window.errors == []
+
+
+def test_without_a_video_a_deviation_is_shown_in_its_bar(pages: dict[str, Path], browser: Browser) -> None:
+    window = browser.window()
+    window.open(pages["given"])
+    line = f'{OWN} .line[data-video="0"]'
+    window.click_on(f"{line} .deviation.missing")
+    window.frames()
+    assert window.get("byId('player').hidden")
+    when, axis = (window.box(f"{line} {part}") for part in (".when", ".axis"))
+    duration = window.get("DATA.videos[0].duration")
+    (missing,) = (one for one in FOUND if one.kind == "missing")
+    assert when["x"] == pytest.approx(axis["x"] + missing.start_s / duration * axis["width"], abs=1)
+    assert when["x"] + when["width"] == pytest.approx(axis["x"] + missing.end_s / duration * axis["width"], abs=1)
+    assert window.errors == []
+
+
+def test_what_is_beyond_the_most_surprising_comes_on_request(pages: dict[str, Path], browser: Browser) -> None:
+    window = browser.window()
+    window.open(pages["given"])
+    seen = f"[...document.querySelectorAll('{OWN} .deviation')].filter((e) => e.checkVisibility()).length"
+    assert window.get(seen) < len(FOUND)
+    window.click_on(f"{OWN} .more")
+    assert window.get(seen) == len(FOUND)
+
+
+def test_a_trivial_answer_says_that_it_has_no_procedure(window: Window) -> None:
+    trivial = int(window.get("DATA.runs.findIndex((facts) => facts.kind === 'trivial')"))
+    assert window.get("byId('no-procedure').hidden")
+    window.run(f"chooseRun({trivial})")
+    assert window.get("byId('no-procedure').checkVisibility()")
+    assert window.get(f"document.querySelector('{OWN}')") is None
+    window.run("chooseRun(0)")
+    assert window.get("byId('no-procedure').hidden")
+
+
+def test_bars_of_both_views_answer_to_the_pointer(window: Window) -> None:
+    window.click_on(f"{OWN} .line .seg")
+    window.wait_for("document.querySelector('#player video')?.currentTime > 0")
+    window.press("Escape")
+    tab(window, "videos")
+    see(window, 0)
+    assert window.errors == []
