@@ -55,9 +55,10 @@ def test_scores_of_an_easy_task_and_of_equal_segments(task: Task, experiments: E
     trivial = answer(task, SEGMENTS, 0, experiments, auto=False)
     # Segments of a third each: 3/4 of each outer one is right, all of the middle one.
     assert trivial["strict"] == pytest.approx(83, abs=1.5)
-    plus = answer(task, "rgwot-plus@whiten.D=6/consensus", 0, experiments, auto=False)
+    plus = answer(task, "rgwot-plus@whiten.D=6/consensus", 0, experiments, auto=True)
     assert plus["macro"] > 90
     assert plus["surplus"] == 0
+    assert 2 <= plus["K_auto"] <= 16
 
 
 def test_the_answer_to_compare_with_does_not_change(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
