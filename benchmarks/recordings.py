@@ -1,9 +1,13 @@
-"""Answers on recordings of people at work, which are not part of the project: `first` and RGWOT+ beside equal segments.
+"""Answers on both worlds that methods are developed on: recordings of people at work, and tasks that the project makes.
 
 REAL_RECORDINGS names a folder of `{dataset}/{task}/{recording}.npy`, features (T, D), each with a `.csv` of the same
-name: lines `start_s,end_s,number name`, numbers from 1 up. K is as annotated. Nothing is written.
+name, lines `start_s,end_s,number name`, numbers from 1; `{dataset}/fps` holds the samples per second, or `--fps` gives
+them. Without the folder only synthetic tasks are scored: those of `signals.py`, and, where their features exist, video
+tasks, under `development` of config.yaml or of once.yaml. Features are labelled at their times, K is as annotated, and
+nothing is written without `--record`. A recipe is one of `RECIPES` or ids as in paths of scores, METHOD/DECODER.
 
-    REAL_RECORDINGS=FOLDER python benchmarks/recordings.py --fps openpack=4 --fps jigsaws=5 [--seeds 3] [TASK ...]
+    REAL_RECORDINGS=FOLDER python benchmarks/recordings.py [--seeds 3] [--tasks NAME ...] [--recipes RECIPE ...]
+    snakemake --configfile benchmarks/once.yaml -- $(python benchmarks/recordings.py --split once --targets)
 """
 
 from __future__ import annotations
@@ -12,105 +16,283 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import signals
+from answers import table
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from rgwot.config.methods import FAMILIES
+from rgwot.config.configuration import load_config, read_files
+from rgwot.config.experiments import Experiments, family_of, join_id, split_id
 from rgwot.config.settings import Settings, build
-from rgwot.embedding.whitened import condition, fit_whitening
+from rgwot.embedding.registry import FITS
+from rgwot.evaluation.bootstrap import compare
+from rgwot.evaluation.order import order_distance
 from rgwot.evaluation.protocols import PROTOCOLS, score
-from rgwot.keysteps.choices import choose, with_time
-from rgwot.keysteps.consensus import decode_consensus
-from rgwot.keysteps.interface import Frames
-from rgwot.keysteps.meanfield import decode_meanfield
+from rgwot.features.index import open_stores
+from rgwot.keysteps.choices import Choices, choose, extended
+from rgwot.keysteps.interface import Frames, directions
+from rgwot.keysteps.meanfield import minimise, segment
+from rgwot.keysteps.outputs import generator_for
+from rgwot.keysteps.registry import DECODERS
+from rgwot.paths import ANNOTATIONS, INDEX, at
+from rgwot.records import read_annotations
+from rgwot.runtime.files import write_csv
+from rgwot.timing import labels_at
 
-Array = np.ndarray
+HOUSE = Path(__file__).resolve().parents[1]
+RECORD = HOUSE / "benchmarks" / "results" / "recordings.csv"
+SIGNALS = ("signal_ordered", "signal_repeating", "signal_rare")
+SEGMENTS, BEFORE = "segments", "before"
+#: Recipes by name; `before` is the first answer of the revision before methods were developed on recordings, for good.
+RECIPES = {
+    SEGMENTS: "K equal segments",
+    "raw/kmeans": "raw features, k-means",
+    "whitened/kmeans": "whitened features, k-means",
+    BEFORE: "first answer, before",
+    "first": "first answer",
+    "rgwot-plus/consensus": "RGWOT+",
+}
+PLAIN = {
+    "whiten.smooth": 0.02, "whiten.D": 32, "whiten.floor": 1e-4, "whiten.grid": 1, "whiten.speed": False,
+    "whiten.variability": False, "whiten.views": 0, "meanfield.alpha": 0.2, "meanfield.epsilon": 0.07,
+    "meanfield.lambda": 0.05, "meanfield.lambda_video": 0.05, "meanfield.window": 0.02, "meanfield.inner": 5,
+    "meanfield.max_iterations": 100, "meanfield.tolerance": 1e-5, "meanfield.restarts": 10,
+}  # fmt: skip
+FULL_BATCH_LIMIT = 10_000  # of `before`
+SCORES = ("macro", "strict", "order", "macro_background")
+COLUMNS = ("world", "dataset", "task", "K", "recipe", "seed", *SCORES, "cpu_s", "time", "surplus", "K_auto")
 
 
-def read(folder: Path, fps: float) -> tuple[list[Array], list[Array]]:
-    """Read features and labels of every recording of a task, 0 where nothing is annotated."""
-    features, labels = [], []
+@dataclass(frozen=True)
+class Recording:
+    """Features x (T, D) of one recording, read as those of a video are: maps of one place."""
+
+    path: Path
+    x: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """``(T, D, 1, 1)``."""
+        return (*self.x.shape, 1, 1)
+
+    def frames(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the features of some samples, (n, D, 1, 1)."""
+        return self.x[indices][:, :, None, None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Videos or recordings of one task, their labels (T,), the number of key steps, and samples per second."""
+
+    stores: Sequence[Any]
+    labels: Sequence[NDArray[np.int64]]
+    K: int
+    fps: float
+
+
+Found = tuple[str, str, str, Callable[[], Task]]
+"""World, data set and name of a task, and how it is read."""
+
+
+def find(root: str | None, rates: dict[str, float], kinds: Sequence[str], worlds: int, parts: Any) -> Iterator[Found]:
+    """Find the tasks of the folder of recordings, the signal tasks, and the video tasks whose features exist."""
+    for folder in sorted({path.parent for path in Path(root).glob("*/*/*.npy")}) if root else ():
+        dataset, noted = folder.parent.name, folder.parent / "fps"
+        if dataset not in rates and not noted.is_file():
+            sys.exit(f"{noted}: not found; expected the samples per second of {dataset}, or --fps {dataset}=NUMBER")
+        fps = rates.get(dataset) or float(noted.read_text(encoding="utf-8"))
+        yield "real", dataset, folder.name, partial(recorded, folder, fps)
+    for kind, seed in product(kinds, range(worlds)):
+        yield "signals", kind, f"{kind}_{seed}", partial(signal, kind, seed)
+    for part in parts:
+        if (HOUSE / at(INDEX, **part)).exists() and (HOUSE / at(ANNOTATIONS, **part)).exists():
+            yield "video", "video", part["dataset"], partial(video, part)
+        else:
+            print(f"{part['dataset']}: no features yet, left out; make them as `--help` says", file=sys.stderr)
+
+
+def recorded(folder: Path, fps: float) -> Task:
+    """Read the recordings of a task."""
+    stores, labels = [], []
     for path in sorted(folder.glob("*.npy")):
-        x = np.load(path, allow_pickle=False).astype(np.float64)
-        times, y = np.arange(len(x)) / fps, np.zeros(len(x), dtype=np.int64)
-        for line in path.with_suffix(".csv").read_text(encoding="utf-8").splitlines():
-            start, end, step = line.split(",", 2)
-            y[(times >= float(start)) & (times < float(end))] = int(step.split()[0])
-        features.append(x)
-        labels.append(y)
-    return features, labels
+        x = np.load(path, allow_pickle=False).astype(np.float32)
+        lines = [line.split(",", 2) for line in path.with_suffix(".csv").read_text(encoding="utf-8").splitlines()]
+        segments = pd.DataFrame(lines, columns=["start_s", "end_s", "key_step"])
+        segments["key_step"] = segments["key_step"].str.split().str[0]
+        stores.append(Recording(path, x))
+        labels.append(labels_at(segments, np.arange(len(x)) / fps))
+    return Task(stores, labels, max(int(y.max()) for y in labels), fps)
 
 
-def frames(x: list[Array], settings: Settings, fps: float) -> Frames:
-    """Whiten the recordings of a task."""
-    block = settings.whiten
-    videos = [condition(one, block) for one in x]
-    whitening = fit_whitening(videos, block.D, block.floor)
-    white = np.concatenate([whitening.apply(video) for video in videos]).astype(np.float64)
-    return Frames(white, tuple(len(one) for one in x), fps)
+def signal(name: str, seed: int) -> Task:
+    """Make a signal task."""
+    made = signals.make_task(name, seed)
+    stores = [Recording(Path(name, str(number)), x) for number, x in enumerate(made.features)]
+    return Task(stores, made.labels, made.K, made.fps)
 
 
-def answers(x: list[Array], K: int, fps: float, seed: int) -> dict[str, tuple[Array, str]]:
-    """Return labels and a remark of every answer."""
-    generator = np.random.default_rng
-    plain = build({"decode.K": K}, "first")
+def video(part: dict[str, str]) -> Task:
+    """Read the features and labels of a video task."""
+    index = HOUSE / at(INDEX, **part)
+    stores = open_stores(index, index.parent)
+    annotated = read_annotations(HOUSE / at(ANNOTATIONS, **part))
+    labels = [labels_at(annotated[annotated["video"] == store.video], store.time_s) for store in stores]
+    return Task(stores, labels, int(annotated["key_step"].max()), float(stores[0].attributes["fps"]))
+
+
+def embed_and_decode(task: Task, method: str, decoder: str, settings: Settings, seed: int) -> tuple[Any, Choices, Any]:
+    """Label the samples of a task as the workflow does: labels (T,), choices, and the arguments they were made from."""
+    embed = FITS[family_of(method).embedding](task.stores, settings, seed)
+    embedded = [embed(store) for store in task.stores]
+    x = np.concatenate([one.embedding for one in embedded]).astype(np.float64)
+    views = [one.views for one in embedded if one.views is not None]
+    lengths = tuple(len(store) for store in task.stores)
+    seen = (x, np.concatenate(views, axis=1).astype(np.float64) if views else None, lengths)
+    choices = choose(*seen, settings, seed)
+    run = extended(DECODERS[split_id(decoder)[0]], choices)
+    return run(Frames(x, lengths, task.fps), choices.K, settings, generator_for(seed)).labels, choices, seen
+
+
+def first_before(task: Task, seed: int) -> NDArray[np.int64]:
+    """Label by whitened features and the mean field as they were, from mini-batches where a task is long."""
+    settings = build({**PLAIN, "decode.K": task.K}, BEFORE)
+    embed = FITS["whitened"](task.stores, settings, seed)
+    x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
+    lengths, generator = [len(store) for store in task.stores], generator_for(seed)
+    if len(x) <= FULL_BATCH_LIMIT:
+        return segment(x, lengths, task.K, settings.meanfield, generator).labels
+
+    from sklearn.cluster import MiniBatchKMeans
+
+    unit = directions(x)
+    restarts, random = settings.meanfield.restarts, int(generator.integers(2**31 - 1))
+    start = MiniBatchKMeans(task.K, n_init=restarts, random_state=random).fit(unit - unit.mean(axis=0)).labels_
+    return minimise(x, lengths, np.eye(task.K)[start], settings.meanfield).labels
+
+
+def answer(task: Task, recipe: str, seed: int, experiments: Experiments, auto: bool) -> dict[str, Any]:
+    """Return scores of one recipe on a task, its processor time, and what was chosen."""
     began = time.process_time()
-    first = decode_meanfield(frames(x, plain, fps), K, plain, generator([seed, 0])).labels
-    middle = time.process_time()
-    plus = build({**FAMILIES["rgwot-plus"].overrides, "decode.K": K}, "rgwot-plus")
-    made = frames(x, plus, fps)
-    # Whether there are views decides whether anything is chosen; time is chosen by the samples alone.
-    choices = choose(made.x, np.zeros((2, len(made.x), 1)), made.lengths, plus, seed)
-    timed = Frames(with_time(made.x, made.lengths, choices.time), made.lengths, fps)
-    found = decode_consensus(timed, K, plus, generator([seed, 0])).labels
-    ended = time.process_time()
-    segments = np.concatenate([np.arange(len(one)) * K // len(one) for one in x])
-    return {
-        "equal segments": (segments, ""),
-        "first": (first, f"{middle - began:.0f} s"),
-        "RGWOT+": (found, f"{ended - middle:.0f} s, time {choices.time:g}"),
-    }
+    found: dict[str, Any] = {}
+    if recipe == SEGMENTS:
+        labels = np.concatenate([np.arange(len(store)) * task.K // len(store) for store in task.stores])
+    elif recipe == BEFORE:
+        labels = first_before(task, seed)
+    else:
+        method, decoder = (experiments.config.page.first[0] if recipe == "first" else recipe).split("/")
+        base, keys = split_id(decoder)
+        settings = experiments.settings(method, join_id(base, {**keys, "K": str(task.K)}), "")
+        labels, choices, seen = embed_and_decode(task, method, decoder, settings, seed)
+        found = {"time": choices.time, "surplus": choices.surplus}
+    found["cpu_s"] = time.process_time() - began
+    if auto and recipe.startswith("rgwot-plus"):
+        left = settings.model_copy(update={"decode": settings.decode.model_copy(update={"K": "auto"})})
+        found["K_auto"] = choose(*seen, left, seed).K
+    parts = np.split(labels, np.cumsum([len(store) for store in task.stores])[:-1])
+    # Background that was found is one more cluster.
+    scored = (task.labels, parts, task.K, task.K + int(found.get("surplus", 0) > 0))
+    macro, strict = PROTOCOLS["macro_task"], PROTOCOLS["strict_task"]
+    found["macro"], found["strict"] = (100 * score(protocol, *scored, "without").f1 for protocol in (macro, strict))
+    found["macro_background"] = 100 * score(macro, *scored, "with").f1
+    found["order"] = 100 * order_distance(*scored, "without")
+    return {"K": task.K, "recipe": recipe, "seed": seed} | found
+
+
+def render(rows: pd.DataFrame) -> str:
+    """Write all scores as tables in Markdown: by task, means by world, and leaving one data set out."""
+    scores = rows.groupby(["world", "dataset", "task", "recipe"], sort=False)
+    mean, spread = scores[[*SCORES, "cpu_s"]].mean(), scores["macro"].std(ddof=1)
+    lines = []
+    for key, values in mean.iterrows():
+        here = scores.get_group(key)
+        said = [", ".join(f"{value:g}" for value in here[one].dropna()) or "–" for one in ("time", "surplus", "K_auto")]
+        deviation = "–" if np.isnan(spread[key]) else f"{spread[key]:.1f}"
+        numbers = [*(f"{values[name]:.1f}" for name in SCORES), deviation, f"{values['cpu_s']:.1f}"]
+        lines.append([f"{key[2]} (K {here['K'].iloc[0]})", key[3], *numbers, *said])
+    head = ["macro_task", "strict_task", "order ↓", "macro, with background", "sd of macro", "CPU s"]
+    blocks = [table(["task", "recipe", *head, "time", "background clusters", "K auto"], lines)]
+    by_set = mean.groupby(["world", "dataset", "recipe"], sort=False).mean()
+    for world, part in mean.groupby("world", sort=False):
+        means = [one.groupby("recipe", sort=False).mean() for one in (part, by_set.loc[world])]
+        here = rows[rows["world"] == world]
+        values = {
+            name: [of_task.to_numpy() for _, of_task in of_recipe.groupby("task")["macro"]]
+            for name, of_recipe in here.groupby("recipe", sort=False)
+        }
+        lines = []
+        for name, own in values.items():
+            ratio = "{:.2f} ({:.2f} to {:.2f})".format(*compare(own, values[BEFORE])) if BEFORE in values else "–"
+            numbers = [f"{one.loc[name, score]:.1f}" for score in SCORES[:3] for one in means]
+            lines.append([RECIPES.get(name, name), *numbers, ratio])
+        heads = [f"{one}, {by}" for one in head[:3] for by in ("tasks", "data sets")]
+        blocks += [f"### {world}: {here['task'].nunique()} tasks"]
+        blocks += [table(["mean over", *heads, "ratio of macro to before (95 %)"], lines)]
+    macro, lines = by_set["macro"].unstack("recipe")[list(dict.fromkeys(rows["recipe"]))], []
+    for left in macro.index if len(macro) > 1 else ():
+        others = macro.drop(index=left).mean()
+        best = f"{others.idxmax()}: {macro.loc[left, others.idxmax()]:.1f}"
+        lines.append([left[1], *(f"{value:.1f}" for value in others), best])
+    heads = ["data set left out", *macro.columns, "the best of these on what was left out"]
+    return "\n\n".join([*blocks, "### macro_task, mean over the other data sets", table(heads, lines)])
 
 
 def main() -> None:
-    """Print a table of one line per task and answer."""
+    """Score every recipe on every task that is there."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
-    parser.add_argument("--fps", action="append", default=[], help="samples per second of a dataset: NAME=NUMBER")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--tasks", nargs="+", metavar="NAME", help="tasks, data sets, worlds (real, signals, video)")
+    parser.add_argument("--recipes", nargs="+", default=list(RECIPES), metavar="RECIPE", help=", ".join(RECIPES))
+    parser.add_argument("--seeds", type=int, default=3, help="of the methods")
+    parser.add_argument("--worlds", type=int, default=1, help="seeds of the signal tasks: so many tasks of each kind")
+    parser.add_argument("--signals", nargs="+", default=SIGNALS, choices=list(signals.RECIPES), help="signal tasks")
+    parser.add_argument("--split", choices=("choose", "once"), default="choose", help="which video tasks")
+    parser.add_argument("--fps", action="append", default=[], metavar="DATASET=NUMBER", help="samples per second")
+    parser.add_argument("--auto", action="store_true", help="also report which K rgwot-plus would choose")
+    parser.add_argument("--record", action="store_true", help=f"renew {RECORD.relative_to(HOUSE)}")
+    parser.add_argument("--targets", action="store_true", help="print the files that video tasks need, and stop")
     options = parser.parse_args()
+    files = [HOUSE / "config.yaml", *([HOUSE / "benchmarks" / "once.yaml"] if options.split == "once" else [])]
+    config = load_config(read_files(files))
+    datasets = [(name, config.dataset(name).synth) for name in getattr(config.development, options.split)]
+    parts = [{"dataset": name, "task": task} for name, synth in datasets if synth for task in synth.tasks]
+    if options.targets:
+        print(*(at(path, **part) for part in parts for path in (INDEX, ANNOTATIONS)))
+        return
     root = os.environ.get("REAL_RECORDINGS")
     if not root:
-        sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings. Synthetic tasks: make bench-answers")
+        print("REAL_RECORDINGS: not set; recordings are left out, synthetic tasks are scored", file=sys.stderr)
+    elif not any(Path(root).glob("*/*/*.npy")):
+        sys.exit(f"REAL_RECORDINGS: found no {root}/DATASET/TASK/RECORDING.npy; expected features of recordings there")
     rates = {name: float(rate) for name, _, rate in (one.partition("=") for one in options.fps)}
-    print("task | answer | macro_task F1 | strict_task F1 | of the last seed")
-    for folder in sorted(Path(root).glob("*/*")):
-        if options.tasks and folder.name not in options.tasks:
+    experiments, rows = Experiments(config), []
+    for *names, read in find(root, rates, options.signals, options.worlds, parts):
+        if options.tasks and not set(options.tasks) & set(names):
             continue
-        dataset = folder.parent.name
-        if dataset not in rates:
-            sys.exit(f"--fps: found no rate of {dataset}, expected --fps {dataset}=NUMBER")
-        x, truths = read(folder, rates[dataset])
-        K = max(int(y.max()) for y in truths)
-        borders = np.cumsum([len(one) for one in x])[:-1]
-        values: dict[str, list[list[float]]] = {}
-        remarks = {}
-        for seed in range(options.seeds):
-            with threadpool_limits(1):
-                made = answers(x, K, rates[dataset], seed)
-            for name, (labels, remark) in made.items():
-                parts = np.split(labels, borders)
-                scores = [
-                    score(PROTOCOLS[one], truths, parts, K, K, "without").f1 for one in ("macro_task", "strict_task")
-                ]
-                values.setdefault(name, []).append([100 * value for value in scores])
-                remarks[name] = remark
-        for name, found in values.items():
-            spread = np.std(found, axis=0, ddof=1) if len(found) > 1 else np.zeros(2)
-            cells = [f"{m:.1f} ± {s:.1f}" for m, s in zip(np.mean(found, axis=0), spread, strict=True)]
-            print(folder.name, name, *cells, remarks[name], sep=" | ", flush=True)
+        task = read()
+        # What does not depend on the seed is made once.
+        for recipe, seed in product(options.recipes, range(options.seeds)):
+            if recipe != SEGMENTS or not seed:
+                with threadpool_limits(1):
+                    made = answer(task, recipe, seed, experiments, options.auto)
+                rows.append(dict(zip(("world", "dataset", "task"), names, strict=True)) | made)
+                print(names[-1], recipe, seed, *(f"{made[one]:.1f}" for one in (*SCORES, "cpu_s")), file=sys.stderr)
+    if not rows:
+        sys.exit(f"--tasks: found none of {', '.join(options.tasks)}, expected names of tasks, data sets or worlds")
+    frame = pd.DataFrame(rows).reindex(columns=COLUMNS)
+    print(render(frame))
+    if options.record:
+        write_csv(frame.round(4), RECORD)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,64 @@
+"""The signal tasks: the same for the same seed, with the steps, shares and background that they promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from signals import RECIPES, Task, make_task
+
+
+def shares(task: Task) -> np.ndarray:
+    labels = np.concatenate(task.labels)
+    return np.bincount(labels, minlength=task.K + 1) / len(labels)
+
+
+def segments(labels: np.ndarray) -> np.ndarray:
+    return labels[np.flatnonzero(np.r_[True, np.diff(labels) != 0])]
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_task_is_a_function_of_its_name_and_seed(name: str) -> None:
+    first, again, other = make_task(name, 0), make_task(name, 0), make_task(name, 1)
+    for a, b in zip(first.features + first.labels, again.features + again.labels, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert len(first.features) == len(first.labels) == RECIPES[name].recordings
+    for x, y in zip(first.features, first.labels, strict=True):
+        assert x.dtype == np.float32
+        assert x.shape == (len(y), first.features[0].shape[1])
+        assert np.isfinite(x).all()
+        assert (x.std(axis=0) > 0).all()
+    assert [len(y) for y in first.labels] != [len(y) for y in other.labels]
+    assert first.K == len(RECIPES[name].durations) == max(int(y.max()) for y in first.labels)
+
+
+@pytest.mark.parametrize(("name", "background"), [(name, None) for name in RECIPES] + [("signal_ordered", 0.5)])
+def test_background_is_there_where_it_is_asked_for_and_nowhere_else(name: str, background: float | None) -> None:
+    found = np.mean([shares(make_task(name, seed, background))[0] for seed in range(3)])
+    expected = RECIPES[name].background if background is None else background
+    assert found == 0 if expected == 0 else abs(found - expected) < 0.05
+
+
+def test_steps_come_in_order_or_again_and_some_are_rare() -> None:
+    for seed in range(3):
+        for labels in make_task("signal_ordered", seed).labels:
+            assert len(segments(labels)) == len(set(labels))
+        for name in ("signal_repeating", "signal_rare"):
+            times = [len(segments(labels)) / len(set(labels)) for labels in make_task(name, seed).labels]
+            assert 1.5 < np.mean(times) < 3.2
+        for name in ("signal_ordered", "signal_rare"):
+            assert 0 < shares(make_task(name, seed))[1:].min() < 0.03
+
+
+def test_steps_are_in_the_values_and_in_the_speed() -> None:
+    """A step's means over half of the recordings resemble those over the other half, in both kinds of features."""
+    for name in ("signal_ordered", "signal_repeating", "signal_rare"):
+        task = make_task(name, 0)
+        for moves in (False, True):
+            halves = []
+            for first in (0, 1):
+                z = [(x - x.mean(axis=0)) / x.std(axis=0) for x in task.features[first::2]]
+                g = np.concatenate([np.log(np.abs(np.gradient(x, axis=0)) + 0.02) if moves else x for x in z])
+                y = np.concatenate(task.labels[first::2])
+                halves.append(np.stack([g[y == step].mean(axis=0) for step in range(1, task.K + 1)]) - g.mean(axis=0))
+            # Near 0 for labels that say nothing.
+            assert np.corrcoef(halves[0].ravel(), halves[1].ravel())[0, 1] > 0.6, (name, moves)
