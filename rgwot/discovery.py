@@ -75,7 +75,7 @@ class Discovery:
     procedures : pandas.DataFrame
         ``rank, order, n_videos, share``: the different orders, the most frequent first.
     diagnostics : dict
-        How the answer came about, and whether embedding or decoder collapsed (``degenerate``).
+        How the answer came about, whether embedding or decoder collapsed (``degenerate``), and ``warnings``.
     labels : dict of numpy.ndarray
         By video, the key step (T,) int64 of every feature, of scope ``task``.
     times : dict of numpy.ndarray
@@ -100,6 +100,11 @@ class Discovery:
         return int(self.diagnostics["K"])
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the answer should be doubted, a line each; they are logged, too."""
+        return tuple(self.diagnostics.get("warnings", ()))
+
+    @property
     def orders(self) -> dict[str, Order]:
         """The order of the key steps of every video as numbers, by video."""
         return {
@@ -118,10 +123,12 @@ class Discovery:
 
     def __repr__(self) -> str:
         first = self.procedures.iloc[0]
-        collapsed = ", degenerate" if self.diagnostics["degenerate"] else ""
+        doubted = ", degenerate" if self.diagnostics["degenerate"] else ""
+        if self.warnings:
+            doubted += f", {len(self.warnings)} warning{'s' if len(self.warnings) > 1 else ''}"
         return (
             f"<Discovery by {self.run}: {len(self.labels)} videos, K = {self.K}, "
-            f"{first['order']} in {first['n_videos']} of them{collapsed}>"
+            f"{first['order']} in {first['n_videos']} of them{doubted}>"
         )
 
 

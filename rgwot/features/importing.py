@@ -22,6 +22,7 @@ from rgwot.datasets.feature_files import Measured, measure, measure_file, native
 from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import video_id
 from rgwot.datasets.pairing import VIDEO_SUFFIXES, by_task, walk
+from rgwot.features.scales import Spread, scales_differ
 from rgwot.features.store import IMPORTER, SHARD, StoreWriter, source_facts, video_facts
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
@@ -171,11 +172,16 @@ def import_features(
         side = tuple(sizes[axis] for axis in "HW" if axis in settings.axes)
         with replacing(output) as temporary:
             store = StoreWriter(temporary, found.time_s(count), side, channels=sizes["C"], layer=settings.layer)
+            spread = Spread()
             for shard in counted(logger, source.name, range(-(-count // SHARD)), "shard"):
                 start = shard * SHARD
-                store.write(shard, read_maps(source, array, settings.axes, start, min(start + SHARD, count)))
-            facts = _described(source, array, found, settings)
+                maps = read_maps(source, array, settings.axes, start, min(start + SHARD, count))
+                store.write(shard, maps)
+                spread.add(maps)
+            facts = {**_described(source, array, found, settings), "scales": spread.ratio}
             store.finish(count, {**facts, **video_facts(footage, status, reason)})
+    if warning := scales_differ(spread.ratio):
+        logger.warning("%s: %s", source, warning)
 
 
 def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason: str) -> None:

@@ -16,6 +16,7 @@ import pandas as pd
 from rgwot import __version__, paths
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
+from rgwot.keysteps.doubts import SAME, seeds_differ
 from rgwot.keysteps.ordering import rank_procedures, video_order
 from rgwot.paths import Run, Tree
 from rgwot.records import CELL, read_annotations, read_manifest, read_scores
@@ -59,6 +60,8 @@ def gather(
     shown = [read_run(tree, run, manifest, annotations, names) for run in runs]
     files = [tree.at(paths.STRIPS) / f"{video}.jpg" for video in manifest["video"]]
     strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
+    comparisons = compared(tree, runs)
+    doubted = _seeds_that_differ(shown, comparisons)
     orders, scores = _true_orders(manifest, annotations), read_task_scores(tree, runs)
     data = {
         "dataset": tree.dataset,
@@ -73,7 +76,14 @@ def gather(
         "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
         "truth": _truth(manifest, annotations),
         "true_procedures": listed(rank_procedures(orders)) if orders else [],
-        "runs": [{**run.facts, "standing": standing(run.run, scores, len(annotations) > 0)} for run in shown],
+        "runs": [
+            {
+                **run.facts,
+                "standing": standing(run.run, scores, len(annotations) > 0),
+                "warnings": [*run.facts["warnings"], *more],
+            }
+            for run, more in zip(shown, doubted, strict=True)
+        ],
         "keysteps": [tree.keysteps(run).as_posix() for run in runs],
         "views": [tree.at(paths.VIEW, run).as_posix() for run in runs],
         "names_path": names_path,
@@ -81,7 +91,20 @@ def gather(
         "curves": read_curves(tree, runs),
         "scores": scores,
     }
-    return Content(data, shown, compared(tree, runs), strips)
+    return Content(data, shown, comparisons, strips)
+
+
+def _seeds_that_differ(shown: Sequence[ShownRun], comparisons: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return for every run the warnings about its other seeds on the page, of answers that look at the videos."""
+    said: list[list[str]] = [[] for _ in shown]
+    for one in comparisons:
+        first, second = (shown[place].run for place in one["pair"])
+        same = (first.method, first.decoder) == (second.method, second.decoder)
+        if same and kind_of(first) != "trivial" and one["rand"] < SAME:
+            warning = f"{seeds_differ(f'Seeds {first.seed} and {second.seed}', one['rand'])}."
+            for place in one["pair"]:
+                said[place].append(warning)
+    return said
 
 
 def compared(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:

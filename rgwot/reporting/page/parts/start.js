@@ -77,6 +77,7 @@ function drawVerdict() {
   byId("standing").textContent = facts.standing.join(" ");
   byId("verdict").textContent = `${facts.words.join(" ")}${names ? ` ${names} of ${facts.steps.length} key steps have a name.` : ""}`;
   byId("verdict").className = facts.degenerate ? "notice" : "hint";
+  byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { className: "notice", textContent: text })));
 }
 
 row.addEventListener("scroll", markEdges, { passive: true });
