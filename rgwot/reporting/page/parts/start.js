@@ -4,6 +4,7 @@ const VIEWS = {
   videos: () => (cards.children.length ? refreshCards() : makeCards()),
   steps: drawSteps,
   order: drawOrders,
+  tree: drawTree,
   alignment: drawAlignment,
   embedding: drawClouds,
   training: drawTraining,
@@ -72,12 +73,12 @@ function drawSummary() {
 
 function drawVerdict() {
   const facts = factsOf(state.run);
+  byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { className: "notice", textContent: text })));
   const names = Object.keys(namesOf(state.run)).length;
   // First what the scores are worth: an answer that did not collapse may still be worse than equal segments.
   byId("standing").textContent = facts.standing.join(" ");
   byId("verdict").textContent = `${facts.words.join(" ")}${names ? ` ${names} of ${facts.steps.length} key steps have a name.` : ""}`;
   byId("verdict").className = facts.degenerate ? "notice" : "hint";
-  byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { className: "notice", textContent: text })));
 }
 
 row.addEventListener("scroll", markEdges, { passive: true });
@@ -101,6 +102,7 @@ byId("run").addEventListener("change", () => chooseRun(Number(byId("run").value)
 byId("bars").addEventListener("change", () => { stale.add("videos"); show(state.view); });
 byId("first").addEventListener("change", choosePair);
 byId("second").addEventListener("change", choosePair);
+startTree();
 byId("download").addEventListener("click", downloadNames);
 byId("forget").addEventListener("click", () => {
   forgetTyped(state.run);
