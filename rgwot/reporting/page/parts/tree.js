@@ -42,7 +42,10 @@ function drawTree() {
   const own = view && view.tree;
   for (const id of ["tree-controls", "cut-bars", "cut-next", "cut-words"]) byId(id).hidden = !own;
   if (!own) {
-    const why = factsOf(state.run).kind === "trivial" ? "A trivial answer has no embedding to make a tree of." : `The tree was not worked out for this result. Ask for it, then for this page: snakemake ${DATA.views[state.run]}`;
+    const former = view ? `Its view is from a version without trees: remove ${DATA.views[state.run]}, and ask` : "Ask";
+    const why = factsOf(state.run).kind === "trivial"
+      ? "A trivial answer has no embedding to make a tree of."
+      : `The tree was not worked out for this result. ${former} for it, then for this page: snakemake ${DATA.views[state.run]}`;
     byId("dendrogram").replaceChildren(make("p", { textContent: why }));
     return;
   }
