@@ -151,7 +151,7 @@ def import_features(
     of any number of channels; feature i stands at ``start_s + i / fps``, or at the time that the file says. Memory
     holds 64 frames, whatever the length of the video, unless the file is text or packed. The store is a folder
     ``{video}.zarr``; an older one is replaced when the new one is complete. Without footage it has no frames, and
-    ``reason`` says why.
+    ``reason`` says why. Where scales of the channels of vectors differ by 1,000 or more, a warning says so.
 
     Raises RgwotError when the file cannot be read, its shape is not as stated, a value is not finite or beyond float16,
     or the number or times of the features do not fit the duration.
@@ -172,15 +172,19 @@ def import_features(
         side = tuple(sizes[axis] for axis in "HW" if axis in settings.axes)
         with replacing(output) as temporary:
             store = StoreWriter(temporary, found.time_s(count), side, channels=sizes["C"], layer=settings.layer)
-            spread = Spread()
+            # Not of maps: channels of a network that are hardly ever active are small, and no harm.
+            spread = None if side else Spread()
             for shard in counted(logger, source.name, range(-(-count // SHARD)), "shard"):
                 start = shard * SHARD
                 maps = read_maps(source, array, settings.axes, start, min(start + SHARD, count))
                 store.write(shard, maps)
-                spread.add(maps)
-            facts = {**_described(source, array, found, settings), "scales": spread.ratio}
+                if spread is not None:
+                    spread.add(maps)
+            facts = _described(source, array, found, settings)
+            if spread is not None:
+                facts["scales"] = spread.ratio
             store.finish(count, {**facts, **video_facts(footage, status, reason)})
-    if warning := scales_differ(spread.ratio):
+    if spread is not None and (warning := scales_differ(spread.ratio)):
         logger.warning("%s: %s", source, warning)
 
 
