@@ -161,8 +161,8 @@ def compare(first: Path, second: Path, names: Path | None) -> None:
 def cut(output: Path, view_json: Path, K: int) -> None:  # noqa: N803
     """Write segments for another number of key steps into OUTPUT (segments.csv), without decoding again.
 
-    The tree of key steps is the one that the page shows, made without the key steps of the run. Decode with decode.K for
-    orders, scores and names.
+    The tree of key steps is the one that the page shows, made without the key steps of the run. Decode with decode.K
+    for orders, scores and names.
     """
     from rgwot.reporting.tree import cut_segments, read_tree
     from rgwot.runtime.files import write_csv
