@@ -107,10 +107,14 @@ def decode(
         choices = _choose(task, settings, seed)
         K, run = choices.K, extended(DECODERS[decoder], choices)
 
-        def decoding(video: str | None, again: bool = False) -> Unseen:
-            return lambda frames: run(frames, K, settings, generator_for(seed, video, again))
+        def decoding(video: str | None) -> Unseen:
+            return lambda frames: run(frames, K, settings, generator_for(seed, video))
 
-        labels, joint, facts = _cluster_task(task, decoder, K, decoding(None), decoding(None, again=True))
+        def again(frames: Frames) -> Decoded:
+            # Neither that of the task nor that of a video, of any seed.
+            return run(frames, K, settings, np.random.default_rng([seed, 2]))
+
+        labels, joint, facts = _cluster_task(task, decoder, K, decoding(None), again)
         single = {
             name: labelled([video], task.features_fps, K, decoding(name))
             for name, video in counted(log, f"decode {output_dir}: videos by themselves", task.videos.items(), "video")

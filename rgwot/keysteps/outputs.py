@@ -42,11 +42,9 @@ def write_keysteps(
         write_json(dict(diagnostics), folder / name_of(DIAGNOSTICS))
 
 
-def generator_for(seed: int, video: str | None = None, again: bool = False) -> np.random.Generator:
-    """Return the random generator of a task, or of one video; ``again``: one that stands for another seed of the task.
+def generator_for(seed: int, video: str | None = None) -> np.random.Generator:
+    """Return the random generator of a task, or of one video.
 
     A video's own depends on its name alone, so that adding a video to a task leaves the others as they were.
     """
-    if again:
-        return np.random.default_rng([seed, 2])
     return np.random.default_rng([seed] if video is None else [seed, 1, zlib.crc32(video.encode())])
