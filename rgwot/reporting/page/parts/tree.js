@@ -40,13 +40,13 @@ function cutChip(step, text = String(step)) {
 function drawTree() {
   const view = viewOf(state.run);
   const own = view && view.tree;
-  for (const id of ["tree-controls", "cut-bars", "cut-next", "cut-words"]) byId(id).hidden = !own;
+  for (const id of ["tree-controls", "dendrogram", "cut-bars", "cut-next", "cut-words"]) byId(id).hidden = !own;
+  byId("no-tree").hidden = Boolean(own);
   if (!own) {
     const former = view ? `Its view is from a version without trees: remove ${DATA.views[state.run]}, and ask` : "Ask";
-    const why = factsOf(state.run).kind === "trivial"
+    byId("no-tree").textContent = factsOf(state.run).kind === "trivial"
       ? "A trivial answer has no embedding to make a tree of."
       : `The tree was not worked out for this result. ${former} for it, then for this page: snakemake ${DATA.views[state.run]}`;
-    byId("dendrogram").replaceChildren(make("p", { textContent: why }));
     return;
   }
   const n = own.leaves.length;
@@ -56,8 +56,8 @@ function drawTree() {
   }
   byId("cut").max = String(n);
   byId("cut").value = String(tree.K);
-  const rows = own.leaves.map((leaf) => leafRow(leaf));
-  byId("dendrogram").replaceChildren(drawMerges(own), make("ol", { className: "leaves" }, ...rows));
+  drawMerges(own);
+  byId("leaves").replaceChildren(...own.leaves.map((leaf) => leafRow(leaf)));
   byId("cut-bars").replaceChildren(...DATA.videos.flatMap((video, at) => (own.videos[video.id] ? [
     make("div", { className: "label", textContent: video.name }),
     make("div", { className: "bar", role: "img", data: { video: String(at) } }),
@@ -86,11 +86,10 @@ function leafRow(leaf) {
     make("span", { className: "quiet", title: `${name} at ${clock(leaf.time_s)}`, textContent: percent(leaf.share, leaf.share < 0.1 ? 1 : 0) }));
 }
 
-const SVG = "http://www.w3.org/2000/svg";
-function svg(tag, properties, ...children) {
-  const element = document.createElementNS(SVG, tag);
+/** Make a part of the drawing. */
+function drawn(tag, properties) {
+  const element = document.createElementNS(byId("merges").namespaceURI, tag);
   for (const [key, value] of Object.entries(properties)) element.setAttribute(key, value);
-  element.append(...children);
   return element;
 }
 
@@ -103,17 +102,12 @@ function drawMerges({ merges, leaves }) {
     const x = across(n - 1 - at);
     const [[xa, ya], [xb, yb]] = [ends[a], ends[b]];
     ends.push([x, (ya + yb) / 2]);
-    return svg("path", { d: `M${xa} ${ya}H${x}V${yb}H${xb}` });
+    return drawn("path", { d: `M${xa} ${ya}H${x}V${yb}H${xb}` });
   });
   const height = n * LEAF_ROW;
-  const line = svg("line", { id: "cut-line", y1: 0, y2: height });
-  const made = svg("svg", { viewBox: `0 0 1000 ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" }, ...lines, line);
-  made.style.height = `${height}px`;
-  made.addEventListener("click", (event) => {
-    const { left, width } = made.getBoundingClientRect();
-    moveCut(Math.ceil(((event.clientX - left) / width) * (n - 1)) + 1);
-  });
-  return made;
+  byId("merges").setAttribute("viewBox", `0 0 1000 ${height}`);
+  byId("merges").style.height = `${height}px`;
+  byId("merges").replaceChildren(...lines, drawn("line", { id: "cut-line", y1: 0, y2: height }));
 }
 
 function moveCut(K) {
@@ -132,7 +126,7 @@ function showCut() {
   // Half-way between the merge that leaves K and the next one; at the very ends beside the drawing's edge.
   const x = n > 1 ? Math.max(4, Math.min(996, (1000 * (K - 1.5)) / (n - 1))) : 500;
   for (const side of ["x1", "x2"]) byId("cut-line").setAttribute(side, x);
-  [...byId("dendrogram").querySelectorAll("li")].forEach((row, leaf) => row.firstElementChild.replaceWith(cutChip(steps[leaf])));
+  [...byId("leaves").children].forEach((row, leaf) => row.firstElementChild.replaceWith(cutChip(steps[leaf])));
   for (const bar of byId("cut-bars").querySelectorAll(".bar")) {
     const video = DATA.videos[Number(bar.dataset.video)];
     const segments = cutSegments(videos[video.id], steps);
@@ -180,4 +174,8 @@ function downloadCut() {
 function startTree() {
   byId("cut").addEventListener("input", () => moveCut(Number(byId("cut").value)));
   byId("cut-download").addEventListener("click", downloadCut);
+  byId("merges").addEventListener("click", (event) => {
+    const { left, width } = byId("merges").getBoundingClientRect();
+    moveCut(Math.ceil(((event.clientX - left) / width) * (viewOf(state.run).tree.leaves.length - 1)) + 1);
+  });
 }
