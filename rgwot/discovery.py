@@ -83,7 +83,7 @@ class Discovery:
         ``video, kind, key_step, start_s, end_s, surprise``: what every video does differently (``missing``, ``added``,
         ``repeated``, ``too_early``, ``too_late``), how surprising it is in bits.
     diagnostics : dict
-        How the answer came about, and whether embedding or decoder collapsed (``degenerate``).
+        How the answer came about, whether embedding or decoder collapsed (``degenerate``), and ``warnings``.
     labels : dict of numpy.ndarray
         By video, the key step (T,) int64 of every feature, of scope ``task``.
     times : dict of numpy.ndarray
@@ -110,6 +110,11 @@ class Discovery:
         return int(self.diagnostics["K"])
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the answer should be doubted, a line each; they are logged, too."""
+        return tuple(self.diagnostics.get("warnings", ()))
+
+    @property
     def orders(self) -> dict[str, Order]:
         """The order of the key steps of every video as numbers, by video."""
         return {
@@ -128,8 +133,10 @@ class Discovery:
 
     def __repr__(self) -> str:
         order = " > ".join(map(str, self.procedure.order)) or "no key step"
-        collapsed = ", degenerate" if self.diagnostics["degenerate"] else ""
-        return f"<Discovery by {self.run}: {len(self.labels)} videos, K = {self.K}, {order}{collapsed}>"
+        doubted = ", degenerate" if self.diagnostics["degenerate"] else ""
+        if self.warnings:
+            doubted += f", {len(self.warnings)} warning{'s' if len(self.warnings) > 1 else ''}"
+        return f"<Discovery by {self.run}: {len(self.labels)} videos, K = {self.K}, {order}{doubted}>"
 
 
 def discover(

@@ -28,6 +28,7 @@ from rgwot.features.store import FeatureStore
 from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, restored
 from rgwot.keysteps.decode import EmbeddedVideo, Result, labelled, order_of, read_embeddings
+from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.interface import Decoded, Unseen
 from rgwot.keysteps.ordering import format_order
 from rgwot.keysteps.outputs import write_keysteps
@@ -223,6 +224,8 @@ def _write(bundle: Bundle, procedure: Procedure, tree: Tree, found: KeySteps, em
         "known_videos": found.known,
     }
     write_keysteps(tree.keysteps(about.run), {"task": segments}, orders, procedure, diagnostics)
+    for warning in diagnostics["warnings"]:
+        log.warning("%s: %s", bundle.path.name, warning)
     _write_names(tree, bundle, segments)
     deviations = read_deviation_list(tree.at(paths.DEVIATIONS, about.run))
     return [
@@ -243,7 +246,9 @@ def _soundness(videos: Mapping[str, EmbeddedVideo], steps: Mapping[str, NDArray[
     labels = np.concatenate(list(steps.values())) - 1
     whole = Result(x, labels, Decoded(labels), collapse.diagnose(x, labels, K, None))
     facts = whole.facts()
-    return {"degenerate": facts["degenerate"], "degenerate_cause": facts["degenerate_cause"], "task": facts}
+    kept = {name: len(np.unique(own[own > 0])) for name, own in steps.items()}
+    verdict = {key: facts[key] for key in ("degenerate", "degenerate_cause")}
+    return {**verdict, "warnings": doubts(K, kept, facts["background_share"]), "task": facts}
 
 
 def _write_names(tree: Tree, bundle: Bundle, segments: Mapping[str, pd.DataFrame]) -> None:

@@ -48,6 +48,7 @@ VERBS = {
     "export": ("rgwot.cli.pages:export", "Write a result for ELAN, BORIS, subtitles, clips."),
     "bundle": ("rgwot.cli.bundles:bundle", "Keep a finished result in one file."),
     "apply": ("rgwot.cli.bundles:apply", "Find the key steps of other videos by a bundle."),
+    "cut": ("rgwot.cli.pages:cut", "Segments for another K, from the tree of key steps."),
     "compare": ("rgwot.cli.pages:compare", "Say how far two results of a task agree."),
     "figure": ("rgwot.cli.reporting:figure", "Draw a figure of the paper."),
     "plan": ("rgwot.cli.study:plan", "Estimate what a whole study costs, from measured rates."),

@@ -17,12 +17,16 @@ from rgwot.datasets.split import check_held_out
 from rgwot.embedding.interface import EmbedVideo, Fit
 from rgwot.embedding.registry import FITS
 from rgwot.features.index import indexed_videos, open_stores
+from rgwot.features.scales import usual_ratio
 from rgwot.features.store import CHECKED, FeatureStore
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import Progress
 
 logger = logging.getLogger(__name__)
+
+STANDARDISED = ("whitened",)
+"""Embeddings without an encoder that do not depend on the scales of the channels."""
 
 
 def embed(
@@ -45,7 +49,8 @@ def embed(
     features ``views`` (2P, T, D') float32, and the attributes ``duration_s`` and ``native_fps``; the root has
     ``method``, ``seed``, ``features_fps`` and, last, ``complete``. Where videos were held out, the group of every
     video also has ``split`` (``train`` or ``test``) and the root ``held_out``, which names those without frames too.
-    ``notes`` of the root are sentences about the training that a reader of its results should know.
+    ``notes`` of the root are sentences about the training that a reader of its results should know, ``scales`` is
+    how far the scales of the features' channels differ, where they are known and weigh on the embedding.
     Context frames are chosen as in training (methods 3.8).
 
     Parameters
@@ -81,12 +86,14 @@ def embed(
         raise RgwotError(f"{index_csv}: no video with features, expected at least 1; see its column reason")
     fps = float(stores[0].attributes["fps"])
     notes: list[str] = []
+    scales = usual_ratio(store.attributes for store in stores)
     if model_path is None:
         name, number = method or "raw", seed or 0
         fit = fit_of(name)
         check_held_out(held_out, indexed_videos(index_csv), str(index_csv))
         training = [store for store in stores if store.video not in held_out]
         embed_one: EmbedVideo = fit(training, settings or Settings(), number)
+        standardised = FAMILIES[split_id(name)[0]].embedding in STANDARDISED
     else:
         # Not at the top: a method without an encoder need not wait for PyTorch.
         from rgwot.embedding.model import embed_by_model, load_model
@@ -105,8 +112,11 @@ def embed(
                 )
         embed_one = embed_by_model(model, fps, device, threads)
         name, number = method or "trained", int(model["seed"] if seed is None else seed)
+        standardised = model["architecture"]["input_norm"] or "projection" in model
 
     facts = {"method": name, "seed": number, "features_fps": fps, **({"notes": notes} if notes else {})}
+    if scales is not None and not standardised:
+        facts["scales"] = scales
     write_embeddings(output_zarr, stores, embed_one, facts, held_out)
 
 

@@ -22,6 +22,7 @@ from rgwot.datasets.feature_files import Measured, measure, measure_file, native
 from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import video_id
 from rgwot.datasets.pairing import VIDEO_SUFFIXES, by_task, walk
+from rgwot.features.scales import Spread, scales_differ
 from rgwot.features.store import IMPORTER, SHARD, StoreWriter, source_facts, video_facts
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
@@ -150,7 +151,7 @@ def import_features(
     of any number of channels; feature i stands at ``start_s + i / fps``, or at the time that the file says. Memory
     holds 64 frames, whatever the length of the video, unless the file is text or packed. The store is a folder
     ``{video}.zarr``; an older one is replaced when the new one is complete. Without footage it has no frames, and
-    ``reason`` says why.
+    ``reason`` says why. Where scales of the channels of vectors differ by 1,000 or more, a warning says so.
 
     Raises RgwotError when the file cannot be read, its shape is not as stated, a value is not finite or beyond float16,
     or the number or times of the features do not fit the duration.
@@ -171,11 +172,20 @@ def import_features(
         side = tuple(sizes[axis] for axis in "HW" if axis in settings.axes)
         with replacing(output) as temporary:
             store = StoreWriter(temporary, found.time_s(count), side, channels=sizes["C"], layer=settings.layer)
+            # Not of maps: channels of a network that are hardly ever active are small, and no harm.
+            spread = None if side else Spread()
             for shard in counted(logger, source.name, range(-(-count // SHARD)), "shard"):
                 start = shard * SHARD
-                store.write(shard, read_maps(source, array, settings.axes, start, min(start + SHARD, count)))
+                maps = read_maps(source, array, settings.axes, start, min(start + SHARD, count))
+                store.write(shard, maps)
+                if spread is not None:
+                    spread.add(maps)
             facts = _described(source, array, found, settings)
+            if spread is not None:
+                facts["scales"] = spread.ratio
             store.finish(count, {**facts, **video_facts(footage, status, reason)})
+    if spread is not None and (warning := scales_differ(spread.ratio)):
+        logger.warning("%s: %s", source, warning)
 
 
 def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason: str) -> None:

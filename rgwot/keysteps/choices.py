@@ -50,13 +50,19 @@ USUAL = 7
 """Key steps assumed while time is chosen and K is not yet known; as in published tables."""
 
 KEY_STEPS = range(3, 17)
-"""Numbers of recurring activities that are tried."""
+"""Numbers of recurring activities that are tried, and that may be the answer."""
 
-NEARLY = 0.9
-"""Share of the largest agreement that the number of activities must reach; chosen on the development tasks."""
+SURE = 0.8
+"""Adjusted Rand index of two views from which on the number with the largest is the answer."""
+
+OFFERED = 12
+"""Of these, the one that is judged by: more than most tasks have, so that videos fill only some."""
+
+FILLED = 0.8
+"""Recurring activities per one that a video fills of `OFFERED`; as development tasks suggest (methods 5.7)."""
 
 STARTS = 2
-"""Segmentations of a view for every number of activities; their agreement is averaged."""
+"""Segmentations for every number of activities; their agreement, or what videos fill of them, is averaged."""
 
 TIME_STARTS = 4
 """Segmentations for every share of time; their J is averaged, so that the share does not hang on a start."""
@@ -128,6 +134,11 @@ class _Chooser:
         ]
         return float(np.mean(found))
 
+    def filled(self, K: int, time: float) -> float:
+        """Return how many of K key steps a video fills; the mean over starts."""
+        found = [filled(self._labels(self.x, K, time, start), self.lengths) for start in range(STARTS)]
+        return float(np.mean(found))
+
     def _labels(self, view: NDArray[np.float64], K: int, time: float, start: int) -> NDArray[np.int64]:
         # Not at the top: most decodings have nothing to choose, and need not wait for it.
         from rgwot.keysteps.meanfield import segment
@@ -172,12 +183,16 @@ def choose(x: NDArray[Any], views: Views | None, lengths: Sequence[int], setting
 
     activities = None
     if block.K == "auto":
-        alike = {number: chooser.same_partition(number, time) for number in KEY_STEPS if number <= views.shape[1]}
-        activities = fewest(alike)
+        curve = {number: chooser.same_partition(number, time) for number in KEY_STEPS}
+        activities = max(curve, key=lambda number: curve[number])
+        by = "views" if curve[activities] >= SURE else "filled"
+        if by == "filled":
+            curve = {number: chooser.filled(number, time) for number in KEY_STEPS}
+            activities = number_of(curve)
         K = max(2, activities - surplus if surplus else activities)
         if block.surplus == "auto":
             K = max(2, round(KEY_STEP_SHARE * activities))
-        facts["K"] = _fact(activities, alike)
+        facts["K"] = {**_fact(activities, curve), "by": by}
     else:
         K = int(block.K)
 
@@ -210,21 +225,32 @@ def largest_share(found: Mapping[float, float]) -> float:
     return max((share for share in shares if found[share] >= KEEPS * found[0.0]), default=shares[0])
 
 
-def fewest(agreement: Mapping[int, float]) -> int:
-    """Return the smallest number whose agreement is nearly the largest, of neighbouring numbers in the mean.
+def filled(labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
+    """Return the effective number of labels of a video, exp of the entropy of their shares; the mean over videos.
 
-    What is done splits further, into phases of a movement for one, and views agree on that, too; so the curve rises
-    steeply up to the number of activities and slowly beyond it.
+    Labels (T,) are of videos one after the other, with the samples of each in ``lengths``. Between 1 and the number of
+    labels, which it is where every video has all of them at even shares.
 
-    >>> fewest({3: 0.2, 4: 0.4, 5: 0.6, 6: 0.58, 7: 0.6, 8: 0.62})
-    6
+    >>> round(filled(np.array([0, 0, 1, 1, 2, 2, 2, 2]), [4, 4]), 2)
+    1.5
     """
-    numbers = sorted(agreement)
-    smooth = {
-        number: float(np.mean([agreement[other] for other in numbers if abs(other - number) < 2])) for number in numbers
-    }
-    largest = max(smooth.values())
-    return next(number for number in numbers if smooth[number] >= NEARLY * largest)
+    found = []
+    for own in np.split(np.asarray(labels), np.cumsum(lengths)[:-1]):
+        shares = np.unique(own, return_counts=True)[1] / len(own)
+        found.append(np.exp(-(shares * np.log(shares)).sum()))
+    return float(np.mean(found))
+
+
+def number_of(fills: Mapping[int, float]) -> int:
+    """Return the number of recurring activities, from how many of those offered a video fills.
+
+    Beyond what is really done, more clusters divide what several people do, each in a way of their own, and a video
+    fills fewer of them. Where people are alike it fills nearly all, and the number is too large.
+
+    >>> number_of({11: 8.6, 12: 9.3, 13: 9.9})
+    7
+    """
+    return int(np.clip(round(FILLED * fills[OFFERED]), KEY_STEPS[0], KEY_STEPS[-1]))
 
 
 def _fact(chosen: float, found: Mapping[Any, float]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from rgwot.config.settings import Settings
 from rgwot.embedding.whitened import Whitening, fit_whitening
 from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
-from rgwot.keysteps.meanfield import decoded, label, segment
+from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
 
 ABOUT = {
     "description": "a mean-field segmentation of what many others agree on",
@@ -57,7 +58,16 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
             "shares": made.shares,
         }
 
-    return decoded(made.memberships, K, {"consensus": facts}).inductive(restore_consensus, learnt, K, settings)
+    def of(part: Sequence[MeanField]) -> NDArray[np.int64]:
+        own = _side_by_side([member.memberships for member in part], [member.shares for member in part])
+        x = fit_whitening([own], block.D, FLOOR).apply(own)
+        return segment(x, frames.lengths, K, chain, generator).labels
+
+    half = len(members) // 2
+    found = decoded(made.memberships, K, {"consensus": facts})
+    if half:
+        found = replace(found, halves=lambda: (of(members[:half]), of(members[half:])))
+    return found.inductive(restore_consensus, learnt, K, settings)
 
 
 def restore_consensus(learnt: Learnt, K: int, settings: Settings) -> Unseen:

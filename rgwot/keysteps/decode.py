@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rgwot.config.settings import Settings
 from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, choose, extended
+from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
 from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Unseen
 from rgwot.keysteps.ordering import Order, video_order
@@ -26,6 +27,9 @@ from rgwot.runtime.progress import counted
 from rgwot.timing import label_segments, parse_rate
 
 log = logging.getLogger(__name__)
+
+TWICE = ("graphcut", "kmeans", "meanfield", "subset")
+"""Decoders cheap enough to be run with a second seed, to say whether two seeds agree."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class EmbeddedTask:
     """Every video of a task by id, in the order of the ids; those without a frame are listed in ``empty``.
 
     ``held_out`` names the videos the clustering must not see, also those without a frame; ``notes`` are sentences about
-    the training of the embedding.
+    the training of the embedding. ``scales`` is how far the scales of the features' channels differ, where they weigh.
     """
 
     videos: Mapping[str, EmbeddedVideo]
@@ -58,6 +62,7 @@ class EmbeddedTask:
     method: str
     held_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    scales: float | None = None
 
     def part(self, held_out: bool) -> dict[str, EmbeddedVideo]:
         """Return the videos that are held out, or the others."""
@@ -105,7 +110,11 @@ def decode(
         def decoding(video: str | None) -> Unseen:
             return lambda frames: run(frames, K, settings, generator_for(seed, video))
 
-        labels, joint, facts = _cluster_task(task, decoder, K, decoding(None))
+        def again(frames: Frames) -> Decoded:
+            # Neither that of the task nor that of a video, of any seed.
+            return run(frames, K, settings, np.random.default_rng([seed, 2]))
+
+        labels, joint, facts = _cluster_task(task, decoder, K, decoding(None), again)
         single = {
             name: labelled([video], task.features_fps, K, decoding(name))
             for name, video in counted(log, f"decode {output_dir}: videos by themselves", task.videos.items(), "video")
@@ -127,6 +136,9 @@ def decode(
     background = any(video.background is not None for video in task.videos.values()) or any(
         (steps == 0).any() for scope in key_steps.values() for steps in scope.values()
     )
+    kept = {name: len(np.unique(steps[steps > 0])) for name, steps in key_steps["task"].items()}
+    share = float(np.mean(np.concatenate(list(key_steps["task"].values())) == 0))
+    warnings = doubts(K, kept, share, facts["second_seed"], choices.facts, task.scales)
     scored = [name for name in single if not task.held_out or name in task.held_out]
     videos = collapse.combine([single[name].diagnosis for name in scored])
     whole = collapse.combine([joint, videos])
@@ -144,6 +156,7 @@ def decode(
         "videos_without_frames": list(task.empty),
         "degenerate": whole.degenerate,
         "degenerate_cause": whole.cause,
+        "warnings": warnings,
         "task": {
             **facts,
             "distinct_labels_per_video": {name: len(np.unique(labels)) for name, labels in key_steps["task"].items()},
@@ -166,6 +179,8 @@ def decode(
     write_keysteps(output_dir, segments, orders, procedure, diagnostics)
     if whole.degenerate:
         log.warning("%s: degenerate, the %s collapsed (see diagnostics.json)", output_dir, whole.cause)
+    for warning in warnings:
+        log.warning("%s/%s/seed%d: %s", task.method, decoder, seed, warning)
     return diagnostics
 
 
@@ -229,6 +244,7 @@ def _read_embeddings(store: Path) -> EmbeddedTask:
         str(about.get("method", "")),
         held_out,
         tuple(about.get("notes", ())),
+        about.get("scales"),
     )
 
 
@@ -295,15 +311,18 @@ def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, dec
 
 
 def _cluster_task(
-    task: EmbeddedTask, name: str, K: int, decoder: Unseen
+    task: EmbeddedTask, name: str, K: int, decoder: Unseen, second: Unseen
 ) -> tuple[dict[str, NDArray[np.int64]], collapse.Diagnosis, dict[str, Any]]:
     """Cluster the training part, and label the videos held out by it; returns labels, diagnosis and facts.
 
-    The decoder is given nothing else until its clusters are made.
+    The decoder is given nothing else until its clusters are made. ``second`` is the same decoder with another seed.
     """
     seen = task.part(held_out=False)
     made = labelled(seen.values(), task.features_fps, K, decoder)
     labels, facts = apart(seen, made.labels), made.facts()
+    facts["second_seed"] = _agreement_of_seeds(
+        name, made, lambda: labelled(seen.values(), task.features_fps, K, second).labels
+    )
     if not task.held_out:
         return labels, made.diagnosis, facts
     if made.decoded.unseen is None:
@@ -314,6 +333,16 @@ def _cluster_task(
     whole = collapse.combine([made.diagnosis, applied.diagnosis])
     facts |= {"degenerate": whole.degenerate, "degenerate_cause": whole.cause, "held_out": applied.facts()}
     return labels | apart(new, applied.labels), whole, facts
+
+
+def _agreement_of_seeds(name: str, made: Result, again: Callable[[], NDArray[np.int64]]) -> float | None:
+    """Return the adjusted Rand index of two seeds, None for a decoder that it would cost too much to run again."""
+    # Not at the top: it takes a second to be imported.
+    from sklearn.metrics import adjusted_rand_score
+
+    if made.decoded.halves is not None:
+        return float(adjusted_rand_score(*made.decoded.halves()))
+    return float(adjusted_rand_score(made.labels, again())) if name in TWICE else None
 
 
 def apart(videos: Mapping[str, EmbeddedVideo], labels: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:

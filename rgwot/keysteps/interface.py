@@ -54,7 +54,8 @@ class Decoded:
     ``memberships`` (T, K) are those before any smoothing, for decoders that have them. ``facts`` go to
     ``diagnostics.json``: plain numbers, strings and dictionaries. ``unseen`` is how this clustering labels videos it
     was not made from; None for a decoder that cannot, which is then refused where videos are held out. ``learnt``
-    gives what ``unseen`` is made from, where that can be kept.
+    gives what ``unseen`` is made from, where that can be kept. ``halves`` gives two labellings (T,) that differ about
+    as much as those of two seeds, for decoders that have them at less cost than being run again.
     """
 
     labels: NDArray[np.int64]
@@ -62,6 +63,7 @@ class Decoded:
     facts: dict[str, Any] = field(default_factory=dict)
     unseen: Unseen | None = None
     learnt: Callable[[], Learnt] | None = None
+    halves: Callable[[], tuple[NDArray[np.int64], NDArray[np.int64]]] | None = None
 
     def inductive(self, restore: Restore, learnt: Callable[[], Learnt], K: int, settings: Settings) -> Decoded:
         """Return the same, able to label other videos by what was learnt, today as from a bundle."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rgwot.keysteps.choices import GAIN, KEEPS, KEY_STEP_SHARE
+from rgwot.keysteps.choices import FILLED, GAIN, KEEPS, KEY_STEP_SHARE, OFFERED
 from rgwot.runtime.errors import RgwotError
 
 _J = "agreement of views J"
@@ -89,10 +89,13 @@ def _curve(fact: Mapping[str, Any]) -> tuple[dict[float, float], float]:
 
 def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
     K, surplus = int(diagnostics["K"]), int(diagnostics["surplus"])
+    seen = diagnostics["choices"]["K"].get("by", "views") == "views"
     words = (
-        f"{_count(K, 'key step')}: of {min(found):g} to {max(found):g} recurring activities, two views of the features "
-        f"agree nearly best from {chosen:g} on{', the most that were tried' if chosen == max(found) else ''} "
+        f"{_count(K, 'key step')}: two views of the features agree best on {chosen:g} recurring activities "
         f"(adjusted Rand index {found[chosen]:.3g})"
+        if seen
+        else f"{_count(K, 'key step')}: of {OFFERED} recurring activities offered a video fills {found[OFFERED]:.3g}, "
+        f"and {FILLED:.0%} of that is {chosen:g}; a guess, which the tree of key steps helps to judge"
     )
     if chosen == K:
         words += ", all of them key steps, because none is background."
@@ -102,7 +105,11 @@ def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen
     else:
         words += f"; {surplus} of them are the background that decode.surplus asks for."
     title = f"{chosen:g} recurring, {_count(K, 'key step')}"
-    labels = "recurring activities tried", "adjusted Rand index of two views"
+    labels = (
+        ("recurring activities tried", "adjusted Rand index of two views")
+        if seen
+        else ("recurring activities offered", "of which a video fills")
+    )
     return Curve("decode.K", tuple(found), tuple(found.values()), chosen, *labels, title, words)
 
 

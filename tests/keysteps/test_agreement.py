@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rgwot.config.settings import Settings, build
-from rgwot.keysteps.choices import TIME_SHARES, agreement, choose, cross_agreement
+from rgwot.keysteps.choices import KEY_STEPS, TIME_SHARES, agreement, choose, cross_agreement, filled, number_of
 from rgwot.runtime.errors import RgwotError
 
 
@@ -133,7 +133,29 @@ def test_the_number_of_activities_is_chosen_by_views_that_make_the_same_of_them(
     views, lengths = made_task(generator, ordered=False, V=10, T=120, K=6, noise=1.0)
     found = choose(*apart(views, lengths), settings(K="auto"), seed=0)
     assert abs(found.K - 6) <= 1
-    assert found.facts["K"]["chosen"] == found.K
+    assert (found.facts["K"]["chosen"], found.facts["K"]["by"]) == (found.K, "views")
+
+
+def test_the_number_of_activities_is_what_videos_fill_where_views_disagree() -> None:
+    generator = np.random.default_rng(6)
+    # Views of nothing but noise, and samples of four steps that half of the videos do with the one hand, half with the
+    # other: eight clusters, of which a video fills four.
+    steps = np.concatenate([np.repeat(np.arange(4) + 4 * (video % 2), 20) for video in range(8)])
+    x = np.eye(8)[steps] + 0.1 * generator.normal(size=(640, 8))
+    found = choose(x, generator.normal(size=(2, 640, 4)), (80,) * 8, settings(K="auto"), seed=0)
+    fact = found.facts["K"]
+    assert (fact["by"], sorted(map(int, fact["agreement"]))) == ("filled", list(KEY_STEPS))
+    assert 3.9 < fact["agreement"]["8"] < 4.1
+    assert number_of({12: fact["agreement"]["12"]}) == found.K
+    assert found.K < 7
+
+
+def test_labels_that_a_video_fills_are_counted_by_their_shares() -> None:
+    # One video of shares 1/2, 1/4, 1/4, one of a single label: 2 sqrt 2 and 1.
+    labels = np.array([0, 0, 1, 2, 5, 5])
+    assert filled(labels, (4, 2)) == pytest.approx((2 * np.sqrt(2) + 1) / 2)
+    assert number_of({12: 12.0}) == 10
+    assert number_of({12: 1.0}) == 3
 
 
 def test_k_cannot_be_chosen_without_views() -> None:

@@ -37,10 +37,8 @@ def read(diagnostics: dict[str, Any]) -> ShownChoices:
 def test_every_choice_is_a_curve_with_its_reason_in_words() -> None:
     steps, background, time = read(ALL).curves
     assert (steps.tried, steps.agreement, steps.chosen) == ((3, 11, 12), (0.2, 0.5, 0.4), 11)
-    assert steps.words.startswith(
-        "7 key steps: of 3 to 12 recurring activities, two views of the features agree nearly best"
-    )
-    assert "from 11 on (adjusted Rand index 0.5); where there is background, 2/3 of the activities are" in steps.words
+    assert steps.words.startswith("7 key steps: two views of the features agree best on 11 recurring activities")
+    assert "(adjusted Rand index 0.5); where there is background, 2/3 of the activities are" in steps.words
     assert background.words.startswith("5 clusters beyond K became background")
     assert background.least == pytest.approx(0.103)
     assert time.words.startswith("Time is given 15%")
@@ -54,8 +52,12 @@ def test_every_choice_is_a_curve_with_its_reason_in_words() -> None:
         ({"K": 11, "surplus": 0, "choices": {"K": K}}, "all of them key steps, because none is background"),
         ({"K": 8, "surplus": 3, "choices": {"K": K}}, "3 of them are the background that decode.surplus asks for"),
         (
-            {"K": 12, "surplus": 0, "choices": {"K": {**K, "chosen": 12}}},
-            "agree nearly best from 12 on, the most that were tried",
+            {
+                "K": 9,
+                "surplus": 0,
+                "choices": {"K": {"chosen": 9, "agreement": {"9": 8.1, "12": 11.2}, "by": "filled"}},
+            },
+            "of 12 recurring activities offered a video fills 11.2, and 80% of that is 9; a guess",
         ),
         ({"choices": {"surplus": {**SURPLUS, "chosen": 0}}}, "Nothing is called background"),
         ({"choices": {"time": {**TIME, "chosen": 0.4}}}, "the smallest share: none keeps 90%"),

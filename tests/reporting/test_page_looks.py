@@ -240,7 +240,7 @@ def test_pictures_for_the_guide(made: Task, page: Path, browser: Browser, tmp_pa
         window.run(f"document.querySelector('{selector}').focus(); window.scrollTo(0, 170)")
         window.press("ArrowRight")
         keep(window, folder, f"page_{name}.png")
-    for name in ("training", "scores"):
+    for name in ("tree", "training", "scores"):
         window.run("document.activeElement.blur(); window.scrollTo(0, 0)")
         tab(window, name)
         keep(window, folder, f"page_{name}.png")

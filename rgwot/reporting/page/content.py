@@ -16,6 +16,7 @@ import pandas as pd
 from rgwot import __version__, paths
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
+from rgwot.keysteps.doubts import SAME, seeds_differ
 from rgwot.keysteps.ordering import rank_procedures, video_order
 from rgwot.paths import Run, Tree
 from rgwot.records import CELL, read_annotations, read_manifest, read_scores
@@ -61,6 +62,10 @@ def gather(
     shown = [read_run(tree, run, manifest, annotations, names) for run in runs]
     files = [tree.at(paths.STRIPS) / f"{video}.jpg" for video in manifest["video"]]
     strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
+    answers = [read_answer(tree.keysteps(run)) for run in runs]
+    agreements = compare_pairs(answers)
+    comparisons = compared(agreements)
+    doubted = _seeds_that_differ(shown, comparisons)
     orders, scores = _true_orders(manifest, annotations), read_task_scores(tree, runs)
 
     def say(words: Callable[[Run, Mapping[str, Any] | None, bool], Any], run: Run) -> Any:
@@ -81,7 +86,13 @@ def gather(
         "truth": _truth(manifest, annotations),
         "true_procedures": listed(rank_procedures(orders)) if orders else [],
         "runs": [
-            {**run.facts, "standing": say(standing, run.run), "in_short": say(in_short, run.run)} for run in shown
+            {
+                **run.facts,
+                "standing": say(standing, run.run),
+                "in_short": say(in_short, run.run),
+                "warnings": [*run.facts["warnings"], *more],
+            }
+            for run, more in zip(shown, doubted, strict=True)
         ],
         "keysteps": [tree.keysteps(run).as_posix() for run in runs],
         "views": [tree.at(paths.VIEW, run).as_posix() for run in runs],
@@ -90,8 +101,6 @@ def gather(
         "curves": read_curves(tree, runs),
         "scores": scores,
     }
-    answers = [read_answer(tree.keysteps(run)) for run in runs]
-    agreements = compare_pairs(answers)
 
     def agreed(one: int, other: int) -> float | None:
         # Of many results not all pairs are compared, but all seeds are.
@@ -103,7 +112,20 @@ def gather(
         for at, one in enumerate(shown)
         if one.procedure is not None
     ]
-    return Content(data, shown, pictures, compared(agreements), strips)
+    return Content(data, shown, pictures, comparisons, strips)
+
+
+def _seeds_that_differ(shown: Sequence[ShownRun], comparisons: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return for every run the warnings about its other seeds on the page, of answers that look at the videos."""
+    said: list[list[str]] = [[] for _ in shown]
+    for one in comparisons:
+        first, second = (shown[place].run for place in one["pair"])
+        same = (first.method, first.decoder) == (second.method, second.decoder)
+        if same and kind_of(first) != "trivial" and one["rand"] < SAME:
+            warning = f"{seeds_differ(f'Seeds {first.seed} and {second.seed}', one['rand'])}."
+            for place in one["pair"]:
+                said[place].append(warning)
+    return said
 
 
 def compared(agreements: Mapping[tuple[int, int], Comparison]) -> list[dict[str, Any]]:

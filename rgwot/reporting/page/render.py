@@ -32,7 +32,7 @@ from rgwot.runtime.files import write_csv, write_text
 
 #: The script of a page, in the order in which its parts build on each other.
 SCRIPTS = (
-    "core.js", "names.js", "popup.js", "player.js", "videos.js", "procedure.js", "steps.js", "alignment.js",
+    "core.js", "names.js", "popup.js", "player.js", "videos.js", "procedure.js", "steps.js", "tree.js", "alignment.js",
     "embedding.js", "scores.js", "compare.js", "start.js",
 )  # fmt: skip
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})

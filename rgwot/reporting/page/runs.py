@@ -93,6 +93,7 @@ def read_run(
         "match": {str(step): to for step, to in matched.items()},
         "degenerate": bool(diagnostics.get("degenerate", False)),
         "words": ["The annotations themselves."] if kind == ANNOTATED else soundness(diagnostics, kind == "trivial"),
+        "warnings": [as_sentence(warning) for warning in diagnostics.get("warnings", [])],
         "view": bool(view),
     }
     choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))

@@ -25,6 +25,7 @@ from rgwot.reporting.figures.pairs import PROBLEM
 from rgwot.reporting.figures.tsne import embed_2d
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, has_pictures, read_pictures, strip_times
+from rgwot.reporting.tree import Timed, tree_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 from rgwot.runtime.progress import counted
@@ -74,10 +75,12 @@ def write_view(
     settings: Settings,
     seed: int,
 ) -> None:
-    """Write typical frames, embeddings in the plane and transport plans of one run: the stage behind ``rgwot view``.
+    """Write what the page shows of the embeddings of one run: the stage behind ``rgwot view``.
 
-    The file has ``result`` (which key steps it belongs to), ``typical``, ``points`` and ``alignments``. Of the segments
-    those of scope ``task`` count, of the settings the block ``ot`` is read; ``seed`` sets the layout in the plane.
+    The file has ``result`` (which key steps it belongs to), ``typical`` (frames), ``points`` (embeddings in the plane),
+    ``alignments`` (transport plans) and ``tree`` (`rgwot.reporting.tree`). Of the segments those of scope ``task``
+    count, of the settings the block ``ot`` is read; ``seed`` sets the layout in the plane and the start of the tree,
+    which knows nothing of the result's key steps.
     Segments that do not belong to the embeddings are refused.
     """
     from rgwot.keysteps.decode import read_embeddings
@@ -105,6 +108,7 @@ def write_view(
             "result": result_id(segments),
             "points": _points(videos, seed),
             "alignments": align_pairs(pairs, settings.ot) if len(pairs) > 1 else None,
+            "tree": tree_of({name: Timed(*video) for name, video in pairs.items()}, seed),
             "typical": typical.result(),
         }
     write_text(json.dumps(content, allow_nan=False), output_json)

@@ -5,6 +5,7 @@ const VIEWS = {
   videos: () => (cards.children.length ? refreshCards() : makeCards()),
   steps: drawSteps,
   order: drawOrders,
+  tree: drawTree,
   alignment: drawAlignment,
   embedding: drawClouds,
   training: drawTraining,
@@ -73,6 +74,7 @@ function drawSummary() {
 
 function drawVerdict() {
   const facts = factsOf(state.run);
+  byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { className: "notice", textContent: text })));
   const names = Object.keys(namesOf(state.run)).length;
   // First what the scores are worth: an answer that did not collapse may still be worse than equal segments.
   byId("in-short").textContent = facts.in_short;
@@ -103,6 +105,7 @@ byId("run").addEventListener("change", () => chooseRun(Number(byId("run").value)
 byId("bars").addEventListener("change", () => { stale.add("videos"); show(state.view); });
 byId("first").addEventListener("change", choosePair);
 byId("second").addEventListener("change", choosePair);
+startTree();
 byId("download").addEventListener("click", downloadNames);
 byId("forget").addEventListener("click", () => {
   forgetTyped(state.run);

@@ -1,0 +1,80 @@
+"""How many key steps `decode.K: auto` takes, and how good a cut of the tree of key steps is (docs/methods.md 5.16).
+
+On recordings, as benchmarks/recordings.py reads them from REAL_RECORDINGS, or on files of the same form. At most 3,000
+samples of a task are looked at. Nothing is written.
+
+    REAL_RECORDINGS=FOLDER python benchmarks/how_many.py --fps openpack=4 --fps jigsaws=5 [--seeds 5] [TASK ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from recordings import frames, read
+from threadpoolctl import threadpool_limits
+
+from rgwot.config.methods import FAMILIES
+from rgwot.config.settings import build
+from rgwot.evaluation.protocols import PROTOCOLS, score
+from rgwot.keysteps.choices import choose, with_time
+from rgwot.keysteps.interface import Frames
+from rgwot.keysteps.meanfield import decode_meanfield
+from rgwot.keysteps.tree import HINT, cut, grow
+
+MOST_SAMPLES = 3000
+
+
+def thinned(made: Frames, truths: list[np.ndarray]) -> tuple[Frames, list[np.ndarray]]:
+    """Keep every so many samples of every recording."""
+    step = -(-len(made.x) // MOST_SAMPLES)
+    x = [own[::step] for own in np.split(made.x, np.cumsum(made.lengths)[:-1])]
+    few = Frames(np.concatenate(x), tuple(map(len, x)), made.features_fps / step)
+    return few, [truth[::step] for truth in truths]
+
+
+def main() -> None:
+    """Print a line per task."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
+    parser.add_argument("--fps", action="append", default=[], help="samples per second of a dataset: NAME=NUMBER")
+    parser.add_argument("--seeds", type=int, default=5)
+    options = parser.parse_args()
+    root = os.environ.get("REAL_RECORDINGS")
+    if not root:
+        sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
+    rates = {name: float(rate) for name, _, rate in (one.partition("=") for one in options.fps)}
+    print("task | annotated K | chosen, per seed | macro_task F1 of a cut | of meanfield")
+    for folder in sorted(Path(root).glob("*/*")):
+        if options.tasks and folder.name not in options.tasks:
+            continue
+        fps = rates[folder.parent.name]
+        recordings, labels = read(folder, fps)
+        K = max(int(truth.max()) for truth in labels)
+        plus = build({**FAMILIES["rgwot-plus"].overrides, "decode.K": "auto"}, "rgwot-plus")
+        made, truths = thinned(frames(recordings, plus, fps), labels)
+        # As much time as the tree has, and `decode.time: auto` takes at least.
+        timed = replace(made, x=with_time(made.x, made.lengths, HINT))
+        # Views of noise agree on nothing, so the number is what videos fill; views of the recordings agree as little.
+        noise = np.random.default_rng(0).normal(size=(2, len(made.x), 4))
+        borders = np.cumsum(made.lengths)[:-1]
+        chosen, scores = [], []
+        for seed in range(options.seeds):
+            with threadpool_limits(1):
+                chosen.append(choose(made.x, noise, made.lengths, plus, seed).K)
+                tree = grow(made.x, made.lengths, np.random.default_rng([seed, 3]))
+                of_tree = cut(tree.merges, len(tree.merges) + 1, K)[tree.leaves] - 1
+                decoded = decode_meanfield(timed, K, plus, np.random.default_rng([seed, 0])).labels
+            parts = (np.split(found, borders) for found in (of_tree, decoded))
+            scores.append([100 * score(PROTOCOLS["macro_task"], truths, one, K, K, "without").f1 for one in parts])
+        mean, spread = np.mean(scores, axis=0), np.std(scores, axis=0, ddof=1)
+        cells = [f"{m:.1f} ± {s:.1f}" for m, s in zip(mean, spread, strict=True)]
+        print(folder.name, K, *[", ".join(map(str, chosen))], *cells, sep=" | ", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Why a result should be doubted, in one line each (methods 5.15): facts in, sentences out.
+
+``diagnostics.json`` has them under ``warnings``; the log, the page and `rgwot.discover` repeat what stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rgwot.features.scales import scales_differ
+from rgwot.keysteps.choices import FILLED, KEEPS, OFFERED
+
+FEW = 1 / 3
+"""A video keeps few key steps where it has no more than this share of them."""
+
+MOST = 0.5
+"""Share of background above which most of a task is background."""
+
+SAME = 0.6
+"""Two seeds disagree where the adjusted Rand index of their labels is below this."""
+
+NEAR = 0.02
+"""A choice is near its threshold where it, or what would be taken instead, is within this share of it."""
+
+HALFWAY = 0.1
+"""A number of key steps is near its threshold where, not rounded, it is within this of half-way between two."""
+
+FEWEST = 2
+"""Key steps at most that `decode.K: auto` is doubted for by their number alone."""
+
+NAMED = 3
+"""Videos that a warning names; of the others it gives the number."""
+
+
+def doubts(
+    K: int,
+    kept: Mapping[str, int],
+    background: float,
+    same: float | None = None,
+    choices: Mapping[str, Any] | None = None,
+    scales: float | None = None,
+) -> list[str]:
+    """Return why a result should be doubted, a line each; none where nothing speaks against it.
+
+    Parameters
+    ----------
+    K
+        Key steps that were asked for, or chosen.
+    kept
+        Different key steps of every video, background not counted.
+    background
+        Share of all samples that are background, in [0, 1].
+    same
+        Adjusted Rand index of the labels and of those of another seed; None where it is not known.
+    choices
+        What was left to the data, as `rgwot.keysteps.choices.choose` has it in ``facts``.
+    scales
+        Largest scale of a channel of the features divided by the smallest, where an embedding depends on it.
+    """
+    said = []
+    # With one or two key steps a video of one is nothing to wonder at.
+    few = {video: number for video, number in kept.items() if number <= FEW * K}
+    if few:
+        named = ", ".join(f"{video} {number}" for video, number in list(few.items())[:NAMED])
+        more = f" and {len(few) - NAMED} more" if len(few) > NAMED else ""
+        said.append(f"{len(few)} of {len(kept)} videos keep few of {K} key steps: {named}{more}")
+    if background > MOST:
+        said.append(f"{background:.0%} of the samples are background, which is most of them")
+    if same is not None and same < SAME:
+        said.append(seeds_differ("two seeds", same))
+    said += _of_choices(K, choices or {})
+    return [one for one in (*said, scales_differ(scales or 1.0)) if one]
+
+
+def seeds_differ(who: str, same: float) -> str:
+    """Return the warning about two seeds, named by ``who``, whose labels have a small adjusted Rand index."""
+    return (
+        f"{who} disagree: adjusted Rand index {same:.2f}, expected {SAME:g} or more; "
+        "trust what several seeds have in common"
+    )
+
+
+def _of_choices(K: int, choices: Mapping[str, Any]) -> list[str]:
+    """Return what is doubtful about the choices that were left to the data."""
+    said = []
+    if "time" in choices:
+        found = {float(share): float(J) for share, J in choices["time"]["agreement"].items()}
+        least, chosen = KEEPS * found[0.0], float(choices["time"]["chosen"])
+        close = [share for share, J in found.items() if share and least > 0 and abs(J - least) <= NEAR * least]
+        if close:
+            said.append(
+                f"decode.time: auto took {chosen:g}, a near thing: with {close[0]:g} J is {found[close[0]]:.3g}, "
+                f"and {least:.3g} is asked for; another seed may take another share"
+            )
+    if "K" in choices:
+        said.append(_of_number(K, choices["K"]))
+    return said
+
+
+def _of_number(K: int, choice: Mapping[str, Any]) -> str:
+    """Return what is doubtful about the number of key steps that was chosen."""
+    if K <= FEWEST:
+        return f"decode.K: auto answers {K}, which is hardly ever right; look at the tree of key steps and set K"
+    curve = {int(number): float(value) for number, value in choice["agreement"].items()}
+    chosen = int(choice["chosen"])
+    number = FILLED * curve[OFFERED]
+    if choice.get("by") == "views":
+        other = max((one for one in curve if one != chosen), key=lambda one: curve[one])
+    else:
+        other = chosen + 1 if number > chosen else chosen - 1
+    near = curve[chosen] - curve[other] <= NEAR if choice.get("by") == "views" else abs(number % 1 - 0.5) <= HALFWAY
+    if not near:
+        return ""
+    return f"decode.K: auto took {chosen}, and {other} would have done nearly as well; look at the tree of key steps"

@@ -1,0 +1,157 @@
+"""Warnings: each on facts and on data that deserve it, and not on others."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zarr
+
+from rgwot import discover
+from rgwot.config.importing import ImportSettings
+from rgwot.config.settings import build
+from rgwot.features.importing import FEATURES_ALONE, import_features
+from rgwot.features.scales import Spread, scales_differ
+from rgwot.features.store import open_store
+from rgwot.keysteps.decode import decode
+from rgwot.keysteps.doubts import doubts
+
+SOUND: dict[str, Any] = {
+    "K": 6,
+    "kept": {"a": 6, "b": 5, "c": 3},
+    "background": 0.5,
+    "same": 0.6,
+    "choices": {
+        "time": {"chosen": 0.08, "agreement": {"0.0": 0.1, "0.03": 0.098, "0.08": 0.093, "0.15": 0.085}},
+        "K": {"chosen": 9, "by": "filled", "agreement": {"9": 8.0, "12": 11.25}},
+    },
+    "scales": 999.0,
+}
+
+
+def test_nothing_is_said_of_what_is_sound() -> None:
+    assert doubts(**SOUND) == []
+    assert doubts(6, {"a": 6}, 0.0) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"kept": {"a": 6, "b": 2, "c": 1}}, "2 of 3 videos keep few of 6 key steps: b 2, c 1"),
+        ({"background": 0.62}, "62% of the samples are background"),
+        ({"same": 0.59}, "two seeds disagree: adjusted Rand index 0.59, expected 0.6 or more"),
+        ({"scales": 58900.0}, "scales of the channels differ by a factor of 58,900, expected less than 1,000"),
+        (
+            {"choices": {"time": {"chosen": 0.08, "agreement": {"0.0": 0.1, "0.08": 0.0905, "0.15": 0.07}}}},
+            "decode.time: auto took 0.08, a near thing: with 0.08 J is 0.0905, and 0.09 is asked for",
+        ),
+        (
+            {"choices": {"time": {"chosen": 0.03, "agreement": {"0.0": 0.1, "0.03": 0.05, "0.08": 0.0895}}}},
+            "decode.time: auto took 0.03, a near thing: with 0.08 J is 0.0895",
+        ),
+        (
+            {"choices": {"K": {"chosen": 9, "by": "filled", "agreement": {"9": 8.0, "12": 11.8}}}},
+            "decode.K: auto took 9, and 10 would have done nearly as well",
+        ),
+        (
+            {"choices": {"K": {"chosen": 5, "by": "views", "agreement": {"4": 0.89, "5": 0.9, "12": 0.5}}}},
+            "decode.K: auto took 5, and 4 would have done nearly as well",
+        ),
+    ],
+)
+def test_what_is_unsound_is_said_in_one_line(changed: dict[str, Any], said: str) -> None:
+    (warning,) = doubts(**{**SOUND, **changed})
+    assert warning.startswith(said)
+    assert "\n" not in warning
+
+
+def test_two_key_steps_are_never_the_answer_without_a_warning() -> None:
+    choice = {"K": {"chosen": 3, "by": "views", "agreement": {"3": 0.9, "12": 0.1}}}
+    (warning,) = doubts(2, {"a": 2, "b": 2}, 0.0, choices=choice)
+    assert warning.startswith("decode.K: auto answers 2, which is hardly ever right")
+    # Asked for, two are nobody's guess.
+    assert doubts(2, {"a": 2, "b": 2}, 0.0) == []
+
+
+def test_many_videos_are_not_all_named() -> None:
+    (warning,) = doubts(7, dict.fromkeys("abcde", 2), 0.0)
+    assert warning.endswith("a 2, b 2, c 2 and 2 more")
+
+
+def task(generator: np.random.Generator, noise: float, steps: int = 3) -> list[np.ndarray]:
+    looks = np.random.default_rng(0).normal(size=(steps, 12))
+    videos = [np.repeat(looks, 20, axis=0) + noise * generator.normal(size=(20 * steps, 12)) for _ in range(4)]
+    return [video.astype(np.float32) for video in videos]
+
+
+@pytest.mark.parametrize("decoder", ["meanfield", "consensus"])
+def test_seeds_agree_on_steps_that_are_there_and_not_on_noise(decoder: str, caplog: pytest.LogCaptureFixture) -> None:
+    generator = np.random.default_rng(1)
+    sure = discover(task(generator, 0.3), fps=2, decoder=decoder, K=3)
+    assert sure.diagnostics["task"]["second_seed"] > 0.95
+    assert (sure.warnings, sure.diagnostics["warnings"]) == ((), [])
+    assert "warning" not in repr(sure)
+    noise = [generator.normal(size=(60, 12)) for _ in range(4)]
+    with caplog.at_level(logging.WARNING):
+        unsure = discover(noise, fps=2, decoder=decoder, K=5)
+    assert unsure.diagnostics["task"]["second_seed"] < 0.6
+    assert any(warning.startswith("two seeds disagree") for warning in unsure.warnings)
+    assert f"whitened/{decoder}/seed0: two seeds disagree" in caplog.text
+    assert "warning" in repr(unsure)
+
+
+def test_a_video_that_stands_still_keeps_few_key_steps() -> None:
+    videos = task(np.random.default_rng(2), 0.2, steps=6)
+    assert not any("few" in warning for warning in discover(videos, fps=2, method="raw", K=6).warnings)
+    still = [*videos[:3], np.repeat(videos[3][:1], 120, axis=0)]
+    found = discover(still, fps=2, method="raw", K=6)
+    assert any(warning.startswith("1 of 4 videos keep few of 6 key steps: 3 1") for warning in found.warnings)
+
+
+def test_most_of_a_task_is_background(tmp_path: Path) -> None:
+    generator = np.random.default_rng(3)
+    for share, expected in ((0.75, True), (0.25, False)):
+        path = tmp_path / f"{share}.zarr"
+        root = zarr.open_group(str(path), mode="w")
+        root.attrs.update({"method": "rgwot", "seed": 0, "features_fps": 2.0})
+        for name, x in zip("abcd", task(generator, 0.1), strict=True):
+            group = root.create_group(name, attributes={"duration_s": 30.0, "native_fps": "30"})
+            group.create_array("embedding", data=x)
+            group.create_array("time_s", data=np.arange(60) / 2)
+            group.create_array("background", data=np.arange(60) % 20 < 20 * share)
+        root.attrs["complete"] = True
+        found = decode(path, tmp_path / f"{share}", "meanfield", build({"decode.K": 3}, "test"), 0)
+        said = [warning for warning in found["warnings"] if "background" in warning]
+        assert said == (["75% of the samples are background, which is most of them"] if expected else [])
+
+
+def test_scales_of_channels_are_measured_where_features_are_imported(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    generator = np.random.default_rng(4)
+    x = generator.normal(size=(300, 4)) * [500, 0.01, 1, 0] + [0, 3, 0, 7]
+    sums = Spread()
+    for part in np.array_split(x, 7):
+        sums.add(part[:, :, None, None])
+    # A channel that does not vary has no scale.
+    assert sums.ratio == pytest.approx(x[:, 0].std() / x[:, 1].std())
+    assert scales_differ(999) == ""
+    np.save(tmp_path / "far.npy", x.astype(np.float32))
+    np.save(tmp_path / "near.npy", generator.normal(size=(300, 4)).astype(np.float32))
+    form = ImportSettings.model_validate({"axes": "TC", "fps": "2"})
+    for name in ("near", "far"):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            import_features(tmp_path / f"{name}.npy", tmp_path / f"{name}.zarr", form, FEATURES_ALONE)
+        assert ("scales of the channels differ" in caplog.text) == (name == "far")
+        assert (open_store(tmp_path / f"{name}.zarr").attributes["scales"] > 1000) == (name == "far")
+
+
+def test_scales_are_doubted_only_where_they_weigh() -> None:
+    videos = [video * np.geomspace(0.01, 500, 12, dtype=np.float32) for video in task(np.random.default_rng(5), 0.3)]
+    raw, whitened = (discover(videos, fps=2, K=3, method=method, decoder="kmeans") for method in ("raw", "whitened"))
+    assert any(warning.startswith("scales of the channels differ") for warning in raw.warnings)
+    assert not any("scales" in warning for warning in whitened.warnings)

@@ -1,0 +1,50 @@
+"""What a result should be doubted for, on its page: what stands in diagnostics.json, and other seeds beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chromium import WHERE, WITHOUT, Window
+from page_tree import Task, embedded_data
+
+from rgwot.paths import DIAGNOSTICS, name_of
+from rgwot.reporting.compare import compare_pairs, read_answer
+
+
+def test_the_page_repeats_the_warnings_and_compares_seeds(made: Task, page: Path) -> None:
+    runs: Any = embedded_data(page)["runs"]
+    found = compare_pairs([read_answer(made.tree.keysteps(run)) for run in made.runs])
+    seen = []
+    for at, (run, facts) in enumerate(zip(made.runs, runs, strict=True)):
+        own = json.loads((made.tree.keysteps(run) / name_of(DIAGNOSTICS)).read_text()).get("warnings", [])
+        expected = [f"{warning[0].upper()}{warning[1:]}." for warning in own]
+        for (one, other), (*_, both) in found.items():
+            same = (made.runs[one].method, made.runs[one].decoder) == (
+                made.runs[other].method,
+                made.runs[other].decoder,
+            )
+            if at in (one, other) and same and both.adjusted_rand < 0.6:
+                expected.append(
+                    f"Seeds 0 and 1 disagree: adjusted Rand index {both.adjusted_rand:.2f}, expected 0.6 or more; "
+                    "trust what several seeds have in common."
+                )
+        assert facts["warnings"] == expected
+        seen.append(bool(expected))
+    # Noisy embeddings deserve it, clear ones and trivial answers do not.
+    of = {(run.method, run.decoder, run.seed): any_ for run, any_ in zip(made.runs, seen, strict=True)}
+    assert of["raw", "kmeans", 0]
+    assert of["raw", "kmeans", 1]
+    assert not of["rgwot", "graphcut", 0]
+    assert not of["none", "random", 0]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(WHERE is None, reason=WITHOUT)
+def test_warnings_are_shown_with_the_result_they_are_of(window: Window) -> None:
+    for run in range(int(window.get("DATA.runs.length"))):
+        window.run(f"byId('run').value = '{run}'; byId('run').dispatchEvent(new Event('change'))")
+        shown = window.get("[...byId('warnings').children].map((e) => e.textContent)")
+        assert shown == window.get(f"DATA.runs[{run}].warnings")

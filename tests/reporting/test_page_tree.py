@@ -1,0 +1,132 @@
+"""The tree of key steps: kept in a view, cut into files and in a browser, the same way in both."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from chromium import WHERE, WITHOUT, Browser
+from click.testing import CliRunner
+from page_tree import Task
+from page_window import tab
+from sklearn.metrics import adjusted_rand_score
+
+from rgwot import paths
+from rgwot.cli import cli
+from rgwot.records import read_segments
+from rgwot.reporting.tree import Timed, cut_segments, read_tree, tree_of
+from rgwot.runtime.errors import RgwotError
+from rgwot.timing import predicted_labels
+
+#: Three leaves in two videos; the first merge joins the outer two.
+SMALL: dict[str, Any] = {
+    "merges": [[0, 2, 0.25], [1, 3, 0.75]],
+    "leaves": [{"share": share, "video": "a", "time_s": 0.5} for share in (0.5, 0.25, 0.25)],
+    "videos": {"a": {"ends": [1000, 2500, 4000], "leaves": [0, 1, 2]}, "b": {"ends": [2000, 3000], "leaves": [2, 0]}},
+}
+
+
+def test_neighbours_of_one_key_step_are_one_segment() -> None:
+    found = cut_segments(SMALL, 2)
+    rows = found[["video", "start_s", "end_s", "key_step"]].to_numpy().tolist()
+    assert rows == [["a", 0, 1, 1], ["a", 1, 2.5, 2], ["a", 2.5, 4, 1], ["b", 0, 3, 1]]
+    assert set(found["scope"]) == {"task"}
+    assert cut_segments(SMALL, 1)["end_s"].tolist() == [4, 3]
+    assert cut_segments(SMALL, 3)["key_step"].tolist() == [1, 2, 3, 3, 1]
+    for K in (0, 4):
+        with pytest.raises(RgwotError, match=f"K: found {K}, expected 1 to 3"):
+            cut_segments(SMALL, K)
+
+
+def planted() -> tuple[dict[str, Timed], list[np.ndarray]]:
+    generator = np.random.default_rng(0)
+    looks = generator.normal(size=(4, 12))
+    labels = [np.repeat(generator.permutation(4), 12) for _ in range(5)]
+    videos = {
+        f"v{at}": Timed(looks[own] + 0.2 * generator.normal(size=(48, 12)), np.arange(48) / 2, 24.1)
+        for at, own in enumerate(labels)
+    }
+    return videos, labels
+
+
+def test_cut_at_their_number_the_planted_steps_are_found() -> None:
+    videos, labels = planted()
+    tree = json.loads(json.dumps(tree_of(videos, 0)))
+    assert sum(leaf["share"] for leaf in tree["leaves"]) == pytest.approx(1, abs=1e-3)
+    assert len(tree["merges"]) == len(tree["leaves"]) - 1
+    found = cut_segments(tree, 4)
+    steps = []
+    for video, one in videos.items():
+        own = found[found["video"] == video]
+        assert own["end_s"].iloc[-1] == 24.1
+        steps.append(predicted_labels(own["start_s"], own["end_s"], own["key_step"], one.time_s))
+    assert adjusted_rand_score(np.concatenate(labels), np.concatenate(steps)) > 0.95
+    # The frame of a leaf lies in one of its segments.
+    for at, leaf in enumerate(tree["leaves"]):
+        own = tree["videos"][leaf["video"]]
+        assert own["leaves"][int(np.searchsorted(np.array(own["ends"]) / 1000, leaf["time_s"], side="right"))] == at
+    assert tree == json.loads(json.dumps(tree_of(videos, 0)))
+
+
+def test_the_verb_writes_segments_that_the_reader_takes(tmp_path: Path) -> None:
+    view, output = tmp_path / "view.json", tmp_path / "cut" / "segments.csv"
+    view.write_text(json.dumps({"result": "0", "tree": SMALL}))
+    assert CliRunner().invoke(cli, ["cut", str(output), "--view", str(view), "--K", "2"]).exit_code == 0
+    pd.testing.assert_frame_equal(read_segments(output), cut_segments(SMALL, 2), check_dtype=False)
+    for content in ("{}", "[1]", "no JSON"):
+        view.write_text(content)
+        with pytest.raises(RgwotError, match="found no tree of key steps"):
+            read_tree(view)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(WHERE is None, reason=WITHOUT)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
+    made: Task, page: Path, browser: Browser, tmp_path: Path, width: int
+) -> None:
+    window = browser.window(width)
+    window.open(page)
+    tab(window, "tree")
+    own = read_tree(made.tree.at(paths.VIEW, made.runs[0]))
+    n = len(own["leaves"])
+    assert n > 4
+    for K in range(1, n + 1):
+        window.run(f"byId('cut').value = '{K}'; byId('cut').dispatchEvent(new Event('input'))")
+        assert window.get("byId('cut-at').textContent") == str(K)
+        expected = cut_segments(own, K)
+        for at, row in enumerate(pd.read_csv(made.tree.at(paths.MANIFEST), keep_default_na=False)["video"]):
+            bar = f'#cut-bars .bar[data-video="{at}"] .seg'
+            shown = window.get(f"[...document.querySelectorAll('{bar}')].map((e) => Number(e.textContent))")
+            assert shown == expected[expected["video"] == row]["key_step"].tolist()
+        chips = window.get("[...document.querySelectorAll('#leaves .chip')].map((e) => Number(e.textContent))")
+        assert sorted(set(chips)) == list(range(1, K + 1))
+    window.run("byId('cut').focus()")
+    window.press("ArrowLeft")
+    assert window.get("[tree.K, byId('cut-at').textContent]") == [n - 1, str(n - 1)]
+    window.press("Home")
+    assert window.get("tree.K") == 1
+    # A click between two merges cuts there, and the line stands where it was clicked.
+    for K in (2, n - 1, n):
+        box = window.box("#merges")
+        window.click(box["x"] + box["width"] * (K - 1.5) / (n - 1), box["y"] + 20)
+        assert window.get("tree.K") == K
+        line = window.get("document.querySelector('#cut-line').getBoundingClientRect().x")
+        assert line == pytest.approx(box["x"] + box["width"] * (K - 1.5) / (n - 1), abs=8)
+    words = window.get("byId('cut-words').textContent")
+    assert words.startswith(f"{n} key steps of {n} parts: 100 % of the differences")
+    assert "One fewer joins" in words
+    window.run("byId('cut').value = '3'; byId('cut').dispatchEvent(new Event('input'))")
+    found = read_segments(window.download("#cut-download", tmp_path))
+    pd.testing.assert_frame_equal(found, cut_segments(own, 3), check_dtype=False)
+    assert window.get("document.documentElement.scrollWidth <= window.innerWidth")
+    assert window.errors == []
+    # A result without a view says what to ask for; a trivial one that there is nothing to ask for.
+    for run, words in ((1, "The tree was not worked out"), (len(made.runs) - 1, "A trivial answer")):
+        window.run(f"byId('run').value = '{run}'; byId('run').dispatchEvent(new Event('change'))")
+        assert window.get("byId('no-tree').textContent").startswith(words)
+        assert window.get("byId('tree-controls').hidden")
