@@ -145,11 +145,13 @@ def _fit(
     # States of 0.1.0, which had an optimiser of its own, are not gone on from.
     identity["optimiser"] = "torch"
     if all(store.vectors for store in stores):
-        identity["vectors"] = True
+        # States of versions whose default gave vectors to the encoder as they are have True here.
+        identity["vectors"] = "whitened by default"
     checkpoint = Checkpoint(output_dir, identity)
 
     projection = None
-    if settings.encoder.input_norm == "whitened":
+    wanted = settings.encoder.input_norm
+    if wanted == "whitened" or (wanted == "auto" and identity.get("vectors")):
         from rgwot.embedding.projection import fit_projection
 
         projection = fit_projection(stores)
@@ -203,10 +205,13 @@ def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str
     Vectors go through fully connected layers where all videos have them, that is, where none was imported by rgwot
     0.1.0, which kept vectors as maps of one place.
 
-    Features of untrained weights are nearly parallel, so ``encoder.input_norm = auto`` standardises those.
+    Maps of untrained weights are nearly parallel, so ``encoder.input_norm = auto`` standardises those; vectors were
+    whitened before (`rgwot.embedding.projection`).
     """
     block = settings.encoder
-    standardise = block.input_norm == "channel" or (block.input_norm == "auto" and weights == RANDOM_WEIGHTS)
+    vectors = all(store.vectors for store in bank.stores)
+    unlearnt = weights == RANDOM_WEIGHTS and not vectors
+    standardise = block.input_norm == "channel" or (block.input_norm == "auto" and unlearnt)
     architecture = {
         **block.model_dump(exclude={"input_norm"}),
         "input_norm": standardise,
@@ -214,7 +219,7 @@ def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str
         "precision": resolve_precision(settings.train.precision, bank.device),
     }
     # Only where it is true: models of features that are maps keep the arguments that they had.
-    if all(store.vectors for store in bank.stores):
+    if vectors:
         architecture["vectors"] = True
     encoder = initialised(int(generator(seed, Stream.WEIGHTS).integers(2**31)), **architecture)
     if standardise:
