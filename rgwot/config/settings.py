@@ -195,6 +195,9 @@ class EncoderSettings(Block):
         "64 of maps and 32 of vectors; auto: whitened for vectors, channel for maps of random weights, else none",
     )
     unit_norm: bool = Field(True, description="embeddings of length 1; TCC, CnC, VAVA and OPEL train without")
+    beside: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0, description="share of whitened features in the squared length of an embedding; 0: what was learnt alone"
+    )
 
 
 class TrainSettings(Block):
@@ -462,6 +465,7 @@ YOUNGER: tuple[str, ...] = (
     "loss.keep",
     "loss.count_from",
     "train.clip",
+    "encoder.beside",
     "whiten.speed",
     "whiten.variability",
 )

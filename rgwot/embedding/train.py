@@ -16,6 +16,7 @@ from rgwot.config.settings import EXECUTION, Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, initialised
 from rgwot.embedding.loop import Record, Trainer
+from rgwot.embedding.model import embed_by_model
 from rgwot.embedding.prior import inactive_prior
 from rgwot.embedding.resume import Checkpoint, stop_requested
 from rgwot.embedding.sampler import Stream, draw_videos, generator
@@ -149,7 +150,7 @@ def _fit(
         identity["vectors"] = "whitened by default"
     checkpoint = Checkpoint(output_dir, identity)
 
-    projection = None
+    sources, projection = stores, None
     wanted = settings.encoder.input_norm
     if wanted == "whitened" or (wanted == "auto" and identity.get("vectors")):
         from rgwot.embedding.projection import fit_projection
@@ -172,6 +173,12 @@ def _fit(
     model = {"encoder": weights, "architecture": architecture, **known}
     if projection is not None:
         model["projection"] = {"mean": torch.from_numpy(projection.mean), "basis": torch.from_numpy(projection.basis)}
+    if settings.encoder.beside:
+        from rgwot.embedding.beside import fit_beside
+
+        learnt = embed_by_model(model, float(sources[0].attributes["fps"]), place.type, None)
+        found = fit_beside(sources, learnt, settings.encoder.beside).arrays()
+        model["beside"] = {name: torch.from_numpy(array) for name, array in found.items()}
     write_tensors(model, output_dir / name_of(MODEL))
     checkpoint.remove()
 
@@ -213,7 +220,7 @@ def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str
     unlearnt = weights == RANDOM_WEIGHTS and not vectors
     standardise = block.input_norm == "channel" or (block.input_norm == "auto" and unlearnt)
     architecture = {
-        **block.model_dump(exclude={"input_norm"}),
+        **block.model_dump(exclude={"input_norm", "beside"}),
         "input_norm": standardise,
         "features": bank.stores[0].shape[1],
         "precision": resolve_precision(settings.train.precision, bank.device),

@@ -80,16 +80,21 @@ def test_vectors_are_white_as_the_method_whitened_has_them(write_vectors: Callab
         np.testing.assert_allclose(one / lengths, embed_one(store).embedding, atol=2e-3)
 
 
+@pytest.mark.parametrize("beside", [0.0, 0.5])
 @pytest.mark.parametrize("held_out", [(), ("v3",)])
 def test_scales_of_the_channels_of_vectors_change_nothing(
-    write_vectors: Callable[..., Path], settings: Callable[..., Settings], tmp_path: Path, held_out: tuple[str, ...]
+    write_vectors: Callable[..., Path],
+    settings: Callable[..., Settings],
+    tmp_path: Path,
+    held_out: tuple[str, ...],
+    beside: float,
 ) -> None:
     """Powers of two, so that not a bit may differ, of a video that the model did not see either."""
     import zarr
 
     scales = 2.0 ** np.array([9, -7, 0, 3, -2, 5])
     videos = [sensors(seed, 40 + seed) for seed in range(4)]
-    chosen = settings(data__split="holdout" if held_out else "all")
+    chosen = settings(data__split="holdout" if held_out else "all", encoder__beside=beside)
     found = []
     for name, factor in (("as they are", 1.0), ("rescaled", scales)):
         index = write_vectors([x * factor for x in videos])
