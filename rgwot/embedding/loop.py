@@ -17,8 +17,8 @@ from torch import Tensor
 from rgwot.config.settings import Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, dropout_masks
+from rgwot.embedding.prior import per_second
 from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
-from rgwot.features.store import FeatureStore
 from rgwot.losses import cidm_loss
 from rgwot.losses.interface import PairBatch
 from rgwot.losses.registry import ALIGNMENTS, learned_by
@@ -217,7 +217,7 @@ class Trainer:
         sides = []
         for side in (0, 1):
             stores = [self.bank.stores[pair.videos[side]] for pair in pairs]
-            units = [_per_second(store, self.settings.cidm.unit) for store in stores]
+            units = [per_second(store, self.settings.cidm.unit) for store in stores]
             times = np.stack([
                 store.time_s[pair.frames[side]] * unit
                 for store, pair, unit in zip(stores, pairs, units, strict=True)
@@ -238,13 +238,6 @@ class Trainer:
             planned=self.settings.train.iterations,
             chance=partial(generator, self.seed, Stream.LOSS),
         )
-
-
-def _per_second(store: FeatureStore, unit: str) -> float:
-    """Return how many units of ``cidm.unit`` a second of a video has."""
-    if unit == "share":
-        return 1 / store.duration_s
-    return float(store.native_fps) if unit == "native_frames" else 1.0
 
 
 def _not_finite(iteration: int, found: str) -> RgwotError:

@@ -17,7 +17,7 @@ from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, initialised
 from rgwot.embedding.loop import Record, Trainer
 from rgwot.embedding.model import embed_by_model
-from rgwot.embedding.prior import inactive_prior
+from rgwot.embedding.prior import inactive_prior, long_window
 from rgwot.embedding.resume import Checkpoint, stop_requested
 from rgwot.embedding.sampler import Stream, draw_videos, generator
 from rgwot.features.index import SHARED, open_stores
@@ -107,8 +107,8 @@ def train(
         }
         for block in READ
     }
-    note = inactive_prior(settings)
-    if note:
+    notes = [note for note in (inactive_prior(settings), long_window(settings, stores)) if note]
+    for note in notes:
         logger.info(note)
     known = {
         "settings": chosen,
@@ -116,7 +116,7 @@ def train(
         "features": features,
         "videos": [store.video for store in stores],
         "held_out": sorted(held_out),
-        "notes": [note] if note else [],
+        "notes": notes,
     }
     with alone(output_dir) as waited:
         if waited and _made_meanwhile(Path(output_dir) / name_of(MODEL), known):

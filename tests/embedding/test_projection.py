@@ -117,3 +117,19 @@ def test_vectors_can_still_be_given_as_they_are(
         train(index, index.parent, tmp_path / wanted, settings(encoder__input_norm=wanted), 0, device="cpu")
         model = torch.load(tmp_path / wanted / "model.pt", weights_only=True)
         assert (("projection" in model), model["architecture"]["input_norm"]) == (projected_, standardised)
+
+
+def test_a_window_longer_than_steps_is_said_of_vectors_alone(
+    task: Path, write_vectors: Callable[..., Path], settings: Callable[..., Settings], tmp_path: Path
+) -> None:
+    """Videos of 25 s: within 2 s lie 8 % of them, within 1.2 s 5 %."""
+    index = write_vectors([sensors(0), sensors(1)])
+    for name, where, changes, said in [
+        ("long", index, {}, True), ("short", index, {"cidm__sigma": 1.2}, False), ("maps", task, {}, False),
+        ("frames", index, {"cidm__unit": "native_frames", "cidm__sigma": 4}, True),
+        ("share", index, {"cidm__unit": "share", "cidm__sigma": 0.02}, False),
+        ("off", index, {"cidm__beta": 0.0}, False),
+    ]:  # fmt: skip
+        train(where, where.parent, tmp_path / name, settings(ot__r=0.5, **changes), 0, device="cpu")
+        notes = torch.load(tmp_path / name / "model.pt", weights_only=True)["notes"]
+        assert ["within 8 % of a typical video" in note for note in notes] == [True] * said
