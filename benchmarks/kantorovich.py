@@ -94,7 +94,7 @@ def step(pairs: int, device: torch.device) -> Callable[[], None]:
     """Encoder, loss, backward and optimiser of one forward pass of some pairs, for rgwot."""
     torch.manual_seed(0)
     sizes = {"channels": CHANNELS, "hidden": CHANNELS, "input_norm": False, "features": 1024, "precision": "bfloat16"}
-    encoder = Encoder(**EncoderSettings().model_dump() | sizes).to(device)
+    encoder = Encoder(**EncoderSettings().model_dump(exclude={"beside"}) | sizes).to(device)
     optimiser = torch.optim.Adam(encoder.parameters(), lr=1e-4)
     maps = torch.randn(pairs * 2 * FRAMES, 2, SIDE, SIDE, 1024, device=device, dtype=torch.bfloat16)
     loss = losses("rgwot", pairs, device)

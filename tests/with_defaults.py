@@ -30,7 +30,9 @@ from rgwot.transport.kantorovich import kantorovich_match as match
 OT, LOSS, FEATURES, DECODE, TRAIN = (
     TransportSettings(), LossSettings(), FeatureSettings(), DecodeSettings(), TrainSettings()
 )  # fmt: skip
-ENCODER = EncoderSettings().model_dump() | {"input_norm": False, "features": 1024, "precision": TRAIN.precision}
+ENCODER = EncoderSettings().model_dump(exclude={"beside"}) | {
+    "input_norm": False, "features": 1024, "precision": TRAIN.precision
+}  # fmt: skip
 CLUSTERING = {key: getattr(DECODE, key) for key in ("max_iterations", "tolerance", "restarts", "start")}
 COMMON = {key: getattr(OT, key) for key in ("alpha", "epsilon", "max_iterations", "tolerance")}
 ENDS = {key: getattr(OT, key) for key in ("rho", "zeta", "virtual")}

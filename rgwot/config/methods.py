@@ -107,6 +107,16 @@ _LISTED = (
         "RGWOT with a structural prior that acts, both directions",
         overrides={"ot.r": 0.1, "loss.symmetric": True},
     ),
+    Family(
+        "rgwot-whitened",
+        "RGWOT on whitened features, with a window in shares of a video, beside those features",
+        overrides={
+            "encoder.input_norm": "whitened",
+            "encoder.beside": 0.8,
+            "cidm.unit": "share",
+            "cidm.sigma": 0.02,
+        },
+    ),
     Family("vaot", "RGWOT without the contrastive term", overrides={"cidm.beta": 0.0}),
     Family("tcc", "temporal cycle consistency", overrides=_TCC),
     Family(

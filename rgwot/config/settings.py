@@ -162,7 +162,9 @@ class CidmSettings(Block):
     beta: NonNegative = Field(1.0, description="weight of C-IDM; paper (printed there as xi)")
     lambda_: Positive = Field(2.0, alias="lambda", description="margin; paper")
     sigma: Positive = Field(10.0, description="temporal window in `unit`; the paper's 300 frames at 30 fps")
-    unit: Literal["seconds", "native_frames"] = Field("seconds", description="unit of sigma")
+    unit: Literal["seconds", "native_frames", "share"] = Field(
+        "seconds", description="unit of sigma; share: of the video's length"
+    )
     distance: Literal["squared", "euclidean"] = Field("squared", description="squared: as the public code")
     weight: Literal["relative_time", "none"] = Field(
         "relative_time", description="weight of far pairs: ((t_i - t_j) / L)^2 + 1, or 1"
@@ -191,10 +193,13 @@ class EncoderSettings(Block):
     )
     input_norm: Literal["auto", "channel", "whitened", "none"] = Field(
         "auto",
-        description="standardise features per channel; auto: only when the backbone's weights are random; whitened: "
-        "per video, then projected onto 64 whitened ones",
+        description="standardise features per channel; whitened: per video, then projected onto whitened ones, at most "
+        "64 of maps and 32 of vectors; auto: whitened for vectors, channel for maps of random weights, else none",
     )
     unit_norm: bool = Field(True, description="embeddings of length 1; TCC, CnC, VAVA and OPEL train without")
+    beside: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0, description="share of whitened features in the squared length of an embedding; 0: what was learnt alone"
+    )
 
 
 class TrainSettings(Block):
@@ -469,6 +474,7 @@ YOUNGER: tuple[str, ...] = (
     "loss.keep",
     "loss.count_from",
     "train.clip",
+    "encoder.beside",
     "whiten.speed",
     "whiten.variability",
     "procedure.learner",

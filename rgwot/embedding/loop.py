@@ -17,6 +17,7 @@ from torch import Tensor
 from rgwot.config.settings import Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, dropout_masks
+from rgwot.embedding.prior import per_second
 from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
 from rgwot.losses import cidm_loss
 from rgwot.losses.interface import PairBatch
@@ -213,11 +214,10 @@ class Trainer:
 
     def _batch(self, embedded: Tensor, pairs: Sequence[Pair], iterations: range) -> PairBatch:
         x, y = embedded.view(len(pairs), 2, self.settings.train.N, -1).unbind(1)
-        native = self.settings.cidm.unit == "native_frames"
         sides = []
         for side in (0, 1):
             stores = [self.bank.stores[pair.videos[side]] for pair in pairs]
-            units = [float(store.native_fps) if native else 1.0 for store in stores]
+            units = [per_second(store, self.settings.cidm.unit) for store in stores]
             times = np.stack([
                 store.time_s[pair.frames[side]] * unit
                 for store, pair, unit in zip(stores, pairs, units, strict=True)

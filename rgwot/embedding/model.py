@@ -63,6 +63,17 @@ def embed_by_model(model: dict[str, Any], fps: float, device: str, threads: int 
     data = model["settings"]["data"]
     encoder = encoder_of(model).to(place)
     offsets = context_offsets(encoder.c, data["context_s"], fps, data["context_side"])
+    embed = _projected(model, offsets, encoder, place)
+    if "beside" not in model:
+        return embed
+    from rgwot.embedding.beside import with_beside
+
+    arrays = {name: tensor.numpy() for name, tensor in model["beside"].items()}
+    return with_beside(embed, arrays, float(model["settings"]["encoder"]["beside"]))
+
+
+def _projected(model: dict[str, Any], offsets: NDArray[np.int64], encoder: Encoder, place: torch.device) -> EmbedVideo:
+    """Return how the encoder embeds videos, whose features are projected first where the model says so."""
     if "projection" not in model:
         return lambda store: Embedded(embed_video(store, offsets, encoder, place))
     from rgwot.embedding.projection import Projection

@@ -1,4 +1,4 @@
-"""Feature maps projected onto a few whitened channels, as another input of the encoder (methods 4.13)."""
+"""Features projected onto a few whitened channels, as another input of the encoder (methods 4.13)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.config.settings import WhitenSettings
 from rgwot.features.store import FeatureStore
 
 CHANNELS = 64
 """Channels of projected maps, at most: a sixteenth of conv4c's."""
+
+VECTORS = WhitenSettings()
+"""How vectors are smoothed and whitened: as those of the method ``whitened`` by default, onto at most 32 channels."""
 
 FLOOR = 1e-4
 """Components below this share of the largest variance are dropped."""
@@ -45,9 +49,9 @@ class ProjectedStore(FeatureStore):
 
 @dataclass(frozen=True)
 class Projection:
-    """Whitening of single places of maps that are standardised per video and channel.
+    """Whitening of single places of maps that are standardised per video and channel, or of vectors, smoothed as well.
 
-    ``mean`` (C,) and ``basis`` (C, D) are those of `rgwot.embedding.whitened.Whitening`, of the standardised maps.
+    ``mean`` (C,) and ``basis`` (C, D) are those of `rgwot.embedding.whitened.Whitening`, of what was standardised.
     """
 
     mean: NDArray[np.float32]
@@ -55,6 +59,9 @@ class Projection:
 
     def __call__(self, store: FeatureStore) -> FeatureStore:
         """Project the maps of a video, (T, C, h, w) to (T, D, h, w)."""
+        if store.vectors:
+            offsets = conditioned(store).astype(np.float64) - self.mean
+            return _held(store, (offsets @ self.basis).astype(np.float16)[:, :, None, None])
         mean, scale = moments(store)
         basis = scale[:, None] * self.basis
         offset = (mean * scale + self.mean) @ self.basis
@@ -64,7 +71,15 @@ class Projection:
             block = np.arange(start, min(start + FRAMES, frames))
             places = np.moveaxis(store.frames(block).astype(np.float32), 1, -1)
             maps[block] = np.moveaxis(places @ basis - offset, -1, 1)
-        return ProjectedStore(store.path, store.attributes, store.time_s, store._array, maps=maps)  # noqa: SLF001
+        return _held(store, maps)
+
+
+def conditioned(store: FeatureStore) -> NDArray[np.float32]:
+    """Return the vectors of a video (T, C), standardised and smoothed as for the method ``whitened``."""
+    from rgwot.embedding.pooled import spatial_means
+    from rgwot.embedding.whitened import condition
+
+    return condition(spatial_means(store), VECTORS)
 
 
 def moments(store: FeatureStore) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -84,9 +99,12 @@ def moments(store: FeatureStore) -> tuple[NDArray[np.float32], NDArray[np.float3
 
 
 def fit_projection(stores: Sequence[FeatureStore]) -> Projection:
-    """Fit the projection to the videos that may be learnt from, which have frames."""
+    """Fit the projection to the videos that may be learnt from, which have frames; all have maps, or all vectors."""
     from rgwot.embedding.whitened import fit_whitening
 
+    if stores[0].vectors:
+        whitening = fit_whitening([conditioned(store) for store in stores], VECTORS.D, VECTORS.floor)
+        return Projection(whitening.mean.astype(np.float32), whitening.basis.astype(np.float32))
     places = []
     for store in stores:
         mean, scale = moments(store)
@@ -95,3 +113,8 @@ def fit_projection(stores: Sequence[FeatureStore]) -> Projection:
         places.append(((maps - mean) * scale).reshape(-1, maps.shape[-1]))
     whitening = fit_whitening(places, CHANNELS, FLOOR)
     return Projection(whitening.mean.astype(np.float32), whitening.basis.astype(np.float32))
+
+
+def _held(store: FeatureStore, maps: NDArray[np.float16]) -> FeatureStore:
+    """Return a store with these maps in place of its own."""
+    return ProjectedStore(store.path, store.attributes, store.time_s, store._array, maps=maps)  # noqa: SLF001

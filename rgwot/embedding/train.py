@@ -16,7 +16,8 @@ from rgwot.config.settings import EXECUTION, Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, initialised
 from rgwot.embedding.loop import Record, Trainer
-from rgwot.embedding.prior import inactive_prior
+from rgwot.embedding.model import embed_by_model
+from rgwot.embedding.prior import inactive_prior, long_window
 from rgwot.embedding.resume import Checkpoint, stop_requested
 from rgwot.embedding.sampler import Stream, draw_videos, generator
 from rgwot.features.index import SHARED, open_stores
@@ -106,8 +107,8 @@ def train(
         }
         for block in READ
     }
-    note = inactive_prior(settings)
-    if note:
+    notes = [note for note in (inactive_prior(settings), long_window(settings, stores)) if note]
+    for note in notes:
         logger.info(note)
     known = {
         "settings": chosen,
@@ -115,7 +116,7 @@ def train(
         "features": features,
         "videos": [store.video for store in stores],
         "held_out": sorted(held_out),
-        "notes": [note] if note else [],
+        "notes": notes,
     }
     with alone(output_dir) as waited:
         if waited and _made_meanwhile(Path(output_dir) / name_of(MODEL), known):
@@ -145,11 +146,13 @@ def _fit(
     # States of 0.1.0, which had an optimiser of its own, are not gone on from.
     identity["optimiser"] = "torch"
     if all(store.vectors for store in stores):
-        identity["vectors"] = True
+        # States of versions whose default gave vectors to the encoder as they are have True here.
+        identity["vectors"] = "whitened by default"
     checkpoint = Checkpoint(output_dir, identity)
 
-    projection = None
-    if settings.encoder.input_norm == "whitened":
+    sources, projection = stores, None
+    wanted = settings.encoder.input_norm
+    if wanted == "whitened" or (wanted == "auto" and identity.get("vectors")):
         from rgwot.embedding.projection import fit_projection
 
         projection = fit_projection(stores)
@@ -170,6 +173,12 @@ def _fit(
     model = {"encoder": weights, "architecture": architecture, **known}
     if projection is not None:
         model["projection"] = {"mean": torch.from_numpy(projection.mean), "basis": torch.from_numpy(projection.basis)}
+    if settings.encoder.beside:
+        from rgwot.embedding.beside import fit_beside
+
+        learnt = embed_by_model(model, float(sources[0].attributes["fps"]), place.type, None)
+        found = fit_beside(sources, learnt, settings.encoder.beside).arrays()
+        model["beside"] = {name: torch.from_numpy(array) for name, array in found.items()}
     write_tensors(model, output_dir / name_of(MODEL))
     checkpoint.remove()
 
@@ -203,18 +212,21 @@ def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str
     Vectors go through fully connected layers where all videos have them, that is, where none was imported by rgwot
     0.1.0, which kept vectors as maps of one place.
 
-    Features of untrained weights are nearly parallel, so ``encoder.input_norm = auto`` standardises those.
+    Maps of untrained weights are nearly parallel, so ``encoder.input_norm = auto`` standardises those; vectors were
+    whitened before (`rgwot.embedding.projection`).
     """
     block = settings.encoder
-    standardise = block.input_norm == "channel" or (block.input_norm == "auto" and weights == RANDOM_WEIGHTS)
+    vectors = all(store.vectors for store in bank.stores)
+    unlearnt = weights == RANDOM_WEIGHTS and not vectors
+    standardise = block.input_norm == "channel" or (block.input_norm == "auto" and unlearnt)
     architecture = {
-        **block.model_dump(exclude={"input_norm"}),
+        **block.model_dump(exclude={"input_norm", "beside"}),
         "input_norm": standardise,
         "features": bank.stores[0].shape[1],
         "precision": resolve_precision(settings.train.precision, bank.device),
     }
     # Only where it is true: models of features that are maps keep the arguments that they had.
-    if all(store.vectors for store in bank.stores):
+    if vectors:
         architecture["vectors"] = True
     encoder = initialised(int(generator(seed, Stream.WEIGHTS).integers(2**31)), **architecture)
     if standardise:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 from phases import write_video
 
 from rgwot.config.settings import Settings, build
-from rgwot.features.store import CHANNELS, FeatureStore, StoreWriter, open_store
+from rgwot.features.store import CHANNELS, IMPORTER, FeatureStore, StoreWriter, open_store
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -77,5 +77,27 @@ def write_stores(tmp_path: Path) -> Callable[..., list[FeatureStore]]:
             )  # fmt: skip
             stores.append(open_store(path))
         return stores
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def write_vectors(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return a function that writes vectors (T, C) per video, imported, and returns the path of their index."""
+
+    def write(videos: Sequence[np.ndarray], fps: float = 2.0) -> Path:
+        folder = tmp_path_factory.mktemp("vectors")
+        rows = ["video,status,reason,frames"]
+        for number, x in enumerate(videos):
+            writer = StoreWriter(folder / f"v{number}.zarr", np.arange(len(x)) / fps, (), "none", x.shape[1], "sensors")
+            writer.write(0, x)
+            writer.finish(
+                len(x),
+                {"weights": "imported", "fps": fps, "status": "ok", "reason": "", "duration_s": len(x) / fps,
+                 "native_fps": str(fps), "decoder": IMPORTER},
+            )  # fmt: skip
+            rows.append(f"v{number},ok,,{len(x)}")
+        (folder / "index.csv").write_text("\n".join(rows) + "\n")
+        return folder / "index.csv"
 
     return write

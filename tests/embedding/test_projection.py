@@ -14,6 +14,7 @@ from rgwot.embedding import projection as projected
 from rgwot.embedding.embed import embed
 from rgwot.embedding.projection import fit_projection, moments
 from rgwot.embedding.train import train
+from rgwot.embedding.whitened import fit_whitened
 from rgwot.features.index import open_stores
 
 
@@ -55,3 +56,80 @@ def test_a_model_trained_on_them_embeds_by_itself(
     made = zarr.open_group(tmp_path / "made.zarr", mode="r")
     assert made.attrs["complete"] is True
     assert np.isfinite(np.asarray(made["v0"]["embedding"])).all()
+
+
+def sensors(seed: int, T: int = 50, C: int = 6) -> np.ndarray:
+    """Three phases of six channels and noise, in steps of 1/64 that float16 holds at any of the scales below."""
+    rng = np.random.default_rng(seed)
+    levels = np.random.default_rng(99).normal(size=(3, C))[np.minimum(np.arange(T) * 3 // T, 2)]
+    return np.round(64 * (levels + 0.5 * rng.normal(size=(T, C)))) / 64
+
+
+def test_vectors_are_white_as_the_method_whitened_has_them(write_vectors: Callable[..., Path]) -> None:
+    index = write_vectors([sensors(0), 3 * sensors(1, 40)])
+    stores = open_stores(index, index.parent)
+    project = fit_projection(stores)
+    made = [project(store) for store in stores]
+    assert all(store.vectors for store in made)
+    x = [store.read()[:, :, 0, 0].astype(np.float64) for store in made]
+    assert [one.shape for one in x] == [(50, 6), (40, 6)]
+    assert np.cov(np.concatenate(x).T, bias=True) == pytest.approx(np.eye(6), abs=0.01)
+    embed_one = fit_whitened(stores, Settings(), seed=0)
+    for store, one in zip(stores, x, strict=True):
+        lengths = np.linalg.norm(one, axis=1, keepdims=True)
+        np.testing.assert_allclose(one / lengths, embed_one(store).embedding, atol=2e-3)
+
+
+@pytest.mark.parametrize("beside", [0.0, 0.5])
+@pytest.mark.parametrize("held_out", [(), ("v3",)])
+def test_scales_of_the_channels_of_vectors_change_nothing(
+    write_vectors: Callable[..., Path],
+    settings: Callable[..., Settings],
+    tmp_path: Path,
+    held_out: tuple[str, ...],
+    beside: float,
+) -> None:
+    """Powers of two, so that not a bit may differ, of a video that the model did not see either."""
+    import zarr
+
+    scales = 2.0 ** np.array([9, -7, 0, 3, -2, 5])
+    videos = [sensors(seed, 40 + seed) for seed in range(4)]
+    chosen = settings(data__split="holdout" if held_out else "all", encoder__beside=beside)
+    found = []
+    for name, factor in (("as they are", 1.0), ("rescaled", scales)):
+        index = write_vectors([x * factor for x in videos])
+        train(index, index.parent, tmp_path / name, chosen, 0, device="cpu", held_out=held_out)
+        embed(index, index.parent, tmp_path / name / "model.pt", tmp_path / f"{name}.zarr", device="cpu")
+        made = zarr.open_group(tmp_path / f"{name}.zarr", mode="r")
+        found.append([np.asarray(made[f"v{number}"]["embedding"]) for number in range(4)])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert np.concatenate(found[0]).std(axis=0).max() > 0.01  # three steps of training, yet not a constant
+
+
+def test_vectors_can_still_be_given_as_they_are(
+    write_vectors: Callable[..., Path], settings: Callable[..., Settings], tmp_path: Path
+) -> None:
+    index = write_vectors([sensors(0), sensors(1)])
+    for wanted, projected_, standardised in [
+        ("auto", True, False), ("whitened", True, False), ("channel", False, True), ("none", False, False),
+    ]:  # fmt: skip
+        train(index, index.parent, tmp_path / wanted, settings(encoder__input_norm=wanted), 0, device="cpu")
+        model = torch.load(tmp_path / wanted / "model.pt", weights_only=True)
+        assert (("projection" in model), model["architecture"]["input_norm"]) == (projected_, standardised)
+
+
+def test_a_window_longer_than_steps_is_said_of_vectors_alone(
+    task: Path, write_vectors: Callable[..., Path], settings: Callable[..., Settings], tmp_path: Path
+) -> None:
+    """Videos of 25 s: within 2 s lie 8 % of them, within 1.2 s 5 %."""
+    index = write_vectors([sensors(0), sensors(1)])
+    for name, where, changes, said in [
+        ("long", index, {}, True), ("short", index, {"cidm__sigma": 1.2}, False), ("maps", task, {}, False),
+        ("frames", index, {"cidm__unit": "native_frames", "cidm__sigma": 4}, True),
+        ("share", index, {"cidm__unit": "share", "cidm__sigma": 0.02}, False),
+        ("off", index, {"cidm__beta": 0.0}, False),
+    ]:  # fmt: skip
+        train(where, where.parent, tmp_path / name, settings(ot__r=0.5, **changes), 0, device="cpu")
+        notes = torch.load(tmp_path / name / "model.pt", weights_only=True)["notes"]
+        assert ["within 8 % of a typical video" in note for note in notes] == [True] * said

@@ -134,6 +134,21 @@ def test_native_frames_equal_seconds_times_the_rate(task: Path, settings: Make, 
     assert np.abs(losses(tmp_path / "s") - losses(tmp_path / "x"))[:, 2].min() > 1e-3
 
 
+def test_share_is_that_of_the_length_of_every_video(
+    make_task: Callable[..., Path], settings: Make, tmp_path: Path
+) -> None:
+    """Two videos of 26 samples, 13 s: 0.2 of that are 2.6 s. One twice as long has a window twice as long."""
+    same, other = make_task((26, 26)), make_task((26, 52))
+    for name, index, unit, sigma in [
+        ("share", same, "share", 0.2), ("seconds", same, "seconds", 2.6),
+        ("share of other", other, "share", 0.2), ("seconds of other", other, "seconds", 2.6),
+    ]:  # fmt: skip
+        chosen = settings(cidm__unit=unit, cidm__sigma=sigma, train__iterations=4)
+        train(index, index.parent, tmp_path / name, chosen, 0, device="cpu")
+    np.testing.assert_allclose(losses(tmp_path / "share"), losses(tmp_path / "seconds"), rtol=1e-5)
+    assert np.abs(losses(tmp_path / "share of other") - losses(tmp_path / "seconds of other"))[0, 2] > 1e-3
+
+
 @pytest.mark.parametrize("mode", ["joint", "per_video"])
 def test_pairs_in_one_forward_pass_equal_pairs_one_by_one(task: Path, settings: Make, mode: str) -> None:
     bank = FeatureBank(open_stores(task, task.parent), 1.0)

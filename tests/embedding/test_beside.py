@@ -1,0 +1,53 @@
+"""Whitened features beside what was learnt: both as they are alone, in the shares asked for, of videos seen or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zarr
+
+from rgwot.config.settings import Settings
+from rgwot.embedding.embed import embed
+from rgwot.embedding.pooled import unit
+from rgwot.embedding.train import train
+from rgwot.embedding.whitened import fit_whitened
+from rgwot.features.index import open_stores
+
+SHARE = 0.7
+
+
+def embedded(index: Path, folder: Path, settings: Settings, held_out: tuple[str, ...]) -> dict[str, np.ndarray]:
+    train(index, index.parent, folder / "model", settings, 0, device="cpu", held_out=held_out)
+    embed(index, index.parent, folder / "model" / "model.pt", folder / "made.zarr", device="cpu")
+    group = zarr.open_group(folder / "made.zarr", mode="r")
+    return {name: np.asarray(group[name]["embedding"]) for name in group}
+
+
+@pytest.mark.parametrize("held_out", [(), ("v2",)])
+@pytest.mark.parametrize("vectors", [False, True])
+def test_both_parts_are_what_they_are_alone(
+    task: Path,
+    write_vectors: Callable[..., Path],
+    settings: Callable[..., Settings],
+    tmp_path: Path,
+    vectors: bool,
+    held_out: tuple[str, ...],
+) -> None:
+    rng = np.random.default_rng(0)
+    index = write_vectors([rng.normal(size=(T, 6)) for T in (20, 26, 31)]) if vectors else task
+    split = "holdout" if held_out else "all"
+    alone = embedded(index, tmp_path / "alone", settings(data__split=split), held_out)
+    both = embedded(index, tmp_path / "both", settings(data__split=split, encoder__beside=SHARE), held_out)
+    stores = open_stores(index, index.parent)
+    seen = [store for store in stores if store.video not in held_out]
+    white = fit_whitened(seen, Settings(), 0)
+    centre = np.concatenate([alone[store.video] for store in seen]).mean(axis=0)
+    for store in stores:
+        found, learnt = both[store.video], alone[store.video]
+        D = found.shape[1] - learnt.shape[1]
+        np.testing.assert_allclose(found[:, :D], np.sqrt(SHARE) * white(store).embedding, atol=1e-6)
+        np.testing.assert_allclose(found[:, D:], np.sqrt(1 - SHARE) * unit(learnt - centre), atol=1e-4)
+        np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
