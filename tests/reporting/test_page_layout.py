@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -98,6 +98,7 @@ def test_nothing_overlaps_or_points_backwards(width: int, made: Task) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 @given(TASKS)
+@example(task(27, 2.0, 855))  # with arrows beyond the next band
 @settings(max_examples=15, deadline=None)
 def test_no_arrow_crosses_a_card(width: int, made: Task) -> None:
     order, edges, groups = made

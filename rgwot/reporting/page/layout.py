@@ -320,10 +320,23 @@ class _Sheet:
         height = (94 + 0.5 * width if self.pictures else 106) + (16 if width < ROOMY else 0)
         return (width, height) if right else (height, width)
 
-    def _lanes(self) -> dict[tuple[Unit, Unit], tuple[tuple[int, int], int]]:
-        """Give every arrow that does not lead to the next layer a lane: band, side (-1 or 1), and track outwards."""
+    def _lanes(self) -> dict[tuple[Unit, Unit], list[tuple[tuple[int, int], int]]]:
+        """Give every arrow that does not lead to the next layer a lane: band, side (-1 or 1), and track outwards.
+
+        One that leads beyond the next band has two, below its own band and above the other: in between it runs in the
+        margin, for the cards of the bands that it passes may be anywhere.
+        """
         taken: dict[tuple[int, int], list[list[tuple[float, float]]]] = {}
-        found = {}
+        found: dict[tuple[Unit, Unit], list[tuple[tuple[int, int], int]]] = {}
+
+        def lane(side: tuple[int, int], one: float, other: float) -> tuple[tuple[int, int], int]:
+            low, high = sorted((one, other))
+            tracks = taken.setdefault(side, [])
+            free = (n for n, own in enumerate(tracks) if all(high < left or right < low for left, right in own))
+            if (track := next(free, len(tracks))) == len(tracks):
+                tracks.append([])
+            tracks[track].append((low, high))
+            return side, track
 
         def reach(pair: tuple[Unit, Unit]) -> tuple[int, int]:
             before, after = pair[0][0], pair[1][0]
@@ -335,19 +348,17 @@ class _Sheet:
             (before, *_), (after, *_) = pair
             lean = sum(self.at[node] for node in (before, after)) if len(pair[0]) == len(pair[1]) == 1 else 0.0
             side = self.band[before], -1 if reach(pair)[0] == 0 and lean < 0 else 1
-            low, high = sorted((self.layer[before] + 0.5, self.layer[after] - 0.5))
-            tracks = taken.setdefault(side, [])
-            free = (n for n, own in enumerate(tracks) if all(high < left or right < low for left, right in own))
-            if (track := next(free, len(tracks))) == len(tracks):
-                tracks.append([])
-            tracks[track].append((low, high))
-            found[pair] = side, track
+            out, into = self.layer[before] + 0.5, self.layer[after] - 0.5
+            if reach(pair)[0] > 1:
+                found[pair] = [lane(side, -1.0, out), lane((self.band[after] - 1, 1), -1.0, into)]
+            else:
+                found[pair] = [lane(side, out, into)]
         return found
 
     def _place(self) -> None:
         """Place cards and marks, and the lanes outside of them."""
         tracks: dict[tuple[int, int], int] = {}
-        for side, track in self.lanes.values():
+        for side, track in sum(self.lanes.values(), []):
             tracks[side] = max(tracks.get(side, 0), track + 1)
         if self.flow == "down" and tracks:
             self.apart = min(self.apart, (MARGIN["down"] - 14) / max(tracks.values()))
@@ -390,6 +401,7 @@ class _Sheet:
     def arrows(self) -> list[Arrow]:
         """Return the arrows."""
         found = []
+        far = [pair for pair, own in self.lanes.items() if len(own) > 1]
         for pair in self.pairs:
             start, end = self._way(pair[0], out=True), self._way(pair[1], out=False)
             (end_u, end_v), (u, v), (to_u, to_v) = end[-1], start[-1], end[0]
@@ -399,15 +411,18 @@ class _Sheet:
             if pair not in self.lanes:
                 path = [*_rounded(start), _curve((u, v), (to_u, to_v)), *_rounded(end)[1:]]
             else:
-                (band, side), track = self.lanes[pair]
-                lane = self.edge[band, side] + side * track * self.apart
+                lanes = [self.edge[side] + side[1] * track * self.apart for side, track in self.lanes[pair]]
                 if self.band[pair[0][0]] == self.band[pair[1][0]]:
-                    out, back = (u + SPACE - PAD - 4, lane), (end[0][0] - SPACE + PAD + HEAD, lane)
+                    out, back = (u + SPACE - PAD - 4, lanes[0]), (end[0][0] - SPACE + PAD + HEAD, lanes[0])
                     path = [*_rounded(start), _curve((u, v), out), ("L", [back]), _curve(back, (to_u, to_v))]
                     path += _rounded(end)[1:]
                 else:
                     out_u, back_u = u + SPACE / 2 - 4, to_u - SPACE / 2 + (HEAD if len(end) == 1 else 0)
-                    path = _rounded([*start, (out_u, v), (out_u, lane), (back_u, lane), (back_u, to_v), *end])
+                    way = [(out_u, v), (out_u, lanes[0])]
+                    if len(lanes) > 1:
+                        beside = 30 - 24 * far.index(pair) / len(far)
+                        way += [(beside, lanes[0]), (beside, lanes[1])]
+                    path = _rounded([*start, *way, (back_u, lanes[-1]), (back_u, to_v), *end])
             head = [("M", [(end_u, end_v)]), ("L", [(tip, end_v - HALF)]), ("L", [(tip, end_v + HALF)])]
             found.append(Arrow(*pair, self._written(path), self._written(head) + "Z"))
         return found
