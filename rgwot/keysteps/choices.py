@@ -288,7 +288,7 @@ def _extended_rule(unseen: Unseen, clusters: NDArray[np.int64], choices: Choices
 
 
 def _timed(frames: Frames, choices: Choices) -> Frames:
-    return replace(frames, x=with_time(frames.x, frames.lengths, choices.time))
+    return replace(frames, x=with_time(frames.x, frames.lengths, choices.time), place=2 if choices.time else 0)
 
 
 def _kept(found: Decoded, clusters: NDArray[np.int64], choices: Choices) -> Decoded:
