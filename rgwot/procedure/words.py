@@ -197,12 +197,12 @@ def _shared(node: Node, total: int, names: Mapping[int, str] | None) -> str:
 
 
 def _repeated(nodes: Sequence[Node], names: Mapping[int, str] | None) -> list[str]:
-    """Say which key steps repeat, and of a single one how often."""
+    """Say which key steps repeat, and of a single one how often; of more than a few only how many."""
     if len(nodes) == 1:
         times = round(nodes[0].repeat_share * nodes[0].n_videos)
         return [f"{call(nodes[0].key_step, names)} more than once in {number(times)} of {number(nodes[0].n_videos)}"]
-    called, rest = [call(node.key_step, names) for node in nodes[:SOME]], len(nodes) - SOME
-    return [f"{listed(called + [f'{number(rest)} more'] * (rest > 0))} usually more than once"] if nodes else []
+    some = listed([call(node.key_step, names) for node in nodes]) if len(nodes) <= SOME else number(len(nodes))
+    return [f"{some} usually more than once"] if nodes else []
 
 
 def _some(parts: Sequence[str], kind: str) -> list[str]:

@@ -115,6 +115,18 @@ def test_what_the_data_does_not_support_is_said_in_a_line(videos, word):
     assert len(found.order) == len(found.nodes)
 
 
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (1, "1 of 13 videos contradicts the others and counts little: bad 0"),
+        (2, "2 of 14 videos contradict the others and count little: bad 0, bad 1"),
+    ],
+)
+def test_videos_that_contradict_the_others_are_named(bad, said):
+    found = learn([*planted(NEEDS, 4, 12, 0, 2), *(recording(f"bad {at}", 4, 3, 2, 1) for at in range(bad))])
+    assert said in found.notes
+
+
 def test_a_circle_is_said():
     # Each pair was seen in one video only, so that no video contradicts another.
     videos = [recording("a", 1, 2), recording("b", 2, 3), recording("c", 3, 1)]
