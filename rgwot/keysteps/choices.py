@@ -37,7 +37,7 @@ Views = NDArray[np.float64]
 TIME_SHARES = (0.0, 0.03, 0.08, 0.15, 0.4)
 """Shares of time that are tried: none, to compare with; a hint, the least that is taken; and up to nearly half."""
 
-KEEPS = 0.93
+KEEPS = 0.9
 """Share of the J without time that labels with time must keep; as real recordings suggest (methods 5.7)."""
 
 SURPLUS_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
