@@ -1,4 +1,4 @@
-"""How many key steps `decode.K: auto` takes, and how good a cut of the tree of key steps is (docs/methods.md 5.16).
+"""How many key steps `decode.K: auto` takes, and how good a cut of the tree of key steps is (methods 5.16).
 
 On recordings, as benchmarks/recordings.py reads them from REAL_RECORDINGS, or on files of the same form. At most 3,000
 samples of a task are looked at. Nothing is written.

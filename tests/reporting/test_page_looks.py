@@ -251,7 +251,7 @@ def test_pictures_for_the_guide(made: Task, page: Path, browser: Browser, tmp_pa
     keep(narrow, folder, "page_narrow.png")
     window.run("localStorage.clear()")
     pictures = sorted(folder.glob("page_*.png"))
-    assert len(pictures) == 9
+    assert len(pictures) == 10
     assert Image.open(folder / "page_narrow.png").size == (390, 844)
     for picture in pictures:
         assert picture.stat().st_size < 500_000, picture

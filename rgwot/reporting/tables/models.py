@@ -259,9 +259,9 @@ class Table(AnyTable):
         for block in self.blocks:
             mixed = self.own is not None and not set(self.metrics) <= set(OWN[self.own])
             if mixed or own_protocol(block.protocol) != self.own:
-                listed = "; ".join(f"{', '.join(metrics)} under {name}" for name, metrics in OWN.items())
+                listed = "; ".join(f"{', '.join(metrics)} under {name} alone" for name, metrics in OWN.items())
                 raise ValueError(
-                    f"protocol {block.protocol} beside metrics {', '.join(self.metrics)}; expected {listed} alone, "
+                    f"protocol {block.protocol} beside metrics {', '.join(self.metrics)}; expected {listed}, "
                     "and the others under the other protocols"
                 )
         _once("metric", [str(metric) for metric in self.metrics])
