@@ -293,8 +293,8 @@ class WhitenSettings(Block):
     speed: bool = Field(False, description="beside every channel, the logarithm of its speed")
     variability: bool | Literal["apart"] = Field(
         False,
-        description="beside every channel, the logarithm of its standard deviation over the window of smooth; apart: in "
-        "a second block of the embedding, so that it has D components without it and D with it",
+        description="beside every channel, the logarithm of its standard deviation over the window of smooth; apart: "
+        "in a second block of the embedding, so that it has D components without it and D with it",
     )
     views: Annotated[int, Field(ge=0)] = Field(
         2, description="pairs of views from halves of the channels, kept for what decode leaves to the data; 0: none"
