@@ -75,8 +75,8 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
     def __init__(
         self,
-        method: str = "whitened",
-        decoder: str = "meanfield",
+        method: str = "rgwot-plus",
+        decoder: str = "consensus",
         *,
         K: int | str | None = None,
         fps: float | str | Fraction | None = None,

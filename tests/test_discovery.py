@@ -160,7 +160,9 @@ def test_every_decoder_can_be_asked_for(decoder: str) -> None:
 def test_ids_settings_and_K_are_resolved_as_in_the_workflow() -> None:
     videos = list(maps().values())
     by_id = rgwot.discover(videos, fps=FPS, method="whitened@whiten.D=4", decoder="kmeans@K=2", seed=1)
-    by_settings = rgwot.discover(videos, fps=FPS, decoder="kmeans", settings={"whiten": {"D": 4}}, K=2, seed=1)
+    by_settings = rgwot.discover(
+        videos, fps=FPS, method="whitened", decoder="kmeans", settings={"whiten": {"D": 4}}, K=2, seed=1
+    )
     assert by_id.run.method == "whitened@whiten.D=4"
     assert by_id.K == by_settings.K == 2
     pd.testing.assert_frame_equal(by_id.segments, by_settings.segments)
@@ -203,7 +205,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"times": [np.arange(8.0)]}, "features['0']: 8 times and 9 features in shape (9, 4)"),
         ({"method": "rgwot"}, "features: found 1 video, expected at least 2 for the method 'rgwot'"),
         ({"method": "whitend"}, "method 'whitend': unknown base 'whitend'; did you mean 'whitened'?"),
-        ({"decoder": "uniform"}, "decoder 'uniform': does not go with method 'whitened'"),
+        ({"decoder": "uniform"}, "decoder 'uniform': does not go with method 'rgwot-plus'"),
         ({"K": "gt"}, "decode.K: found 'gt', expected a number or auto; arrays have no annotations to count"),
         ({"seed": -1}, "seed: found -1, expected a whole number, 0 or more"),
         ({"settings": {"datasets": {}}}, "settings: unknown block 'datasets'"),

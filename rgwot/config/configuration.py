@@ -101,7 +101,7 @@ class PageSettings(Block):
         description="results shown side by side, as method/decoder, with every seed; the first is shown first",
     )
     first: tuple[str, ...] = Field(
-        ("whitened/meanfield",),
+        ("rgwot-plus/consensus", "whitened/meanfield"),
         min_length=1,
         description="results that the target `first` shows, with the first seed; methods that train no encoder",
     )

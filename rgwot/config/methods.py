@@ -165,8 +165,14 @@ _LISTED = (
     Family("raw", "conv4c averaged over space, L2-normalised; nothing is trained", embedding="pooled"),
     Family(
         "rgwot-plus",
-        "whitened features of four parts of the picture and their speed, time where it helps; nothing is trained",
-        overrides={"whiten.grid": 2, "whiten.speed": True, "decode.time": "auto"},
+        "whitened features of four parts of the picture, how they move, time where it helps; nothing is trained",
+        overrides={
+            "whiten.grid": 2,
+            "whiten.speed": True,
+            "whiten.variability": "apart",
+            "consensus.blocks": 2,
+            "decode.time": "auto",
+        },
         embedding="whitened",
     ),
     Family(

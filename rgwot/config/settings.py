@@ -291,8 +291,10 @@ class WhitenSettings(Block):
     )
     grid: Count = Field(1, description="cells per side that maps are averaged over; 1: the whole map, as raw")
     speed: bool = Field(False, description="beside every channel, the logarithm of its speed")
-    variability: bool = Field(
-        False, description="beside every channel, the logarithm of its standard deviation over the window of smooth"
+    variability: bool | Literal["apart"] = Field(
+        False,
+        description="beside every channel, the logarithm of its standard deviation over the window of smooth; apart: "
+        "in a second block of the embedding, so that it has D components without it and D with it",
     )
     views: Annotated[int, Field(ge=0)] = Field(
         2, description="pairs of views from halves of the channels, kept for what decode leaves to the data; 0: none"
@@ -373,9 +375,14 @@ class MeanfieldSettings(Block):
 class ConsensusSettings(Block):
     """Segmentation of many mean-field segmentations, the decoder `consensus` (methods 5.8)."""
 
-    partitions: Count = Field(24, description="mean-field segmentations, each from a start of its own")
+    partitions: Count = Field(32, description="mean-field segmentations, each from a start of its own")
+    blocks: Count = Field(1, description="equal parts of the embedding that the segmentations take in turn")
+    epsilon: Positive = Field(0.1, description="weight of the entropy in each of them, in place of meanfield.epsilon")
     rounds: Count = Field(8, description="updates of the centres at most, in each of them")
     D: Count = Field(24, description="whitened components of their memberships, at most")
+    refinements: Annotated[int, Field(ge=0)] = Field(
+        3, description="times that classifiers trained on the other videos have a say in each; 0: never"
+    )
 
 
 class AsotSettings(Block):

@@ -111,7 +111,7 @@ def condition(x: NDArray[Any], settings: WhitenSettings) -> NDArray[np.float32]:
     blocks = [z]
     if len(z):
         blocks += [standardise(speed(z))] * settings.speed
-        blocks += [standardise(variability(z, settings.smooth))] * settings.variability
+        blocks += [standardise(variability(z, settings.smooth))] * bool(settings.variability)
     return smooth(np.concatenate(blocks, axis=1), settings.smooth).astype(np.float32)
 
 
@@ -138,15 +138,21 @@ class Whitening:
         (C,) of the samples it was fitted on.
     basis
         (C, D) components, each divided by the standard deviation along it.
+    blocks
+        Number of equal parts that the components are divided into; each has the same length.
     """
 
     mean: NDArray[np.float64]
     basis: NDArray[np.float64]
+    blocks: int = 1
 
     def apply(self, x: NDArray[Any]) -> NDArray[np.float32]:
         """Whiten samples (T, C) and scale them to unit length, (T, D); a sample at the mean is 0."""
         white = np.asarray(x, dtype=np.float64) @ self.basis - self.mean @ self.basis
-        return unit(white.astype(np.float32))
+        if self.blocks == 1:
+            return unit(white.astype(np.float32))
+        parts = np.split(white.astype(np.float32), self.blocks, axis=1)
+        return np.concatenate([unit(part) for part in parts], axis=1) / np.float32(np.sqrt(self.blocks))
 
 
 def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> Whitening:
@@ -193,6 +199,24 @@ def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> White
     return Whitening(mean, components * np.sign(largest) / np.sqrt(variances[kept]))
 
 
+def fit_blocks(videos: Sequence[NDArray[Any]], settings: WhitenSettings) -> Whitening:
+    """Fit the whitening of conditioned videos (T_v, C): one block, or two where variability is ``apart``.
+
+    The first block then has the components of values and speed, the second those of all columns, variability, which is
+    last, included. The narrower block is padded with zeros.
+    """
+    whole = fit_whitening(videos, settings.D, settings.floor)
+    if settings.variability != "apart":
+        return whole
+    columns = videos[0].shape[1] * (1 + settings.speed) // (2 + settings.speed)
+    without = fit_whitening([video[:, :columns] for video in videos], settings.D, settings.floor)
+    D = max(without.basis.shape[1], whole.basis.shape[1])
+    basis = np.zeros((len(whole.basis), 2 * D))
+    basis[:columns, : without.basis.shape[1]] = without.basis
+    basis[:, D : D + whole.basis.shape[1]] = whole.basis
+    return Whitening(whole.mean, basis, blocks=2)
+
+
 def halves(channels: int, pairs: int) -> list[NDArray[np.int64]]:
     """Divide channels at random into two halves, ``pairs`` times; the same division for the same number of channels.
 
@@ -219,7 +243,7 @@ def fit_whitened(stores: Sequence[FeatureStore], settings: Settings, seed: int) 
         channels = stores[0].shape[1]
         cells = videos[0].shape[1] // channels
         columns = [(np.arange(cells)[:, None] * channels + half).ravel() for half in halves(channels, block.views)]
-        whitening = fit_whitening(videos, block.D, block.floor)
+        whitening = fit_blocks(videos, block)
         of_views = [fit_whitening([video[:, column] for video in videos], block.D, block.floor) for column in columns]
 
     def whitened(x: NDArray[np.float32]) -> Embedded:
@@ -245,7 +269,7 @@ def fit_whitened(stores: Sequence[FeatureStore], settings: Settings, seed: int) 
 
 def restore_whitened(learnt: Learnt, settings: Settings) -> EmbedVideo:
     """Embed videos, with maps of the same size, by the whitening of the task; without views."""
-    whitening = Whitening(learnt["mean"], learnt["basis"])
+    whitening = Whitening(learnt["mean"], learnt["basis"], 2 if settings.whiten.variability == "apart" else 1)
 
     def embed(store: FeatureStore) -> Embedded:
         with threadpool_limits(limits=1):

@@ -64,7 +64,7 @@ FILLED = 0.8
 STARTS = 2
 """Segmentations for every number of activities; their agreement, or what videos fill of them, is averaged."""
 
-TIME_STARTS = 4
+TIME_STARTS = 6
 """Segmentations for every share of time; their J is averaged, so that the share does not hang on a start."""
 
 KEY_STEP_SHARE = 2 / 3
@@ -288,7 +288,7 @@ def _extended_rule(unseen: Unseen, clusters: NDArray[np.int64], choices: Choices
 
 
 def _timed(frames: Frames, choices: Choices) -> Frames:
-    return replace(frames, x=with_time(frames.x, frames.lengths, choices.time))
+    return replace(frames, x=with_time(frames.x, frames.lengths, choices.time), place=2 if choices.time else 0)
 
 
 def _kept(found: Decoded, clusters: NDArray[np.int64], choices: Choices) -> Decoded:

@@ -1,20 +1,22 @@
-"""Consensus of many mean-field segmentations, and a segmentation of that: the decoder ``consensus`` (methods 5.8)."""
+"""Consensus of many mean-field segmentations, refined across videos: the decoder ``consensus`` (methods 5.8)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.settings import Settings
 from rgwot.embedding.whitened import Whitening, fit_whitening
+from rgwot.keysteps.crossvideo import Classifier, in_context, refine, together
 from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
 from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
+from rgwot.runtime.errors import RgwotError
 
 ABOUT = {
-    "description": "a mean-field segmentation of what many others agree on",
+    "description": "a mean-field segmentation of what many others agree on, refined by classifiers of the other videos",
     "source": "ours",
     "reads": ("meanfield", "consensus"),
     "place": 7,
@@ -27,24 +29,38 @@ RARE = 1e-3
 """Share of the samples below which being rare gives a cluster no more weight."""
 
 
+@dataclass(frozen=True)
+class _Agreed:
+    """Where members' memberships are whitened, and the segmentation of least energy of what comes of it."""
+
+    whitening: Whitening
+    made: MeanField
+
+
 def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
-    """Segment the memberships of many segmentations: the decoder ``consensus``.
+    """Segment the memberships of many segmentations and refine the result: the decoder ``consensus``.
 
     Every single segmentation is a local minimum that merges some key steps and splits others, differently for every
-    start. What most of them agree on is not an accident. The memberships of
-    ``consensus.partitions`` mean-field segmentations (`rgwot.keysteps.meanfield`) stand side by side, every one divided
-    by the root of its cluster's share; whitened to at most ``consensus.D`` components and scaled to length 1 they are
-    the embedding that the mean field segments once more.
+    start. What most of them agree on is not an accident. The memberships of ``consensus.partitions`` mean-field
+    segmentations (`rgwot.keysteps.meanfield`), of the ``consensus.blocks`` of the embedding in turn, are concatenated,
+    every one divided by the root of its cluster's share. Whitened to at most ``consensus.D`` components and scaled to
+    length 1 they are an embedding that the mean field segments from ``meanfield.restarts`` starts; the segmentation of
+    least energy is kept. ``consensus.refinements`` times, classifiers that are trained on the other videos then have a
+    say in the labels of each (`rgwot.keysteps.crossvideo`).
     """
     block, chain = settings.consensus, settings.meanfield
     # A single segmentation need not be good, nor finished.
-    quick = chain.model_copy(update={"restarts": 1, "max_iterations": block.rounds})
-    members = [segment(frames.x, frames.lengths, K, quick, generator) for _ in range(block.partitions)]
-    memberships = _side_by_side([member.memberships for member in members], [member.shares for member in members])
-    whitening = fit_whitening([memberships], block.D, FLOOR)
-    made = segment(whitening.apply(memberships), frames.lengths, K, chain, generator)
-    dimensions, reached = int(whitening.basis.shape[1]), float(made.energies[-1])
-    facts = {"partitions": len(members), "dimensions": dimensions, "energy": reached}
+    quick = chain.model_copy(update={"restarts": 1, "max_iterations": block.rounds, "epsilon": block.epsilon})
+    views = blocks_of(frames, block.blocks)
+    members = [segment(views[i % len(views)], frames.lengths, K, quick, generator) for i in range(block.partitions)]
+    agreed = _agreed(members, frames.lengths, K, settings, generator)
+    found, classifier = refine(frames, agreed.made.memberships, block.refinements)
+
+    def half(first: int) -> NDArray[np.int64]:
+        # Both halves have members of every block.
+        part = [member for i, member in enumerate(members) if i // len(views) % 2 == first]
+        made = _agreed(part, frames.lengths, K, settings, generator).made
+        return refine(frames, made.memberships, block.refinements)[0].argmax(axis=1)
 
     def learnt() -> Learnt:
         return {
@@ -52,37 +68,74 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
             "clusters": np.array([len(member.shares) for member in members]),
             "member_centres": np.concatenate([member.centres for member in members]),
             "member_shares": np.concatenate([member.shares for member in members]),
-            "whitening_mean": whitening.mean,
-            "whitening_basis": whitening.basis,
-            "centres": made.centres,
-            "shares": made.shares,
+            "whitening_mean": agreed.whitening.mean,
+            "whitening_basis": agreed.whitening.basis,
+            "centres": agreed.made.centres,
+            "shares": agreed.made.shares,
+            "weights": classifier.weights,
+            "offsets": classifier.offsets,
         }
 
-    def of(part: Sequence[MeanField]) -> NDArray[np.int64]:
-        own = _side_by_side([member.memberships for member in part], [member.shares for member in part])
-        x = fit_whitening([own], block.D, FLOOR).apply(own)
-        return segment(x, frames.lengths, K, chain, generator).labels
-
-    half = len(members) // 2
-    found = decoded(made.memberships, K, {"consensus": facts})
-    if half:
-        found = replace(found, halves=lambda: (of(members[:half]), of(members[half:])))
-    return found.inductive(restore_consensus, learnt, K, settings)
+    dimensions, energy = int(agreed.whitening.basis.shape[1]), float(agreed.made.energies[-1])
+    facts = {"partitions": len(members), "dimensions": dimensions, "energy": energy}
+    result = decoded(found, K, {"consensus": facts})
+    if len(members) >= 2 * len(views):
+        result = replace(result, halves=lambda: (half(0), half(1)))
+    return result.inductive(restore_consensus, learnt, K, settings)
 
 
 def restore_consensus(learnt: Learnt, K: int, settings: Settings) -> Unseen:
-    """Label samples of other videos by every segmentation, and what comes of it by the last one."""
-    chain, borders = settings.meanfield, np.cumsum(learnt["clusters"])[:-1]
+    """Label samples of other videos by every segmentation, by the last one, and by the classifier."""
+    block, borders = settings.consensus, np.cumsum(learnt["clusters"])[:-1]
+    chain = settings.meanfield
     centres, shares = (np.split(learnt[name], borders) for name in ("member_centres", "member_shares"))
     whitening = Whitening(learnt["whitening_mean"], learnt["whitening_basis"])
+    classifier = Classifier(learnt["weights"], learnt["offsets"])
+    quick = chain.model_copy(update={"epsilon": block.epsilon})
 
     def unseen(others: Frames) -> Decoded:
-        members = zip(centres, shares, strict=True)
-        seen = _side_by_side([label(others.x, others.lengths, *member, chain) for member in members], shares)
-        found = label(whitening.apply(seen), others.lengths, learnt["centres"], learnt["shares"], chain)
+        views = blocks_of(others, block.blocks)
+        members = [
+            label(views[i % len(views)], others.lengths, *member, quick)
+            for i, member in enumerate(zip(centres, shares, strict=True))
+        ]
+        seen = whitening.apply(_side_by_side(members, shares))
+        found = label(seen, others.lengths, learnt["centres"], learnt["shares"], chain)
+        if block.refinements:
+            found = together(found, classifier.probabilities(in_context(others)), others.lengths)
         return decoded(found, K)
 
     return unseen
+
+
+def blocks_of(frames: Frames, blocks: int) -> list[NDArray[np.float64]]:
+    """Divide embeddings into blocks of equal width, each with the relative time that all of them share.
+
+    Blocks are scaled so that relative time keeps its share of their squared length.
+
+    Raises
+    ------
+    RgwotError
+        Where the embedding has not so many equal blocks.
+    """
+    features, place = np.split(frames.x, [frames.x.shape[1] - frames.place], axis=1)
+    if features.shape[1] % blocks:
+        raise RgwotError(
+            f"consensus.blocks: found {blocks} for an embedding of {features.shape[1]} numbers, expected a divisor of "
+            "it; take consensus.blocks=1, or rgwot-plus, whose embedding has two blocks"
+        )
+    return [np.concatenate([part * np.sqrt(blocks), place], axis=1) for part in np.split(features, blocks, axis=1)]
+
+
+def _agreed(
+    members: Sequence[MeanField], lengths: Sequence[int], K: int, settings: Settings, generator: np.random.Generator
+) -> _Agreed:
+    """Segment what members agree on, from several starts, of which the one that ends with the least energy counts."""
+    memberships = _side_by_side([member.memberships for member in members], [member.shares for member in members])
+    whitening = fit_whitening([memberships], settings.consensus.D, FLOOR)
+    x, single = whitening.apply(memberships), settings.meanfield.model_copy(update={"restarts": 1})
+    tried = [segment(x, lengths, K, single, generator) for _ in range(settings.meanfield.restarts)]
+    return _Agreed(whitening, min(tried, key=lambda one: float(one.energies[-1])))
 
 
 def _side_by_side(

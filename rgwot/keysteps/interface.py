@@ -21,13 +21,14 @@ class Frames:
     """Embeddings x (T, D) of one or several videos, one video after the other, and the samples of each.
 
     ``features_fps`` is samples per second of video, ``native_fps`` the frames per second of each video; left out, every
-    frame was sampled.
+    frame was sampled. The last ``place`` columns of x are the relative time (`rgwot.keysteps.choices.with_time`).
     """
 
     x: NDArray[np.float64]
     lengths: tuple[int, ...]
     features_fps: float
     native_fps: tuple[float, ...] = ()
+    place: int = 0
 
     def __post_init__(self) -> None:
         if not self.native_fps:

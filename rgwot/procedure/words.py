@@ -1,4 +1,4 @@
-"""A procedure in words: one plain sentence, the steps in layers, and the deviations of a video in a line.
+"""A procedure in words: told from start to end, the steps in layers, and the deviations of a video in a line.
 
 Pure functions of a `Procedure`, shared by the terminal and the page. ``names`` maps key steps to their names; a key
 step without one is written as its number.
@@ -6,8 +6,7 @@ step without one is written as its number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import networkx as nx
@@ -18,7 +17,8 @@ if TYPE_CHECKING:
 _NUMBERS = (
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 )  # fmt: skip
-#: Steps of a chain, groups, optional steps and deviations that one sentence names; the others are counted.
+#: Stages, and steps of a stage or of a chain; groups, optional steps and deviations: those that are named one by one.
+#: The others are counted.
 CHAIN, SOME = 8, 4
 
 
@@ -38,6 +38,15 @@ def call(key_step: int, names: Mapping[int, str] | None = None) -> str:
     ('3', 'pour water')
     """
     return (names or {}).get(key_step, str(key_step))
+
+
+def called(key_step: int, names: Mapping[int, str] | None = None) -> str:
+    """Return what a sentence calls a key step: its number may stand alone only where no key step has a name.
+
+    >>> called(3), called(3, {3: "pour water"}), called(3, {1: "open the box"})
+    ('3', 'pour water', 'step 3')
+    """
+    return f"step {key_step}" if names and key_step not in names else call(key_step, names)
 
 
 def of_videos(count: int, total: int) -> str:
@@ -92,12 +101,7 @@ def chain(procedure: Procedure) -> list[int]:
     Of several, the one that more videos agree with. A step needs another also by way of optional ones, so all needs
     count, not only those of the reduced graph. Where no two usual steps need each other, optional ones take part.
     """
-    usual = {node.key_step for node in procedure.nodes if not node.optional}
-    found = _longest(procedure, usual)
-    return found if len(found) > 1 else _longest(procedure, set(procedure.order))
-
-
-def _longest(procedure: Procedure, steps: set[int]) -> list[int]:
+    steps = _told(procedure)
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(step for step in procedure.order if step in steps)
     for need in procedure.needs:
@@ -107,32 +111,49 @@ def _longest(procedure: Procedure, steps: set[int]) -> list[int]:
     return list(nx.dag_longest_path(graph)) if steps else []
 
 
-def sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> str:
-    """Say in one sentence what the procedure is.
+def _told(procedure: Procedure) -> set[int]:
+    """Return the key steps that are not optional; all, where no two of those need each other."""
+    usual = {node.key_step for node in procedure.nodes if not node.optional}
+    return usual if any({need.before, need.after} <= usual for need in procedure.needs) else set(procedure.order)
 
-    It has the number of key steps, the longest chain that is needed, what comes in either order, what is optional and
-    what repeats, such as "Seven key steps; 1 before 2 before 4 in all ten videos; 3 and 5 in either order; 6 in six of
-    ten."
+
+def sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> str:
+    """Tell the procedure from start to end, in a few sentences.
+
+    They have the number of key steps, the stages (`stages`), how many videos keep to this order, what is optional and
+    what repeats, such as "Seven key steps. First 1, then 2, last 4. This order holds in all ten videos. Sometimes 6:
+    six of ten videos." A step that another of a later stage does not need has the words "or later". Where that holds
+    for more than half of those that a later stage follows, stages would say little, and the longest chain (`chain`)
+    and the groups are said instead: "Six key steps: 1 before 3 before 4; 2 and 5 in either order."
     """
     if not procedure.nodes:
         return "No key step was found: everything is background."
     # The consensus order is that of a reader, too.
     place = {step: at for at, step in enumerate(procedure.order)}
-    steps, total = sorted(procedure.nodes, key=lambda node: place[node.key_step]), procedure.n_videos
-    parts = [f"{number(len(steps))} key step{'s' if len(steps) > 1 else ''}".capitalize()]
-    parts += _needs(procedure, names)
-    parts += _some(
-        [
-            f"{listed([call(step, names) for step in group])} in {'either' if len(group) == 2 else 'any'} order"
-            for group in procedure.groups
-        ],
-        "group",
-    )
-    parts += _some([_shared(node, total, names) for node in steps if node.optional], "optional step")
-    repeated = [node for node in steps if repeats(node)]
-    every = len(repeated) == len(steps) > 1
-    parts += ["all usually more than once"] if every else _repeated(repeated, names)
-    return "; ".join(parts) + "."
+    nodes = sorted(procedure.nodes, key=lambda node: place[node.key_step])
+    count = f"{number(len(nodes))} key step{'s' if len(nodes) > 1 else ''}".capitalize()
+    said = [*_order(procedure, count, names), *_optional(nodes, procedure.n_videos, names), *_repeated(nodes, names)]
+    return " ".join(f"{one}." for one in said)
+
+
+def stages(procedure: Procedure) -> tuple[list[list[int]], list[int], set[int]]:
+    """Return usual key steps in layers, those without any need, and those that may come later than their layer says.
+
+    The latter are not needed by every key step of the later layers. Where no two usual key steps need each other,
+    optional ones take part, as in `chain`.
+    """
+    steps = _told(procedure)
+    pairs = {(need.before, need.after) for need in procedure.needs}
+    free = steps - {step for pair in pairs for step in pair}
+    found = [[step for step in layer if step in steps - free] for layer in layers(procedure)]
+    found = [layer for layer in found if layer]
+    later = {
+        step
+        for at, layer in enumerate(found)
+        for step in layer
+        if any((step, other) not in pairs for below in found[at + 1 :] for other in below)
+    }
+    return found, [step for step in procedure.order if step in free], later
 
 
 def deviations_in_words(
@@ -164,45 +185,91 @@ def deviation_in_words(deviation: Deviation, names: Mapping[int, str] | None = N
     return f"{call(deviation.key_step, names)} {what}{when}"
 
 
-def _needs(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
-    """Say the chain and how many videos keep to it."""
-    steps = chain(procedure)
-    if len(steps) < 2:
-        return ["no fixed order among them"] if len(procedure.nodes) > 1 and not procedure.groups else []
-    called = [call(step, names) for step in steps]
-    text = " before ".join(called)
-    if len(called) > CHAIN:
-        first, last = (" before ".join(part) for part in (called[: CHAIN // 2], called[-(CHAIN // 2) :]))
-        text = f"{first} ... before {last} ({len(called)} in a row)"
-    pairs = set(pairwise(steps))
-    counts = [(need.agree, need.both) for need in procedure.needs if (need.before, need.after) in pairs]
-    return [f"{text} {_how_often(counts, procedure.n_videos)}"]
+def _order(procedure: Procedure, count: str, names: Mapping[int, str] | None) -> list[str]:
+    """Say how many key steps there are, in which order, and how many videos keep to it."""
+    found, free, later = stages(procedure)
+    if len(procedure.nodes) == 1:
+        return [f"{count}: {called(procedure.order[0], names)}"]
+    if not procedure.needs:
+        return [f"{count}, in no fixed order: {_named(procedure.order, names)}"]
+    if len(later) <= sum(map(len, found[:-1])) / 2:
+        steps = {step for layer in found for step in layer}
+        said = [count, _stages(found, free, later, names)]
+    else:
+        line = chain(procedure)
+        steps = set(line)
+        groups = [_in_any_order(group, names) for group in procedure.groups]
+        said = [f"{count}: {'; '.join([_chain(line, names), *_some(groups, 'group')])}"]
+    counts = [(need.agree, need.both) for need in procedure.needs if {need.before, need.after} <= steps]
+    return [*said, _kept(counts, procedure.n_videos)]
 
 
-def _how_often(counts: Sequence[tuple[int, int]], total: int) -> str:
-    """Say how many videos agree with every need of a chain, of those that have both steps: the weakest need counts."""
+def _stages(
+    found: Sequence[Sequence[int]], free: Sequence[int], later: set[int], names: Mapping[int, str] | None
+) -> str:
+    """Say what comes first, then and last, and what comes at any time; of many stages those at both ends."""
+    parts = [_in_any_order(layer, names, later) for layer in found]
+    said = [f"{'last' if at == len(parts) - 1 > 1 else 'then' if at else 'First'} {p}" for at, p in enumerate(parts)]
+    if len(said) > CHAIN:
+        between = sum(map(len, found[CHAIN // 2 : -CHAIN // 2]))
+        said = [*said[: CHAIN // 2], f"then {number(between)} more", *said[-CHAIN // 2 :]]
+    said += [f"at any time {_named(free, names)}"] if free else []
+    return (", " if all(len(layer) == 1 for layer in [*found, *([free] if free else [])]) else "; ").join(said)
+
+
+def _in_any_order(steps: Sequence[int], names: Mapping[int, str] | None, later: Collection[int] = ()) -> str:
+    how = {1: "", 2: ", in either order"}.get(len(steps), ", in any order")
+    return _named(steps, names, later) + how
+
+
+def _named(steps: Sequence[int], names: Mapping[int, str] | None, later: Collection[int] = ()) -> str:
+    """Name steps, of many the first ones; those of ``later`` with the words "or later"."""
+    said = [called(step, names) + (" (or later)" if step in later else "") for step in steps]
+    return listed(said if len(said) <= CHAIN else [*said[: CHAIN - 1], f"{number(len(said) - CHAIN + 1)} others"])
+
+
+def _chain(steps: Sequence[int], names: Mapping[int, str] | None) -> str:
+    said = [called(step, names) for step in steps]
+    if len(said) <= CHAIN:
+        return " before ".join(said)
+    first, last = (" before ".join(part) for part in (said[: CHAIN // 2], said[-(CHAIN // 2) :]))
+    return f"{first} ... before {last} ({len(said)} in a row)"
+
+
+def _kept(counts: Sequence[tuple[int, int]], total: int) -> str:
+    """Say how many videos agree with needs, of those that have both steps: the weakest need counts."""
     if all(count == (total, total) for count in counts):
-        return f"in {of_videos(total, total)}"
+        return f"This order holds in {of_videos(total, total)}"
     agree, both = min(counts, key=lambda count: (count[0] / count[1] if count[1] else 0.0, count[1]))
     if agree == both:
-        return "in every video that has them"
-    least = "at least " if len(counts) > 1 else ""
+        return "This order holds in every video that has them"
+    # Fewer videos may keep to all needs than to the weakest one.
+    said, least = ("For any two steps this order holds", "at least ") if len(counts) > 1 else ("This order holds", "")
     if all(count[1] == total for count in counts):
-        return f"in {least}{of_videos(agree, total)}"
-    return f"in {least}{100 * agree / both if both else 0:.0f} % of the videos that have both"
+        return f"{said} in {least}{of_videos(agree, total)}"
+    percent = (100 * agree // both if least else round(100 * agree / both)) if both else 0
+    return f"{said} in {least}{percent} % of the videos that have both"
 
 
-def _shared(node: Node, total: int, names: Mapping[int, str] | None) -> str:
-    return f"{call(node.key_step, names)} in {number(node.n_videos)} of {number(total)}"
+def _optional(nodes: Sequence[Node], total: int, names: Mapping[int, str] | None) -> list[str]:
+    said = [f"{called(node.key_step, names)}: {of_videos(node.n_videos, total)}" for node in nodes if node.optional]
+    return [f"Sometimes {'; '.join(_some(said, 'optional step'))}"] if said else []
 
 
 def _repeated(nodes: Sequence[Node], names: Mapping[int, str] | None) -> list[str]:
     """Say which key steps repeat, and of a single one how often; of more than a few only how many."""
-    if len(nodes) == 1:
-        times = round(nodes[0].repeat_share * nodes[0].n_videos)
-        return [f"{call(nodes[0].key_step, names)} more than once in {number(times)} of {number(nodes[0].n_videos)}"]
-    some = listed([call(node.key_step, names) for node in nodes]) if len(nodes) <= SOME else number(len(nodes))
-    return [f"{some} usually more than once"] if nodes else []
+    found = [node for node in nodes if repeats(node)]
+    if not found:
+        return []
+    if len(found) == 1:
+        (one,) = found
+        times = round(one.repeat_share * one.n_videos)
+        return [f"More than once: {called(one.key_step, names)}, in {number(times)} of {number(one.n_videos)} videos"]
+    if len(found) == len(nodes):
+        return ["All steps usually come more than once"]
+    if len(found) > SOME:
+        return [f"{number(len(found))} of {number(len(nodes))} steps usually come more than once".capitalize()]
+    return [f"Usually more than once: {listed([called(node.key_step, names) for node in found])}"]
 
 
 def _some(parts: Sequence[str], kind: str) -> list[str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from rgwot.config.settings import Settings, build
-from rgwot.keysteps.consensus import decode_consensus
-from rgwot.keysteps.interface import Frames
+from rgwot.keysteps.choices import with_time
+from rgwot.keysteps.consensus import blocks_of, decode_consensus
+from rgwot.keysteps.interface import Frames, directions
+from rgwot.runtime.errors import RgwotError
 
 
 def videos(noise: float, seed: int = 0, V: int = 8) -> tuple[Frames, np.ndarray]:
@@ -56,3 +59,26 @@ def test_fewer_different_samples_than_key_steps() -> None:
     made = decode_consensus(frames, 4, Settings(), np.random.default_rng(0))
     assert len(np.unique(made.labels[:5])) == 1
     assert made.labels[0] != made.labels[-1]
+
+
+def test_blocks_share_the_relative_time() -> None:
+    x = directions(np.random.default_rng(0).normal(size=(10, 8)))
+    x[:, :4] = directions(x[:, :4]) / np.sqrt(2)
+    x[:, 4:] = directions(x[:, 4:]) / np.sqrt(2)
+    first, second = blocks_of(Frames(with_time(x, (10,), 0.15), (10,), 2.0, place=2), 2)
+    np.testing.assert_allclose(first, with_time(x[:, :4], (10,), 0.15))
+    np.testing.assert_allclose(second, with_time(x[:, 4:], (10,), 0.15))
+
+
+def test_blocks_that_do_not_divide_the_embedding_are_refused() -> None:
+    with pytest.raises(RgwotError, match=r"consensus.blocks: found 2 for an embedding of 3 numbers"):
+        blocks_of(Frames(np.ones((4, 3)), (4,), 2.0), 2)
+
+
+def test_members_of_two_blocks_label_videos_not_seen() -> None:
+    frames, truth = videos(noise=1.0)
+    settings = build({"consensus.blocks": 2}, "test")
+    half = Frames(frames.x[:240], (60,) * 4, 2.0)
+    made = decode_consensus(half, 5, settings, np.random.default_rng(0))
+    assert made.unseen is not None
+    assert adjusted_rand_score(truth[240:], made.unseen(Frames(frames.x[240:], (60,) * 4, 2.0)).labels) > 0.9

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from rgwot.procedure.interface import END, START, Deviation, Edge, Node, Procedure
-from rgwot.procedure.words import chain, deviations_in_words, layers, sentence
+from rgwot.procedure.orders import closure
+from rgwot.procedure.words import chain, deviations_in_words, layers, sentence, stages
 
 
 def edge(before: int | str, after: int | str, agree: int = 10, both: int = 10) -> Edge:
@@ -38,36 +40,89 @@ ISSUE = procedure(
 
 def test_the_sentence_of_the_issue() -> None:
     assert sentence(ISSUE) == (
-        "Seven key steps; 1 before 2 before 4 in all ten videos; 3 and 5 in either order; 6 in six of ten."
+        "Seven key steps. First 1; then 2; last 4, 3 and 5, in any order; at any time 7. "
+        "This order holds in all ten videos. Sometimes 6: six of ten videos."
     )
 
 
 def test_names_take_the_place_of_numbers() -> None:
     said = sentence(ISSUE, {1: "open the box", 6: "wipe"})
-    assert "; open the box before 2 before 4 in all ten videos;" in said
-    assert said.endswith("; wipe in six of ten.")
+    assert (
+        ". First open the box; then step 2; last step 4, step 3 and step 5, in any order; at any time step 7. " in said
+    )
+    assert said.endswith(" Sometimes wipe: six of ten videos.")
+
+
+def test_one_after_the_other() -> None:
+    found = procedure([node(1), node(2), node(3)], [edge(1, 2), edge(2, 3), edge(1, 3)], (1, 2, 3))
+    assert sentence(found) == "Three key steps. First 1, then 2, last 3. This order holds in all ten videos."
+
+
+def test_what_need_not_be_done_before_the_next_stage_may_come_later() -> None:
+    """1, 2 and 3 before 4, 1 and 2 before 5, but 3 only before 6, as 4 and 5."""
+    pairs = [(1, 4), (2, 4), (3, 4), (1, 5), (2, 5), (1, 6), (2, 6), (3, 6), (4, 6), (5, 6)]
+    found = procedure([node(step) for step in range(1, 7)], [edge(*pair) for pair in pairs], (2, 1, 3, 5, 4, 6))
+    assert stages(found) == ([[2, 1, 3], [5, 4], [6]], [], {3})
+    assert sentence(found) == (
+        "Six key steps. First 2, 1 and 3 (or later), in any order; then 5 and 4, in either order; last 6. "
+        "This order holds in all ten videos."
+    )
+
+
+def test_two_strands_side_by_side_are_no_stages() -> None:
+    """1 before 2 before 3, and 4 before 5: neither 1 nor 4 is needed by all that would come second."""
+    needs = [edge(1, 2), edge(2, 3), edge(1, 3), edge(4, 5)]
+    found = procedure([node(step) for step in range(1, 6)], needs, (1, 4, 2, 5, 3), groups=((1, 4), (2, 5)))
+    assert stages(found)[2] == {1, 4, 5}
+    assert sentence(found) == (
+        "Five key steps: 1 before 2 before 3; 1 and 4, in either order; 2 and 5, in either order. "
+        "This order holds in all ten videos."
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_stages_claim_only_what_is_needed(seed: int) -> None:
+    """Of a random partial order: whatever is told without "or later" comes before all of the later stages."""
+    rng = np.random.default_rng(seed)
+    relation = closure(np.triu(rng.random((8, 8)) < rng.uniform(0.1, 0.9), 1))
+    pairs = {(int(a) + 1, int(b) + 1) for a, b in np.argwhere(relation)}
+    found = procedure([node(step) for step in range(1, 9)], [edge(*pair) for pair in pairs], tuple(range(1, 9)))
+    told, free, later = stages(found)
+    at = {step: place for place, layer in enumerate(told) for step in layer}
+    assert sorted([*at, *free]) == list(range(1, 9)) or not pairs
+    assert all(at[before] < at[after] for before, after in pairs)
+    firm = {(one, other) for one in at if one not in later for other in at if at[one] < at[other]}
+    assert firm <= pairs
+    assert all(any((one, other) not in pairs and at[one] < at[other] for other in at) for one in later)
 
 
 def test_the_weakest_need_is_said_of_a_chain() -> None:
     two = [node(1), node(2), node(3)]
     weak = procedure(two, [edge(1, 2), edge(2, 3, 8), edge(1, 3, 9)], (1, 2, 3))
-    assert sentence(weak) == "Three key steps; 1 before 2 before 3 in at least eight of ten videos."
+    assert sentence(weak) == (
+        "Three key steps. First 1, then 2, last 3. For any two steps this order holds in at least eight of ten videos."
+    )
     seldom = procedure([node(1), node(2, 9)], [edge(1, 2, 9, 9)], (1, 2))
-    assert sentence(seldom) == "Two key steps; 1 before 2 in every video that has them."
+    assert sentence(seldom) == "Two key steps. First 1, then 2. This order holds in every video that has them."
     both = procedure([node(1), node(2, 9)], [edge(1, 2, 6, 9)], (1, 2))
-    assert sentence(both) == "Two key steps; 1 before 2 in 67 % of the videos that have both."
+    assert sentence(both) == "Two key steps. First 1, then 2. This order holds in 67 % of the videos that have both."
 
 
 def test_a_chain_passes_by_optional_steps() -> None:
     """1 needs nothing, 2 is optional, 3 needs 2 and so 1: only 1 before 3 is a chain of usual steps."""
     found = procedure([node(1), node(2, 4), node(3)], [edge(1, 2, 4, 4), edge(2, 3, 4, 4), edge(1, 3)], (1, 2, 3))
     assert chain(found) == [1, 3]
-    assert sentence(found) == "Three key steps; 1 before 3 in all ten videos; 2 in four of ten."
+    assert sentence(found) == (
+        "Three key steps. First 1, then 3. This order holds in all ten videos. Sometimes 2: four of ten videos."
+    )
 
 
 def test_where_all_is_optional_needs_are_still_said() -> None:
     found = procedure([node(1, 5), node(2, 5)], [edge(1, 2, 4, 4)], (1, 2))
-    assert sentence(found).startswith("Two key steps; 1 before 2 in every video that has them; 1 in five of ten; ")
+    assert sentence(found) == (
+        "Two key steps. First 1, then 2. This order holds in every video that has them. "
+        "Sometimes 1: five of ten videos; 2: five of ten videos."
+    )
 
 
 def test_of_two_chains_the_one_with_more_agreement() -> None:
@@ -79,9 +134,9 @@ def test_of_two_chains_the_one_with_more_agreement() -> None:
     ("nodes", "said"),
     [
         ([], "No key step was found: everything is background."),
-        ([node(1)], "One key step."),
-        ([node(1), node(2)], "Two key steps; no fixed order among them."),
-        ([node(1, repeat_share=0.8)], "One key step; 1 more than once in eight of ten."),
+        ([node(1)], "One key step: 1."),
+        ([node(1), node(2)], "Two key steps, in no fixed order: 1 and 2."),
+        ([node(1, repeat_share=0.8)], "One key step: 1. More than once: 1, in eight of ten videos."),
     ],
 )
 def test_hardly_anything_to_say(nodes: list[Node], said: str) -> None:
@@ -90,33 +145,40 @@ def test_hardly_anything_to_say(nodes: list[Node], said: str) -> None:
 
 def test_steps_that_repeat_are_listed_together() -> None:
     some = procedure([*(node(step, repeat_share=0.6) for step in (1, 2, 3)), node(4)], [], (3, 1, 4, 2))
-    assert sentence(some).endswith("; 3, 1 and 2 usually more than once.")
+    assert sentence(some).endswith(". Usually more than once: 3, 1 and 2.")
     many = procedure([*(node(step, repeat_share=0.6) for step in range(1, 8)), node(8)], [], tuple(range(1, 9)))
-    assert sentence(many).endswith("; seven usually more than once.")
+    assert sentence(many).endswith(". Seven of eight steps usually come more than once.")
     every = procedure([node(step, repeat_share=0.6) for step in (1, 2)], [], (1, 2))
-    assert sentence(every).endswith("; all usually more than once.")
+    assert sentence(every).endswith(". All steps usually come more than once.")
 
 
 def test_two_videos() -> None:
     found = procedure([node(1, 2, total=2), node(2, 2, total=2)], [edge(1, 2, 2, 2)], (1, 2), n_videos=2)
-    assert sentence(found) == "Two key steps; 1 before 2 in both videos."
+    assert sentence(found) == "Two key steps. First 1, then 2. This order holds in both videos."
 
 
-def test_forty_steps_stay_one_sentence() -> None:
+def test_forty_steps_stay_a_few_sentences() -> None:
     steps = range(1, 41)
     needs = [edge(a, b) for a in steps for b in steps if a < b]
     long = procedure([node(step) for step in steps], needs, tuple(steps))
     assert sentence(long) == (
-        "40 key steps; 1 before 2 before 3 before 4 ... before 37 before 38 before 39 before 40 (40 in a row) "
-        "in all ten videos."
+        "40 key steps. First 1, then 2, then 3, then 4, then 32 more, then 37, then 38, then 39, last 40. "
+        "This order holds in all ten videos."
     )
-    loose = replace(
-        long, needs=(), groups=tuple((a, a + 1) for a in range(1, 21, 2)), nodes=tuple(node(step, 5) for step in steps)
+    loose = replace(long, needs=(), nodes=tuple(node(step, 5) for step in steps))
+    assert sentence(loose) == (
+        "40 key steps, in no fixed order: 1, 2, 3, 4, 5, 6, 7 and 33 others. Sometimes 1: five of ten videos; "
+        "2: five of ten videos; 3: five of ten videos; 4: five of ten videos; 36 more optional steps."
     )
-    said = sentence(loose)
+    # A row of 20, and 20 pairs without an order to it.
+    row = [edge(a, b) for a in steps for b in steps if a < b <= 20] + [edge(a, a + 1) for a in range(21, 40, 2)]
+    strands = replace(long, needs=tuple(row), groups=tuple((a, a + 20) for a in range(1, 11)))
+    said = sentence(strands)
+    assert said.startswith(
+        "40 key steps: 1 before 2 before 3 before 4 ... before 17 before 18 before 19 before 20 (20 in"
+    )
     assert said.count("in either order") == 4
-    assert "; six more groups; " in said
-    assert said.endswith("4 in five of ten; 36 more optional steps.")
+    assert "; six more groups. " in said
 
 
 def test_layers_lie_below_all_they_need() -> None:

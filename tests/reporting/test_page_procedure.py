@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from page_tree import embedded_data
 from procedure_tree import CASES, EACH_S, FOUND, RUN, edge, given_page, make_page, make_tree
 
 from rgwot import paths
@@ -17,7 +19,7 @@ from rgwot.paths import Run, Tree
 from rgwot.procedure import FOUND as FOUND_SETTINGS
 from rgwot.procedure import deviations, learn, recordings_from_segments
 from rgwot.procedure.interface import START
-from rgwot.reporting.page.procedure import MOST_DEVIATIONS, MOST_LINES, WIDTHS, agreement_words, said
+from rgwot.reporting.page.procedure import MOST_DEVIATIONS, MOST_LINES, WIDTHS, said, seeds_agree
 from rgwot.reporting.page.render import write_page
 
 VOID = {"meta", "link", "input", "img", "br", "source", "circle", "rect", "path", "line", "polyline"}
@@ -99,16 +101,13 @@ def test_cards_are_the_key_steps_of_the_file_in_the_order_of_the_consensus(given
     assert "all 10 videos" in facts["1"]
     assert "9 of 10 videos" in facts["3"]
     assert "6 of 10" in facts["5"]
-    assert [facts[step].partition("about ")[2].partition(",")[0] for step in "12345"] == [
-        "5 s",
-        "75 s",
-        "0.4 s",
-        "2:10 min",
-        "12 s",
-    ]
+    assert [facts[step].partition("videos ")[2] for step in "1234"] == [
+        "about 5 s", "about 75 s", "about 0.4 s", "2:10 min in all, 2.5 times per video",
+    ]  # fmt: skip
+    assert facts["5"] == "optional , 6 of 10 about 12 s"
     assert [node["data-step"] for node in nodes if "optional" in node["class"].split()] == ["5"]
     assert [node["data-step"] for node in nodes if node.all("times")] == ["4"]
-    assert "2.5×" in nodes[-1].one("times").text
+    assert "2.5 times per video" in nodes[-1].one("times").text
 
 
 def test_arrows_are_the_edges_of_the_file_at_every_width(given: Element) -> None:
@@ -156,7 +155,7 @@ def test_lines_are_the_videos_with_the_deviations_of_the_file(given: Element) ->
         ("missing", 4.0), ("too_late", 8.5), *(("repeated", 65.0 + at) for at in range(2, MOST_DEVIATIONS)),
     ]  # fmt: skip
     assert sorted(chosen) == sorted((one.kind, one.start_s) for one in FOUND)
-    assert "0:08" in moments[1].text
+    assert [moment.text for moment in moments[:2]] == ["2 left out, due about 0:04", "1 too late 0:08"]
     assert "2" in lines[0].one("more").text
     assert all(not line.all("deviation") for line in lines[1:])
 
@@ -235,14 +234,32 @@ def test_seeds_are_compared_with_those_of_the_same_method_alone() -> None:
     def agreed(one: int, other: int) -> float | None:
         return shares[one, other]
 
-    words = agreement_words(runs[0], runs, agreed)
-    assert words.startswith("Three seeds agree on 80 % of the frames")
-    assert agreement_words(runs[1], runs, agreed) == ""
-    assert agreement_words(runs[0], runs[:3], agreed) == "Two seeds agree on 80 % of the frames."
-    assert agreement_words(runs[0], runs, lambda *_: None) == ""
+    share, words = seeds_agree(runs[0], runs, agreed) or (0.0, "")
+    assert share == pytest.approx(0.8)
+    assert words == "Three seeds agree on 80 % of the frames, on average over pairs."
+    assert seeds_agree(runs[1], runs, agreed) is None
+    assert seeds_agree(runs[0], runs[:3], agreed) == (0.8, "Two seeds agree on 80 % of the frames.")
+    assert seeds_agree(runs[0], runs, lambda *_: None) is None
 
 
-def test_the_sentence_says_how_far_seeds_agree(tmp_path: Path) -> None:
+def test_the_telling_takes_the_names_of_the_file(tmp_path: Path) -> None:
+    names = tmp_path / "names.yaml"
+    tree = make_tree(tmp_path, "three")
+    write_page(tree, tree.results, [RUN], tree.at(paths.PAGE))
+    (result,) = (facts["result"] for facts in embedded_data(tree.at(paths.PAGE))["runs"])
+    names.write_text(f'{RUN}: {{result: {result}, names: {{1: "open <the> box", 3: pour}}}}')
+    telling = []
+    for given in (None, names):
+        write_page(tree, tree.results, [RUN], tree.at(paths.PAGE), given)
+        said = shown(tree.at(paths.PAGE)).one("said")
+        assert [one["data-step"] for one in said.all("called")] == ["1", "2", "3"]
+        telling.append(re.sub(r" ([,.])", r"\1", said.text))
+    assert telling[0].startswith("Three key steps. First 1, then 2, last 3. ")
+    assert telling[1] == telling[0].replace("First 1, then 2, last 3", "First open <the> box, then step 2, last pour")
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_seeds_that_hardly_agree_are_a_warning_and_others_say_how_far_to_trust(tmp_path: Path, alike: bool) -> None:
     tree = make_tree(tmp_path, "three")
     other = Run(RUN.method, RUN.decoder, 1)
     shutil.copytree(tree.keysteps(RUN), tree.keysteps(other))
@@ -250,11 +267,18 @@ def test_the_sentence_says_how_far_seeds_agree(tmp_path: Path) -> None:
     # Other numbers, the same key steps; in the first of six videos the last is another one: 4 of 68 s differ.
     table["key_step"] = table["key_step"].map({1: 3, 2: 1, 3: 2})
     table.loc[2, "key_step"] = 3
+    seconds = EACH_S * sum(map(len, CASES["three"]))
+    words = f"Two seeds agree on {100 * (1 - EACH_S / seconds):.0f} % of the frames."
+    if not alike:
+        # One key step throughout: it shares six of 17 segments with one of the first seed.
+        table["key_step"], words = 1, "Two seeds agree on 35 % of the frames."
     table.to_csv(tree.at(paths.SEGMENTS, other), index=False)
     write_page(tree, tree.results, [RUN, other], tree.at(paths.PAGE))
-    seconds = EACH_S * sum(map(len, CASES["three"]))
     for page in Page(tree.at(paths.PAGE)).root.all("procedure"):
-        assert f"Two seeds agree on {100 * (1 - EACH_S / seconds):.0f} % of the frames." in page.one("said").text
+        assert "seeds" not in page.one("said").text
+        assert (words in [note.text for note in page.all("notice")]) is not alike
+    for facts in embedded_data(tree.at(paths.PAGE))["runs"]:
+        assert (words in facts["standing"]) is alike
 
 
 def test_a_page_without_video_and_annotation_shows_what_it_has(tmp_path: Path) -> None:

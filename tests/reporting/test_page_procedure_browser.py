@@ -103,6 +103,10 @@ def test_a_key_step_has_the_colour_and_the_name_that_it_has_below(window: Window
     window.run("show('procedure')")
     assert window.get(f"document.querySelector('{OWN} .node[data-step=\"{step}\"] .name').textContent") == name
     assert window.get(f"document.querySelector('{OWN} .aslist .chip[data-step=\"{step}\"]').textContent") == name
+    called = f"[...document.querySelectorAll('{OWN} .called')].map((e) => [e.dataset.step, e.textContent])"
+    assert (found := dict(window.get(called))).pop(str(step)) == name
+    assert found
+    assert all(text == f"step {other}" for other, text in found.items())
     window.run("localStorage.clear()")
 
 

@@ -30,8 +30,8 @@ def test_the_procedure_is_drawn_in_layers_with_what_deviates():
     videos = recordings((1, 2, 3, 4), (1, 3, 2, 4), (1, 2, 3, 4), (1, 3, 2, 4, 5), (1, 3, 4))
     lines = shown(videos, {1: "open the box", 5: "wipe"})
     assert lines == [
-        "The procedure: Five key steps; open the box before 2 before 4 in every video that has them; "
-        "2 and 3 in either order; wipe in one of five.",
+        "The procedure: Five key steps. First open the box; then step 3 and step 2, in either order; last step 4. "
+        "This order holds in every video that has them. Sometimes wipe: one of five videos.",
         "",
         "What comes before what, in 5 videos (learner intersection):",
         "   1  1 open the box  5 of 5, 2.0 s",

@@ -23,7 +23,7 @@ from rgwot.records import CELL, read_annotations, read_manifest, read_scores
 from rgwot.reporting.compare import RATE, Comparison, compare, compare_pairs, parts, read_answer
 from rgwot.reporting.names import read_names
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, shown_aspect
-from rgwot.reporting.page.procedure import Picture, agreement_words, picture
+from rgwot.reporting.page.procedure import Picture, picture, seeds_agree
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
 from rgwot.reporting.page.standing import in_short, standing
 from rgwot.reporting.tables.make import summarise
@@ -68,6 +68,13 @@ def gather(
     doubted = _seeds_that_differ(shown, comparisons)
     orders, scores = _true_orders(manifest, annotations), read_task_scores(tree, runs)
 
+    def agreed(one: int, other: int) -> float | None:
+        # Of many results not all pairs are compared, but all seeds are.
+        found = agreements.get((one, other)) or compare(answers[one], answers[other])
+        return found.agreement.same if found else None
+
+    seeds = [seeds_agree(one.run, runs, agreed) if one.procedure is not None else None for one in shown]
+
     def say(words: Callable[[Run, Mapping[str, Any] | None, bool], Any], run: Run) -> Any:
         return words(run, scores, len(annotations) > 0)
 
@@ -88,11 +95,12 @@ def gather(
         "runs": [
             {
                 **run.facts,
-                "standing": say(standing, run.run),
+                # Of seeds that hardly agree the first view says so.
+                "standing": [*say(standing, run.run), *([same[1]] if same and same[0] >= SAME else [])],
                 "in_short": say(in_short, run.run),
                 "warnings": [*run.facts["warnings"], *more],
             }
-            for run, more in zip(shown, doubted, strict=True)
+            for run, more, same in zip(shown, doubted, seeds, strict=True)
         ],
         "keysteps": [tree.keysteps(run).as_posix() for run in runs],
         "views": [tree.at(paths.VIEW, run).as_posix() for run in runs],
@@ -102,14 +110,9 @@ def gather(
         "scores": scores,
     }
 
-    def agreed(one: int, other: int) -> float | None:
-        # Of many results not all pairs are compared, but all seeds are.
-        found = agreements.get((one, other)) or compare(answers[one], answers[other])
-        return found.agreement.same if found else None
-
     pictures = [
-        picture(at, *one.procedure, videos, one.names, agreement_words(one.run, runs, agreed), any(strips))
-        for at, one in enumerate(shown)
+        picture(at, *one.procedure, videos, one.names, [same[1]] if same and same[0] < SAME else [], any(strips))
+        for at, (one, same) in enumerate(zip(shown, seeds, strict=True))
         if one.procedure is not None
     ]
     return Content(data, shown, pictures, comparisons, strips)

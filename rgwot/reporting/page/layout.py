@@ -78,7 +78,7 @@ def draw(
     order: Sequence[int],
     edges: Iterable[tuple[Node, Node]],
     groups: Iterable[Sequence[int]],
-    loops: Iterable[int],
+    loops: Collection[int],
     width: float,
     pictures: bool,
 ) -> Drawing:
@@ -102,7 +102,7 @@ def draw(
     flow: Flow = "right" if width >= WIDE else "down"
     place: dict[Node, int] = {START: -1, **{step: at for at, step in enumerate(order)}, END: len(order)}
     drawn = [pair for pair in edges if place[pair[0]] < place[pair[1]]]
-    sheets = [_Sheet(order, drawn, groups, width, flow, pictures, most) for most in TRIED[flow]]
+    sheets = [_Sheet(order, drawn, groups, width, flow, pictures, most, bool(loops)) for most in TRIED[flow]]
     best = min(sheets, key=lambda sheet: sheet.height)
     cards = {node: box for node, box in best.boxes.items() if isinstance(node, int)}
     marks = {node: box for node, box in best.boxes.items() if not isinstance(node, int)}
@@ -218,8 +218,10 @@ class _Sheet:
         flow: Flow,
         pictures: bool,
         most: int,
+        repeated: bool,
     ) -> None:
         self.width, self.flow, self.pictures, self.most = float(width), flow, pictures, most
+        self.repeated = repeated
         self.inner = self.width - 2 * MARGIN[flow]
         self.pairs, rows = self._layers(order, edges, groups)
         # Of every layer the lines of cards, one behind the other along the flow.
@@ -312,12 +314,14 @@ class _Sheet:
     def _size(self, n: int) -> tuple[float, float]:
         """Return how far the cards of a line of n reach along and across the flow."""
         right = self.flow == "right"
+        # How often a key step repeats is a line of its own.
+        lines = 16 if self.repeated else 0
         width = self.card_width if right else (self.inner + GAP) / n - GAP
         if n == 1 and not right:
             # A card that has a line for itself lies down.
-            return (94.0 if self.pictures else 90.0), width
+            return (94.0 if self.pictures else 90.0) + lines, width
         # Narrow ones may need another line of text.
-        height = (94 + 0.5 * width if self.pictures else 106) + (16 if width < ROOMY else 0)
+        height = (94 + 0.5 * width if self.pictures else 106) + (16 if width < ROOMY else 0) + lines
         return (width, height) if right else (height, width)
 
     def _lanes(self) -> dict[tuple[Unit, Unit], list[tuple[tuple[int, int], int]]]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rgwot.paths import Run
 from rgwot.procedure import Deviation, Edge, Node, Procedure
 from rgwot.procedure.interface import END, START
-from rgwot.procedure.words import call, listed, moment, number, repeats, sentence
+from rgwot.procedure.words import call, called, listed, moment, number, repeats, sentence
 from rgwot.reporting.page.layout import Drawing, Unit, draw
 from rgwot.reporting.page.runs import as_sentence
 
@@ -19,7 +19,12 @@ WIDTHS = (300, 338, 660, 1216)
 MOST_LINES, MOST_DEVIATIONS = 30, 6
 #: Confidence from which an arrow is thick, and from which it is not dashed.
 SURE, LIKELY = 0.9, 0.75
-KINDS = {"missing": "left out", "added": "added", "repeated": "again", "too_early": "too early", "too_late": "too late"}
+KINDS = {
+    "missing": "left out, due about", "added": "added", "repeated": "again", "too_early": "too early",
+    "too_late": "too late",
+}  # fmt: skip
+#: Around the number of a key step in a telling that is still to be cut into parts.
+_STEP = "\0"
 
 
 class Card(NamedTuple):
@@ -60,12 +65,13 @@ class Said(NamedTuple):
 class Picture(NamedTuple):
     """The procedure of one run: ``place`` of the run on the page, and everything the template writes.
 
-    ``notes`` say what the videos do not support, ``legend`` what the signs in the drawing mean, ``arrows`` what each
-    arrow of a drawing means.
+    ``said`` are the parts of its telling in turn, since names may still be typed: a key step and what it is called, or
+    None and the text between. ``notes`` say what the videos do not support, ``legend`` what the signs in the drawing
+    mean, ``arrows`` what each arrow of a drawing means.
     """
 
     place: int
-    said: tuple[str, ...]
+    said: tuple[tuple[int | None, str], ...]
     notes: tuple[str, ...]
     legend: str
     cards: tuple[Card, ...]
@@ -80,13 +86,13 @@ def picture(
     deviations: Sequence[Deviation],
     videos: Sequence[Mapping[str, Any]],
     names: Mapping[int, str],
-    seeds: str = "",
+    warnings: Sequence[str] = (),
     pictures: bool = True,
 ) -> Picture:
     """Return what the page shows of a procedure.
 
-    ``videos`` are those of `rgwot.reporting.page.content.Content`, ``seeds`` a sentence on how far seeds agree;
-    ``pictures`` leaves room for frames.
+    ``videos`` are those of `rgwot.reporting.page.content.Content`, ``warnings`` sentences that
+    come before its notes; ``pictures`` leaves room for frames.
     """
     edges = {(edge.before, edge.after): edge for edge in procedure.edges}
     # Without any order, arrows from start and to end would say nothing.
@@ -104,8 +110,8 @@ def picture(
     drawings = [draw(procedure.order, shown, procedure.groups, loops, width, pictures) for width in WIDTHS]
     return Picture(
         place,
-        tuple(filter(None, (sentence(procedure), seeds))),
-        tuple(map(as_sentence, procedure.notes)),
+        tuple(_parts(procedure, names)),
+        (*warnings, *map(as_sentence, procedure.notes)),
         " ".join(words for words, there in legend if there),
         cards,
         tuple(drawings) if cards else (),
@@ -118,12 +124,20 @@ def picture(
     )
 
 
+def _parts(procedure: Procedure, names: Mapping[int, str]) -> list[tuple[int | None, str]]:
+    text = sentence(procedure, {step: f"{_STEP}{step}{_STEP}" for step in procedure.order})
+    parts = enumerate(text.split(_STEP))
+    return [(int(part), called(int(part), names)) if at % 2 else (None, part) for at, part in parts]
+
+
 def _card(node: Node, procedure: Procedure, edges: Mapping[tuple[Any, Any], Edge]) -> Card:
     needs = tuple(edge for (before, after), edge in edges.items() if after == node.key_step and before != START)
     total = procedure.n_videos
     share = f"{node.n_videos} of {total} videos" if node.n_videos < total else f"all {total} videos"
+    if not repeats(node):
+        return Card(node, (share, f"about {_length(node.duration_s)}"), needs, "")
     times = f"{node.repeats:.1f}".removesuffix(".0")
-    return Card(node, (share, f"about {_length(node.duration_s)}"), needs, times if repeats(node) else "")
+    return Card(node, (share, f"{_length(node.duration_s)} in all"), needs, f"{times} times per video")
 
 
 def _length(seconds: float) -> str:
@@ -168,8 +182,10 @@ def _lines(procedure: Procedure, deviations: Sequence[Deviation], videos: Sequen
     return lines
 
 
-def agreement_words(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], float | None]) -> str:
-    """Say on which share of the frames the seeds of a run's method and decoder agree; empty for a single one.
+def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], float | None]) -> tuple[float, str] | None:
+    """Return on which share of the frames the seeds of a run's method and decoder agree, also as a sentence.
+
+    None for a single seed.
 
     ``agreed`` returns the share of frames, 0 to 1, of two runs by their places, the earlier one first; None where they
     have no video in common.
@@ -177,11 +193,9 @@ def agreement_words(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], 
     own = [at for at, other in enumerate(runs) if (other.method, other.decoder) == (run.method, run.decoder)]
     shares = [share for pair in combinations(own, 2) if (share := agreed(*pair)) is not None]
     if not shares:
-        return ""
-    mean = "" if len(shares) == 1 else ", on average over pairs"
-    return (
-        f"{number(len(own))} seeds agree on {100 * sum(shares) / len(shares):.0f} % of the frames{mean}.".capitalize()
-    )
+        return None
+    share, mean = sum(shares) / len(shares), "" if len(shares) == 1 else ", on average over pairs"
+    return share, f"{number(len(own))} seeds agree on {100 * share:.0f} % of the frames{mean}.".capitalize()
 
 
 def rules(pictures: Sequence[Picture]) -> str:

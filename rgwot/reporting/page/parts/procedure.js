@@ -13,6 +13,11 @@ function drawProcedure() {
   if (!own) return;
   if (!own.dataset.drawn) prepare(own, run);
   for (const element of own.querySelectorAll(".dye.label > span")) element.textContent = labelOf(run, Number(element.parentElement.dataset.step));
+  const named = Object.keys(namesOf(run)).length > 0;
+  for (const element of own.querySelectorAll(".called")) {
+    const step = Number(element.dataset.step);
+    element.textContent = nameOf(run, step) || (named ? `step ${step}` : String(step));
+  }
   for (const element of own.querySelectorAll(".name")) {
     const name = nameOf(run, Number(element.dataset.step));
     element.textContent = name;
