@@ -152,7 +152,7 @@ class Whitening:
         if self.blocks == 1:
             return unit(white.astype(np.float32))
         parts = np.split(white.astype(np.float32), self.blocks, axis=1)
-        return np.concatenate([unit(part) for part in parts], axis=1) / np.float32(np.sqrt(self.blocks))
+        return np.concatenate([unit(part) / np.float32(np.sqrt(self.blocks)) for part in parts], axis=1)
 
 
 def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> Whitening:

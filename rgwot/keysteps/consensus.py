@@ -12,7 +12,7 @@ from rgwot.config.settings import Settings
 from rgwot.embedding.whitened import Whitening, fit_whitening
 from rgwot.keysteps.crossvideo import Classifier, in_context, refine, together
 from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
-from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
+from rgwot.keysteps.meanfield import MeanField, decoded, label, largest, segment
 from rgwot.runtime.errors import RgwotError
 
 ABOUT = {
@@ -60,7 +60,7 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
         # Both halves have members of every block.
         part = [member for i, member in enumerate(members) if i // len(views) % 2 == first]
         made = _agreed(part, frames.lengths, K, settings, generator).made
-        return refine(frames, made.memberships, block.refinements)[0].argmax(axis=1)
+        return largest(refine(frames, made.memberships, block.refinements)[0])
 
     def learnt() -> Learnt:
         return {
