@@ -80,6 +80,8 @@ ANSWERS = (
 )
 RENDERED = 7
 
+Answer = tuple[str, str, str]
+
 Step = int | str
 Graph = set[tuple[Step, Step]]
 
@@ -339,7 +341,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def pixel_scores(config: Config, names: Sequence[int], seeds: Sequence[int]) -> pd.DataFrame:
+def pixel_scores(config: Config, names: Sequence[int], seeds: Sequence[int], answers: Sequence[Answer]) -> pd.DataFrame:
     """Score graphs and orders from pixels: ``recipe,answer,seed,f1,f1_found,f1_chain,consensus,single``.
 
     ``f1`` is that of the edges by the robust learner, ``f1_found`` with the settings `FOUND`, ``f1_chain`` by chain;
@@ -368,7 +370,7 @@ def pixel_scores(config: Config, names: Sequence[int], seeds: Sequence[int]) -> 
         rows.append(
             {"recipe": name, "answer": "annotated", "seed": 0, **_scored(annotated, known, truth, orders, None)}
         )
-        for (label, method, decoder), seed in product(ANSWERS, seeds):
+        for (label, method, decoder), seed in product(answers, seeds):
             folder = HOUSE / "results" / "keysteps" / method / decoder / dataset / task / f"seed{seed}"
             segments = read_segments(folder / "segments.csv")
             matching = _matching(videos, annotations, segments)
@@ -430,7 +432,8 @@ def render_pixels(scores: pd.DataFrame) -> str:
     """Write what was found from pixels in Markdown, recipe by recipe and on average."""
     by_answer = scores.groupby(["answer", "recipe"])[["f1", "f1_found", "f1_chain", "consensus", "single"]].mean()
     rows = []
-    for label in ("annotated", *(label for label, *_ in ANSWERS)):
+    labels = [label for label in ("annotated", *(label for label, *_ in ANSWERS)) if label in set(scores["answer"])]
+    for label in labels:
         part = by_answer.loc[label]
         nearer = int((part["consensus"] < part["single"]).sum())
         means = part.mean()
@@ -452,18 +455,14 @@ def render_pixels(scores: pd.DataFrame) -> str:
     ]
     single = [
         [str(recipe), *(f"{100 * value:.1f}" for value in by_answer.xs(recipe, level="recipe").loc[
-            ["annotated", "first answer", "RGWOT", "RGWOT+"], ["f1", "consensus", "single"]].to_numpy().ravel())]
+            labels, ["f1", "consensus", "single"]].to_numpy().ravel())]
         for recipe in scores["recipe"].unique()
     ]  # fmt: skip
-    columns = [
-        f"{label}: {what}"
-        for label in ("annotated", "first answer", "RGWOT", "RGWOT+")
-        for what in ("F1", "consensus", "single")
-    ]
+    columns = [f"{label}: {what}" for label in labels for what in ("F1", "consensus", "single")]
     return "\n\n".join([_table(head, rows), _table(["recipe", *columns], single)])
 
 
-def run(config: Config, names: Sequence[int], seeds: Sequence[int], cores: int) -> None:
+def run(config: Config, names: Sequence[int], seeds: Sequence[int], answers: Sequence[Answer], cores: int) -> None:
     """Render the recipes and find key steps through the workflow, as far as that is missing."""
     targets = []
     for name in names:
@@ -471,7 +470,7 @@ def run(config: Config, names: Sequence[int], seeds: Sequence[int], cores: int) 
         assert synth is not None
         targets += [
             f"results/keysteps/{method}/{decoder}/graph_{name}/{synth.tasks[0]}/seed{seed}/segments.csv"
-            for _, method, decoder in ANSWERS
+            for _, method, decoder in answers
             for seed in seeds
         ]
         targets.append(f"results/annotations/graph_{name}/{synth.tasks[0]}.csv")
@@ -488,7 +487,15 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1, help="jobs at a time")
     parser.add_argument("--recipes", nargs="+", type=int, default=list(recipes()), metavar="ID", help="which recipes")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="N", help="of decoding")
+    parser.add_argument(
+        "--answers",
+        nargs="+",
+        default=[label for label, *_ in ANSWERS],
+        metavar="NAME",
+        help="which answers from pixels",
+    )
     chosen = parser.parse_args()
+    answers = [answer for answer in ANSWERS if answer[0] in chosen.answers]
     unknown = set(chosen.recipes) - set(recipes())
     if unknown:
         parser.error(f"--recipes: found {min(unknown)}, expected some of {', '.join(map(str, recipes()))}")
@@ -513,8 +520,8 @@ def main() -> None:
     ]  # fmt: skip
     if chosen.pixels:
         config = load_config(read_files([HOUSE / name for name in CONFIGS]))
-        run(config, chosen.recipes, chosen.seeds, chosen.cores)
-        seen = pixel_scores(config, chosen.recipes, chosen.seeds)
+        run(config, chosen.recipes, chosen.seeds, answers, chosen.cores)
+        seen = pixel_scores(config, chosen.recipes, chosen.seeds, answers)
         print(f"\n{render_pixels(seen)}")
         tidy.append(
             seen.melt(["recipe", "answer", "seed"], var_name="metric")
