@@ -229,7 +229,7 @@ print(json.dumps({
     assert "unknown key 'meanfield.alpha'" in found["no decoder"]
     assert found["read by the decoder"] == {
         "decode": {"K": 7, "time": 0.0, "surplus": 0, "restarts": 9},
-        "consensus": {"partitions": 24, "rounds": 8, "D": 24},
+        "consensus": {"partitions": 24, "blocks": 1, "epsilon": 0.1, "rounds": 8, "D": 24, "refinements": 3},
     }
     assert found["method"] == "rgwot@loss.alignment=position,loss.gamma=0.5"
     assert "expected keys it reads (loss.gamma, ot.zeta)" in found["no method"]

@@ -7,6 +7,7 @@ labels of some videos, with the samples before and after each sample in view, an
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -67,7 +68,10 @@ class Classifier:
 
         from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-        made = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(z, labels)
+        with warnings.catch_warnings():
+            # A class of a single sample has no spread of its own, which is right.
+            warnings.filterwarnings("ignore", message="Only one sample available")
+            made = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(z, labels)
         weights[classes] = np.linalg.lstsq(made.covariance_, made.means_.T, rcond=None)[0].T
         offsets[classes] = np.log(made.priors_) - 0.5 * np.einsum("kd,kd->k", weights[classes], made.means_)
         return cls(weights, offsets)
@@ -146,7 +150,13 @@ def refine(frames: Frames, memberships: Array, rounds: int) -> tuple[Array, Clas
         labels = found.argmax(axis=1)
         for part in np.unique(fold):
             held, rest = fold == part, fold != part
-            others[held] = Classifier.fit(z[rest], labels[rest], K).probabilities(z[held])
+            said = Classifier.fit(z[rest], labels[rest], K).probabilities(z[held])
+            # Of what no other video has, a classifier knows nothing, and the segmentation speaks alone.
+            absent = np.bincount(labels[rest], minlength=K) == 0
+            alone = memberships[np.ix_(held, absent)]
+            said *= 1 - alone.sum(axis=1, keepdims=True)
+            said[:, absent] = alone
+            others[held] = said
         found = together(memberships, others, frames.lengths)
     # A classifier of the components is one of what they are made from.
     made = Classifier.fit(z, found.argmax(axis=1), K)
