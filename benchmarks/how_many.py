@@ -1,6 +1,6 @@
 """How many key steps `decode.K: auto` takes, and how good a cut of the tree of key steps is (methods 5.16).
 
-On recordings, as benchmarks/recordings.py reads them from REAL_RECORDINGS, or on files of the same form. At most 3,000
+On recordings, as benchmarks/recordings.py reads them from REAL_RECORDINGS. At most 3,000
 samples of a task are looked at. Nothing is written.
 
     REAL_RECORDINGS=FOLDER python benchmarks/how_many.py --fps openpack=4 --fps jigsaws=5 [--seeds 5] [TASK ...]
@@ -11,15 +11,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-from recordings import frames, read
+from recordings import find, rates_of
 from threadpoolctl import threadpool_limits
 
 from rgwot.config.methods import FAMILIES
 from rgwot.config.settings import build
+from rgwot.embedding.registry import FITS
 from rgwot.evaluation.protocols import PROTOCOLS, score
 from rgwot.keysteps.choices import choose, with_time
 from rgwot.keysteps.interface import Frames
@@ -29,7 +30,7 @@ from rgwot.keysteps.tree import HINT, cut, grow
 MOST_SAMPLES = 3000
 
 
-def thinned(made: Frames, truths: list[np.ndarray]) -> tuple[Frames, list[np.ndarray]]:
+def thinned(made: Frames, truths: Sequence[np.ndarray]) -> tuple[Frames, list[np.ndarray]]:
     """Keep every so many samples of every recording."""
     step = -(-len(made.x) // MOST_SAMPLES)
     x = [own[::step] for own in np.split(made.x, np.cumsum(made.lengths)[:-1])]
@@ -47,16 +48,16 @@ def main() -> None:
     root = os.environ.get("REAL_RECORDINGS")
     if not root:
         sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
-    rates = {name: float(rate) for name, _, rate in (one.partition("=") for one in options.fps)}
     print("task | annotated K | chosen, per seed | macro_task F1 of a cut | of meanfield")
-    for folder in sorted(Path(root).glob("*/*")):
-        if options.tasks and folder.name not in options.tasks:
+    for _, _, name, read in find(root, rates_of(options.fps), (), 0, ()):
+        if options.tasks and name not in options.tasks:
             continue
-        fps = rates[folder.parent.name]
-        recordings, labels = read(folder, fps)
-        K = max(int(truth.max()) for truth in labels)
+        task = read()
+        K = task.K
         plus = build({**FAMILIES["rgwot-plus"].overrides, "decode.K": "auto"}, "rgwot-plus")
-        made, truths = thinned(frames(recordings, plus, fps), labels)
+        embed = FITS["whitened"](task.stores, plus, 0)
+        x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
+        made, truths = thinned(Frames(x, tuple(map(len, task.stores)), task.fps), task.labels)
         # As much time as the tree has, and `decode.time: auto` takes at least.
         timed = replace(made, x=with_time(made.x, made.lengths, HINT))
         # Views of noise agree on nothing, so the number is what videos fill; views of the recordings agree as little.
@@ -73,7 +74,7 @@ def main() -> None:
             scores.append([100 * score(PROTOCOLS["macro_task"], truths, one, K, K, "without").f1 for one in parts])
         mean, spread = np.mean(scores, axis=0), np.std(scores, axis=0, ddof=1)
         cells = [f"{m:.1f} ± {s:.1f}" for m, s in zip(mean, spread, strict=True)]
-        print(folder.name, K, *[", ".join(map(str, chosen))], *cells, sep=" | ", flush=True)
+        print(name, K, *[", ".join(map(str, chosen))], *cells, sep=" | ", flush=True)
 
 
 if __name__ == "__main__":

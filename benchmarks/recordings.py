@@ -58,7 +58,7 @@ RECIPES = {
     "raw/kmeans": "raw features, k-means",
     "whitened/kmeans": "whitened features, k-means",
     BEFORE: "first answer, before",
-    "first": "first answer",
+    "whitened/meanfield": "whitened features, mean field",
     "rgwot-plus/consensus": "RGWOT+",
 }
 PLAIN = {
@@ -104,6 +104,11 @@ class Task:
 
 Found = tuple[str, str, str, Callable[[], Task]]
 """World, data set and name of a task, and how it is read."""
+
+
+def rates_of(given: Sequence[str]) -> dict[str, float]:
+    """Read the samples per second of datasets from NAME=NUMBER."""
+    return {name: float(rate) for name, _, rate in (one.partition("=") for one in given)}
 
 
 def find(root: str | None, rates: dict[str, float], kinds: Sequence[str], worlds: int, parts: Any) -> Iterator[Found]:
@@ -191,7 +196,7 @@ def answer(task: Task, recipe: str, seed: int, experiments: Experiments, auto: b
     elif recipe == BEFORE:
         labels = first_before(task, seed)
     else:
-        method, decoder = (experiments.config.page.first[0] if recipe == "first" else recipe).split("/")
+        method, decoder = recipe.split("/")
         base, keys = split_id(decoder)
         settings = experiments.settings(method, join_id(base, {**keys, "K": str(task.K)}), "")
         labels, choices, seen = embed_and_decode(task, method, decoder, settings, seed)
@@ -274,7 +279,7 @@ def main() -> None:
         print("REAL_RECORDINGS: not set; recordings are left out, synthetic tasks are scored", file=sys.stderr)
     elif not any(Path(root).glob("*/*/*.npy")):
         sys.exit(f"REAL_RECORDINGS: found no {root}/DATASET/TASK/RECORDING.npy; expected features of recordings there")
-    rates = {name: float(rate) for name, _, rate in (one.partition("=") for one in options.fps)}
+    rates = rates_of(options.fps)
     experiments, rows = Experiments(config), []
     for *names, read in find(root, rates, options.signals, options.worlds, parts):
         if options.tasks and not set(options.tasks) & set(names):

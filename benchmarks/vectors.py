@@ -1,8 +1,7 @@
 """RGWOT on vectors: what whitening its input, the window of C-IDM and whitened features beside it do (methods 4.14).
 
-REAL_RECORDINGS names a folder of `{dataset}/{task}/{recording}.npy`, features (T, D), each with a `.csv` of the same
-name: lines `start_s,end_s,number name`, numbers from 1 up. K is as annotated, frames without a step are left out, and
-RGWOT trains as in README's shorter run. Nothing is written.
+On recordings, as benchmarks/recordings.py reads them from REAL_RECORDINGS. K is as annotated, frames without a step are
+left out, and RGWOT trains as in README's shorter run. Nothing is written.
 
     REAL_RECORDINGS=FOLDER python benchmarks/vectors.py --fps openpack=4 --fps jigsaws=5 [--seeds 3] [TASK ...]
 """
@@ -12,9 +11,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 
 import numpy as np
+from recordings import find, rates_of
 
 import rgwot
 from rgwot.evaluation.protocols import PROTOCOLS, score
@@ -35,16 +34,6 @@ SHORTER = {
 }
 
 
-def read(path: Path, fps: float) -> tuple[np.ndarray, np.ndarray]:
-    """Read the features (T, D) of a recording and its labels (T,), 0 where nothing is annotated."""
-    x = np.load(path, allow_pickle=False)
-    times, labels = np.arange(len(x)) / fps, np.zeros(len(x), dtype=np.int64)
-    for line in path.with_suffix(".csv").read_text(encoding="utf-8").splitlines():
-        start, end, step = line.split(",", 2)
-        labels[(times >= float(start)) & (times < float(end))] = int(step.split()[0])
-    return x, labels
-
-
 def main() -> None:
     """Print a line per task and recipe: F1 of macro_task and strict_task, in percent, over the seeds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -55,34 +44,28 @@ def main() -> None:
     root = os.environ.get("REAL_RECORDINGS")
     if not root:
         sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
-    rates = {name: float(rate) for name, _, rate in (one.partition("=") for one in options.fps)}
     print("task | recipe | macro_task F1 | strict_task F1")
-    for folder in sorted(Path(root).glob("*/*")):
-        if options.tasks and folder.name not in options.tasks:
+    for _, _, task, read in find(root, rates_of(options.fps), (), 0, ()):
+        if options.tasks and task not in options.tasks:
             continue
-        fps = rates.get(folder.parent.name)
-        if fps is None:
-            sys.exit(f"--fps: found no rate of {folder.parent.name}, expected --fps {folder.parent.name}=NUMBER")
-        recordings = {path.stem: read(path, fps) for path in sorted(folder.glob("*.npy"))}
-        truths = [labels for _, labels in recordings.values()]
-        K = max(int(labels.max()) for labels in truths)
+        made = read()
+        recordings = {store.path.stem: store.x for store in made.stores}
         for name, (method, decoder) in RECIPES.items():
             scores = []
             for seed in range(options.seeds):
                 found = rgwot.discover(
-                    {video: x for video, (x, _) in recordings.items()},
-                    fps=fps, method=method, decoder=decoder, K=K, settings=SHORTER, seed=seed,
-                )  # fmt: skip
+                    recordings, fps=made.fps, method=method, decoder=decoder, K=made.K, settings=SHORTER, seed=seed
+                )
                 labels = [found.labels[video] for video in recordings]
                 scores.append(
                     [
-                        100 * score(PROTOCOLS[one], truths, labels, K, K, "without").f1
+                        100 * score(PROTOCOLS[one], made.labels, labels, made.K, made.K, "without").f1
                         for one in ("macro_task", "strict_task")
                     ]
                 )
             spread = np.std(scores, axis=0, ddof=1) if len(scores) > 1 else np.zeros(2)
             cells = [f"{m:.1f} ± {s:.1f}" for m, s in zip(np.mean(scores, axis=0), spread, strict=True)]
-            print(folder.name, name, *cells, sep=" | ", flush=True)
+            print(task, name, *cells, sep=" | ", flush=True)
 
 
 if __name__ == "__main__":

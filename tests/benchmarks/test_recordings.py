@@ -49,7 +49,7 @@ def test_recordings_are_read_at_the_rate_of_their_data_set(tmp_path: Path) -> No
 
 
 def test_scores_of_an_easy_task_and_of_equal_segments(task: Task, experiments: Experiments) -> None:
-    found = answer(task, "first", 0, experiments, auto=False)
+    found = answer(task, "whitened/meanfield", 0, experiments, auto=False)
     assert min(found["macro"], found["strict"]) > 95
     assert found["order"] == 0
     trivial = answer(task, SEGMENTS, 0, experiments, auto=False)
@@ -78,7 +78,7 @@ def test_tables_have_means_by_task_and_by_data_set_and_leave_one_out() -> None:
         | {"world": w, "dataset": d, "task": t, "K": 3, "recipe": recipe, "seed": seed, "cpu_s": 1.0}
         | dict.fromkeys(recordings.SCORES, float(value) + seed)
         for (w, d, t), pair in values.items()
-        for recipe, value in zip((BEFORE, "first"), pair, strict=True)
+        for recipe, value in zip((BEFORE, "whitened/meanfield"), pair, strict=True)
         for seed in (0, 1)
     ]
     text = recordings.render(recordings.pd.DataFrame(rows))
