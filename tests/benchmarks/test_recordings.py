@@ -84,6 +84,6 @@ def test_tables_have_means_by_task_and_by_data_set_and_leave_one_out() -> None:
     text = recordings.render(recordings.pd.DataFrame(rows))
     # Over tasks (10.5 + 30.5 + 60.5) / 3, over data sets (20.5 + 60.5) / 2.
     assert "| first answer, before | 33.8 | 40.5 |" in text
-    assert "| first answer | 43.8 | 55.5 |" in text
-    assert "| x (K 3) | first | 20.5 | 20.5 | 20.5 | 20.5 | 0.7 | 1.0 |" in text
-    assert "| a | 60.5 | 90.5 | first: 20.5 |" in text
+    assert "| whitened features, mean field | 43.8 | 55.5 |" in text
+    assert "| x (K 3) | whitened/meanfield | 20.5 | 20.5 | 20.5 | 20.5 | 0.7 | 1.0 |" in text
+    assert "| a | 60.5 | 90.5 | whitened/meanfield: 20.5 |" in text
