@@ -421,7 +421,7 @@ def _scored(
     ]
     return {
         "f1": edge_scores(truth, edges_of(found), matching).f1,
-        "f1_found": edge_scores(truth, edges_of(learn(recordings, **FOUND)), matching).f1,
+        "f1_found": edge_scores(truth, edges_of(learn(recordings, **FOUND["robust"])), matching).f1,
         "f1_chain": edge_scores(truth, edges_of(learn(recordings, learner="chain")), matching).f1,
         "consensus": mean_distance(named(found.order), orders.values()),
         "single": float(np.mean(apart)),

@@ -97,8 +97,10 @@ def procedure(segments: Path, folder: Path, learner: str, scope: str, found: boo
     from rgwot.procedure.files import read_recordings, write_procedure
     from rgwot.reporting.show import drawn
 
+    if found and learner not in FOUND:
+        raise RgwotError(f"--found: found the learner {learner}, expected one that allows for it: {', '.join(FOUND)}")
     recordings, names = read_recordings(segments, scope)
-    learned = learn(recordings, learner, **(FOUND if found and learner == "robust" else {}))
+    learned = learn(recordings, learner, **(FOUND[learner] if found else {}))
     deviating = deviations(learned, recordings)
     folder.mkdir(parents=True, exist_ok=True)
     write_procedure(folder, learned, deviating)

@@ -52,10 +52,10 @@ def procedure_of(
 ) -> Procedure:
     """Learn the procedure of videos from their segments of the scope ``task``, without those held out.
 
-    The robust learner allows for the errors of a decoder, unless the segments were ``annotated`` by people.
+    Learners that can allow for the errors of a decoder do, unless the segments were ``annotated`` by people.
     """
     recordings = _recordings({video: frame for video, frame in segments.items() if video not in held_out})
-    return learn(recordings, learner, **(FOUND if learner == "robust" and not annotated else {}))
+    return learn(recordings, learner, **({} if annotated else FOUND.get(learner, {})))
 
 
 def _recordings(segments: Mapping[str, pd.DataFrame]) -> list[Recording]:

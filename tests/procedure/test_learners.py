@@ -142,6 +142,6 @@ def test_an_unknown_learner_and_an_unknown_setting():
 def test_found_key_steps_may_have_more_exceptions():
     videos = [recording(f"v{n}", 1, 2) for n in range(9)] + [recording("w", 2, 1)]
     assert needs(learn(videos)) == set()
-    found = learn(videos, **FOUND)
+    found = learn(videos, **FOUND["robust"])
     assert needs(found) == {(1, 2)}
-    assert found.settings["slip"] == FOUND["slip"]
+    assert found.settings["slip"] == FOUND["robust"]["slip"]

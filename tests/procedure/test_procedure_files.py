@@ -77,8 +77,10 @@ def test_a_table_that_somebody_brings_is_learned_from_and_printed(tmp_path: Path
     assert read_procedure(tmp_path / "out/procedure.json") == learn(recordings, "chain")
     found = [*map(str, ("procedure", segments, "--output", tmp_path / "out", "--found"))]
     assert CliRunner().invoke(cli, found).exit_code == 0
-    assert read_procedure(tmp_path / "out/procedure.json") == learn(recordings, **FOUND)
-    assert CliRunner().invoke(cli, [*found, "--learner", "chain"]).exit_code == 0
+    assert read_procedure(tmp_path / "out/procedure.json") == learn(recordings, **FOUND["robust"])
+    refused = CliRunner().invoke(cli, [*found, "--learner", "chain"])
+    assert refused.exit_code != 0
+    assert "--found: found the learner chain, expected one that allows for it: robust" in refused.output
 
 
 def test_of_a_result_the_rows_of_one_scope_are_read(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def test_the_procedure_of_an_older_result_is_learned_from_its_segments(tmp_path:
     write_page(tree, tree.results, [RUN], tree.at(paths.PAGE))
     page = shown(tree.at(paths.PAGE))
     recordings = recordings_from_segments(pd.read_csv(tree.at(paths.SEGMENTS, RUN)))
-    learned = learn(recordings, **FOUND_SETTINGS)
+    learned = learn(recordings, **FOUND_SETTINGS["robust"])
     assert [int(node["data-step"]) for node in page.all("node")] == list(learned.order)
     found = [
         (f"video {int(line['data-video']) + 1:02d}", int(one["data-step"]), float(one["data-start"]))

@@ -25,7 +25,7 @@ LEARNERS: Mapping[str, Callable[..., Needs]] = MappingProxyType(
     }
 )
 
-#: Settings of the robust learner for key steps that a decoder found: `learn(recordings, **FOUND)`.
-FOUND: Mapping[str, float] = MappingProxyType({"slip": SLIP_FOUND})
+#: Settings for key steps that a decoder found, of the learners that have any: `learn(recordings, **FOUND["robust"])`.
+FOUND: Mapping[str, Mapping[str, float]] = MappingProxyType({"robust": MappingProxyType({"slip": SLIP_FOUND})})
 
 __all__ = ["FOUND", "LEARNERS", "Needs"]
