@@ -139,12 +139,12 @@ def _time(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Cur
     elif found[chosen] >= KEEPS * none:
         words = (
             f"Time is given {chosen:.0%} of the squared length of an embedding: it is the largest share that keeps "
-            f"{KEEPS:.0%} of what labels explain without it, dotted (J {found[chosen]:.3g} against {none:.3g})."
+            f"{KEEPS:.1%} of what labels explain without it, dotted (J {found[chosen]:.3g} against {none:.3g})."
         )
     else:
         words = (
             f"Time is given {chosen:.0%} of the squared length of an embedding, the smallest share: none keeps "
-            f"{KEEPS:.0%} of what labels explain without it, dotted (J {found[chosen]:.3g} against {none:.3g})."
+            f"{KEEPS:.1%} of what labels explain without it, dotted (J {found[chosen]:.3g} against {none:.3g})."
         )
     title = f"{chosen:.0%} time" if chosen else "no time"
     tried = tuple(found), tuple(found.values())
