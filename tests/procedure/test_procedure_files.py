@@ -80,7 +80,9 @@ def test_a_table_that_somebody_brings_is_learned_from_and_printed(tmp_path: Path
     assert read_procedure(tmp_path / "out/procedure.json") == learn(recordings, **FOUND["robust"])
     refused = CliRunner().invoke(cli, [*found, "--learner", "chain"])
     assert refused.exit_code != 0
-    assert "found the learner chain, expected one that allows for it: robust" in str(refused.exception or refused.output)
+    assert "found the learner chain, expected one that allows for it: robust" in str(
+        refused.exception or refused.output
+    )
 
 
 def test_of_a_result_the_rows_of_one_scope_are_read(tmp_path: Path) -> None:
