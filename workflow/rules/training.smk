@@ -8,10 +8,11 @@ rule train:
         model=paths.MODEL,
         history=paths.HISTORY,
         machine=paths.MACHINE,
-        # Every job leaves such a file; tables of training times read these.
-        time=paths.TRAINING_TIME,
     log:
         paths.log("train/{method}/{dataset}/{task}/seed{seed}"),
+    # Tables of training times read it.
+    benchmark:
+        paths.TRAINING_TIME
     wildcard_constraints:
         method=ENCODED,
     conda:
