@@ -26,7 +26,7 @@ SHELL := /bin/bash -o pipefail
 FIRST_DEMO ?= 525a385
 # The last before commands shared their imports.
 EVERY_START ?= 2db804f
-BENCHMARKS := training_step solver kantorovich cache extraction decoding jobs first_answer checks
+BENCHMARKS := training_step solver kantorovich cache extraction decoding jobs first_answer
 
 .PHONY: help env lock container docs demo test paper-small faults bench bench-answers claims comparison graphs cluster-test test-page pictures lint schema clean
 

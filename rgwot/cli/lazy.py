@@ -24,16 +24,14 @@ class LazyCommands(UserDict[str, Any]):
 
 
 def _recorded(name: str, callback: Callable[..., Any]) -> Callable[..., None]:
-    """Compare the input of a verb with the records beside it before it runs, and leave a record beside its output."""
+    """Leave a record of a verb beside its output."""
 
     @functools.wraps(callback)
     def run(**arguments: Any) -> None:
-        from rgwot.cli.records import check_input, record, seen
+        from rgwot.cli.records import record
 
-        check_input(name, arguments)
-        sources = seen(name, arguments)
         callback(**arguments)
-        record(name, arguments, sources)
+        record(name, arguments)
 
     return run
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.integrity import below_results
+from rgwot.runtime.provenance import below_results
 from rgwot.study.commands import is_dry, prepare_commands
 from rgwot.study.shipped import DEFAULTS
 
