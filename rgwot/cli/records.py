@@ -6,9 +6,10 @@ settings, seed, device, `rgwot.runtime.provenance.surroundings` and the digests 
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,18 @@ BESIDE: Mapping[str, tuple[str, ...]] = {
     "plot-choices": ("{}.pdf", "{}.png"),
     "report": ("{}.csv",),
 }
+
+
+def recorded(verb: str, run: Callable[..., Any] | None) -> Callable[..., None]:
+    """Return the function of a verb with its record after it."""
+    assert run is not None
+
+    @functools.wraps(run)
+    def with_record(**arguments: Any) -> None:
+        run(**arguments)
+        record(verb, arguments)
+
+    return with_record
 
 
 def record(verb: str, arguments: Mapping[str, Any]) -> None:

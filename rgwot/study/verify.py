@@ -26,7 +26,9 @@ def differences(results: Path) -> tuple[int, list[str]]:
         try:
             content = json.loads(record.read_text(encoding="utf-8"))
             output, verb = Path(content["output"]), str(content["verb"])
-            written = {record.parent / name: str(digest) for name, digest in content["digests"].items()}
+            written = {
+                Path(os.path.normpath(record.parent / name)): str(digest) for name, digest in content["digests"].items()
+            }
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             lines.append(f"{record}: cannot be read ({error!r}); expected the record of a job; make its output again")
             continue

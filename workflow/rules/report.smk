@@ -15,8 +15,8 @@ rule strips:
     # With two it would hold up everything else on a machine that has no more.
     threads: 1
     resources:
-        mem_mb=memory_for("strips"),
-        runtime=time_for("strips"),
+        mem_mb=doubled(2000),
+        runtime=doubled(120),
     params:
         root=study("dataset_root"),
         sources=study("footage_sources"),
@@ -44,8 +44,8 @@ rule view:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("view"),
-        runtime=time_for("view"),
+        mem_mb=doubled(4000),
+        runtime=doubled(120),
     params:
         root=study("dataset_root"),
         sources=study("footage_sources"),
@@ -80,8 +80,8 @@ rule page:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("page"),
-        runtime=time_for("page"),
+        mem_mb=doubled(3000),
+        runtime=doubled(30),
     params:
         options=study("page_options"),
         # The page is rebuilt if a view of another result was made since.
@@ -109,8 +109,8 @@ rule page_index:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("page_index"),
-        runtime=time_for("page_index"),
+        mem_mb=doubled(1000),
+        runtime=doubled(30),
     params:
         others=study("other_pages"),
     message:
