@@ -37,7 +37,7 @@ def differences(results: Path) -> tuple[int, list[str]]:
         for path, digest in written.items():
             checked += 1
             try:
-                found = sha256(path)
+                found = sha256(Path(path))
             except OSError as error:
                 found = str(error.strerror).lower()
             if found != digest:
