@@ -372,11 +372,11 @@ def test_they_stand_in_schema_and_help_and_a_layout_without_a_writer_is_not_writ
 import json
 from click.testing import CliRunner
 from rgwot.cli import cli
-from rgwot.config.schema import json_schema
+from rgwot.config.configuration import Config
 def help_of(verb):
     return " ".join(CliRunner().invoke(cli, [verb, "--help"]).output.split())
 verbs = ("decode", "embed", "synth")
-print(json.dumps({"schema": json.dumps(json_schema()), **{verb: help_of(verb) for verb in verbs}}))
+print(json.dumps({"schema": json.dumps(Config.model_json_schema()), **{verb: help_of(verb) for verb in verbs}}))
 """,
     )
     assert '"none", "position"]' in found["schema"]
