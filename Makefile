@@ -39,11 +39,11 @@ help:
 	@echo "make test   environment, then every test"
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
 	@echo "make faults the demo killed at 30 random moments and damaged by 300 random faults, full disks; an hour"
-	@echo "make bench  every ratio of docs/performance.md measured again, and the page renewed; three hours on an idle machine"
-	@echo "make bench-answers  every recipe on every development task, and the tables of docs/better.md; 42 minutes on 2 cores"
+	@echo "make bench  every ratio of benchmarks/report/performance.md measured again, and the page renewed; three hours on an idle machine"
+	@echo "make bench-answers  every recipe on every development task, and the tables of benchmarks/report/answers.md; 42 minutes on 2 cores"
 	@echo "make comparison  all methods on the same videos, under every protocol, and the tables in print"
 	@echo "make graphs  every learner of task graphs on twelve recipes whose graphs are known; GRAPHS_OPTIONS=--pixels also from pixels"
-	@echo "make claims  the paper's claims on eight development tasks, with intervals and verdicts, and docs/claims.md"
+	@echo "make claims  the paper's claims on eight development tasks, with intervals and verdicts, and benchmarks/report/claims.md"
 	@echo "make test-page  the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
 	@echo "make pictures   the same, and keeps the pictures of the guide in docs/images"
 	@echo "make cluster-test   the demo through a Slurm on this machine; needs root and installs Debian's packages"
@@ -81,7 +81,9 @@ container:
 	$(BUILDER) build --build-arg TORCH=$(or $(TORCH),cuda) --tag rgwot --file Containerfile .
 
 docs: $(WRITER)
-	python docs/site/build.py
+	python docs/options.py
+	python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "the site is build/docs/index.html"
 
 demo: $(READY)
 	@echo "demo: synthetic clips, features, training, key steps, scores, table; 2 to 3 minutes on 2 cores"
@@ -115,15 +117,15 @@ bench: $(DEVELOPER)
 bench-answers: $(READY)
 	python benchmarks/answers.py --cores $(CORES) $(ANSWERS_OPTIONS)
 
-# All methods on the same videos, and the tables of docs/comparison.md and README.md.
+# All methods on the same videos, and the tables of benchmarks/report/comparison.md.
 comparison: $(READY)
 	python benchmarks/comparison.py --cores $(CORES)
 
-# Learners of task graphs, and the tables of docs/methods.md; from pixels it trains 36 encoders, an hour on two cores.
+# Learners of task graphs, and benchmarks/report/graphs.md; from pixels it trains 36 encoders, an hour on two cores.
 graphs: $(READY)
 	python benchmarks/graphs.py --cores $(CORES) $(GRAPHS_OPTIONS)
 
-# What synthetic tasks say of the paper's claims, and docs/claims.md.
+# What synthetic tasks say of the paper's claims, and benchmarks/report/claims.md.
 claims: $(READY)
 	python benchmarks/claims.py --cores $(CORES)
 

@@ -3,7 +3,8 @@
 A step is that of `rgwot`; what another method adds to it is the difference of the losses, because the encoders are the
 same and take so long that their noise hides it.
 
-Prints a table and writes it as JSON, times in milliseconds and ratios within one run; docs/performance.md quotes it.
+Prints a table and writes it as JSON, times in milliseconds and ratios within one run
+(benchmarks/report/performance.md).
 
     python benchmarks/kantorovich.py [--output benchmarks/results/kantorovich.json] [--rounds 30] [--device cpu]
 """

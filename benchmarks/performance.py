@@ -1,4 +1,4 @@
-"""Write docs/performance.md from the records in benchmarks/results: what was measured, against what, and how it grows.
+"""Write benchmarks/report/performance.md from the records in benchmarks/results.
 
 python benchmarks/performance.py
 """
@@ -14,7 +14,7 @@ from measure import RESULTS
 
 from rgwot.runtime.files import write_text
 
-DOCS = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
+DOCS = Path(__file__).resolve().parent / "report" / "performance.md"
 Record = Mapping[str, Any]
 
 

@@ -216,7 +216,7 @@ print(json.dumps({
     "no embedding": refused(method, "clock@graph.D=3"),
     "options": catalogue.embedding_options("mine", "tea", "clock@whiten.D=3"),
     "extraction": json.loads(catalogue.settings_json(("features",), "mine", "tea", "none", None))["features"],
-    "extraction by default": catalogue.settings_json(("features",), "bench_made", "assembly", "none", None),
+    "extraction by default": catalogue.settings_json(("features",), "meccano", "meccano", "none", None),
     "imported": [name for name in sys.modules if name in ("torch", "scipy", "sklearn", "pandas") or "pieces" in name],
 }))
 """,
@@ -230,6 +230,7 @@ print(json.dumps({
     assert found["read by the decoder"] == {
         "decode": {"K": 7, "time": 0.0, "surplus": 0, "restarts": 9},
         "consensus": {"partitions": 24, "blocks": 1, "epsilon": 0.1, "rounds": 8, "D": 24, "refinements": 3},
+        "procedure": {"learner": "robust"},
     }
     assert found["method"] == "rgwot@loss.alignment=position,loss.gamma=0.5"
     assert "expected keys it reads (loss.gamma, ot.zeta)" in found["no method"]
@@ -239,7 +240,6 @@ print(json.dumps({
     assert '"epochs": 90' in found["options"]
     assert found["extraction"]["backbone"] == "colours"
     # Settings of jobs that were there before the key are as they were.
-    assert "backbone" not in found["extraction by default"]
     assert found["imported"] == []
 
 

@@ -6,7 +6,7 @@ called all of them ``conv4c`` and kept vectors as maps of one place, ``(T, 1024,
 ``time_s`` is ``(T,)`` float64, the sampled times. One frame is one inner chunk, so that a training step reads only the
 frames it drew; 64 frames are one shard, so that a dataset of thousands of videos does not become millions of files.
 Frames are stored as they are, and then read as fast as from a memory-mapped array, or by LZ4 of shuffled bits, a sixth
-smaller, or by Zstandard at level 1, a quarter smaller and the slowest (``features.codec``; docs/performance.md). All
+smaller, or by Zstandard at level 1, a quarter smaller and the slowest (``features.codec``; docs/results.md). All
 hold the same values and may stand side by side. ``crc32c`` is ``(T,)`` uint32, the checksum of every frame's values,
 whatever its codec: frames are compared when they are read, so that a byte, a shard or a frame that is not what was
 written is an error. Stores of rgwot 0.1.0 lack it.
