@@ -16,13 +16,11 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import zarr
 from measure import arguments, record, take_turns
 from numpy.typing import NDArray
 from torch import Tensor
@@ -31,7 +29,7 @@ from torch.nn import functional as F
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.sampler import Stream, context_offsets, draw_pair, generator, with_context
 from rgwot.features.backbone import Backbone, load_backbone
-from rgwot.features.store import CODECS, SHARD, Codec, FeatureStore, StoreWriter, open_store
+from rgwot.features.store import CHUNK, CODECS, Codec, FeatureStore, StoreWriter, open_store
 
 SIDE = 168
 FPS = 2.0
@@ -64,8 +62,8 @@ def written(path: Path, maps: NDArray[np.float16], codec: Codec) -> tuple[Featur
     """Write a store; return it open, and what writing took."""
     began, cpu = time.perf_counter(), time.process_time()
     writer = StoreWriter(path, np.arange(len(maps)) / FPS, maps.shape[2], codec)
-    for shard in range(-(-len(maps) // SHARD)):
-        writer.write(shard, maps[shard * SHARD : (shard + 1) * SHARD])
+    for chunk in range(-(-len(maps) // CHUNK)):
+        writer.write(chunk, maps[chunk * CHUNK : (chunk + 1) * CHUNK])
     facts = {"status": "ok", "reason": "", "fps": FPS, "duration_s": len(maps) / FPS, "native_fps": "30"}
     writer.finish(len(maps), facts)
     spent = {"seconds": time.perf_counter() - began, "CPU seconds": time.process_time() - cpu}
@@ -180,16 +178,11 @@ def measured(chosen: argparse.Namespace, folder: Path) -> dict[str, Any]:
     reads = Reads(draws(banks["disk"].lengths, chosen.rounds + 1), device)
     ordered = reads.clips_of(positions, ordered=True)
     check(banks, ordered, reads.steps[0][0])
-    with zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"}):
-        by_zarrs = {
-            codec: [replace(open_store(store.path), _shards=None) for store in made] for codec, made in stores.items()
-        }
 
     actions = {
         "map: frames": reads.action(reads.frames_of(maps)),
         "disk: frames": reads.action(stored_frames(stores["none"])),
         **{f"disk, {codec}: frames": reads.action(stored_frames(stores[codec])) for codec in COMPRESSING},
-        **{f"zarrs, {codec}: frames": reads.action(stored_frames(made)) for codec, made in by_zarrs.items()},
         "map: clips": reads.action(reads.clips_of(maps, ordered=False)),
         "map in order: clips": reads.action(ordered),
     }
@@ -208,7 +201,6 @@ def measured(chosen: argparse.Namespace, folder: Path) -> dict[str, Any]:
         *(("map: clips", f"disk, {codec}: clips", COMPRESSED) for codec in COMPRESSING),
         *(("map in order: clips", name, least) for name, least in resident.items()),
         *(("map: frames", f"disk, {codec}: frames", None) for codec in COMPRESSING),
-        *(("map: frames", f"zarrs, {codec}: frames", None) for codec in CODECS),
         *(("map: whole videos", f"{codec}: whole videos", None) for codec in CODECS),
     ]
     claims = {}

@@ -42,7 +42,7 @@ from rgwot.config.synthetic import SynthSettings
 from rgwot.features.backbone import load_backbone
 from rgwot.features.chunks import conv4c
 from rgwot.features.extract import extract
-from rgwot.features.store import SHARD, StoreWriter
+from rgwot.features.store import CHUNK, StoreWriter
 from rgwot.synthetic.write import write_dataset
 from rgwot.timing import sample_times
 from rgwot.video import FrameReader, probe
@@ -110,12 +110,12 @@ class Parts:
             reader.get_batch(self.picks[start : start + self.settings.batch].tolist()).asnumpy()
 
     def run_writer(self) -> None:
-        """Write all maps, shard by shard."""
+        """Write all maps, chunk by chunk."""
         path = self.folder / "written.zarr"
         shutil.rmtree(path, ignore_errors=True)
         store = StoreWriter(path, self.times, self.plain.about.side(SIZE), self.settings.codec)
-        for start in range(0, len(self.maps), SHARD):
-            store.write(start // SHARD, self.maps[start : start + SHARD])
+        for start in range(0, len(self.maps), CHUNK):
+            store.write(start // CHUNK, self.maps[start : start + CHUNK])
         store.finish(len(self.maps), {})
 
     def run_all(self) -> None:
@@ -240,7 +240,7 @@ def main() -> None:
     settings = FeatureSettings(
         weights="random",
         size=SIZE,
-        batch=chosen.batch or (SHARD if cuda else 8),
+        batch=chosen.batch or (CHUNK if cuda else 8),
         fps=chosen.fps or (30.0 if cuda else 2.0),
     )
     with tempfile.TemporaryDirectory() as name:

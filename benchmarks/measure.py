@@ -25,7 +25,7 @@ from rgwot.runtime.files import write_json
 RESULTS = Path(__file__).parent / "results"
 #: Fewer rounds than this make no record.
 ROUNDS = 5
-PACKAGES = ("torch", "numpy", "numba", "POT", "zarr", "zarrs", "h5py", "decord", "fuzzy-c-means", "PyMaxflow")
+PACKAGES = ("torch", "numpy", "numba", "POT", "zarr", "h5py", "decord", "fuzzy-c-means", "PyMaxflow")
 
 
 @dataclass(frozen=True)

@@ -241,10 +241,8 @@ cache warm.
 
 {codecs}
 
-A frame is an inner chunk and 64 frames a shard file, so 3,600 videos of 1,200 frames are some 70,000 files and not
-4.3 million. Frames are read by their offsets in the shard, uncompressed ones straight into place: hence
-`features.codec: none` is the default. `lz4` (of shuffled bits) and `zstd` (level 1) are there for those whose disk is
-dearer than their time; through a codec pipeline (`zarrs`) every frame would look up the index of its shard anew. Values
+64 frames are one chunk and one file, with a checksum, read by Zarr. `features.codec: none` is the default; `lz4` (of
+shuffled bits) and `zstd` (level 1) are there for those whose disk is dearer than their time. Values
 are the same. A store is written at the rates above, a hundred times faster than the network makes its frames.
 
 {times}
@@ -497,34 +495,6 @@ processor meanwhile: {spread(record["load"])} processes on {record["hardware"]["
 """
 
 
-def checks(record: Record) -> str:
-    """What digests cost the stages that write and compare them."""
-    rows = [
-        (
-            f"`{name}`",
-            spread(stage["cpu_s"]["without"]),
-            spread(stage["with over without"]),
-            f"{100 * stage['share of the checks']['median']:.2f} % ({100 * stage['share of the checks']['min']:.2f} to "
-            f"{100 * stage['share of the checks']['max']:.2f})",
-            f"{100 * stage['at most']:g} % {kept(stage)}",
-        )
-        for name, stage in record["stages"].items()
-    ]
-    return f"""## Checksums: what noticing damage costs
-
-Every stage as a process of its own, with digests written and compared and without, in turn; CPU time. A task of
-{record["videos"]} videos of {record["frames"]} frames of {record["side"]} × {record["side"]} cells,
-{record["iterations"]} iterations; extraction and manifest on clips of 20 s.
-The ratio of two runs is as noisy as the machine, so the time that the checks take is also measured inside the stage:
-reading and hashing files, checksums of frames, digests of sources. Short stages are mostly their own start, and longer
-training leaves a smaller share.
-
-{table(("stage", "CPU time without, s", "with / without", "share of the checks", "at most"), rows)}
-
-{where(record)}
-"""
-
-
 SECTIONS = {
     "training_step": step,
     "solver": solver,
@@ -537,7 +507,6 @@ SECTIONS = {
     "small_study": small_study,
     "suite": suite,
     "first_answer": first_answer,
-    "checks": checks,
     "demo": demo,
 }
 

@@ -32,7 +32,7 @@ from rgwot.embedding.loop import Trainer, objective
 from rgwot.embedding.train import build_encoder
 from rgwot.features.extractors.resnet50 import network_resnet50
 from rgwot.features.index import open_stores
-from rgwot.features.store import CHANNELS, SHARD, FeatureStore, StoreWriter
+from rgwot.features.store import CHANNELS, CHUNK, FeatureStore, StoreWriter
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.files import write_rows
 
@@ -59,10 +59,10 @@ def write_task(folder: Path) -> list[FeatureStore]:
     rng = np.random.default_rng(0)
     for video in range(VIDEOS):
         writer = StoreWriter(folder / f"v{video}.zarr", np.arange(FRAMES) / FPS, side)
-        for shard in range(-(-FRAMES // SHARD)):
-            frames = min(SHARD, FRAMES - shard * SHARD)
+        for chunk in range(-(-FRAMES // CHUNK)):
+            frames = min(CHUNK, FRAMES - chunk * CHUNK)
             maps = rng.standard_normal((frames, CHANNELS, side, side), dtype=np.float32)
-            writer.write(shard, np.maximum(maps, 0))
+            writer.write(chunk, np.maximum(maps, 0))
         facts = {"status": "ok", "reason": "", "fps": FPS, "duration_s": FRAMES / FPS, "native_fps": "30"}
         writer.finish(FRAMES, facts)
     rows = [(f"v{video}", "ok", "", FRAMES) for video in range(VIDEOS)]
