@@ -29,7 +29,7 @@ from rgwot.config.registry import blocks
 @click.option("--dataset", required=True, help="Dataset id, to name results by.")
 @click.option("--task", required=True, help="Task id, to name results by.")
 @click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
-@options.settings
+@options.config
 @options.seed
 def bundle(
     output: Path,
@@ -42,9 +42,9 @@ def bundle(
     dataset: str,
     task: str,
     names: Path | None,
-    settings: str,
+    configs: tuple[Path, ...],
     seed: int,
-) -> None:
+) -> dict[str, Any]:
     """Keep a finished result in one file, OUTPUT (.rgwot), for other videos: see `apply`.
 
     The workflow does it: snakemake results/bundles/METHOD/DECODER/DATASET/TASK/seed0.rgwot.
@@ -52,9 +52,9 @@ def bundle(
     from rgwot.bundles.make import make_bundle
     from rgwot.paths import Run
 
-    resolved, given = options.read_settings(settings), options.read_object(settings, "--settings")
+    _, settings, reads = options.resolved(configs, "bundle", dataset, task, method, decoder)
     # With all their keys, so that another default of another version changes nothing.
-    dumped = resolved.model_dump(by_alias=True, mode="json")
+    dumped = settings.model_dump(by_alias=True, mode="json")
     agreement = make_bundle(
         output,
         index_csv=index,
@@ -64,11 +64,12 @@ def bundle(
         run=Run(method, decoder, seed),
         dataset=dataset,
         task=task,
-        settings=resolved,
-        blocks={block: dumped[block] for block in given},
+        settings=settings,
+        blocks={block: dumped[block] for block in reads},
         names_yaml=names,
     )
     click.echo(f"{output}: as a new video, a video of the task would get the same key steps for {agreement:.2%} of it")
+    return reads
 
 
 @click.command()

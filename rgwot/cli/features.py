@@ -21,17 +21,28 @@ from rgwot.runtime.errors import RgwotError
 @click.argument("output", type=Folder)
 @click.option("--source", required=True, type=Folder, help="The video file.")
 @options.frames_fps
-@options.on_bad_video
-@options.settings
-@options.execution
+@options.dataset
+@options.config
 @options.threads
-@options.device
-def extract(output: Path, source: Path, frames_fps: str | None, settings: str, execution: str, **how: Any) -> None:
+def extract(
+    output: Path, source: Path, frames_fps: str | None, dataset: str, configs: tuple[Path, ...], threads: int
+) -> dict[str, Any]:
     """Decode a video, run the frozen backbone, write the features into OUTPUT (Zarr)."""
     from rgwot.features.extract import extract as run
 
-    rate = options.read_rate(frames_fps, "--frames-fps")
-    run(source, output, options.read_settings(settings, execution).features, frames_fps=rate, **how)
+    study, settings, reads = options.resolved(configs, "extract", dataset, "")
+    entry = study.config.datasets.get(dataset)
+    configured = entry.frames_fps if entry and entry.frames_fps != "file" else None
+    run(
+        source,
+        output,
+        settings.features,
+        on_bad_video=study.config.on_bad_video,
+        threads=threads,
+        device=study.config.device,
+        frames_fps=options.read_rate(frames_fps or configured, "--frames-fps"),
+    )
+    return reads
 
 
 @click.command("import-features")

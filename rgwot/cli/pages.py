@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -40,9 +41,23 @@ def strips(output: Path, manifest: Path, root: Path, threads: int) -> None:
 @click.option("--segments", required=True, type=Folder, help="Key steps found from them (segments.csv).")
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
 @click.option("--root", required=True, type=Folder, help="Folder that the manifest's paths start from.")
-@options.settings
+@click.option("--method", default="none", help="Method id, whose settings are used. Default: none in particular.")
+@options.dataset
+@options.task
+@options.config
 @options.seed
-def view(output: Path, embeddings: Path, segments: Path, manifest: Path, root: Path, settings: str, seed: int) -> None:
+def view(
+    output: Path,
+    embeddings: Path,
+    segments: Path,
+    manifest: Path,
+    root: Path,
+    method: str,
+    dataset: str,
+    task: str,
+    configs: tuple[Path, ...],
+    seed: int,
+) -> dict[str, Any]:
     """Work out what the page shows of a run's embeddings, into OUTPUT (JSON).
 
     Typical frames of every key step, embeddings in the plane (t-SNE), and transport plans between videos, for which the
@@ -50,7 +65,9 @@ def view(output: Path, embeddings: Path, segments: Path, manifest: Path, root: P
     """
     from rgwot.reporting.page.view import write_view
 
-    write_view(embeddings, segments, manifest, root, output, options.read_settings(settings), seed)
+    _, settings, reads = options.resolved(configs, "view", dataset, task, method)
+    write_view(embeddings, segments, manifest, root, output, settings, seed)
+    return reads
 
 
 @click.command()

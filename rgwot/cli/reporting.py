@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from rgwot.cli.options import Folder, read_object
+from rgwot.cli import options
+from rgwot.cli.options import Folder
 
 
 @click.command()
@@ -14,24 +15,23 @@ from rgwot.cli.options import Folder, read_object
 @click.argument("inputs", type=Folder, nargs=-1)
 @click.option("--tables", required=True, type=Folder, help="The file that defines all tables (workflow/tables.yaml).")
 @click.option("--row", help="Make this row alone, from score files or benchmarks. Left out: join rows into the table.")
-@click.option("--method", help="With --row: method id as the score files spell it. Default: as the table does.")
-@click.option("--decoder", help="With --row: decoder id as the score files spell it. Default: as the table does.")
-@click.option("--facts", default="{}", metavar="JSON", help="With --row of a table of settings: what they resolve to.")
-def table(
-    output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None, facts: str, **experiment: str | None
-) -> None:
+@options.config
+def table(output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None, configs: tuple[Path, ...]) -> None:
     """Make OUTPUT (CSV) from score files (--row) or from rows, and the Markdown and LaTeX forms beside it."""
     from rgwot.reporting.tables.kinds import kind_of
     from rgwot.reporting.tables.spec import find_table, load_tables
 
-    loaded = load_tables(tables)
-    spec = find_table(loaded, output.parent.name if row else output.stem)
-    kind = kind_of(spec)
     if row:
-        kind.make_row(spec, row, inputs, output, experiment | read_object(facts, "--facts"))
+        from rgwot.study.study import Study
+        from rgwot.study.tables import any_table, row_facts
+
+        study, table_id = Study.read(configs, tables), output.parent.name
+        spec = any_table(study, table_id)
+        kind_of(spec).make_row(spec, row, inputs, output, row_facts(study, table_id, row))
     else:
-        kind.join_rows(spec, inputs, output)
-    kind.render(spec, output)
+        spec = find_table(load_tables(tables), output.stem)
+        kind_of(spec).join_rows(spec, inputs, output)
+    kind_of(spec).render(spec, output)
 
 
 @click.command()
@@ -85,17 +85,15 @@ def plot_choices(output: Path, diagnostics: Path, title: str) -> None:
 
 @click.command()
 @click.argument("output", type=Folder)
-@click.option("--plan", required=True, metavar="JSON", help="What to draw, from which files, as the workflow says it.")
-def figure(output: Path, plan: str) -> None:
-    """Draw a figure of workflow/tables.yaml into OUTPUT (PDF, and PNG beside it).
-
-    The workflow makes the plan: `snakemake results/figures/teaser.pdf`. To draw a figure again by hand, copy the line
-    from what `snakemake --printshellcmds` prints.
-    """
-    from rgwot.reporting.figures.interface import read_plan
+@click.option("--tables", required=True, type=Folder, help="The file that defines figures (workflow/tables.yaml).")
+@options.config
+def figure(output: Path, tables: Path, configs: tuple[Path, ...]) -> None:
+    """Draw a figure of workflow/tables.yaml into OUTPUT (PDF, and PNG beside it), from the files of the workflow."""
     from rgwot.reporting.figures.style import save
+    from rgwot.study.study import Study
+    from rgwot.study.tables import figure_plan
 
-    save(read_plan(plan).draw(), output)
+    save(figure_plan(Study.read(configs, tables), output.stem).draw(), output)
 
 
 @click.command()

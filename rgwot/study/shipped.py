@@ -58,6 +58,11 @@ def start_study(folder: Path, videos: Path | None = None) -> None:
         write_text(text.replace("root: videos", f"root: {json.dumps(root, ensure_ascii=False)}"), folder / name)
 
 
+def find_commands() -> None:
+    """Let jobs find the ``rgwot`` of this environment, activated or not; the environment of a rule takes precedence."""
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+
+
 def snakemake_command(arguments: Sequence[str]) -> list[str]:
     """Return the command that runs the workflow here: Snakemake with these arguments.
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from typing import Any
 
 from rgwot import paths
@@ -14,185 +12,210 @@ from rgwot.config.experiments import family_of
 from rgwot.config.methods import EMBEDDINGS
 from rgwot.config.settings import flatten
 from rgwot.datasets.base import too_few_videos
+from rgwot.reporting.figures.interface import Plan
 from rgwot.reporting.figures.spec import Figures, load_figures
 from rgwot.reporting.tables.models import AnyTable, ClaimsTable, RuntimeTable, SettingsTable, Table
 from rgwot.reporting.tables.spec import find_table, load_tables
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.datasets import MIN_VIDEOS
-from rgwot.study.jobs import JobCatalogue
+from rgwot.study.datasets import MIN_VIDEOS, key_steps, tasks, videos
+from rgwot.study.jobs import held_out
+from rgwot.study.study import Study
 
 
-class TableCatalogue(JobCatalogue):
-    """The tables and figures of the file ``tables`` (``workflow/tables.yaml``) in one configuration."""
+def _canonical(study: Study, method: str, decoder: str | None) -> tuple[str, Any]:
+    return study.experiments.method(method), decoder and study.experiments.decoder(decoder, method)
 
-    def __init__(
-        self, content: Mapping[str, Any], tables: Path, layers: Sequence[tuple[str, Mapping[str, Any]]] = ()
-    ) -> None:
-        super().__init__(content, layers)
-        self._tables_path = tables
-        self.row_inputs = cache(self._row_inputs)
-        # Raises RgwotError when there is no such figure, or the configuration lacks what it needs.
-        self.figure_plan = cache(lambda figure: self.figures.figure(figure).plan(self))
 
-    @cached_property
-    def tables(self) -> dict[str, AnyTable]:
-        """The tables by id, with canonical experiment ids."""
-        return load_tables(self._tables_path, self._canonical)
+@cache
+def all_tables(study: Study) -> dict[str, AnyTable]:
+    """Return the tables by id, with canonical experiment ids; raises RgwotError if one is not valid."""
+    return load_tables(study.tables_path, partial(_canonical, study))
 
-    @cached_property
-    def figures(self) -> Figures:
-        """The figures by id, with canonical experiment ids; raises RgwotError when one is not valid."""
-        return load_figures(self._tables_path, self._canonical)
 
-    def _canonical(self, method: str, decoder: str | None) -> tuple[str, Any]:
-        return self.experiments.method(method), decoder and self.experiments.decoder(decoder, method)
+@cache
+def all_figures(study: Study) -> Figures:
+    """Return the figures, with canonical experiment ids; raises RgwotError if one is not valid."""
+    return load_figures(study.tables_path, partial(_canonical, study))
 
-    def any_table(self, table: str) -> AnyTable:
-        """Return a table of any kind by its id."""
-        return find_table(self.tables, table)
 
-    def table(self, table: str) -> Table:
-        """Return a table of scores by its id."""
-        found = self.any_table(table)
-        if not isinstance(found, Table):
-            raise RgwotError(f"table {table!r}: is a table of {found.kind}, expected one of scores")
-        return found
+def any_table(study: Study, table: str) -> AnyTable:
+    """Return a table of any kind by its id."""
+    return find_table(all_tables(study), table)
 
-    def table_content(self, table: str, row: str | None = None) -> str:
-        """Return the definition of a table or of one of its rows, as JSON; a change of it makes the file outdated."""
-        spec = self.any_table(table)
-        if row is None:
-            return spec.model_dump_json(exclude={"reported": {"file"}})
-        content = spec.model_dump(mode="json", exclude={"rows": True, "reported": {"file", "methods"}, "gains": True})
-        content["row"] = spec.row(row).model_dump(mode="json")
-        entries = spec.reported.methods if spec.reported else ()
-        content["entries"] = [entry.model_dump(mode="json") for entry in entries if entry.row == row]
-        return json.dumps(content, sort_keys=True)
 
-    def table_caption(self, table: str) -> list[str]:
-        """Return the caption of a table in a report: data, seeds, protocols and methods."""
-        spec = self.any_table(table)
-        seeds = ", ".join(map(str, self.config.seeds))
-        lines = [f"{spec.title}.", f"Seeds {seeds}; mean and sample standard deviation over them."]
-        if isinstance(spec, Table):
-            shown = "; ".join(f"{block.protocol} {block.background} background" for block in spec.blocks)
-            lines += [
-                f"Data: {', '.join(place.label for place in spec.datasets.values())}.",
-                f"Protocols: the printed forms lead with {shown}; the table has every protocol, by both label rules.",
-                f"Rows: {'; '.join(f'{row.label} = {row.method}, {row.decoder}' for row in spec.rows)}.",
-            ]
-            used = [self.experiments.settings("none", None, place.dataset) for place in spec.datasets.values()]
-            if any(settings.features.weights == "random" for settings in used):
-                lines.append("Backbone with random weights: these are not the paper's numbers.")
-        if spec.reported is not None:
-            lines.append("Rows of kind `reported` are as papers print them, with the protocol they were made with.")
-        return [*lines, *spec.notes]
+def score_table(study: Study, table: str) -> Table:
+    """Return a table of scores by its id."""
+    found = any_table(study, table)
+    if not isinstance(found, Table):
+        raise RgwotError(f"table {table!r}: is a table of {found.kind}, expected one of scores")
+    return found
 
-    def table_labels(self, table: str) -> dict[str, str]:
-        """Return the labels by which a report filters tables."""
-        spec = self.any_table(table)
-        places = spec.datasets.values() if isinstance(spec, (Table, ClaimsTable)) else ()
-        datasets = ", ".join(dict.fromkeys(place.dataset for place in places)) or getattr(spec, "dataset", "none")
-        return {"table": spec.id, "kind": spec.kind, "datasets": datasets}
 
-    def reported_files(self, table: str, row: str | None = None) -> list[str]:
-        """Return the file with the reported numbers of a table or row, if there are any."""
-        spec = self.any_table(table)
-        if spec.reported is None:
-            return []
-        entries = [entry for entry in spec.reported.methods if row in (None, entry.row)]
-        return [str(spec.reported.file)] if entries or isinstance(spec, SettingsTable) else []
+def table_content(study: Study, table: str, row: str | None = None) -> str:
+    """Return the definition of a table or of one of its rows, as JSON; a change of it makes the file outdated."""
+    spec = any_table(study, table)
+    if row is None:
+        return spec.model_dump_json(exclude={"reported": {"file"}})
+    content = spec.model_dump(mode="json", exclude={"rows": True, "reported": {"file", "methods"}, "gains": True})
+    content["row"] = spec.row(row).model_dump(mode="json")
+    entries = spec.reported.methods if spec.reported else ()
+    content["entries"] = [entry.model_dump(mode="json") for entry in entries if entry.row == row]
+    return json.dumps(content | {"facts": row_facts(study, table, row)}, sort_keys=True)
 
-    def table_rows(self, table: str) -> list[str]:
-        """Return the files of the rows of a table."""
-        return [str(paths.at(paths.ROW, table=table, row=row.id)) for row in self.any_table(table).rows]
 
-    def row_options(self, table: str, row: str) -> str:
-        """Return the options of ``rgwot table --row``, quoted for a shell."""
-        spec = self.any_table(table)
-        one = spec.row(row)
-        if isinstance(spec, SettingsTable):
-            settings = {
-                method: flatten(self.experiments.settings(method, None, "").model_dump(by_alias=True, mode="json"))
-                for method in spec.methods
-            }
-            shown = {method: {one.key: keys[one.key]} if one.key in keys else {} for method, keys in settings.items()}
-            facts = json.dumps({"seeds": list(self.config.seeds), "settings": shown}, sort_keys=True)
-            return shlex.join(["--facts", facts])
-        if isinstance(spec, ClaimsTable):
-            experiments = {
-                name: [spec.experiments[name].method, spec.experiments[name].decoder] for name in one.experiments
-            }
-            return shlex.join(["--facts", json.dumps({"experiments": experiments}, sort_keys=True)])
-        return shlex.join(["--method", one.method, "--decoder", one.decoder]) if isinstance(spec, Table) else ""
-
-    def check_table(self, table: str, row: str | None = None) -> None:
-        """Raise if a table, or one row of it, cannot be made in this configuration."""
-        spec = self.any_table(table)
-        for one in spec.rows if row is None else [spec.row(row)]:
-            self.row_inputs(table, one.id)
-
-    def _row_inputs(self, table: str, row: str) -> tuple[str, ...]:
-        """Return the files that one row of a table is made from."""
-        spec = self.any_table(table)
-        one = spec.row(row)
-        if isinstance(spec, Table):
-            templates, tasks = [paths.SCORES], self._tasks_of(spec)
-        elif isinstance(spec, ClaimsTable):
-            templates, tasks = [paths.HISTORY if one.metric == "seconds" else paths.SCORES], self._tasks_of(spec)
-        elif isinstance(spec, RuntimeTable):
-            templates = [paths.TRAINING_TIME, paths.HISTORY, paths.MACHINE]
-            tasks = [(spec.dataset, spec.task)]
-        else:
-            return ()
-        shown = [spec.experiments[name] for name in one.experiments] if isinstance(spec, ClaimsTable) else [one]
-        for dataset, task in tasks:
-            for experiment in shown:
-                self.check_task(dataset, task, experiment.method)
-        files = (
-            paths.at(template, **experiment.model_dump(include={"method", "decoder"}), **run)
-            for experiment in shown
-            for run in self._runs(tasks)
-            for template in templates
-        )
-        return tuple(dict.fromkeys(map(str, files)))
-
-    def _runs(self, tasks: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-        """Yield the wildcards of every seed of every task."""
-        for dataset, task in tasks:
-            for seed in self.config.seeds:
-                yield {"dataset": dataset, "task": task, "seed": seed}
-
-    def _tasks_of(self, table: Table | ClaimsTable) -> list[tuple[str, str]]:
-        """Return the tasks behind the columns of a table that the configuration has."""
-        places = table.datasets.values()
-        found = [
-            (place.dataset, task)
-            for place in places
-            for task in self.tasks(place.dataset)
-            if place.task in (None, task)
+def table_caption(study: Study, table: str) -> list[str]:
+    """Return the caption of a table in a report: data, seeds, protocols and methods."""
+    spec = any_table(study, table)
+    seeds = ", ".join(map(str, study.config.seeds))
+    lines = [f"{spec.title}.", f"Seeds {seeds}; mean and sample standard deviation over them."]
+    if isinstance(spec, Table):
+        shown = "; ".join(f"{block.protocol} {block.background} background" for block in spec.blocks)
+        lines += [
+            f"Data: {', '.join(place.label for place in spec.datasets.values())}.",
+            f"Protocols: the printed forms lead with {shown}; the table has every protocol, by both label rules.",
+            f"Rows: {'; '.join(f'{row.label} = {row.method}, {row.decoder}' for row in spec.rows)}.",
         ]
-        if not found:
-            names = ", ".join(f"{place.dataset}/{place.task}" for place in places)
-            raise RgwotError(
-                f"table {table.id!r}: none of {names} is configured; name one in datasets.<name>.tasks of config.yaml"
-            )
-        return list(dict.fromkeys(found))
+        used = [study.experiments.settings("none", None, place.dataset) for place in spec.datasets.values()]
+        if any(settings.features.weights == "random" for settings in used):
+            lines.append("Backbone with random weights: these are not the paper's numbers.")
+    if spec.reported is not None:
+        lines.append("Rows of kind `reported` are as papers print them, with the protocol they were made with.")
+    return [*lines, *spec.notes]
 
-    def check_task(self, dataset: str, task: str, method: str) -> None:
-        """Raise if a task has too few videos for a method, to compare them or to hold some out."""
-        if EMBEDDINGS[family_of(method).embedding].several:
-            n_videos, root = len(self.videos(dataset, task)), self.config.root_of(dataset)
-            if n_videos < MIN_VIDEOS:
-                raise RgwotError(too_few_videos(dataset, task, n_videos, MIN_VIDEOS, str(root)))
-        self.held_out(dataset, task, method)
 
-    def in_print(self, dataset: str) -> str:
-        """Return what a dataset is called in print."""
-        names = self.figures.names
-        return names[dataset].label if dataset in names else dataset
+def table_labels(study: Study, table: str) -> dict[str, str]:
+    """Return the labels by which a report filters tables."""
+    spec = any_table(study, table)
+    places = spec.datasets.values() if isinstance(spec, (Table, ClaimsTable)) else ()
+    datasets = ", ".join(dict.fromkeys(place.dataset for place in places)) or getattr(spec, "dataset", "none")
+    return {"table": spec.id, "kind": spec.kind, "datasets": datasets}
 
-    def paper_files(self) -> list[str]:
-        """Return every table and every figure of the paper."""
-        tables = [paths.at(paths.TABLE, table=table.id) for table in self.tables.values() if table.paper]
-        return [*map(str, tables), *(str(paths.at(paths.FIGURE, figure=figure)) for figure in self.figures.figures)]
+
+def reported_files(study: Study, table: str, row: str | None = None) -> list[str]:
+    """Return the file with the reported numbers of a table or row, if there are any."""
+    spec = any_table(study, table)
+    if spec.reported is None:
+        return []
+    entries = [entry for entry in spec.reported.methods if row in (None, entry.row)]
+    return [str(spec.reported.file)] if entries or isinstance(spec, SettingsTable) else []
+
+
+def table_rows(study: Study, table: str) -> list[str]:
+    """Return the files of the rows of a table."""
+    return [str(paths.at(paths.ROW, table=table, row=row.id)) for row in any_table(study, table).rows]
+
+
+def row_facts(study: Study, table: str, row: str) -> dict[str, Any]:
+    """Return what a row of a table shows of the configuration itself."""
+    spec = any_table(study, table)
+    one = spec.row(row)
+    if isinstance(spec, SettingsTable):
+        settings = {
+            method: flatten(study.experiments.settings(method, None, "").model_dump(by_alias=True, mode="json"))
+            for method in spec.methods
+        }
+        shown = {method: {one.key: keys[one.key]} if one.key in keys else {} for method, keys in settings.items()}
+        return {"seeds": list(study.config.seeds), "settings": shown}
+    if isinstance(spec, ClaimsTable):
+        experiments = {name: spec.experiments[name] for name in one.experiments}
+        return {"experiments": {name: [each.method, each.decoder] for name, each in experiments.items()}}
+    return {"method": one.method, "decoder": one.decoder} if isinstance(spec, Table) else {}
+
+
+def check_table(study: Study, table: str, row: str | None = None) -> None:
+    """Raise if a table, or one row of it, cannot be made in this configuration."""
+    spec = any_table(study, table)
+    for one in spec.rows if row is None else [spec.row(row)]:
+        row_inputs(study, table, one.id)
+
+
+@cache
+def row_inputs(study: Study, table: str, row: str) -> tuple[str, ...]:
+    """Return the files that one row of a table is made from."""
+    spec = any_table(study, table)
+    one = spec.row(row)
+    if isinstance(spec, Table):
+        templates, places = [paths.SCORES], _tasks_of(study, spec)
+    elif isinstance(spec, ClaimsTable):
+        templates, places = [paths.HISTORY if one.metric == "seconds" else paths.SCORES], _tasks_of(study, spec)
+    elif isinstance(spec, RuntimeTable):
+        templates = [paths.TRAINING_TIME, paths.HISTORY, paths.MACHINE]
+        places = [(spec.dataset, spec.task)]
+    else:
+        return ()
+    shown = [spec.experiments[name] for name in one.experiments] if isinstance(spec, ClaimsTable) else [one]
+    for dataset, task in places:
+        for experiment in shown:
+            check_task(study, dataset, task, experiment.method)
+    files = (
+        paths.at(template, **experiment.model_dump(include={"method", "decoder"}), **run)
+        for experiment in shown
+        for run in _runs(study, places)
+        for template in templates
+    )
+    return tuple(dict.fromkeys(map(str, files)))
+
+
+def _runs(study: Study, places: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """Yield the wildcards of every seed of every task."""
+    for dataset, task in places:
+        for seed in study.config.seeds:
+            yield {"dataset": dataset, "task": task, "seed": seed}
+
+
+def _tasks_of(study: Study, table: Table | ClaimsTable) -> list[tuple[str, str]]:
+    """Return the tasks behind the columns of a table that the configuration has."""
+    places = table.datasets.values()
+    found = [
+        (place.dataset, task) for place in places for task in tasks(study, place.dataset) if place.task in (None, task)
+    ]
+    if not found:
+        names = ", ".join(f"{place.dataset}/{place.task}" for place in places)
+        raise RgwotError(
+            f"table {table.id!r}: none of {names} is configured; name one in datasets.<name>.tasks of config.yaml"
+        )
+    return list(dict.fromkeys(found))
+
+
+def check_task(study: Study, dataset: str, task: str, method: str) -> None:
+    """Raise if a task has too few videos for a method, to compare them or to hold some out."""
+    known = videos(study, dataset, task)
+    if EMBEDDINGS[family_of(method).embedding].several and len(known) < MIN_VIDEOS:
+        raise RgwotError(too_few_videos(dataset, task, len(known), MIN_VIDEOS, str(study.config.root_of(dataset))))
+    held_out(study, dataset, task, method, known)
+
+
+def in_print(study: Study, dataset: str) -> str:
+    """Return what a dataset is called in print."""
+    names = all_figures(study).names
+    return names[dataset].label if dataset in names else dataset
+
+
+class _Asked:
+    """A study as figures ask it (`rgwot.reporting.figures.interface.Study`)."""
+
+    def __init__(self, study: Study) -> None:
+        self.config, self.experiments = study.config, study.experiments
+        self.tasks, self.videos, self.key_steps = (
+            partial(tasks, study),
+            partial(videos, study),
+            partial(key_steps, study),
+        )
+        self.check_task, self.check_table = partial(check_task, study), partial(check_table, study)
+        self.table, self.in_print = partial(score_table, study), partial(in_print, study)
+
+
+@cache
+def figure_plan(study: Study, figure: str) -> Plan:
+    """Return what a figure shows, and from which files.
+
+    Raises RgwotError when there is no such figure, or the configuration lacks what it needs.
+    """
+    return all_figures(study).figure(figure).plan(_Asked(study))
+
+
+def paper_files(study: Study) -> list[str]:
+    """Return every table and every figure of the paper."""
+    tables = [paths.at(paths.TABLE, table=table.id) for table in all_tables(study).values() if table.paper]
+    figures = [paths.at(paths.FIGURE, figure=figure) for figure in all_figures(study).figures]
+    return [str(path) for path in (*tables, *figures)]

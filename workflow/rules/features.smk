@@ -3,71 +3,67 @@
 
 rule manifest:
     input:
-        study("files"),
+        one_line_errors(lambda w: datasets.files(STUDY, w.dataset, w.task)),
     output:
-        manifest=paths.MANIFEST,
-        annotations=paths.ANNOTATIONS,
+        manifest="results/manifest/{dataset}/{task}.csv",
+        annotations="results/annotations/{dataset}/{task}.csv",
     log:
-        paths.log("manifest/{dataset}/{task}"),
+        "results/logs/manifest/{dataset}/{task}.log",
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(1000),
         runtime=doubled(60),
     params:
-        options=study("manifest_options"),
-        sources=study("sources"),
+        config=CONFIGURATION,
+        entry=one_line_errors(lambda w: datasets.manifest_entry(STUDY, w.dataset)),
+        sources=one_line_errors(lambda w: datasets.task_stamp(STUDY, w.dataset, w.task)),
     message:
         "manifest: probing the videos of {wildcards.dataset}/{wildcards.task}"
     shell:
-        "rgwot manifest --dataset {wildcards.dataset} --task {wildcards.task:q} --options {params.options:q}"
+        "rgwot manifest --config {params.config} --dataset {wildcards.dataset} --task {wildcards.task:q}"
         " --annotations {output.annotations:q} {output.manifest:q} 2> {log:q}"
 
 
 rule extract:
     input:
-        video=study("video_input"),
-        weights=study("weights_file"),
+        video=one_line_errors(video_input),
+        weights=one_line_errors(lambda w: jobs.weights_file(STUDY, w.dataset)),
     output:
-        directory(paths.FEATURES),
+        directory("results/features/{dataset}/{task}/{video}.zarr"),
     log:
-        paths.log("extract/{dataset}/{task}/{video}"),
+        "results/logs/extract/{dataset}/{task}/{video}.log",
     wildcard_constraints:
         dataset=f"(?!(?:{IMPORTED})/)[a-z][a-z0-9_]*",
     group:
         "extract"
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(2500),
         runtime=doubled(60),
         gpu=GPUS,
     params:
-        source=study("video_path"),
-        sources=study("video_sources"),
-        frames_rate=study("frames_rate"),
-        settings=settings_of("features"),
-        execution=untracked(settings_of("features", execution=True)),
-        on_bad_video=untracked(CATALOGUE.config.on_bad_video),
-        device=untracked(CATALOGUE.config.device),
+        config=CONFIGURATION,
+        source=one_line_errors(lambda w: datasets.video_path(STUDY, w.dataset, w.task, w.video)),
+        sources=one_line_errors(lambda w: datasets.video_stamp(STUDY, w.dataset, w.task, w.video)),
+        frames_fps=one_line_errors(lambda w: STUDY.config.dataset(w.dataset).frames_fps),
+        settings=settings_of("extract"),
     message:
         "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
     shell:
-        "rgwot extract --source {params.source:q} {params.frames_rate} --settings {params.settings:q}"
-        " --execution {params.execution:q} --on-bad-video {params.on_bad_video} --threads {threads}"
-        " --device {params.device} {output:q} 2> {log:q}"
+        "rgwot extract --config {params.config} --dataset {wildcards.dataset} --source {params.source:q}"
+        " --threads {threads} {output:q} 2> {log:q}"
 
 
 rule import_features:
     input:
-        features=study("feature_file"),
-        video=study("video_input"),
+        features=one_line_errors(lambda w: datasets.feature_files(STUDY, w.dataset, w.task, w.video)),
+        video=one_line_errors(video_input),
     output:
-        directory(paths.FEATURES),
+        directory("results/features/{dataset}/{task}/{video}.zarr"),
     log:
-        paths.log("import_features/{dataset}/{task}/{video}"),
+        "results/logs/import_features/{dataset}/{task}/{video}.log",
     wildcard_constraints:
         # No name at all where no dataset brings its features.
         dataset=IMPORTED or "(?!)",
@@ -75,39 +71,36 @@ rule import_features:
         "extract"
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(2500),
         runtime=doubled(60),
     params:
-        footage=study("video_path"),
-        sources=study("video_sources"),
-        frames_rate=study("frames_rate"),
-        options=study("import_options"),
-        on_bad_video=untracked(CATALOGUE.config.on_bad_video),
+        footage=one_line_errors(lambda w: datasets.video_path(STUDY, w.dataset, w.task, w.video)),
+        sources=one_line_errors(lambda w: datasets.video_stamp(STUDY, w.dataset, w.task, w.video)),
+        on_bad_video=untracked(STUDY.config.on_bad_video),
+        options=one_line_errors(lambda w: datasets.import_options(STUDY, w.dataset)),
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
     shell:
-        "rgwot import-features --source {input.features:q} --footage {params.footage:q} {params.frames_rate}"
+        "rgwot import-features --source {input.features:q} --footage {params.footage:q}"
         " --on-bad-video {params.on_bad_video} {params.options} {output:q} 2> {log:q}"
 
 
 # Of a task with so many videos that one command cannot name them all.
 rule index_part:
     input:
-        study("index_part_input"),
+        one_line_errors(lambda w: datasets.index_part_input(STUDY, w.dataset, w.task, w.part)),
     output:
-        paths.INDEX_PART,
+        "results/features/{dataset}/{task}/index.{part}.csv",
     log:
-        paths.log("index_part/{dataset}/{task}/{part}"),
+        "results/logs/index_part/{dataset}/{task}/{part}.log",
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(1000),
         runtime=doubled(30),
     params:
-        on_bad_video=untracked(CATALOGUE.config.on_bad_video),
+        on_bad_video=untracked(STUDY.config.on_bad_video),
     message:
         "index: part {wildcards.part} of the features of {wildcards.dataset}/{wildcards.task}"
     shell:
@@ -116,19 +109,18 @@ rule index_part:
 
 rule index:
     input:
-        study("index_input"),
+        one_line_errors(lambda w: datasets.index_input(STUDY, w.dataset, w.task)),
     output:
-        paths.INDEX,
+        "results/features/{dataset}/{task}/index.csv",
     log:
-        paths.log("index/{dataset}/{task}"),
+        "results/logs/index/{dataset}/{task}.log",
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(1000),
         runtime=doubled(30),
     params:
-        on_bad_video=untracked(CATALOGUE.config.on_bad_video),
+        on_bad_video=untracked(STUDY.config.on_bad_video),
     message:
         "index: features of {wildcards.dataset}/{wildcards.task}"
     shell:

@@ -3,49 +3,43 @@
 
 rule segment_bars:
     input:
-        manifest=paths.MANIFEST,
-        annotations=paths.ANNOTATIONS,
-        rgwot=paths.SEGMENTS.replace("{method}/{decoder}", "rgwot/graphcut"),
-        plus=paths.SEGMENTS.replace("{method}/{decoder}", "rgwot-plus/consensus"),
-        whitened=paths.SEGMENTS.replace("{method}/{decoder}", "whitened/meanfield"),
-        raw=paths.SEGMENTS.replace("{method}/{decoder}", "raw/kmeans"),
-        names=study("names_there"),
+        manifest="results/manifest/{dataset}/{task}.csv",
+        annotations="results/annotations/{dataset}/{task}.csv",
+        segments=one_line_errors(lambda w: pages.bar_segments(STUDY, w.dataset, w.task, int(w.seed))),
+        names=lambda w: pages.names_there(STUDY, w.dataset, w.task),
     output:
         vector=report(
-            paths.SEGMENT_BARS,
+            "results/figures/segments/{dataset}/{task}/seed{seed}.pdf",
             caption="../report/segments.rst",
             category="Key steps over time",
             labels={"dataset": "{dataset}", "task": "{task}", "seed": "{seed}"},
         ),
-        picture=paths.beside(paths.SEGMENT_BARS, ".png"),
+        picture="results/figures/segments/{dataset}/{task}/seed{seed}.png",
     log:
-        paths.log("segment_bars/{dataset}/{task}/seed{seed}"),
+        "results/logs/segment_bars/{dataset}/{task}/seed{seed}.log",
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(2000),
         runtime=doubled(30),
     params:
-        names=study("names_option"),
+        bars=one_line_errors(lambda w: pages.bar_options(STUDY, w.dataset, w.task, int(w.seed))),
+        names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
     message:
         "figure: key steps over time, {wildcards.dataset}/{wildcards.task}"
     shell:
-        "rgwot plot --manifest {input.manifest:q} --annotations {input.annotations:q}"
-        " --segments RGWOT={input.rgwot:q} --segments RGWOT+={input.plus:q}"
-        " --segments 'whitened + mean field='{input.whitened:q}"
-        " --segments 'raw + k-means='{input.raw:q}"
-        " --title {wildcards.dataset}/{wildcards.task:q}', seed {wildcards.seed}' {params.names}"
+        "rgwot plot --manifest {input.manifest:q} --annotations {input.annotations:q} {params.bars}"
+        " --title {wildcards.dataset}/{wildcards.task:q}', seed {wildcards.seed}' --names {params.names:q}"
         " {output.vector:q} 2> {log:q}"
 
 
 rule choice_curves:
     input:
-        paths.DIAGNOSTICS,
+        "results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
     output:
         vector=report(
-            paths.CHOICE_CURVES,
+            "results/figures/choices/{method}/{decoder}/{dataset}/{task}/seed{seed}.pdf",
             caption="../report/choices.rst",
             category="What was left to the data",
             labels={
@@ -56,15 +50,14 @@ rule choice_curves:
                 "seed": "{seed}",
             },
         ),
-        picture=paths.beside(paths.CHOICE_CURVES, ".png"),
+        picture="results/figures/choices/{method}/{decoder}/{dataset}/{task}/seed{seed}.png",
     log:
-        paths.log("choice_curves/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
+        "results/logs/choice_curves/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
         method=FEATURED,
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(1000),
         runtime=doubled(30),
@@ -78,33 +71,34 @@ rule choice_curves:
 
 rule figure:
     input:
-        study("figure_plan", Plan.files),
+        files=one_line_errors(lambda w: tables.figure_plan(STUDY, w.figure).files()),
     output:
         vector=report(
-            paths.FIGURE,
+            "results/figures/{figure}.pdf",
             caption="../report/figure.rst",
             category="Figures",
             labels=figure_labels("vector"),
         ),
         picture=report(
-            paths.beside(paths.FIGURE, ".png"),
+            "results/figures/{figure}.png",
             caption="../report/figure.rst",
             category="Figures",
             labels=figure_labels("picture"),
         ),
     log:
-        paths.log("figure/{figure}"),
+        "results/logs/figure/{figure}.log",
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(3000),
         runtime=doubled(60),
     params:
+        config=CONFIGURATION,
+        tables=untracked(TABLES),
         # A change of it makes the figure outdated.
-        plan=study("figure_plan", Plan.text),
-        caption=untracked(study("figure_plan", Plan.caption)),
+        plan=one_line_errors(lambda w: tables.figure_plan(STUDY, w.figure).text()),
+        caption=untracked(one_line_errors(lambda w: tables.figure_plan(STUDY, w.figure).caption())),
     message:
         "figure: {wildcards.figure}"
     shell:
-        "rgwot figure --plan {params.plan:q} {output.vector:q} 2> {log:q}"
+        "rgwot figure --config {params.config} --tables {params.tables:q} {output.vector:q} 2> {log:q}"
