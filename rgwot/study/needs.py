@@ -3,7 +3,7 @@
 A job asks for ``base + slope × size``, doubled at every further attempt. The bases of memory are at least one and a
 half times the largest peak seen (`Need.seen_mb`): resident memory of the demo's jobs and of single jobs at the default
 settings, on two cores without a GPU, including PyTorch's 0.5 GB. Slopes were checked with tasks of 5, 20 and 60 videos
-(``benchmarks/jobs.py``, 100 frames a video) and hold for videos about ten times as long; times are upper bounds for
+(100 frames a video) and hold for videos about ten times as long; times are upper bounds for
 slower machines. `rgwot plan` estimates what is really spent.
 """
 

@@ -82,8 +82,6 @@ rule page:
         runtime=time_for("page"),
     params:
         options=study("page_options"),
-        # The page is rebuilt if a view of another result was made since.
-        views=study("page_views"),
     message:
         "page: {wildcards.dataset}/{wildcards.task}"
     shell:
@@ -109,9 +107,7 @@ rule page_index:
     resources:
         mem_mb=memory_for("page_index"),
         runtime=time_for("page_index"),
-    params:
-        others=study("other_pages"),
     message:
         "pages: their list"
     shell:
-        "rgwot report-index {output:q} 2> {log:q}"
+        "rgwot report-index {output:q} {input:q} 2> {log:q}"

@@ -59,7 +59,9 @@ def gather(
     names = read_names(names_yaml)
     names_path = f"names/{tree.dataset}/{tree.task}.yaml" if names_yaml is None else Path(names_yaml).as_posix()
     manifest, annotations = read_manifest(tree.at(paths.MANIFEST)), read_annotations(tree.at(paths.ANNOTATIONS))
-    shown = [read_run(tree, run, manifest, annotations, names) for run in runs]
+    # Of the seeds of a method the first one is looked at in detail, whatever views lie in the results.
+    first = {(run.method, run.decoder): run for run in reversed(runs)}.values()
+    shown = [read_run(tree, run, manifest, annotations, names, viewed=run in first) for run in runs]
     files = [tree.at(paths.STRIPS) / f"{video}.jpg" for video in manifest["video"]]
     strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
     answers = [read_answer(tree.keysteps(run)) for run in runs]
