@@ -18,6 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -104,7 +105,7 @@ def _row(page: Path, folder: Path) -> dict[str, Any]:
     method, decoder, _ = runs.iloc[0]
     first = runs[(runs["method"] == method) & (runs["decoder"] == decoder)]
     scores = [path for run in first.itertuples(index=False) if (path := tree.at(paths.SCORES, Run(*run))).exists()]
-    values = read_scores(scores).query(LEADING)["value"] if scores else []
+    values = read_scores(scores).query(LEADING)["value"].tolist() if scores else []
     return {
         "dataset": tree.dataset,
         "task": tree.task,
@@ -113,7 +114,7 @@ def _row(page: Path, folder: Path) -> dict[str, Any]:
         "skipped": int(skipped.sum()),
         "results": len(runs),
         "first": f"{method} / {decoder}",
-        "score": f"{100 * values.mean():.1f}" if len(values) else "",
+        "score": f"{100 * float(np.mean(values)):.1f}" if values else "",
     }
 
 
