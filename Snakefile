@@ -1,16 +1,17 @@
 # Procedure learning from unlabelled videos by RGWOT: from videos to tables.
 # This file is the table of contents; the stages are in workflow/rules, in the order in which data flows.
+import os
 import sys
 from pathlib import Path
 
 from snakemake.utils import min_version, validate
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.commands import end_at_once, prepare_commands
 from rgwot.study.starting import check_configuration
 
 min_version("9.14")
-prepare_commands(sys.argv[1:])
+# Jobs find the rgwot of this environment, activated or not; the environment of a rule takes precedence.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 # Before Snakemake reads it, so that an empty file, other encodings, tabs and duplicate keys are reported in one line.
 try:
@@ -75,9 +76,7 @@ onstart:
 
 onsuccess:
     say_where_results_are()
-    end_at_once()
 
 
 onerror:
     say_what_failed()
-    end_at_once()

@@ -87,23 +87,6 @@ def log(job: str) -> str:
     return f"{RESULTS}/logs/{job}.log"
 
 
-def benchmark(job: str) -> str:
-    """Return the path of the time and memory that a job took."""
-    return f"{RESULTS}/benchmarks/{job}.tsv"
-
-
-def benchmark_of(log_file: Path) -> Path | None:
-    """Return where a job that writes this log leaves what it took, or None for a file that is no job's log.
-
-    >>> benchmark_of(Path("results/logs/table/demo.log")).as_posix()
-    'results/benchmarks/table/demo.tsv'
-    """
-    logs = Path(RESULTS, "logs").resolve()
-    if log_file.suffix != ".log" or not log_file.resolve().is_relative_to(logs):
-        return None
-    return Path(benchmark(log_file.resolve().relative_to(logs).as_posix().removesuffix(".log")))
-
-
 def beside(template: str, suffix: str) -> str:
     """Return a path with another suffix, for another form of a table or figure.
 

@@ -3,7 +3,7 @@
 Every rule of the workflow is one such line, so a job is replayed by copying it from its log. Settings are given as one
 JSON object of blocks, as in ``config.yaml``; what is left out has the default that ``config.yaml`` documents.
 
-One module per stage, in the order in which data flows. A new verb is a function there and a line of `VERBS`.
+One module per stage. A new verb is a function there and a line of `VERBS`; it imports what it needs when it runs.
 """
 
 from __future__ import annotations
@@ -18,42 +18,41 @@ import warnings
 import click
 
 from rgwot import __version__
-from rgwot.cli.lazy import LazyGroup
-from rgwot.runtime.cost import leave_cost
+from rgwot.cli import bundles, data, features, keysteps, pages, reporting, start, study, training
+from rgwot.cli.records import recorded
 from rgwot.runtime.errors import RgwotError
 
-#: Every verb in the order of the stages: where it is, and its help in one line.
-VERBS = {
-    "init": ("rgwot.cli.start:init", "Start a study in a folder of its own."),
-    "run": ("rgwot.cli.start:run", "Run the workflow in this folder (Snakemake)."),
-    "synth": ("rgwot.cli.data:synth", "Write synthetic procedure videos with ground truth."),
-    "doctor": ("rgwot.cli.study:doctor", "Say what is wrong with a dataset on disk."),
-    "manifest": ("rgwot.cli.data:manifest", "List the videos of a task and their annotations."),
-    "extract": ("rgwot.cli.features:extract", "Run the frozen backbone on a video."),
-    "import-features": ("rgwot.cli.features:import_features", "Take features made elsewhere."),
-    "index": ("rgwot.cli.features:index", "Check the features of a task and list them."),
-    "train": ("rgwot.cli.training:train", "Train one encoder on the features of a task."),
-    "embed": ("rgwot.cli.training:embed", "Embed every video of a task."),
-    "decode": ("rgwot.cli.keysteps:decode", "Find key steps and their order."),
-    "procedure": ("rgwot.cli.keysteps:procedure", "Learn the procedure from any table of segments."),
-    "evaluate": ("rgwot.cli.keysteps:evaluate", "Score a prediction under every protocol."),
-    "yardsticks": ("rgwot.cli.keysteps:yardsticks", "Measure how hard a task is before any method."),
-    "table": ("rgwot.cli.reporting:table", "Make a table from score files, or from its rows."),
-    "plot": ("rgwot.cli.reporting:plot", "Draw key steps over time, truth above predictions."),
-    "plot-choices": ("rgwot.cli.reporting:plot_choices", "Draw what a result left to the data, and why."),
-    "strips": ("rgwot.cli.pages:strips", "Write small pictures of the videos of a task."),
-    "view": ("rgwot.cli.pages:view", "Work out what a page shows of a run's embeddings."),
-    "report": ("rgwot.cli.pages:report", "Make the page of a task, to look at what was found."),
-    "report-index": ("rgwot.cli.pages:report_index", "List all pages, with links to them."),
-    "export": ("rgwot.cli.pages:export", "Write a result for ELAN, BORIS, subtitles, clips."),
-    "bundle": ("rgwot.cli.bundles:bundle", "Keep a finished result in one file."),
-    "apply": ("rgwot.cli.bundles:apply", "Find the key steps of other videos by a bundle."),
-    "cut": ("rgwot.cli.pages:cut", "Segments for another K, from the tree of key steps."),
-    "compare": ("rgwot.cli.pages:compare", "Say how far two results of a task agree."),
-    "figure": ("rgwot.cli.reporting:figure", "Draw a figure of the paper."),
-    "plan": ("rgwot.cli.study:plan", "Estimate what a whole study costs, from measured rates."),
-    "verify": ("rgwot.cli.study:verify", "Compare a whole tree of results with what was written."),
-    "show": ("rgwot.cli.reporting:show", "Print a table for people."),
+#: Every verb in the order of the stages: the command, and its help in one line.
+VERBS: dict[str, tuple[click.Command, str]] = {
+    "init": (start.init, "Start a study in a folder of its own."),
+    "run": (start.run, "Run the workflow in this folder (Snakemake)."),
+    "synth": (data.synth, "Write synthetic procedure videos with ground truth."),
+    "doctor": (study.doctor, "Say what is wrong with a dataset on disk."),
+    "manifest": (data.manifest, "List the videos of a task and their annotations."),
+    "extract": (features.extract, "Run the frozen backbone on a video."),
+    "import-features": (features.import_features, "Take features made elsewhere."),
+    "index": (features.index, "Check the features of a task and list them."),
+    "train": (training.train, "Train one encoder on the features of a task."),
+    "embed": (training.embed, "Embed every video of a task."),
+    "decode": (keysteps.decode, "Find key steps and their order."),
+    "procedure": (keysteps.procedure, "Learn the procedure from any table of segments."),
+    "evaluate": (keysteps.evaluate, "Score a prediction under every protocol."),
+    "yardsticks": (keysteps.yardsticks, "Measure how hard a task is before any method."),
+    "table": (reporting.table, "Make a table from score files, or from its rows."),
+    "plot": (reporting.plot, "Draw key steps over time, truth above predictions."),
+    "plot-choices": (reporting.plot_choices, "Draw what a result left to the data, and why."),
+    "strips": (pages.strips, "Write small pictures of the videos of a task."),
+    "view": (pages.view, "Work out what a page shows of a run's embeddings."),
+    "report": (pages.report, "Make the page of a task, to look at what was found."),
+    "report-index": (pages.report_index, "List all pages, with links to them."),
+    "export": (pages.export, "Write a result for ELAN, BORIS, subtitles, clips."),
+    "bundle": (bundles.bundle, "Keep a finished result in one file."),
+    "apply": (bundles.apply, "Find the key steps of other videos by a bundle."),
+    "cut": (pages.cut, "Segments for another K, from the tree of key steps."),
+    "compare": (pages.compare, "Say how far two results of a task agree."),
+    "figure": (reporting.figure, "Draw a figure of the paper."),
+    "verify": (study.verify, "Compare a whole tree of results with what was written."),
+    "show": (reporting.show, "Print a table for people."),
 }
 
 
@@ -61,7 +60,6 @@ def main() -> None:
     """Run the command line; a user's mistake ends in one line and exit code 1."""
     try:
         cli(prog_name="rgwot", standalone_mode=False)
-        leave_cost()
     except RgwotError as error:
         click.echo(f"rgwot: {error}", err=True)
         sys.exit(1)
@@ -79,9 +77,15 @@ def main() -> None:
         sys.exit(1)
 
 
-@click.group(
-    cls=LazyGroup, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
+class _InOrder(click.Group):
+    """A group that lists its commands in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.commands)
+
+
+@click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="rgwot")
 @click.option("-v", "--verbose", is_flag=True, help="Also print debugging messages.")
 def cli(verbose: bool) -> None:
@@ -103,6 +107,11 @@ def cli(verbose: bool) -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
     # Snakemake and the records of a run leave files of their own in a store.
     warnings.filterwarnings("ignore", r"Object at \.\S+ is not recognized", category=UserWarning)
+
+
+for _name, (_command, _help) in VERBS.items():
+    _command.short_help, _command.callback = _help, recorded(_name, _command.callback)
+    cli.add_command(_command, _name)
 
 
 def _into_a_file() -> bool:

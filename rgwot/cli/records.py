@@ -7,10 +7,11 @@ dataset files behind it (`rgwot.runtime.integrity`).
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,20 @@ BESIDE: Mapping[str, tuple[str, ...]] = {
 _SOURCES = ("source", "footage")
 #: Verbs that open the videos of a manifest, below ``--root``.
 _LOOK_AT_VIDEOS = ("strips", "view")
+
+
+def recorded(verb: str, run: Callable[..., Any] | None) -> Callable[..., None]:
+    """Return the function of a verb with the check of its input before it, and its record after it."""
+    assert run is not None
+
+    @functools.wraps(run)
+    def checked(**arguments: Any) -> None:
+        check_input(verb, arguments)
+        before = seen(verb, arguments)
+        run(**arguments)
+        record(verb, arguments, before)
+
+    return checked
 
 
 def _output_of(verb: str, arguments: Mapping[str, Any]) -> Path | None:

@@ -2,6 +2,5 @@
 
 The rules of the workflow know only paths and wildcards. What they look up, check or resolve is here, in layers: the
 videos of a dataset (`datasets`), the settings of jobs on them (`jobs`), the input of tables and figures (`tables`) and
-pages (`pages`), and targets (`targets`). How jobs start is in `commands`, what is checked before Snakemake starts in
-`starting`.
+pages (`pages`), and targets (`targets`). What is checked before Snakemake starts is in `starting`.
 """

@@ -1,4 +1,4 @@
-"""What jobs are given: settings, videos held out, memory and time."""
+"""What jobs are given: settings and videos held out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from rgwot.config.experiments import Experiments, family_of, split_id
 from rgwot.config.extractors import extractor, missing_checkpoint
@@ -19,9 +19,7 @@ from rgwot.paths import ANNOTATIONS, at
 from rgwot.runtime.arguments import argument
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.gpus import gpu_there
-from rgwot.study import needs
 from rgwot.study.datasets import DatasetCatalogue, plain_path
-from rgwot.study.needs import NEEDS
 
 #: Folder of true task graphs, {dataset}/{task}.csv, in the folder of a study.
 GRAPHS = "graphs"
@@ -146,36 +144,3 @@ class JobCatalogue(DatasetCatalogue):
         """Return the options of ``rgwot embed`` for a method without an encoder, quoted for a shell."""
         reads = EMBEDDINGS[family_of(method).embedding].reads
         return shlex.join(["--settings", self.settings_json(reads, dataset, task, method, None)]) if reads else ""
-
-    def memory_mb(self, rule: str, files: Sequence[str], attempt: int, **wildcards: str) -> int:
-        """Return the megabytes that a job with these input files asks for at an attempt (`needs.memory_mb`)."""
-        return needs.memory_mb(rule, self._size(rule, files, wildcards), attempt)
-
-    def runtime(self, rule: str, files: Sequence[str], attempt: int, **wildcards: str) -> str:
-        """Return the time that a job with these input files asks for at an attempt (`needs.runtime`)."""
-        more = 0.0
-        if NEEDS[rule].size == "features_mb":  # a training
-            settings = self.experiments.settings(wildcards["method"], None, wildcards["dataset"])
-            # Nodes may have GPUs where the submit host has none; only `device: cpu` rules them out.
-            device: Literal["cpu", "gpu"] = "cpu" if self.config.device == "cpu" else "gpu"
-            more = needs.train_minutes(settings.train.iterations, settings.train.N, settings.encoder.channels, device)
-        return needs.runtime(rule, self._size(rule, files, wildcards), attempt, more)
-
-    def _size(self, rule: str, files: Sequence[str], wildcards: Mapping[str, str]) -> float:
-        """Return the size of a job's input in the unit of its rule (`needs.Need.size`)."""
-        counted = NEEDS[rule].size
-        if counted == "file_mb":
-            return needs.megabytes(files[:1])
-        if counted == "features_mb":
-            settings = self.experiments.settings(wildcards["method"], None, wildcards["dataset"])
-            about = extractor(settings.features.backbone)
-            cells, channels = about.side(settings.features.size) ** 2, about.channels
-            if self.config.dataset(wildcards["dataset"]).imported is not None or not channels:
-                cells, channels = needs.stored_frame(files[0])
-            held = needs.features_mb(files[0], cells, channels)
-            return min(held, 1000 * settings.train.memory_gb)
-        if counted == "videos":
-            dataset = wildcards["dataset"]
-            tasks = [wildcards["task"]] if "task" in wildcards else self.tasks(dataset)
-            return sum(len(self.videos(dataset, task)) for task in tasks)
-        return 0

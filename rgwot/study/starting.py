@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
 import time
@@ -16,22 +17,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from snakemake.common import get_appdirs
+
+from rgwot.config.configuration import read_file
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.integrity import below_results
-from rgwot.study.commands import is_dry, prepare_commands
 from rgwot.study.shipped import DEFAULTS
 
 #: Levels of folders below ``results`` that must be writable: its stages, and their datasets, methods or tables.
 _DEPTH = 2
 #: Seconds that the clocks of two machines may differ.
 _SKEW_S = 10
+_DRY = re.compile(r"--dry-?run|-[A-Za-z]*n[A-Za-z]*")
 
 
 def before_snakemake(arguments: Sequence[str] | None = None) -> None:
     """End the process with one line if Snakemake, called with these arguments, could only fail."""
     given = sys.argv[1:] if arguments is None else arguments
-    if arguments is None:
-        prepare_commands(given)
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--configfile", "--configfiles", nargs="*", action="extend", type=Path, default=[])
     parser.add_argument("--directory", "-d", nargs="?", type=Path, default=Path())
@@ -41,7 +43,7 @@ def before_snakemake(arguments: Sequence[str] | None = None) -> None:
         check_caches()
         check_configuration([folder / "config.yaml", *options.configfile])
         check_writable(folder / ".snakemake")
-        if not is_dry(given):
+        if not any(_DRY.fullmatch(word) for word in given):
             check_writable(folder / "results", _DEPTH)
     except RgwotError as error:
         raise SystemExit(f"rgwot: {error}") from None
@@ -49,9 +51,6 @@ def before_snakemake(arguments: Sequence[str] | None = None) -> None:
 
 def check_configuration(paths: Iterable[Path]) -> None:
     """Raise if an existing configuration file cannot be read, is not YAML or has a key twice."""
-    # Takes a fifth of a second, in which the server of commands can start.
-    from rgwot.config.configuration import read_file
-
     for path in paths:
         # Snakemake itself reports a missing file in one line.
         if path.exists():
@@ -64,7 +63,6 @@ def layers(paths: Iterable[Path], given: Mapping[str, Any]) -> list[tuple[str, M
     ``paths`` are its files in Snakemake's order, those of the command line and then the defaults of the package, where
     a study has a Snakefile of its own, and ``config.yaml``; ``given`` is the content of ``--config``.
     """
-    from rgwot.config.configuration import read_file
 
     def place(path: Path) -> int:
         own = path.name == "config.yaml" and path.parent.resolve() == Path.cwd()
@@ -76,8 +74,6 @@ def layers(paths: Iterable[Path], given: Mapping[str, Any]) -> list[tuple[str, M
 
 def check_caches() -> None:
     """Raise if Snakemake could not make the folder that it keeps below HOME."""
-    from snakemake.common import get_appdirs
-
     folder = Path(get_appdirs().user_cache_dir) / "snakemake" / "source-cache"
     try:
         folder.mkdir(parents=True, exist_ok=True)

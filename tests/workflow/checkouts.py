@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ import yaml
 
 from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import datasets, tasks_of
-from rgwot.runtime import warm
 from rgwot.synthetic.layouts import task_places
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -34,16 +32,6 @@ HANG_S = 3600
 CORES = str(max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))))
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 RGWOT = [sys.executable, "-m", "rgwot"]
-# As `rgwot` does in a run; a second and a half of imports, hundreds of times in these tests.
-FORKED = """
-import sys
-from importlib import import_module
-from rgwot.runtime.warm import hand_over
-del sys.argv[0]
-module = f"{sys.argv[0]}.cli"
-code = hand_over(sys.argv, f"{module}:main")
-sys.exit(import_module(module).main() if code is None else code)
-"""
 # Everything that `snakemake` in a clone reads, besides the installed package.
 PARTS = ("Snakefile", "config.yaml", "workflow", "profiles", "envs", SMALL, ALL_TASKS)
 
@@ -76,12 +64,8 @@ class Said:
 
 
 def run(command: list[str], folder: Path, timeout_s: float = HANG_S) -> Said:
-    """Run a command to its end, both streams in one text; `SNAKEMAKE` and `RGWOT` by a fork that has imported it."""
+    """Run a command to its end, both streams in one text."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    if command[:3] in (SNAKEMAKE, RGWOT):
-        if command[3:4] != ["run"]:
-            command = [sys.executable, "-c", FORKED, *command[2:]]
-        environment[warm.PLACE] = os.path.join(tempfile.gettempdir(), f"rgwot-{os.getuid()}-{os.getpid()}-tests")
     with subprocess.Popen(
         command,
         cwd=folder,

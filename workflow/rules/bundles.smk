@@ -20,8 +20,8 @@ rule bundle:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("bundle"),
-        runtime=time_for("bundle"),
+        mem_mb=doubled(4000),
+        runtime=doubled(60),
     params:
         options=study("bundle_options"),
     message:

@@ -115,14 +115,9 @@ def figure_labels(form):
     return lambda wildcards: {**study("figure_plan", Plan.labels)(wildcards), "form": form}
 
 
-def memory_for(rule):
-    """Memory of a rule's jobs by the size of their input, doubled with every attempt."""
-    return lambda wildcards, input, attempt: plainly(CATALOGUE.memory_mb)(rule, input, attempt, **wildcards)
-
-
-def time_for(rule):
-    """Time of a rule's jobs by the size of their input and their settings, doubled with every attempt."""
-    return lambda wildcards, input, attempt: plainly(CATALOGUE.runtime)(rule, input, attempt, **wildcards)
+def doubled(first):
+    """A resource (megabytes, minutes) that doubles with every attempt."""
+    return lambda wildcards, attempt: first * 2 ** (attempt - 1)
 
 
 def check_times():

@@ -19,8 +19,8 @@ rule evaluate:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("evaluate"),
-        runtime=time_for("evaluate"),
+        mem_mb=doubled(2000),
+        runtime=doubled(30),
     params:
         settings=settings_of("evaluation"),
         key_steps=study("annotated_key_steps"),
@@ -47,8 +47,8 @@ rule yardsticks:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("yardsticks"),
-        runtime=time_for("yardsticks"),
+        mem_mb=doubled(4000),
+        runtime=doubled(60),
     params:
         settings=settings_of("decode.K"),
     message:

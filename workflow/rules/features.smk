@@ -13,8 +13,8 @@ rule manifest:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("manifest"),
-        runtime=time_for("manifest"),
+        mem_mb=doubled(1000),
+        runtime=doubled(60),
     params:
         options=study("manifest_options"),
     message:
@@ -40,8 +40,8 @@ rule extract:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("extract"),
-        runtime=time_for("extract"),
+        mem_mb=doubled(2500),
+        runtime=doubled(60),
         gpu=GPUS,
     params:
         source=study("video_path"),
@@ -75,8 +75,8 @@ rule import_features:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("import_features"),
-        runtime=time_for("import_features"),
+        mem_mb=doubled(2500),
+        runtime=doubled(60),
     params:
         footage=study("video_path"),
         frames_rate=study("frames_rate"),
@@ -101,8 +101,8 @@ rule index_part:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("index_part"),
-        runtime=time_for("index_part"),
+        mem_mb=doubled(1000),
+        runtime=doubled(30),
     params:
         on_bad_video=untracked(CATALOGUE.config.on_bad_video),
     message:
@@ -122,8 +122,8 @@ rule index:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("index"),
-        runtime=time_for("index"),
+        mem_mb=doubled(1000),
+        runtime=doubled(30),
     params:
         on_bad_video=untracked(CATALOGUE.config.on_bad_video),
     message:

@@ -22,8 +22,8 @@ rule segment_bars:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("segment_bars"),
-        runtime=time_for("segment_bars"),
+        mem_mb=doubled(2000),
+        runtime=doubled(30),
     params:
         bars=study("bar_options"),
     message:
@@ -60,8 +60,8 @@ rule choice_curves:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("choice_curves"),
-        runtime=time_for("choice_curves"),
+        mem_mb=doubled(1000),
+        runtime=doubled(30),
     message:
         "figure: what {wildcards.method}/{wildcards.decoder} left to the data, {wildcards.dataset}/{wildcards.task}"
     shell:
@@ -92,8 +92,8 @@ rule figure:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("figure"),
-        runtime=time_for("figure"),
+        mem_mb=doubled(3000),
+        runtime=doubled(60),
     params:
         # A change of it makes the figure outdated.
         plan=study("figure_plan", Plan.text),

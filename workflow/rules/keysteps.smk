@@ -21,8 +21,8 @@ rule decode:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("decode"),
-        runtime=time_for("decode"),
+        mem_mb=doubled(4000),
+        runtime=doubled(120),
     params:
         settings=study("decoder_settings"),
     message:
@@ -53,8 +53,8 @@ rule decode_trivial:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("decode_trivial"),
-        runtime=time_for("decode_trivial"),
+        mem_mb=doubled(1000),
+        runtime=doubled(30),
     params:
         settings=settings_of("decode.K", "evaluation", "procedure"),
         hold_out=study("hold_out"),

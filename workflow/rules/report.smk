@@ -15,8 +15,8 @@ rule strips:
     # With two it would hold up everything else on a machine that has no more.
     threads: 1
     resources:
-        mem_mb=memory_for("strips"),
-        runtime=time_for("strips"),
+        mem_mb=doubled(2000),
+        runtime=doubled(120),
     params:
         root=study("dataset_root"),
     message:
@@ -43,8 +43,8 @@ rule view:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("view"),
-        runtime=time_for("view"),
+        mem_mb=doubled(4000),
+        runtime=doubled(120),
     params:
         root=study("dataset_root"),
         settings=settings_of("ot"),
@@ -78,8 +78,8 @@ rule page:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("page"),
-        runtime=time_for("page"),
+        mem_mb=doubled(3000),
+        runtime=doubled(30),
     params:
         options=study("page_options"),
     message:
@@ -105,8 +105,8 @@ rule page_index:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("page_index"),
-        runtime=time_for("page_index"),
+        mem_mb=doubled(1000),
+        runtime=doubled(30),
     message:
         "pages: their list"
     shell:

@@ -10,8 +10,8 @@ rule synth:
         "../../envs/train.yaml"
     threads: 4
     resources:
-        mem_mb=memory_for("synth"),
-        runtime=time_for("synth"),
+        mem_mb=doubled(1000),
+        runtime=doubled(60),
     params:
         settings=study("synth_json"),
     message:

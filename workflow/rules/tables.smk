@@ -16,8 +16,8 @@ rule table_row:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("table_row"),
-        runtime=time_for("table_row"),
+        mem_mb=doubled(1000),
+        runtime=doubled(30),
     params:
         tables=untracked(str(TABLES)),
         options=study("row_options"),
@@ -49,8 +49,8 @@ rule table:
         "../../envs/evaluate.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("table"),
-        runtime=time_for("table"),
+        mem_mb=doubled(1000),
+        runtime=doubled(30),
     params:
         tables=untracked(str(TABLES)),
         content=study("table_content"),

@@ -8,18 +8,19 @@ rule train:
         model=paths.MODEL,
         history=paths.HISTORY,
         machine=paths.MACHINE,
-        # Every job leaves such a file; tables of training times read these.
-        time=paths.TRAINING_TIME,
     log:
         paths.log("train/{method}/{dataset}/{task}/seed{seed}"),
+    # Tables of training times read it.
+    benchmark:
+        paths.TRAINING_TIME
     wildcard_constraints:
         method=ENCODED,
     conda:
         "../../envs/train.yaml"
     threads: train_threads
     resources:
-        mem_mb=memory_for("train"),
-        runtime=time_for("train"),
+        mem_mb=doubled(10000),
+        runtime=doubled(720),
         gpu=GPUS,
     params:
         settings=settings_of(*EMBEDDINGS["encoder"].reads),
@@ -49,8 +50,8 @@ rule embed:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("embed"),
-        runtime=time_for("embed"),
+        mem_mb=doubled(4000),
+        runtime=doubled(60),
         gpu=GPUS,
     params:
         device=untracked(CATALOGUE.config.device),
@@ -76,8 +77,8 @@ rule embed_without_encoder:
         "../../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=memory_for("embed_without_encoder"),
-        runtime=time_for("embed_without_encoder"),
+        mem_mb=doubled(4000),
+        runtime=doubled(120),
     params:
         settings=study("embedding_options"),
         hold_out=study("hold_out"),
