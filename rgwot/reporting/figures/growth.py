@@ -12,7 +12,7 @@ from rgwot.reporting.figures.interface import Plan, PlannedRun, Run, Study
 from rgwot.reporting.figures.parameters import PlannedSweep, Scored, SweepPanel, SweepsPlan, table_with, tasks_of
 from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, sheet, tell
 from rgwot.reporting.figures.sweep import STAR, draw_curve
-from rgwot.reporting.tables.models import Metric
+from rgwot.reporting.tables.spec import Metric
 
 ABOUT = {
     "description": (

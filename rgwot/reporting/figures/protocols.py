@@ -16,7 +16,7 @@ from rgwot.reporting.figures.curves import PRINTED, cell, read_rows
 from rgwot.reporting.figures.interface import Figure, Plan, Study, seeding
 from rgwot.reporting.figures.parameters import table_with
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Drawn, sheet, tell
-from rgwot.reporting.tables.models import Metric
+from rgwot.reporting.tables.spec import Metric
 
 ABOUT = {
     "description": (

@@ -26,7 +26,7 @@ from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, sh
 from rgwot.reporting.page.procedure import Picture, picture, seeds_agree
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
 from rgwot.reporting.page.standing import in_short, standing
-from rgwot.reporting.tables.make import summarise
+from rgwot.reporting.tables.scores import summarise
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES
 
