@@ -35,12 +35,12 @@ help:
 	@echo "make demo   environment, then the whole pipeline on synthetic clips; prints the table"
 	@echo "make test   environment, then every test"
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
-	@echo "make faults the demo killed at 30 random moments and damaged by 300 random faults, full disks; an hour"
+	@echo "make faults the demo killed at 30 random moments and damaged by 120 random faults, full disks; an hour"
 	@echo "make bench  the demo, the first answer, a table and a plan against the revision BEFORE"
-	@echo "make bench-answers  every recipe on every development task, and the tables of docs/better.md; 42 minutes on 2 cores"
+	@echo "make bench-answers  every recipe on every development task, and the tables of benchmarks/report/answers.md; 42 minutes on 2 cores"
 	@echo "make comparison  all methods on the same videos, under every protocol, and the tables in print"
 	@echo "make graphs  every learner of task graphs on twelve recipes whose graphs are known; GRAPHS_OPTIONS=--pixels also from pixels"
-	@echo "make claims  the paper's claims on eight development tasks, with intervals and verdicts, and docs/claims.md"
+	@echo "make claims  the paper's claims on eight development tasks, with intervals and verdicts, and benchmarks/report/claims.md"
 	@echo "make test-page  the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
 	@echo "make pictures   the same, and keeps the pictures of the guide in docs/images"
 	@echo "make cluster-test   the demo through a Slurm on this machine; needs root and installs Debian's packages"
@@ -79,7 +79,8 @@ container:
 	$(BUILDER) build --build-arg TORCH=$(or $(TORCH),cuda) --tag rgwot --file Containerfile .
 
 docs: $(WRITER)
-	python docs/site/build.py
+	python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "the site is build/docs/index.html"
 
 demo: $(READY)
 	@echo "demo: synthetic clips, features, training, key steps, scores, table; 2 to 3 minutes on 2 cores"
@@ -92,7 +93,7 @@ test: $(DEVELOPER)
 
 # RGWOT_KILLS=5 RGWOT_FAULTS=12 make faults is the short form; RGWOT_FAULT_SEED=1 draws other faults.
 faults: export RGWOT_KILLS ?= 30
-faults: export RGWOT_FAULTS ?= 300
+faults: export RGWOT_FAULTS ?= 120
 faults: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -s -m long tests/faults
 
@@ -108,15 +109,15 @@ bench: $(DEVELOPER)
 bench-answers: $(READY)
 	python benchmarks/answers.py --cores $(CORES) $(ANSWERS_OPTIONS)
 
-# All methods on the same videos, and the tables of docs/comparison.md and README.md.
+# All methods on the same videos, and the tables of benchmarks/report/comparison.md.
 comparison: $(READY)
 	python benchmarks/comparison.py --cores $(CORES)
 
-# Learners of task graphs, and the tables of docs/methods.md; from pixels it trains 36 encoders, an hour on two cores.
+# Learners of task graphs, and benchmarks/report/graphs.md; from pixels it trains 36 encoders, an hour on two cores.
 graphs: $(READY)
 	python benchmarks/graphs.py --cores $(CORES) $(GRAPHS_OPTIONS)
 
-# What synthetic tasks say of the paper's claims, and docs/claims.md.
+# What synthetic tasks say of the paper's claims, and benchmarks/report/claims.md.
 claims: $(READY)
 	python benchmarks/claims.py --cores $(CORES)
 

@@ -1,8 +1,8 @@
 """Which recipe answers best: every recipe on every development task, with intervals against what it has to beat.
 
 Runs what is missing through the real workflow, then reports. A recipe is a line of `RECIPES`; the tasks, and which of
-them choices may rest on, are `development` of the configuration (docs/better.md). The whole of it renews
-benchmarks/results/answers.json and the tables of docs/better.md; a part (`--split choose`, `--recipes`) is printed and
+them choices may rest on, are `DEVELOPMENT` (benchmarks/report/answers.md). The whole of it renews
+benchmarks/results/answers.json and the tables of that page; a part (`--split choose`, `--recipes`) is printed and
 nothing else.
 
     python benchmarks/answers.py [--cores 2] [--split all|choose|once] [--recipes ID ...] [--only-report]
@@ -34,7 +34,15 @@ from rgwot.runtime.files import write_json
 
 HOUSE = Path(__file__).resolve().parents[1]
 RECORD = HOUSE / "benchmarks" / "results" / "answers.json"
-PAGE = HOUSE / "docs" / "better.md"
+PAGE = HOUSE / "benchmarks" / "report" / "answers.md"
+CONFIGS = ("config.yaml", "benchmarks/tasks.yaml")
+#: Datasets on which every choice is made, and datasets that are scored once, when everything is decided.
+DEVELOPMENT = {
+    "choose": (
+        "dev_assembly", "bench_made", "bench_human", "dev_salad", "dev_raita", "dev_ramen", "dev_repeat", "dev_dense",
+    ),
+    "once": ("once_bruschetta", "once_meatballs", "once_omelet", "once_made", "once_repeat", "once_dense"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,8 +63,8 @@ class Recipe:
 
 # K is as annotated for all of them, trivial answers included: five tasks have other than 7 steps, and K from the data
 # is a question of its own. Answers that do not depend on the seed, or hardly (raw features), have one seed, and so
-# have published methods that were far from the best in the comparison of all (docs/comparison.md). The others of that
-# comparison are left out: they were weaker still, and each would take 20 minutes of processor time.
+# have published methods that were far from the best in the comparison of all (benchmarks/report/comparison.md).
+# The others of that comparison are left out: they were weaker still, and each would take 20 minutes of processor time.
 RECIPES = (
     Recipe("one_label", "One label everywhere", "none", "one_label@K=gt", "trivial", 1),
     Recipe("uniform", "K equal segments", "none", "uniform@K=gt", "trivial", 1),
@@ -125,8 +133,7 @@ Values = Mapping[str, Mapping[Task, Sequence[float]]]
 
 def split_tasks(config: Config, split: str) -> list[Task]:
     """Return the development tasks of a split, ``choose``, ``once`` or ``all``."""
-    parts = config.development
-    names = {"choose": parts.choose, "once": parts.once, "all": parts.choose + parts.once}[split]
+    names = [name for part, names in DEVELOPMENT.items() if split in (part, "all") for name in names]
     made = ((name, config.dataset(name).synth) for name in names)
     return [Task(name, task) for name, synth in made if synth is not None for task in synth.tasks]
 
@@ -134,7 +141,8 @@ def split_tasks(config: Config, split: str) -> list[Task]:
 def run(targets: Sequence[str], cores: int) -> dict[str, float]:
     """Make files through the workflow; return wall and processor time in seconds, and how many files were there."""
     there = sum((HOUSE / target).exists() for target in targets)
-    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "host", "reason", "--keep-going"]
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", *CONFIGS]
+    command += ["--quiet", "host", "reason", "--keep-going"]
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     # Relative paths alone, whatever the number of targets: a line that a shell takes.
     done = subprocess.run([*command, "--", *targets], cwd=HOUSE, check=False).returncode
@@ -378,7 +386,7 @@ def main() -> None:
     parser.add_argument("--recipes", nargs="+", choices=known, default=known, metavar="ID", help=", ".join(known))
     parser.add_argument("--only-report", action="store_true", help="run nothing: every score is there")
     chosen = parser.parse_args()
-    config = load_config(read_files([HOUSE / "config.yaml"]))
+    config = load_config(read_files(HOUSE / name for name in CONFIGS))
     recipes = [recipe for recipe in RECIPES if recipe.id in chosen.recipes]
     splits = {name: split_tasks(config, name) for name in (SPLITS if chosen.split == "all" else [chosen.split])}
     tasks = list(dict.fromkeys(task for part in splits.values() for task in part))
@@ -398,7 +406,7 @@ def main() -> None:
         from measure import surroundings
 
         write_json({**surroundings("cpu"), "run": spent, **record}, RECORD)
-        renew(PAGE, "better", "bench-answers", render(record))
+        renew(PAGE, "answers", "bench-answers", render(record))
         print(f"\nwritten: {RECORD.relative_to(HOUSE)}, {PAGE.relative_to(HOUSE)}")
     if spent is not None:
         print(f"\n{spent['wall_s'] / 60:.0f} minutes on {chosen.cores} cores", file=sys.stderr)

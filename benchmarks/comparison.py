@@ -1,7 +1,7 @@
 """All methods on the same videos: the tables ``methods`` and ``methods_segments``, kept and put in print.
 
 Runs what is missing, then renews benchmarks/results/methods.csv and methods_segments.csv, and the tables of
-docs/comparison.md and README.md.
+benchmarks/report/comparison.md.
 
     python benchmarks/comparison.py [--cores 2]
 """
@@ -28,6 +28,8 @@ from rgwot.runtime.files import write_text
 
 HOUSE = Path(__file__).resolve().parents[1]
 RESULTS = HOUSE / "benchmarks" / "results"
+PAGE = HOUSE / "benchmarks" / "report" / "comparison.md"
+CONFIGS = ("config.yaml", "benchmarks/tasks.yaml")
 
 
 class Column(NamedTuple):
@@ -41,7 +43,7 @@ class Column(NamedTuple):
 
 
 def columns_of(dataset: str) -> list[Column]:
-    """Return what docs/comparison.md shows of a dataset."""
+    """Return what the page shows of a dataset."""
     return [
         Column(dataset, "macro_task", "without", "f1", "`macro_task` F1"),
         Column(dataset, "strict_task", "without", "f1", "`strict_task` F1"),
@@ -60,16 +62,7 @@ def segments_of(dataset: str) -> list[Column]:
     return [Column(dataset, "segmentation", "without", metric, head) for metric, head in heads.items()]
 
 
-def in_readme() -> list[Column]:
-    """Return what README.md shows of both datasets."""
-    found = []
-    for name, dataset in (("made-up", "bench_made"), ("human", "bench_human")):
-        f1, _, order, _, micro = columns_of(dataset)
-        found += [f1._replace(head=f"{name}: {f1.head}"), order, micro]
-    return found
-
-
-def printed(table: Table, frame: pd.DataFrame, columns: Sequence[Column], first: str = "") -> str:
+def printed(table: Table, frame: pd.DataFrame, columns: Sequence[Column]) -> str:
     """Return a Markdown table of all rows in percent: the best of a column bold, collapsed ones with an X, unranked."""
     measured = frame[(frame["kind"] == "measured") & (frame["label_rule"] == PRINTED_RULE)]
     texts: list[list[str]] = []
@@ -86,7 +79,7 @@ def printed(table: Table, frame: pd.DataFrame, columns: Sequence[Column], first:
             for value, around, cross in zip(mean, spread, out, strict=True)
         ])  # fmt: skip
     lines = [[row.label, *cells] for row, cells in zip(table.rows, zip(*texts, strict=True), strict=True)]
-    return pipe([first, *(column.head for column in columns)], lines)
+    return pipe(["", *(column.head for column in columns)], lines)
 
 
 def _cell(mean: float, spread: float, *, crossed: bool, best: bool) -> str:
@@ -104,7 +97,8 @@ def main() -> None:
     tables = load_tables(HOUSE / "workflow" / "tables.yaml")
     made = {name: HOUSE / "results" / "tables" / f"{name}.csv" for name in ("methods", "methods_segments")}
     began = time.perf_counter()
-    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "host", "reason", "--keep-going"]
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", *CONFIGS]
+    command += ["--quiet", "host", "reason", "--keep-going"]
     targets = [str(path.relative_to(HOUSE)) for path in made.values()]
     subprocess.run([*command, "--", *targets], cwd=HOUSE, check=True)
     print(f"{(time.perf_counter() - began) / 60:.0f} minutes on {cores} cores", file=sys.stderr)
@@ -115,14 +109,12 @@ def main() -> None:
         read[name] = (table, read_table(table, path))
     places = read["methods"][0].datasets
     parts = [f"**{place.label}**\n\n{printed(*read['methods'], columns_of(name))}" for name, place in places.items()]
-    renew(HOUSE / "docs" / "comparison.md", "comparison", "comparison", "\n\n".join(parts))
+    renew(PAGE, "comparison", "comparison", "\n\n".join(parts))
     parts = [
         f"**{place.label}**\n\n{printed(*read['methods_segments'], segments_of(name))}"
         for name, place in places.items()
     ]
-    renew(HOUSE / "docs" / "comparison.md", "segments", "comparison", "\n\n".join(parts))
-    text = printed(*read["methods"], in_readme(), "without background, unless said")
-    renew(HOUSE / "README.md", "comparison", "comparison", text)
+    renew(PAGE, "segments", "comparison", "\n\n".join(parts))
 
 
 if __name__ == "__main__":

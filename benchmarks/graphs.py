@@ -2,7 +2,7 @@
 
 Without options it needs no video: it learns from what people did (benchmarks/data), scores graphs, deviations and
 confidences, chooses the settings of the robust learner again with four recipes left out, and renews
-benchmarks/results/graphs.csv, docs/images/graph_reliability.png and the tables of docs/methods.md. With `--pixels` the
+benchmarks/results/graphs.csv and benchmarks/report/graphs.md, its tables and its picture. With `--pixels` the
 same recipes are rendered and decoded through the real workflow (benchmarks/graphs.yaml), three seeds, and scored too;
 `--recipes 3 --seeds 0 --pixels` is a smoke test, printed and not kept.
 
@@ -47,8 +47,8 @@ from rgwot.runtime.files import write_csv
 HOUSE = Path(__file__).resolve().parents[1]
 DATA = HOUSE / "benchmarks" / "data"
 RECORD = HOUSE / "benchmarks" / "results" / "graphs.csv"
-PICTURE = HOUSE / "docs" / "images" / "graph_reliability.png"
-PAGE = HOUSE / "docs" / "methods.md"
+PICTURE = HOUSE / "benchmarks" / "report" / "graph_reliability.png"
+PAGE = HOUSE / "benchmarks" / "report" / "graphs.md"
 CONFIGS = ("config.yaml", "benchmarks/graphs.yaml")
 
 #: Columns of the table: how they are called, learner, its settings.

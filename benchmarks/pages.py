@@ -1,4 +1,4 @@
-"""The parts of pages of the documentation that are made from measurements, between two marks."""
+"""The parts of pages that are written from measurements, between two marks."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 REAL_RECORDINGS names a folder of `{dataset}/{task}/{recording}.npy`, features (T, D), each with a `.csv` of the same
 name, lines `start_s,end_s,number name`, numbers from 1; `{dataset}/fps` holds the samples per second, or `--fps` gives
 them. Without the folder only synthetic tasks are scored: those of `signals.py`, and, where their features exist, video
-tasks, under `development` of config.yaml or of once.yaml. Features are labelled at their times, K is as annotated, and
+tasks, `DEVELOPMENT` of answers.py or those of once.yaml. Features are labelled at their times, K is as annotated, and
 nothing is written without `--record`. A recipe is one of `RECIPES` or ids as in paths of scores, METHOD/DECODER.
 
     REAL_RECORDINGS=FOLDER python benchmarks/recordings.py [--seeds 3] [--tasks NAME ...] [--recipes RECIPE ...]
@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import signals
-from answers import table
+from answers import CONFIGS, DEVELOPMENT, table
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from rgwot.config.configuration import load_config, read_files
+from rgwot.config.configuration import load_config, read_file, read_files
 from rgwot.config.experiments import Experiments, family_of, join_id, split_id
 from rgwot.config.settings import Settings, build
 from rgwot.embedding.registry import FITS
@@ -267,9 +267,10 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help=f"renew {RECORD.relative_to(HOUSE)}")
     parser.add_argument("--targets", action="store_true", help="print the files that video tasks need, and stop")
     options = parser.parse_args()
-    files = [HOUSE / "config.yaml", *([HOUSE / "benchmarks" / "once.yaml"] if options.split == "once" else [])]
-    config = load_config(read_files(files))
-    datasets = [(name, config.dataset(name).synth) for name in getattr(config.development, options.split)]
+    once = HOUSE / "benchmarks" / "once.yaml"
+    names = list(read_file(once)["datasets"]) if options.split == "once" else DEVELOPMENT["choose"]
+    config = load_config(read_files([*(HOUSE / name for name in CONFIGS), once]))
+    datasets = [(name, config.dataset(name).synth) for name in names]
     parts = [{"dataset": name, "task": task} for name, synth in datasets if synth for task in synth.tasks]
     if options.targets:
         print(*(at(path, **part) for part in parts for path in (INDEX, ANNOTATIONS)))

@@ -2,8 +2,9 @@
 
 `signal_ordered` resembles wearable sensors on somebody who packs boxes, `signal_repeating` and `signal_rare` the
 kinematics of a surgical robot; `signal_background` is `signal_repeating` with three tenths of background, to judge
-what claims to find it. Parameters were set once, by the statistics of the recordings (docs/better.md), not by what a
-method makes of them. Anybody can make them again: a task is a pure function of its name and a seed.
+what claims to find it. Parameters were set once, by the statistics of the recordings
+(benchmarks/report/answers.md), not by what a method makes of them.
+A task is a pure function of its name and a seed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How alike recordings and signal tasks are: the table of statistics in docs/better.md.
+"""How alike recordings and signal tasks are: the table of statistics in benchmarks/report/answers.md.
 
 Of recordings, in the folder that REAL_RECORDINGS names (`recordings.py`), it says nothing about a single one.
 

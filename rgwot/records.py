@@ -20,11 +20,7 @@ from rgwot.runtime.files import read_csv
 from rgwot.runtime.former import FORMER_METRICS
 from rgwot.timing import parse_rate
 
-#: What every manifest has; those of rgwot 0.1.0 nothing else.
-MANIFEST_NEEDED = ("video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason")
-#: Size of a video and of its annotation, and the SHA-256 of their first, middle and last megabyte.
-MANIFEST_CONTENT = ("bytes", "parts_sha256", "annotation_bytes", "annotation_parts_sha256")
-MANIFEST_COLUMNS = (*MANIFEST_NEEDED, *MANIFEST_CONTENT)
+MANIFEST_COLUMNS = ("video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason")
 ANNOTATION_COLUMNS = ("video", "start_s", "end_s", "key_step", "name")
 
 SCOPES = ("task", "video")
@@ -51,7 +47,7 @@ def read_manifest(path: Path) -> pd.DataFrame:
     have a duration and a rate above 0.
     """
     numbers: Mapping[str, Literal["float64", "Int64"]] = {"duration_s": "float64", "width": "Int64", "height": "Int64"}
-    frame = read_csv(path, MANIFEST_NEEDED, numbers, optional=numbers)
+    frame = read_csv(path, MANIFEST_COLUMNS, numbers, optional=numbers)
     rates: list[Fraction | None] = []
     for video, status, duration_s, fps in frame[["video", "status", "duration_s", "fps"]].to_numpy():
         try:

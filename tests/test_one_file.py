@@ -216,7 +216,7 @@ print(json.dumps({
     "no embedding": refused(method, "clock@graph.D=3"),
     "options": catalogue.embedding_options("mine", "tea", "clock@whiten.D=3"),
     "extraction": json.loads(catalogue.settings_json(("features",), "mine", "tea", "none", None))["features"],
-    "extraction by default": catalogue.settings_json(("features",), "bench_made", "assembly", "none", None),
+    "extraction by default": catalogue.settings_json(("features",), "meccano", "meccano", "none", None),
     "imported": [name for name in sys.modules if name in ("torch", "scipy", "sklearn", "pandas") or "pieces" in name],
 }))
 """,

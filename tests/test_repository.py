@@ -1,4 +1,4 @@
-"""What stands around the code: workflows of GitHub, templates, the Containerfile, the citation, targets of make."""
+"""Workflows of GitHub run targets that exist, the citation has this version, and `make clean` keeps results."""
 
 from __future__ import annotations
 
@@ -56,44 +56,6 @@ def test_workflows_run_targets_that_are_there(path: Path) -> None:
     assert loaded(path)["permissions"] == {"contents": "read"}
 
 
-def test_all_pythons_are_tried_with_the_oldest_and_the_newest_versions() -> None:
-    runs = [made(step.get("run", "")) for path in WORKFLOWS for step in steps(path) if "make" in step.get("run", "")]
-    assert {target for run in runs for target in run} >= {"lint", "test", "docs"}
-    matrix = loaded(GITHUB / "workflows" / "checks.yml")["jobs"]["tests"]["strategy"]["matrix"]
-    assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
-    assert [*matrix["versions"], *(more["versions"] for more in matrix["include"])] == ["envs/lock.txt", ""]
-    lines = " ".join(step.get("run", "") for path in WORKFLOWS for step in steps(path))
-    named = set(re.findall(r"envs/[\w.]+", lines))
-    assert named == {"envs/oldest.txt"}
-    assert all((REPOSITORY / name).exists() for name in [*named, *matrix["versions"]])
-
-
-@pytest.mark.parametrize("path", sorted(GITHUB.glob("ISSUE_TEMPLATE/*.yml")), ids=lambda path: path.stem)
-def test_templates_of_issues_are_forms(path: Path) -> None:
-    form = loaded(path)
-    assert {"name", "description", "body"} <= set(form)
-    ids = [field["id"] for field in form["body"] if field["type"] != "markdown"]
-    assert len(set(ids)) == len(ids) > 0
-    assert {field["type"] for field in form["body"]} <= {"markdown", "input", "textarea", "checkboxes", "dropdown"}
-
-
-def test_the_container_copies_files_that_are_there_and_makes_targets_that_are_there() -> None:
-    text = (REPOSITORY / "Containerfile").read_text(encoding="utf-8")
-    lines = [line.split(maxsplit=1) for line in text.splitlines() if re.match(r"[A-Z]+ ", line)]
-    copied = [word for kind, rest in lines if kind == "COPY" for word in rest.split()[:-1]]
-    assert all((REPOSITORY / word).exists() for word in copied), copied
-    arguments = {rest.partition("=")[0] for kind, rest in lines if kind == "ARG"}
-    assert arguments <= VARIABLES
-    ran = [re.sub(r"\$\{(\w+)\}", "x", rest) for kind, rest in lines if kind == "RUN"]
-    assert sum(map(made, ran), []) == ["env"]
-    # What the environment is made from is there before it is made.
-    before = [kind for kind, rest in lines][: [rest for _, rest in lines].index("make env TORCH=${TORCH}")]
-    assert before.count("COPY") == 3
-    ignored = (REPOSITORY / ".containerignore").read_text(encoding="utf-8").split()
-    assert {".git", ".venv", "results", "data"} <= set(ignored)
-    assert not set(ignored) & set(copied)
-
-
 def test_the_citation_names_this_version_and_the_paper() -> None:
     citation = loaded(REPOSITORY / "CITATION.cff")
     assert citation["version"] == __version__
@@ -106,9 +68,3 @@ def test_cleaning_keeps_results() -> None:
     said = subprocess.run(["make", "-n", "clean"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
     assert "rm -rf build" in said
     assert "results" not in said
-
-
-def test_help_lists_every_target() -> None:
-    text = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
-    (named,) = re.findall(r"^\.PHONY: (.+)$", text, re.MULTILINE)
-    assert set(re.findall(r'@echo "make ([\w-]+)', text)) == set(named.split()) - {"help"} == TARGETS - {"help"}

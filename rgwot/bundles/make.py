@@ -30,7 +30,7 @@ from rgwot.procedure.files import read_procedure
 from rgwot.records import read_diagnostics, read_segments
 from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.integrity import remake
+from rgwot.runtime.provenance import remake
 from rgwot.timing import predicted_labels
 
 log = logging.getLogger(__name__)

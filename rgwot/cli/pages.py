@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from rgwot import paths
 from rgwot.cli import options
 from rgwot.cli.options import Folder
 from rgwot.cli.settings_help import SettingsCommand
@@ -85,7 +84,6 @@ def report(
     """
     from rgwot.paths import Run, Tree
     from rgwot.reporting.page.render import write_page
-    from rgwot.runtime.integrity import check_file, check_folder
 
     tree, shown = Tree(results, dataset, task), []
     for text in runs:
@@ -93,9 +91,6 @@ def report(
         if run is None:
             raise RgwotError(f"run {text!r}: expected METHOD/DECODER/seedN, such as rgwot/graphcut/seed0")
         shown.append(run)
-    check_folder(tree.at(paths.STRIPS))
-    for path in tree.files(shown):
-        check_file(path)
     write_page(tree, root, shown, output, names)
 
 

@@ -111,13 +111,6 @@ class PageSettings(Block):
     names: str = Field("names", description="folder of names typed into pages: names/{dataset}/{task}.yaml")
 
 
-class DevelopmentSettings(Block):
-    """Datasets on which answers are compared (``make bench-answers``), and which of them decisions may rest on."""
-
-    choose: tuple[str, ...] = Field((), description="datasets on which every choice is made")
-    once: tuple[str, ...] = Field((), description="datasets looked at once, when everything is decided")
-
-
 class Config(Settings):
     """The whole of ``config.yaml``."""
 
@@ -129,9 +122,6 @@ class Config(Settings):
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU when there is one")
     roots: dict[str, str] = Field(default_factory=dict, description="folders that datasets refer to by name")
     datasets: dict[str, DatasetSettings] = Field(default_factory=dict, description="datasets by id")
-    development: DevelopmentSettings = Field(
-        DevelopmentSettings(), description="datasets on which answers are compared, and which of them choices rest on"
-    )
     page: PageSettings = Field(PageSettings(), description="the page of a task")
 
     @field_validator("seeds")
@@ -211,16 +201,6 @@ def load_config(content: Mapping[str, Any], where: str = "config.yaml", layers: 
             for dotted, value in flatten(dataset.settings).items():
                 build({dotted: value}, f"{file_of(*key, *dotted.split('.', 1))}: datasets.{name}.settings")
             raise
-    # A dataset that is not configured is reported when answers are compared, which alone needs it.
-    seen: set[str] = set()
-    for split, names in config.development:
-        for name in names:
-            if name in seen:
-                raise RgwotError(
-                    f"{where}: development.{split}: dataset {name!r} stands twice; "
-                    "expected it once, under `choose` or under `once`"
-                )
-            seen.add(name)
     return config
 
 

@@ -6,7 +6,6 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -18,10 +17,9 @@ from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import FoundTask, VideoEntry
 from rgwot.datasets.feature_files import measure_file, native_rate
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
-from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, read_manifest
+from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
-from rgwot.runtime.integrity import check_dataset, source
 from rgwot.runtime.progress import counted
 
 _LOG = logging.getLogger(__name__)
@@ -44,8 +42,7 @@ def write_manifest(
     features without videos: their files take the place of the videos, with a width and height of 0. The manifest has
     the columns of `MANIFEST_COLUMNS`: paths relative to the root, ``fps`` an exact fraction like ``30000/1001``, and a
     ``status``: ``ok``, ``unscored`` (no annotation, or one without rows) or ``skipped`` (cannot be used; listed with
-    the reason, where ``on_bad_video`` is ``skip``). Of videos and annotations also size and digest
-    (`MANIFEST_CONTENT`). The annotations are as of `segment_table`.
+    the reason, where ``on_bad_video`` is ``skip``). The annotations are as of `segment_table`.
 
     Raises RgwotError if files are missing, a video is bad and ``on_bad_video`` is ``fail``, or an annotation is
     malformed.
@@ -55,8 +52,6 @@ def write_manifest(
     folder = Path(root)
     module, chosen = layout_module(layout), read_options(dataset, layout, options)
     form = None if imported is None else ImportSettings.model_validate(imported)
-    # Found with a file missing, clips that the workflow wrote itself would be a smaller task and nothing else.
-    check_dataset(folder)
     found = find(dataset, layout, folder, options)
     entries, facts = found.of(task), registered_facts(dataset, task, chosen)
     _warn_leftovers(f"{dataset}/{task}", found.tasks[task])
@@ -64,7 +59,6 @@ def write_manifest(
     annotations: dict[str, Annotation] = {}
     for entry in counted(_LOG, f"manifest {dataset}/{task}", entries, "video"):
         row, clock = _probed(folder, entry, on_bad_video, chosen.told_fps, form)
-        row |= _content(folder, entry)
         rows.append(row)
         if clock is None or entry.annotation is None:
             continue
@@ -78,8 +72,7 @@ def write_manifest(
             annotations[entry.video] = annotation
     write_csv(segment_table(annotations), annotations_csv)
     # Whole numbers also where a skipped video has none.
-    wholes = ("width", "height", "bytes", "annotation_bytes")
-    sizes: Mapping[str, Literal["Int64"]] = dict.fromkeys(wholes, "Int64")
+    sizes: Mapping[str, Literal["Int64"]] = {"width": "Int64", "height": "Int64"}
     write_csv(pd.DataFrame(rows, columns=list(MANIFEST_COLUMNS)).astype(sizes), output_csv)
 
 
@@ -113,23 +106,6 @@ def _probed(
     annotated = entry.annotation is not None
     row |= {"status": "ok" if annotated else "unscored", "reason": "" if annotated else "no annotation"}
     return row, clock
-
-
-def _content(root: Path, entry: VideoEntry) -> dict[str, Any]:
-    """Return what a manifest says of the files of a video; nothing of one that cannot be read."""
-    content: dict[str, Any] = {}
-    for prefix, path in (("", entry.path), ("annotation_", entry.annotation)):
-        if path is not None:
-            with suppress(OSError):
-                facts = source(root / path)
-                content |= {f"{prefix}{name}": facts[name] for name in ("bytes", "parts_sha256")}
-    return content
-
-
-def files_of(manifest_csv: Path, root: str) -> list[str]:
-    """Return the videos and annotations that a manifest names, each once, below the root as it was given."""
-    frame = read_manifest(manifest_csv)
-    return list(dict.fromkeys(str(Path(root) / path) for path in [*frame["path"], *frame["annotation"]] if path))
 
 
 def _warn_leftovers(task: str, found: FoundTask) -> None:

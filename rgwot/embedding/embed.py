@@ -18,10 +18,11 @@ from rgwot.embedding.interface import EmbedVideo, Fit
 from rgwot.embedding.registry import FITS
 from rgwot.features.index import indexed_videos, open_stores
 from rgwot.features.scales import usual_ratio
-from rgwot.features.store import CHECKED, FeatureStore
+from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import Progress
+from rgwot.runtime.stores import put
 
 logger = logging.getLogger(__name__)
 
@@ -131,8 +132,6 @@ def write_embeddings(
     frames = sum(len(store) for store in stores)
     with (
         replacing(output_zarr) as temporary,
-        # Also a chunk of nothing but zeros is a file, so that a missing one is noticed.
-        zarr.config.set({"array.write_empty_chunks": True}),
         Progress(logger, f"embed {output_zarr}", frames, unit="frame") as progress,
     ):
         root = zarr.open_group(temporary, mode="w", zarr_format=3)
@@ -150,7 +149,7 @@ def write_embeddings(
             }
             for label, array in arrays.items():
                 if array is not None:
-                    group.create_array(label, data=array, chunks=array.shape, compressors=CHECKED)
+                    put(group, label, array)
             progress.advance(len(store))
         root.attrs.update(dict(facts))
         if held_out:

@@ -15,7 +15,7 @@ from rgwot.embedding.sampler import context_offsets, with_context
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.device import resolve_device
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.integrity import check_file, remake
+from rgwot.runtime.provenance import remake
 from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 
 FRAMES_AT_ONCE = 64
@@ -31,7 +31,6 @@ def load_model(path: Path) -> dict[str, Any]:
     """
     again = remake(path, "train")
     try:
-        check_file(path)
         model = load_tensors(path)
     except FileNotFoundError:
         raise RgwotError(f"{path}: no such model; expected one written by rgwot train") from None

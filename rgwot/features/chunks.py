@@ -1,6 +1,6 @@
 """The graph of chunks that turns one video into one store: decode, map, write.
 
-A chunk is one shard of the store, 64 sampled frames. One child process decodes the video from front to back
+A chunk is one of the store, 64 sampled frames. One child process decodes the video from front to back
 for all chunks, since opening a file scans the whole of it; the network works on one chunk while the next is
 decoded and the last is written. Decoding waits for the chunk two before, so memory holds three chunks for any
 length of the video.
@@ -29,7 +29,7 @@ from dask.threaded import get
 from numpy.typing import NDArray
 
 from rgwot.features.backbone import Backbone
-from rgwot.features.store import SHARD, StoreWriter, video_facts
+from rgwot.features.store import CHUNK, StoreWriter, video_facts
 from rgwot.paths import STORE
 from rgwot.runtime.files import move, write_json
 from rgwot.runtime.progress import Progress
@@ -47,9 +47,9 @@ _WORKERS = 3
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Frames of one shard, ``(n, size, size, 3)`` uint8, or a call for their maps, ``(n, C, h, w)`` float16."""
+    """Frames of one chunk, ``(n, size, size, 3)`` uint8, or a call for their maps, ``(n, C, h, w)`` float16."""
 
-    shard: int
+    number: int
     content: Any
     decoders: dict[str, str]
     failures: list[str]
@@ -75,7 +75,7 @@ class Extraction:
         self._attributes = dict(attributes)
         self._backbone = backbone
         self._times = sample_times(info.duration_s, settings.fps)
-        self._shards = range(-(-len(self._times) // SHARD))
+        self._chunks = range(-(-len(self._times) // CHUNK))
         key = {**self._attributes, "reader": settings.reader, "batch": settings.batch}
         self._folder = _side_folder(output, key)
         shape = backbone.frame_shape(settings.size, settings.size)
@@ -89,10 +89,10 @@ class Extraction:
 
     def run(self) -> None:
         """Compute the chunks that are not marked as finished."""
-        missing = [shard for shard in self._shards if not self._finished(shard)]
+        missing = [number for number in self._chunks if not self._finished(number)]
         if not missing:
             return
-        wanted = np.concatenate([self._times_of(shard) for shard in missing])
+        wanted = np.concatenate([self._times_of(number) for number in missing])
         asked = self._settings
         frames = FrameReader(
             self._video, wanted, asked.size, asked.reader, asked.timeout_s, asked.batch, frames_fps=self._info.fps
@@ -113,9 +113,7 @@ class Extraction:
 
         Raises VideoError when ``on_bad_video`` is ``fail`` and more than `allowed_loss` of the video is missing.
         """
-        marks = [self._finished(shard) for shard in self._shards]
-        # Those of an earlier run, too.
-        self._store.checksums = {shard: mark["crc32c"] for shard, mark in enumerate(marks)}
+        marks = [self._finished(number) for number in self._chunks]
         frames = sum(mark["frames"] for mark in marks)
         lost_s = (len(self._times) - frames) / self._settings.fps
         status, reason = "ok", ""
@@ -140,46 +138,47 @@ class Extraction:
         move(self._folder / f"store{STORE}", self._output)
         shutil.rmtree(self._folder)
 
-    def _graph(self, shards: Sequence[int]) -> dict[tuple[str, int], Any]:
-        """Return one chain decode, map, write per shard, tied to its neighbours where order matters."""
+    def _graph(self, chunks: Sequence[int]) -> dict[tuple[str, int], Any]:
+        """Return one chain decode, map, write per chunk, tied to its neighbours where order matters."""
         graph: dict[tuple[str, int], Any] = {}
-        for place, shard in enumerate(shards):
+        for place, number in enumerate(chunks):
             # The frames come in order; waiting for the write of the chunk two before bounds the memory.
-            graph["decode", place] = (self._decode, shard, ("decode", place - 1), ("write", place - 2))
+            graph["decode", place] = (self._decode, number, ("decode", place - 1), ("write", place - 2))
             # Two chunks in the network at once would fight for its threads.
             graph["map", place] = (self._to_maps, ("decode", place), ("map", place - 1))
             graph["write", place] = (self._write, ("map", place))
         return graph
 
-    def _decode(self, shard: int, *_after: Any) -> _Chunk:
-        frames = list(itertools.islice(self._frames, len(self._times_of(shard))))
+    def _decode(self, number: int, *_after: Any) -> _Chunk:
+        frames = list(itertools.islice(self._frames, len(self._times_of(number))))
         side = self._settings.size
         pixels = np.stack(frames) if frames else np.empty((0, side, side, 3), dtype=np.uint8)
-        return _Chunk(shard, pixels, self._reader.versions, list(self._reader.failures))
+        return _Chunk(number, pixels, self._reader.versions, list(self._reader.failures))
 
     def _to_maps(self, chunk: _Chunk, *_after: Any) -> _Chunk:
         return replace(chunk, content=conv4c(self._backbone, chunk.content, self._settings.batch))
 
     def _write(self, chunk: _Chunk) -> None:
         maps = chunk.content()
-        sums = self._store.write(chunk.shard, maps)
-        mark = {"frames": len(maps), "decoders": chunk.decoders, "failures": chunk.failures, "crc32c": sums}
-        write_json(mark, self._mark(chunk.shard))
+        self._store.write(chunk.number, maps)
+        write_json(
+            {"frames": len(maps), "decoders": chunk.decoders, "failures": chunk.failures}, self._mark(chunk.number)
+        )
         self._progress(len(maps))
 
-    def _times_of(self, shard: int) -> NDArray[np.float64]:
-        return self._times[shard * SHARD : (shard + 1) * SHARD]
+    def _times_of(self, number: int) -> NDArray[np.float64]:
+        return self._times[number * CHUNK : (number + 1) * CHUNK]
 
-    def _finished(self, shard: int) -> dict[str, Any]:
+    def _finished(self, number: int) -> dict[str, Any]:
         """Return the mark of a finished chunk; empty where there is none that can be used."""
         try:
-            mark = json.loads(self._mark(shard).read_text(encoding="utf-8"))
+            mark = json.loads(self._mark(number).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
-        return mark if isinstance(mark, dict) and {"frames", "decoders", "failures", "crc32c"} <= set(mark) else {}
+        return mark if isinstance(mark, dict) and {"frames", "decoders", "failures"} <= set(mark) else {}
 
-    def _mark(self, shard: int) -> Path:
-        return self._folder / f"shard-{shard}.json"
+    def _mark(self, number: int) -> Path:
+        return self._folder / f"chunk-{number}.json"
 
 
 def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> Callable[[], NDArray[np.float16]]:

@@ -23,7 +23,7 @@ from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import video_id
 from rgwot.datasets.pairing import VIDEO_SUFFIXES, by_task, walk
 from rgwot.features.scales import Spread, scales_differ
-from rgwot.features.store import IMPORTER, SHARD, StoreWriter, source_facts, video_facts
+from rgwot.features.store import CHUNK, IMPORTER, StoreWriter, source_facts, video_facts
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
@@ -174,10 +174,10 @@ def import_features(
             store = StoreWriter(temporary, found.time_s(count), side, channels=sizes["C"], layer=settings.layer)
             # Not of maps: channels of a network that are hardly ever active are small, and no harm.
             spread = None if side else Spread()
-            for shard in counted(logger, source.name, range(-(-count // SHARD)), "shard"):
-                start = shard * SHARD
-                maps = read_maps(source, array, settings.axes, start, min(start + SHARD, count))
-                store.write(shard, maps)
+            for chunk in counted(logger, source.name, range(-(-count // CHUNK)), "chunk"):
+                start = chunk * CHUNK
+                maps = read_maps(source, array, settings.axes, start, min(start + CHUNK, count))
+                store.write(chunk, maps)
                 if spread is not None:
                     spread.add(maps)
             facts = _described(source, array, found, settings)

@@ -1,15 +1,11 @@
 """The feature store of one video: Zarr version 3, written once, refused when incomplete or different.
 
 The features are one array, float16: ``conv4c``, ``(T, C, h, w)``, of the paper's backbone, or ``features`` of anything
-else, ``(T, C, h, w)`` for maps and ``(T, D)`` for vectors. ``layer`` and ``backbone`` say what they are. rgwot 0.1.0
-called all of them ``conv4c`` and kept vectors as maps of one place, ``(T, 1024, 1, 1)``; such stores are read as maps.
-``time_s`` is ``(T,)`` float64, the sampled times. One frame is one inner chunk, so that a training step reads only the
-frames it drew; 64 frames are one shard, so that a dataset of thousands of videos does not become millions of files.
-Frames are stored as they are, and then read as fast as from a memory-mapped array, or by LZ4 of shuffled bits, a sixth
-smaller, or by Zstandard at level 1, a quarter smaller and the slowest (``features.codec``; docs/performance.md). All
-hold the same values and may stand side by side. ``crc32c`` is ``(T,)`` uint32, the checksum of every frame's values,
-whatever its codec: frames are compared when they are read, so that a byte, a shard or a frame that is not what was
-written is an error. Stores of rgwot 0.1.0 lack it.
+else, ``(T, C, h, w)`` for maps and ``(T, D)`` for vectors. ``layer`` and ``backbone`` say what they are. ``time_s`` is
+``(T,)`` float64, the sampled times. 64 frames are one chunk and one file, with a checksum (CRC-32C) that Zarr compares:
+a changed or missing chunk is an error. Frames are stored as they are, by LZ4 of shuffled bits, a sixth smaller, or by
+Zstandard at level 1, a quarter smaller and the slowest (``features.codec``; docs/results.md). All hold the same
+values and may stand side by side.
 
 Open stores in the process that reads them: Zarr's event loop does not survive ``fork``.
 """
@@ -21,9 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-import google_crc32c
 import numpy as np
 import zarr
 from numpy.typing import NDArray
@@ -32,30 +27,26 @@ from zarr.errors import NodeNotFoundError
 
 from rgwot.config.extractors import EXTRACTORS
 from rgwot.features import ARRAYS, CONV4C, OTHER
-from rgwot.features.shards import Shards, damaged_store, open_shards
 from rgwot.paths import STORE
+from rgwot.runtime import stores
 from rgwot.runtime.errors import RgwotError, first_line
-from rgwot.runtime.integrity import check_folder, digest, source
+from rgwot.runtime.provenance import remake, sha256
 
 Codec = Literal["none", "lz4", "zstd"]
 
-SHARD = 64
-#: Channels of the default network, and of features that rgwot 0.1.0 imported.
+#: Frames of a chunk; a shorter video is one chunk.
+CHUNK = 64
+#: Channels of the default network.
 CHANNELS = 1024
 #: What the attribute ``decoder`` says of features made elsewhere.
 IMPORTER = "import"
 #: How frames are compressed, by ``features.codec``.
 CODECS: Mapping[Codec, Any] = {
-    "none": None,
-    "lz4": [BloscCodec(cname="lz4", clevel=5, shuffle="bitshuffle", typesize=2)],
-    "zstd": [ZstdCodec(level=1)],
+    "none": [Crc32cCodec()],
+    "lz4": [BloscCodec(cname="lz4", clevel=5, shuffle="bitshuffle", typesize=2), Crc32cCodec()],
+    "zstd": [ZstdCodec(level=1), Crc32cCodec()],
 }
-#: How the small arrays of a store are compressed: Zarr compares their checksum when it reads them.
-CHECKED = (ZstdCodec(level=0), Crc32cCodec())
 _TIMES = "time_s"
-_SUMS = "crc32c"
-#: What Zarr, its codecs and JSON say of a store that is cut short or changed.
-DAMAGE = (RuntimeError, ValueError, OSError, KeyError, TypeError, AttributeError, IndexError)
 _COMPLETE = "complete"
 
 
@@ -71,8 +62,6 @@ class FeatureStore:
     attributes: Mapping[str, Any]
     time_s: NDArray[np.float64]
     _array: zarr.Array[Any]
-    _shards: Shards | None = None
-    _sums: NDArray[np.uint32] | None = None
 
     @property
     def video(self) -> str:
@@ -128,8 +117,7 @@ class FeatureStore:
     ) -> NDArray[np.float16]:
         """Return the maps of some frames, ``(len(indices), C, h, w)`` float16, in the order asked for.
 
-        They are put into ``out``, contiguous, or a new array. Of a store laid out otherwise than this package does,
-        neighbouring frames are read as one slice; indexing the array with a list would be a hundred times slower.
+        They are put into ``out``, contiguous, or a new array.
 
         Raises ValueError when an index lies outside ``[0, T)``, and RgwotError when a file of the store is missing or
         damaged.
@@ -138,33 +126,17 @@ class FeatureStore:
         if asked.size and (asked.min() < 0 or asked.max() >= len(self)):
             raise ValueError(f"frames {asked.min()} to {asked.max()}, expected 0 to {len(self) - 1}")
         found = np.empty((asked.size, *self.shape[1:]), dtype=np.float16) if out is None else out
-        if self._shards is not None:
-            self._shards.read(asked, found)
-        elif asked.size:
-            self._read_slices(asked, found)
-        if self._sums is not None:
-            self._compare(asked, found, self._sums)
-        return found
-
-    def _compare(self, asked: NDArray[np.int64], found: NDArray[np.float16], sums: NDArray[np.uint32]) -> None:
-        for index, checksum in zip(asked.tolist(), checksums(found), strict=True):
-            if checksum != sums[index]:
-                zeros = ["0"] * (self._array.ndim - 1)
-                shard = self.path.joinpath(self._array.basename, "c", str(index // SHARD), *zeros)
-                why = f"frame {index} differs from the checksum it was written with"
-                raise damaged_store(shard, why)
-
-    def _read_slices(self, asked: NDArray[np.int64], found: NDArray[np.float16]) -> None:
+        if not asked.size:
+            return found
         wanted, places = np.unique(asked, return_inverse=True)
-        decoded = []
-        for run in np.split(wanted, np.flatnonzero(np.diff(wanted) > 1) + 1):
-            start, stop = int(run[0]), int(run[-1]) + 1
-            try:
-                decoded.append(np.asarray(self._array[start:stop], dtype=np.float16))
-            except (RuntimeError, ValueError, OSError) as error:
-                why = f"frames {start} to {stop - 1} cannot be decoded ({first_line(error)})"
-                raise damaged_store(self.path, why) from None
-        np.take(np.concatenate(decoded).reshape(-1, *self.shape[1:]), places, axis=0, out=found)
+        start, stop = int(wanted[0]), int(wanted[-1]) + 1
+        try:
+            # A slice where there are no gaps: it is read in half of the time.
+            read = self._array[start:stop] if len(wanted) == stop - start else self._array.oindex[wanted]
+        except stores.DAMAGE as error:
+            raise damaged_store(self.path, f"frames {start} to {stop - 1}: {first_line(error)}") from None
+        np.take(np.asarray(read).reshape(-1, *self.shape[1:]), places, axis=0, out=found)
+        return found
 
 
 def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = None) -> FeatureStore:
@@ -174,11 +146,9 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
     settings.
     """
     path = Path(path)
-    # Frames are compared as they are read; whoever wants one of them need not wait for all.
-    check_folder(path, by_size=tuple(f"{name}/c/" for name in ARRAYS))
     try:
         return _open(path, expect or {})
-    except DAMAGE as error:
+    except stores.DAMAGE as error:
         raise damaged_store(path, f"it cannot be opened ({first_line(error)})") from None
 
 
@@ -197,7 +167,7 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
                 "delete it and extract the video again"
             )
     name = next((name for name in ARRAYS if name in group), ARRAYS[0])
-    array, times, sums = group.get(name), group.get(_TIMES), group.get(_SUMS)
+    array, times = group.get(name), group.get(_TIMES)
     if not isinstance(array, zarr.Array) or not isinstance(times, zarr.Array):
         raise RgwotError(f"{path}: arrays {sorted(group)}, expected {' or '.join(ARRAYS)} and {_TIMES}")
     channels = _channels(attributes, name)
@@ -207,14 +177,16 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
             f"{path}: {name} {array.shape} and {_TIMES} {times.shape}, "
             f"expected (T, {channels or 'C'}, h, w) and (T,) with one T"
         )
-    time_s = np.asarray(times[:], dtype=np.float64)
-    # Zarr takes a chunk that is missing for zeros.
+    stores.check_complete(array, path / name)
+    time_s = np.asarray(stores.whole(group, _TIMES, path), dtype=np.float64)
     if not (np.diff(time_s) > 0).all():
-        raise damaged_store(path / _TIMES, "the times do not increase")
-    known = np.asarray(sums[:], dtype=np.uint32) if isinstance(sums, zarr.Array) else None
-    if known is not None and len(known) != len(time_s):
-        raise damaged_store(path / _SUMS, f"{len(known)} checksums, expected {len(time_s)}")
-    return FeatureStore(path, attributes, time_s, array, open_shards(path / name, array.shape), known)
+        raise damaged_store(path, "the times do not increase")
+    return FeatureStore(path, attributes, time_s, array)
+
+
+def damaged_store(path: Path, found: str) -> RgwotError:
+    """Return the error that says how a store is damaged, and how to make it again."""
+    return RgwotError(f"{path}: damaged feature store, {found}; {remake(path, 'extract')}")
 
 
 def _channels(attributes: Mapping[str, Any], name: str) -> int | None:
@@ -226,24 +198,9 @@ def _channels(attributes: Mapping[str, Any], name: str) -> int | None:
     return CHANNELS if name == CONV4C else None
 
 
-def checksums(maps: NDArray[np.float16]) -> list[int]:
-    """Return the CRC-32C of every frame, ``(n, C, h, w)``, little-endian as it is stored."""
-    little = np.ascontiguousarray(maps, dtype="<f2")
-    return [google_crc32c.value(frame.tobytes()) for frame in little]
-
-
 def source_facts(path: Path) -> dict[str, Any]:
-    """Return the attributes that say which file a store was made from: its name, bytes, SHA-256, and that of its parts.
-
-    The parts are the first, middle and last megabyte, which planning a run can afford to read again.
-    """
-    parts = source(path)
-    return {
-        "source": path.name,
-        "source_bytes": parts["bytes"],
-        "source_sha256": digest(path)["sha256"],
-        "source_parts_sha256": parts["parts_sha256"],
-    }
+    """Return the attributes that say which file a store was made from: its name, bytes and SHA-256."""
+    return {"source": path.name, "source_bytes": path.stat().st_size, "source_sha256": sha256(path)}
 
 
 def video_facts(video: Any, status: str, reason: str) -> dict[str, Any]:
@@ -254,7 +211,7 @@ def video_facts(video: Any, status: str, reason: str) -> dict[str, Any]:
 
 
 class StoreWriter:
-    """A store being written, one shard at a time, in any order and over several runs.
+    """A store being written, one chunk at a time, in any order and over several runs.
 
     An unfinished store at ``path`` is continued. The frames expected are at ``time_s`` (T,), seconds, and ``side`` is
     that of their maps where h = w, else (h, w), or () for vectors. The ``layer`` they are from names the array.
@@ -274,67 +231,33 @@ class StoreWriter:
         name = CONV4C if layer == CONV4C and space and channels == CHANNELS else OTHER
         shape = (len(time_s), channels, *space)
         self._time_s = np.asarray(time_s, dtype=np.float64)
-        self.checksums: dict[int, list[int]] = {}  #: of the frames of every shard known to be written
         self._group = zarr.open_group(path, mode="a", zarr_format=3)
-        # Chunks of nothing but zeros are written as well, so that none may miss.
-        with zarr.config.set({"array.write_empty_chunks": True}):
-            # An array that exists is kept with its shards; creating it is atomic (its metadata is one file).
-            if name not in self._group:
-                self._group.create_array(
-                    name,
-                    shape=shape,
-                    dtype="float16",
-                    chunks=(1, *shape[1:]),
-                    shards=(SHARD, *shape[1:]),
-                    compressors=CODECS[codec],
-                    dimension_names=("frame", "channel", "y", "x")[: len(shape)],
-                )
-            self._array = cast("zarr.Array[Any]", self._group[name])
+        # An array that exists is kept with its chunks; creating it is atomic (its metadata is one file).
+        if name not in self._group:
+            names = ("frame", "channel", "y", "x")[: len(shape)]
+            chunk = min(len(time_s), CHUNK)
+            stores.create(
+                self._group, name, shape, chunk, dtype="float16", compressors=CODECS[codec], dimension_names=names
+            )
+        self._array = stores.writable(self._group, name)
         if self._array.shape[1:] != shape[1:]:
             raise ValueError(f"store {self._array.shape}, expected {shape}")
         self._resize(len(time_s))
 
-    def write(self, shard: int, maps: NDArray[np.floating[Any]]) -> list[int]:
-        """Write the features of one shard, of ``n <= 64`` frames, as float16; return a checksum per frame.
-
-        They are ``(n, C, h, w)``; vectors may be ``(n, D)`` as well.
-        """
-        if len(maps) > SHARD:
-            raise ValueError(f"{len(maps)} frames for one shard, expected at most {SHARD}")
-        start = shard * SHARD
-        stored = maps.astype(np.float16).reshape(len(maps), *self._array.shape[1:])
+    def write(self, chunk: int, maps: NDArray[np.floating[Any]]) -> None:
+        """Write the features of one chunk, of ``n <= 64`` frames, as float16: (n, C, h, w); vectors may be (n, D)."""
+        if len(maps) > CHUNK:
+            raise ValueError(f"{len(maps)} frames for one chunk, expected at most {CHUNK}")
         if len(maps):
-            self._array[start : start + len(maps)] = stored
-        self.checksums[shard] = checksums(stored)
-        return self.checksums[shard]
+            stored = maps.astype(np.float16).reshape(len(maps), *self._array.shape[1:])
+            self._array[chunk * CHUNK : chunk * CHUNK + len(maps)] = stored
 
     def finish(self, frames: int, attributes: Mapping[str, Any]) -> None:
         """Keep the first ``frames`` frames, write the attributes and, last of all, ``complete: true``."""
         self._resize(frames)
-        self._write_beside(_TIMES, self._time_s).resize((frames,))
-        self._write_checksums(frames)
+        stores.put(self._group, _TIMES, self._time_s[:frames], dimension_names=("frame",))
         self._group.attrs.update(dict(attributes))
         self._group.attrs[_COMPLETE] = True
-
-    def _write_checksums(self, frames: int) -> None:
-        sums: list[int] = []
-        for shard in range(-(-frames // SHARD)):
-            known = self.checksums.get(shard)
-            if known is None:
-                known = checksums(np.asarray(self._array[shard * SHARD : (shard + 1) * SHARD], dtype=np.float16))
-            sums += known
-        self._write_beside(_SUMS, np.asarray(sums[:frames], dtype=np.uint32))
-
-    def _write_beside(self, name: str, values: NDArray[Any]) -> zarr.Array[Any]:
-        with zarr.config.set({"array.write_empty_chunks": True}):
-            return self._group.create_array(
-                name,
-                data=values,
-                chunks=(max(len(values), 1),),
-                compressors=CHECKED,
-                dimension_names=("frame",),
-                overwrite=True,
-            )
 
     def _resize(self, frames: int) -> None:
         if self._array.shape[0] != frames:

@@ -22,8 +22,8 @@ from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import generator_for, procedure_of, write_keysteps
 from rgwot.keysteps.registry import DECODERS
 from rgwot.runtime.errors import RgwotError, first_line, nearest
-from rgwot.runtime.integrity import check_folder, remake
 from rgwot.runtime.progress import counted
+from rgwot.runtime.provenance import remake
 from rgwot.timing import label_segments, parse_rate
 
 log = logging.getLogger(__name__)
@@ -195,7 +195,6 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
     store = Path(path)
     if not store.is_dir():
         raise RgwotError(f"embeddings {store}: found nothing there; run `rgwot embed` first")
-    check_folder(store)
     try:
         return _read_embeddings(store)
     except (RuntimeError, ValueError, OSError, LookupError, TypeError, AttributeError) as error:

@@ -1,7 +1,8 @@
 """Where a result comes from: the code, the packages and the configuration behind a run.
 
-A run of the workflow leaves the whole configuration in ``results/provenance``, named by its content, and the records
-of its jobs (`rgwot.cli.records`) point there.
+A run of the workflow leaves the whole configuration in ``results/provenance``, named by its content. Every verb leaves
+a record of its output (`rgwot.cli.records`), which points there and holds the SHA-256 of every file of the output under
+``digests``, by its path from the folder of the record.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ import hashlib
 import json
 import os
 import platform
+import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from rgwot import __version__
-from rgwot.paths import RUN_RECORD, at
+from rgwot.paths import RESULTS, RUN_RECORD, at
 from rgwot.runtime.files import write_json
+
+RECORD = ".provenance.json"
 
 #: Distributions that numbers depend on.
 PACKAGES = (
@@ -27,6 +31,62 @@ PACKAGES = (
 )  # fmt: skip
 #: What the workflow hands to its jobs: the revision of the code, and where the whole configuration is.
 REVISION, RUN = "RGWOT_REVISION", "RGWOT_RUN"
+
+
+def record_path(output: Path) -> Path:
+    """Return where the record of an output is: inside a directory, beside a file, with a hidden name."""
+    return output / RECORD if output.is_dir() else output.with_name(f".{output.name}{RECORD}")
+
+
+def digests(output: Path, others: Iterable[Path] = ()) -> dict[str, str]:
+    """Return the SHA-256 of all files of an output, and of other files, by their paths from the folder of its record.
+
+    Hidden files in a directory are no part of it.
+    """
+    folder = record_path(output).parent
+    inside = sorted(path for path in output.rglob("*") if path.is_file() and not path.name.startswith("."))
+    return {
+        os.path.relpath(path, folder): sha256(path) for path in ([output] if output.is_file() else inside) + [*others]
+    }
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def stamp(paths: Iterable[str | os.PathLike[str]]) -> str:
+    """Return a text that changes with the name, size or modification time of any of these files, or if one is missing.
+
+    A param of the jobs that read them: Snakemake alone would not notice a file that replaces a newer one.
+    """
+    seen = hashlib.sha256()
+    for path in paths:
+        try:
+            found = os.stat(path)
+            seen.update(f"{os.fspath(path)}\0{found.st_size}\0{found.st_mtime_ns}\0".encode(errors="surrogateescape"))
+        except OSError:
+            seen.update(f"{os.fspath(path)}\0missing\0".encode(errors="surrogateescape"))
+    return seen.hexdigest()[:16]
+
+
+def below_results(path: Path) -> str | None:
+    """Return the path of a result from the folder ``results`` on, or None outside of one."""
+    parts = Path(os.path.abspath(path)).parts
+    if RESULTS not in parts[:-1]:
+        return None
+    return "/".join(parts[len(parts) - 1 - parts[::-1].index(RESULTS) :])
+
+
+def remake(output: Path, verb: str) -> str:
+    """Return the clause of a message that says how to make an output of a verb again."""
+    target = below_results(output)
+    return (
+        f"remove it and run rgwot {verb} again"
+        if target is None
+        else f"make it again: snakemake --force {shlex.quote(target)}"
+    )
 
 
 def record_run(config: Mapping[str, Any], code: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -21,13 +20,11 @@ from rgwot.datasets.names import video_id
 from rgwot.features import left_out, read_index
 from rgwot.runtime.arguments import split_words
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.integrity import ASIDE, broken, changed_sources, check_file, record_path
+from rgwot.runtime.provenance import stamp
 from rgwot.synthetic.layouts import TaskPlaces, task_places
 
 #: Aligning takes a pair of distinct videos.
 MIN_VIDEOS = 2
-#: How many changed sources of one output are named; of a dataset that was moved, all are gone.
-_NAMED = 8
 
 
 def plain_path(path: str) -> str:
@@ -35,17 +32,6 @@ def plain_path(path: str) -> str:
     if "{" in path or "}" in path:
         raise RgwotError(f"{path!r}: a brace in a file name; Snakemake takes it for a wildcard; rename the file")
     return path
-
-
-def _make_older(output: Path, time_s: float) -> None:
-    """Set the modification time that Snakemake reads of an output to a second before ``time_s``."""
-    stamp = output / ".snakemake_timestamp"
-    try:
-        os.utime(stamp if stamp.exists() else output, (time_s - 1, time_s - 1))
-    except OSError as error:
-        raise RgwotError(
-            f"{output}: a source of it has changed, and it cannot be marked as outdated ({error.strerror}); remove it"
-        ) from None
 
 
 class DatasetCatalogue:
@@ -63,8 +49,6 @@ class DatasetCatalogue:
         self.left_out = cache(self._left_out)
         self.annotated_steps = cache(self._annotated_steps)
         self.index_parts = cache(lambda dataset, task: split_words(self.feature_stores(dataset, task)))
-        # Snakemake asks for the input of a job more than once; a user reads each line once.
-        self._reported: set[str | Path] = set()
 
     def _found(self, dataset: str) -> Found:
         entry = self.config.dataset(dataset)
@@ -125,6 +109,24 @@ class DatasetCatalogue:
         paths = [path for entry in entries if entry for path in (entry.path, entry.annotation) if path]
         return list(dict.fromkeys(str(root / path) for path in paths))
 
+    def sources(self, dataset: str, task: str) -> str:
+        """Return the `stamp` of the files that the manifest of a task is made from, empty where jobs write them."""
+        return "" if self.config.dataset(dataset).synth else stamp(self.files(dataset, task))
+
+    def footage_sources(self, dataset: str, task: str) -> str:
+        """Return the `stamp` of the videos of a task, empty where jobs write them."""
+        if self.config.dataset(dataset).synth:
+            return ""
+        return stamp(self.video_file(dataset, task, video) for video in self.videos(dataset, task))
+
+    def video_sources(self, dataset: str, task: str, video: str) -> str:
+        """Return the `stamp` of a video and of the file with its imported features, empty where jobs write them."""
+        if self.config.dataset(dataset).synth:
+            return ""
+        imported = self.config.dataset(dataset).imported is not None
+        features = self.feature_file(dataset, task, video) if imported else []
+        return stamp([self.video_file(dataset, task, video), *features])
+
     def video_file(self, dataset: str, task: str, video: str) -> str:
         """Return the file of one video, or the folder of the synthetic dataset that holds it."""
         videos = self.videos(dataset, task)
@@ -163,7 +165,6 @@ class DatasetCatalogue:
             return {}
         imported = self.config.dataset(dataset).imported is not None
         try:
-            check_file(index)
             rows = [row for row in read_index(index) if left_out(row.get("status") or "", imported)]
         except (OSError, RgwotError):
             # Damaged: whatever reads the index will say so, and a plan that rebuilds it must not stop here.
@@ -180,42 +181,6 @@ class DatasetCatalogue:
                     f"the video and delete {store}, or set on_bad_video: skip"
                 )
         return found
-
-    def notice_sources(self, output: str, sources: Sequence[str]) -> list[str]:
-        """Mark an output below ``results``, if it exists, as outdated when its sources have changed since it was made.
-
-        Snakemake goes by modification times, and a file copied over another may be older. So the output is dated before
-        its sources. Videos that the file system reports as untouched are not read; of others, three megabytes are.
-        Returns a line for each of the first sources that changed or are gone, unless it was returned before.
-        """
-        path = Path(output)
-        if not path.exists():
-            return []
-        changed = changed_sources(path, sources)
-        times = [os.stat(source).st_mtime for source in changed if os.path.exists(source)]
-        if times:
-            _make_older(path, min(times))
-        new = [name for name in changed if name not in self._reported]
-        self._reported.update(new)
-        more = [f"{output}: and {len(new) - _NAMED} more sources of it"] if len(new) > _NAMED else []
-        return [f"{name}: {changed[name]}, since {output} was made; made anew" for name in new[:_NAMED]] + more
-
-    def notice_damage(self, output: str, keep: bool) -> list[str]:
-        """Put finished files aside that are not what was written, so that the next run rebuilds them.
-
-        Only for what no later job reads and checks: tables, figures and pages. With ``keep`` the files stay in place,
-        as in a dry run they have to. Returns a line for every file, unless it was returned before.
-        """
-        lines = []
-        for path, error in broken(record_path(Path(output))):
-            aside = path.with_name(f"{path.stem}{ASIDE}{path.suffix}")
-            if path.exists() and not keep:
-                os.replace(path, aside)
-            if path not in self._reported:
-                self._reported.add(path)
-                what = str(error).partition("; make it anew")[0]
-                lines.append(f"{what}; made anew, and what was there kept as {aside.name}")
-        return lines
 
     def dataset_root(self, dataset: str) -> str:
         """Return the folder of a dataset as text."""

@@ -21,7 +21,7 @@ from snakemake.common import get_appdirs
 
 from rgwot.config.configuration import read_file
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.integrity import below_results
+from rgwot.runtime.provenance import below_results
 from rgwot.study.shipped import DEFAULTS
 
 #: Levels of folders below ``results`` that must be writable: its stages, and their datasets, methods or tables.

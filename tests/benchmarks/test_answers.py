@@ -9,7 +9,7 @@ import answers
 import numpy as np
 import pandas as pd
 import pytest
-from answers import METRICS, RECIPES, TOLD, Recipe, Task, wins
+from answers import CONFIGS, DEVELOPMENT, METRICS, RECIPES, TOLD, Recipe, Task, wins
 from pages import renew
 from similarity import best_threshold, cross_similarity
 
@@ -70,7 +70,7 @@ def summary(scores):
 
 
 def test_recipes_are_canonical_take_k_as_annotated_and_stand_once():
-    experiments = Experiments(load_config(read_files([ROOT / "config.yaml"])))
+    experiments = Experiments(load_config(read_files(ROOT / name for name in CONFIGS)))
     assert len({recipe.id for recipe in RECIPES}) == len(RECIPES)
     assert {recipe.kind for recipe in RECIPES} <= {"trivial", "baseline", "published", "ours"}
     for recipe in RECIPES:
@@ -84,7 +84,7 @@ def test_recipes_are_canonical_take_k_as_annotated_and_stand_once():
 
 
 def test_splits_are_those_of_the_configuration_and_one_call_can_leave_out_what_is_looked_at_once():
-    config = load_config(read_files([ROOT / "config.yaml"]))
+    config = load_config(read_files(ROOT / name for name in CONFIGS))
     choose, once = answers.split_tasks(config, "choose"), answers.split_tasks(config, "once")
     assert Task("dev_assembly", "assembly") in choose
     assert not set(choose) & set(once)
@@ -119,6 +119,18 @@ def test_ratios_for_f1_differences_for_order(summary):
     assert summary["recipes"]["rgwot_graphcut"]["against"]["rgwot"]["macro"] == {"value": 1, "low": 1, "high": 1}
 
 
+def test_each_split_has_the_hard_kinds_and_shares_no_recipe():
+    config = load_config(read_files(ROOT / name for name in CONFIGS))
+    for names in DEVELOPMENT.values():
+        made = [config.dataset(name).synth for name in names]
+        assert all(synth is not None and len(synth.tasks) == 1 for synth in made)
+        assert any(synth.foreground > 0.9 for synth in made), "one nearly without background"
+        assert any(synth.repeated > 0.6 and synth.order_distance > 0.3 for synth in made), "one of repeating steps"
+    seen = [(synth.driver, synth.recipe) for synth in (d.synth for d in config.datasets.values()) if synth]
+    recipes = [recipe for driver, recipe in seen if driver == "captaincook4d"]
+    assert len(set(recipes)) == len(recipes), "a recipe in both splits is no unseen task"
+
+
 def test_record_and_page_hold_every_recipe_and_no_path(scores, monkeypatch):
     always = Detection(0.6, 1.0, 0.75)
     monkeypatch.setattr(answers, "background_yardsticks", lambda task, root: {"always": always, "threshold": always})
@@ -134,9 +146,9 @@ def test_record_and_page_hold_every_recipe_and_no_path(scores, monkeypatch):
     assert page.index("### To choose on") != page.index("### Looked at once")
 
 
-@pytest.mark.parametrize(("name", "target"), [("better", "bench-answers"), ("claims", "claims")])
+@pytest.mark.parametrize(("name", "target"), [("answers", "bench-answers"), ("claims", "claims")])
 def test_tables_go_between_the_marks_of_the_page(tmp_path, name, target):
-    text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    text = (ROOT / "benchmarks" / "report" / f"{name}.md").read_text(encoding="utf-8")
     page = tmp_path / "page.md"
     page.write_text(text, encoding="utf-8")
     for table in ("| new |", "| newer |"):

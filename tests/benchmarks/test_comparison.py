@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from comparison import Column, columns_of, in_readme, printed, segments_of
+from comparison import Column, columns_of, printed, segments_of
 
 from rgwot.reporting.tables.spec import find_table, load_tables
 
@@ -42,7 +42,7 @@ def test_the_best_is_bold_and_a_collapse_is_not_ranked(metric: str, best: str) -
 def test_what_is_shown_is_in_the_tables() -> None:
     tables = load_tables(ROOT / "workflow" / "tables.yaml")
     for name, columns in (
-        ("methods", [*columns_of("bench_made"), *in_readme()]),
+        ("methods", columns_of("bench_made")),
         ("methods_segments", segments_of("bench_human")),
     ):
         table = find_table(tables, name)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import recordings
+from answers import CONFIGS
 from recordings import BEFORE, SEGMENTS, Recording, Task, answer, find, first_before
 
 from rgwot.config.configuration import load_config, read_files
@@ -17,7 +18,7 @@ FPS = 2.0
 
 @pytest.fixture(scope="module")
 def experiments() -> Experiments:
-    return Experiments(load_config(read_files([recordings.HOUSE / "config.yaml"])))
+    return Experiments(load_config(read_files(recordings.HOUSE / name for name in CONFIGS)))
 
 
 @pytest.fixture(scope="module")

@@ -47,18 +47,6 @@ def test_shipped_configuration_is_valid():
     assert config.datasets["demo"].synth is not None
 
 
-def test_development_tasks_are_written_by_the_project_and_each_split_has_the_hard_kinds():
-    config = load_config(content())
-    for names in (config.development.choose, config.development.once):
-        made = [config.datasets[name].synth for name in names]
-        assert all(synth is not None and len(synth.tasks) == 1 for synth in made)
-        assert any(synth.foreground > 0.9 for synth in made), "one nearly without background"
-        assert any(synth.repeated > 0.6 and synth.order_distance > 0.3 for synth in made), "one of repeating steps"
-    seen = [(synth.driver, synth.recipe, synth.seed) for synth in (d.synth for d in config.datasets.values()) if synth]
-    recipes = [recipe for driver, recipe, _ in seen if driver == "captaincook4d"]
-    assert len(set(recipes)) == len(recipes), "a recipe in both splits is no unseen task"
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -75,8 +63,6 @@ def test_development_tasks_are_written_by_the_project_and_each_split_has_the_har
         ),
         ({"datasets": {"My Videos": {"layout": "folder", "root": "x"}}}, ["My Videos"]),
         ({"feautres": {}}, ["feautres", "features"]),
-        ({"development": {"choose": ["demo"], "once": ["demo"]}}, ["development.once", "'demo' stands twice"]),
-        ({"development": {"later": ["demo"]}}, ["development.later", "once"]),
     ],
 )
 def test_mistakes_are_one_line_naming_the_key(change, words):

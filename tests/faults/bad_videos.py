@@ -1,4 +1,4 @@
-"""Kinds of bad videos, how each is made, and what comes of it; the table in docs/faults.md follows from this list."""
+"""Kinds of bad videos, how each is made, and what comes of it; docs/troubleshooting.md sums them up."""
 
 from __future__ import annotations
 

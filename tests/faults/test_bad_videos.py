@@ -24,7 +24,6 @@ from rgwot.features.extract import extract
 from rgwot.features.store import open_store
 from rgwot.video import VideoError, apart, probe
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs/faults.md"
 SETTINGS = FeatureSettings(fps=2, size=32, weights="random", timeout_s=10)
 SECONDS, GIGABYTES = 600, 2
 
@@ -137,21 +136,3 @@ def test_a_file_that_must_not_be_read(tmp_path: Path) -> None:
         pytest.skip(f"root may read every file here ({said.text.strip()})")
     assert "bad.mp4: not a readable video (Permission denied)" in said.mistake
     assert not (tmp_path / "m.csv").exists()
-
-
-def table() -> list[str]:
-    """Return the lines of the table of bad videos."""
-    fail = {"ok": "used", "partial": "extraction stops", "skipped": "the manifest stops", "": "not looked at"}
-    skip = {"ok": "used", "partial": "used as far as it decodes", "skipped": "left out", "": "not looked at"}
-    rows = [(k.name, fail[k.store], skip[k.store], f"“{k.said} …”" if k.said else "") for k in KINDS]
-    return [
-        "| video | `on_bad_video: fail` | `on_bad_video: skip` | reason given |",
-        "| --- | --- | --- | --- |",
-        *(f"| {' | '.join(row)} |" for row in rows),
-    ]
-
-
-def test_the_table_is_documented() -> None:
-    assert len(KINDS) >= 15
-    print(*table(), sep="\n")  # noqa: T201
-    assert "\n".join(table()) in DOCUMENT.read_text(encoding="utf-8")

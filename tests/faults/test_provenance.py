@@ -12,7 +12,7 @@ import pytest
 from rgwot import __version__
 from rgwot.cli import cli
 from rgwot.runtime import provenance
-from rgwot.runtime.integrity import record_path
+from rgwot.runtime.provenance import record_path
 
 MANIFEST = (
     "video,name,path,annotation,duration_s,fps,width,height,status,reason\na,a,a.mp4,,6.0,30,96,64,unscored,none\n"

@@ -18,7 +18,7 @@ from rgwot.features.store import open_store
 NTSC = Fraction(30000, 1001)
 
 
-FRAMES = 130  # three shards, the last one short
+FRAMES = 130  # three chunks, the last one short
 
 
 TCHW = np.random.default_rng(0).normal(size=(FRAMES, 1024, 2, 3)).astype(np.float32)

@@ -22,7 +22,7 @@ from rgwot.features.backbone import Backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
 from rgwot.features.extract import extract, identity
 from rgwot.features.index import SHARED
-from rgwot.features.store import SHARD, StoreWriter, open_store
+from rgwot.features.store import CHUNK, StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import sample_times
 from rgwot.video import FrameReader, VideoError
@@ -92,8 +92,6 @@ def test_the_attributes_say_where_it_comes_from(video: Path, whole: Path, backbo
         "source": "a.mp4",
         "source_bytes": video.stat().st_size,
         "source_sha256": hashlib.sha256(video.read_bytes()).hexdigest(),
-        # The clip is smaller than three megabytes, so its parts are all of it.
-        "source_parts_sha256": hashlib.sha256(video.read_bytes()).hexdigest(),
         "native_fps": "30",
         "width": 96,
         "height": 64,
@@ -128,7 +126,7 @@ def test_an_interrupted_job_resumes_and_gives_the_same_bytes(
     to_maps = Extraction._to_maps
 
     def counted(self: Extraction, chunk: Any, *after: Any) -> Any:
-        computed.append(chunk.shard)
+        computed.append(chunk.number)
         if len(computed) == failing + 1 and not resumed:
             raise OSError("disk full")
         return to_maps(self, chunk, *after)
@@ -138,12 +136,12 @@ def test_an_interrupted_job_resumes_and_gives_the_same_bytes(
     with pytest.raises(OSError, match="disk full"):
         extract(video, output, SETTINGS, backbone=backbone)
     assert not output.exists()
-    done = {int(mark.stem.split("-")[1]) for mark in side_folders(output)[0].glob("shard-*.json")}
+    done = {int(mark.stem.split("-")[1]) for mark in side_folders(output)[0].glob("chunk-*.json")}
     assert done == set(range(failing))
     computed.clear()
     resumed = True
     extract(video, output, SETTINGS, backbone=backbone)
-    assert sorted(computed) == [shard for shard in range(-(-FRAMES // SHARD)) if shard not in done]
+    assert sorted(computed) == [number for number in range(-(-FRAMES // CHUNK)) if number not in done]
     assert files(output) == files(whole)
     assert side_folders(output) == []
 
@@ -202,20 +200,20 @@ def test_finished_stores_are_compared_without_what_changes_rounding_alone(backbo
 
 
 def test_few_chunks_live_at_once(tmp_path: Path, backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "SHARD", 8)
+    monkeypatch.setattr(chunks, "CHUNK", 8)
     live, peak, lock = set(), [0], threading.Lock()
     decode = Extraction._decode
 
-    def counted_decode(self: Extraction, shard: int, *after: Any) -> Any:
+    def counted_decode(self: Extraction, number: int, *after: Any) -> Any:
         with lock:
-            live.add(shard)
+            live.add(number)
             peak[0] = max(peak[0], len(live))
-        return decode(self, shard, *after)
+        return decode(self, number, *after)
 
     def slow_write(self: Extraction, chunk: Any) -> None:
         time.sleep(0.02)
         with lock:
-            live.remove(chunk.shard)
+            live.remove(chunk.number)
 
     monkeypatch.setattr(Extraction, "_decode", counted_decode)
     monkeypatch.setattr(Extraction, "_write", slow_write)
@@ -232,9 +230,9 @@ def test_decoding_overlaps_the_network(
     second_decoded = threading.Event()
     decode, to_maps = Extraction._decode, Extraction._to_maps
 
-    def announce(self: Extraction, shard: int, *after: Any) -> Any:
-        chunk = decode(self, shard, *after)
-        if shard == 1:
+    def announce(self: Extraction, number: int, *after: Any) -> Any:
+        chunk = decode(self, number, *after)
+        if number == 1:
             second_decoded.set()
         return chunk
 
@@ -297,7 +295,7 @@ def test_a_killed_process_resumes(whole: Path, video: Path, tmp_path: Path) -> N
         "from rgwot.features.extract import extract\n"
         "to_maps = chunks.Extraction._to_maps\n"
         "def slow(self, chunk, *after):\n"
-        "    time.sleep(0 if chunk.shard < 2 else 60)\n"
+        "    time.sleep(0 if chunk.number < 2 else 60)\n"
         "    return to_maps(self, chunk, *after)\n"
         "chunks.Extraction._to_maps = slow\n"
         "extract(sys.argv[1], sys.argv[2], FeatureSettings(fps=30, size=32, weights='random'))\n"
@@ -305,7 +303,7 @@ def test_a_killed_process_resumes(whole: Path, video: Path, tmp_path: Path) -> N
     with subprocess.Popen([sys.executable, "-c", code, str(video), str(output)]) as process:
         deadline = time.monotonic() + 1800
         while time.monotonic() < deadline and process.poll() is None:
-            if any((folder / "shard-1.json").exists() for folder in side_folders(output)):
+            if any((folder / "chunk-1.json").exists() for folder in side_folders(output)):
                 break
             time.sleep(0.05)
         process.send_signal(signal.SIGKILL)

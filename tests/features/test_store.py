@@ -11,7 +11,7 @@ import pytest
 import zarr
 
 from rgwot.features.index import write_index
-from rgwot.features.store import SHARD, FeatureStore, StoreWriter, open_store
+from rgwot.features.store import CHUNK, CODECS, Codec, FeatureStore, StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
 
 ATTRIBUTES: dict[str, Any] = {
@@ -33,8 +33,8 @@ def maps() -> np.ndarray:
 def write(path: Path, maps: np.ndarray, expected: int | None = None, **attributes: Any) -> Path:
     times = np.arange(expected if expected is not None else len(maps)) / 2
     writer = StoreWriter(path, times, 2)
-    for shard in reversed(range(-(-len(maps) // SHARD))):
-        writer.write(shard, maps[shard * SHARD : (shard + 1) * SHARD])
+    for chunk in reversed(range(-(-len(maps) // CHUNK))):
+        writer.write(chunk, maps[chunk * CHUNK : (chunk + 1) * CHUNK])
     writer.finish(len(maps), {**ATTRIBUTES, **attributes})
     return path
 
@@ -66,9 +66,31 @@ def test_any_frames_in_any_order(store: FeatureStore, maps: np.ndarray) -> None:
 def test_layout_on_disk(store: FeatureStore) -> None:
     array = zarr.open_group(store.path, mode="r", zarr_format=3)["conv4c"]
     assert isinstance(array, zarr.Array)
-    assert (array.chunks, array.shards, str(array.dtype)) == ((1, 1024, 2, 2), (64, 1024, 2, 2), "float16")
-    shards = [path for path in (store.path / "conv4c" / "c").rglob("*") if path.is_file()]
-    assert len(shards) == -(-FRAMES // SHARD)
+    assert (array.chunks, array.shards, str(array.dtype)) == ((64, 1024, 2, 2), None, "float16")
+    files = {str(path.relative_to(store.path)) for path in store.path.rglob("*") if path.is_file()}
+    chunks = {f"conv4c/c.{number}.0.0.0" for number in range(3)}
+    assert files == {"zarr.json", "conv4c/zarr.json", *chunks, "time_s/zarr.json", "time_s/c.0"}
+
+
+@pytest.mark.parametrize("codec", list(CODECS))
+@pytest.mark.parametrize("how", ["flip", "cut", "delete"])
+def test_a_changed_or_missing_chunk_is_refused(tmp_path: Path, maps: np.ndarray, codec: Codec, how: str) -> None:
+    writer = StoreWriter(tmp_path / "a.zarr", np.arange(70) / 2, 2, codec)
+    for number in range(2):
+        # All zeros are a file, too.
+        writer.write(number, 0 * maps[number * CHUNK : min((number + 1) * CHUNK, 70)])
+    writer.finish(70, ATTRIBUTES)
+    path = tmp_path / "a.zarr/conv4c/c.1.0.0.0"
+    content = path.read_bytes()
+    if how == "delete":
+        path.unlink()
+    else:
+        middle = len(content) // 2
+        path.write_bytes(
+            content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :] if how == "flip" else b""
+        )
+    with pytest.raises(RgwotError, match=r"a\.zarr: damaged feature store, .*; remove it and run rgwot extract again"):
+        open_store(tmp_path / "a.zarr").read()
 
 
 def test_a_shorter_video_keeps_its_frames(tmp_path: Path, maps: np.ndarray) -> None:

@@ -31,7 +31,6 @@ PROTOCOLS = ("micro_video", "macro_video", "macro_task", "strict_task")
 CELLS = list(itertools.product(PROTOCOLS, ("with", "without"), ("exact", "cnc")))
 CELL = ["protocol", "background", "label_rule"]
 MANIFEST = ["video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason"]
-MANIFEST += ["bytes", "parts_sha256", "annotation_bytes", "annotation_parts_sha256"]
 # What planning may list after a change of the number of key steps: decoding and what follows.
 AFTER_DECODING = {"decode", "decode_trivial", "evaluate", "table_row", "table"}
 AFTER_FEATURES = AFTER_DECODING - {"decode_trivial"} | {"train", "embed"}

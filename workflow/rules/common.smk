@@ -48,29 +48,14 @@ FEATURED = f"(?!{FEATURELESS}/)[^/]+"
 IMPORTED = "|".join(CATALOGUE.datasets_imported())
 
 
-def study(question, part=lambda answer: answer, whole=None, sources_of=None):
-    """An input or params function: the catalogue's answer, or a part of it, for those wildcards that the question takes.
-
-    `whole` is an output that no later job checks: it is rebuilt if it is not what was written. `sources_of` is an output
-    made from the answer, which is files of a dataset: it is outdated if one of them has changed since, whatever their
-    modification times.
-    """
+def study(question, part=lambda answer: answer):
+    """An input or params function: the catalogue's answer, or a part of it, for those wildcards that the question takes."""
     ask = getattr(CATALOGUE, question)
     named = signature(ask).parameters
 
     @plainly
     def answer(wildcards):
-        if whole:
-            output, plan = whole.format(**wildcards), workflow.executor_plugin is None or workflow.dryrun
-            damage = CATALOGUE.notice_damage(output, keep=plan)
-            if damage:
-                # Snakemake alone misses a printed form that is gone: it goes by what was asked for, the table.
-                workflow.dag.forcefiles.add(output)
-            warn(damage)
-        found = part(ask(**{name: value for name, value in wildcards.items() if name in named}))
-        if sources_of:
-            warn(CATALOGUE.notice_sources(sources_of.format(**wildcards), found))
-        return found
+        return part(ask(**{name: value for name, value in wildcards.items() if name in named}))
 
     return answer
 

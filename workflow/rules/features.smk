@@ -3,7 +3,7 @@
 
 rule manifest:
     input:
-        study("files", sources_of=paths.MANIFEST),
+        study("files"),
     output:
         manifest=paths.MANIFEST,
         annotations=paths.ANNOTATIONS,
@@ -17,6 +17,7 @@ rule manifest:
         runtime=doubled(60),
     params:
         options=study("manifest_options"),
+        sources=study("sources"),
     message:
         "manifest: probing the videos of {wildcards.dataset}/{wildcards.task}"
     shell:
@@ -26,7 +27,7 @@ rule manifest:
 
 rule extract:
     input:
-        video=study("video_input", sources_of=paths.FEATURES),
+        video=study("video_input"),
         weights=study("weights_file"),
     output:
         directory(paths.FEATURES),
@@ -45,6 +46,7 @@ rule extract:
         gpu=GPUS,
     params:
         source=study("video_path"),
+        sources=study("video_sources"),
         frames_rate=study("frames_rate"),
         settings=settings_of("features"),
         execution=untracked(settings_of("features", execution=True)),
@@ -60,8 +62,8 @@ rule extract:
 
 rule import_features:
     input:
-        features=study("feature_file", sources_of=paths.FEATURES),
-        video=study("video_input", sources_of=paths.FEATURES),
+        features=study("feature_file"),
+        video=study("video_input"),
     output:
         directory(paths.FEATURES),
     log:
@@ -79,6 +81,7 @@ rule import_features:
         runtime=doubled(60),
     params:
         footage=study("video_path"),
+        sources=study("video_sources"),
         frames_rate=study("frames_rate"),
         options=study("import_options"),
         on_bad_video=untracked(CATALOGUE.config.on_bad_video),

@@ -72,7 +72,7 @@ rule choice_curves:
 
 rule figure:
     input:
-        study("figure_plan", Plan.files, whole=paths.FIGURE),
+        study("figure_plan", Plan.files),
     output:
         vector=report(
             paths.FIGURE,

@@ -5,7 +5,7 @@ rule strips:
     input:
         # Read for lengths and sizes; an annotation that changes leaves the pictures as they are.
         manifest=ancient(paths.MANIFEST),
-        videos=study("task_videos", sources_of=paths.STRIPS),
+        videos=study("task_videos"),
     output:
         directory(paths.STRIPS),
     log:
@@ -19,6 +19,7 @@ rule strips:
         runtime=doubled(120),
     params:
         root=study("dataset_root"),
+        sources=study("footage_sources"),
     message:
         "strips: pictures of the videos of {wildcards.dataset}/{wildcards.task}"
     shell:
@@ -30,7 +31,7 @@ rule view:
         embeddings=paths.EMBEDDINGS,
         segments=paths.SEGMENTS,
         manifest=ancient(paths.MANIFEST),
-        videos=study("task_videos", sources_of=paths.VIEW),
+        videos=study("task_videos"),
     output:
         paths.VIEW,
     log:
@@ -47,6 +48,7 @@ rule view:
         runtime=doubled(120),
     params:
         root=study("dataset_root"),
+        sources=study("footage_sources"),
         settings=settings_of("ot"),
     message:
         "view: typical frames, plane and alignments of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
@@ -57,7 +59,7 @@ rule view:
 
 rule page:
     input:
-        study("page_files", whole=paths.PAGE),
+        study("page_files"),
     output:
         page=report(
             paths.PAGE,

@@ -3,7 +3,7 @@
 
 rule table_row:
     input:
-        made=study("row_inputs", whole=paths.ROW),
+        made=study("row_inputs"),
         reported=study("reported_files"),
     output:
         csv=paths.ROW,
@@ -31,7 +31,7 @@ rule table_row:
 
 rule table:
     input:
-        rows=study("table_rows", whole=paths.TABLE),
+        rows=study("table_rows"),
         reported=study("reported_files"),
     output:
         csv=report(

@@ -134,7 +134,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     rows = []
     for cell in own[list(CELL)].drop_duplicates().itertuples(index=False, name=None):
         # A task that is in several columns counts once.
-        runs = wide[(wide[list(CELL)] == cell).all(axis=1)]
+        runs = wide[(wide[list(CELL)] == list(cell)).all(axis=1)]
         places = {
             name: runs[(runs["dataset"] == place.dataset) & ((runs["task"] == place.task) | (place.task is None))]
             for name, place in table.datasets.items()
