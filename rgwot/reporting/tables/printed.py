@@ -186,7 +186,8 @@ def _values(
             own[f"{place}_{what}"] if printed or key[0] == "measured" else 0 for what in ("degenerate", "task_runs")
         ]
         mean, deviation = (100 * own[f"{place}_{metric}{end}"] for end in ("", "_sd"))
-        values.append(Value(mean, deviation, *(int(n) if pd.notna(n) else 0 for n in counts)))
+        collapsed, runs = (int(n) if pd.notna(n) else 0 for n in counts)
+        values.append(Value(mean, deviation, collapsed, runs))
     ranked = [
         value.mean
         for (kind, _), value in zip(rows, values, strict=True)

@@ -82,9 +82,9 @@ def _notes(table: Table, name: str, runs: pd.DataFrame) -> list[str]:
     if unscored:
         notes.append(f"{name}: {unscored} of {listed} videos without annotation")
     for metric in table.metrics:
-        empty = runs[runs[metric].isna()].drop_duplicates(["dataset", "task"]) if metric in runs else []
-        if len(empty):
-            notes.append(f"{name}: {metric} of {len(empty)} of {len(tasks)} tasks has no value and is left out")
+        n_empty = len(runs[runs[metric].isna()].drop_duplicates(["dataset", "task"])) if metric in runs else 0
+        if n_empty:
+            notes.append(f"{name}: {metric} of {n_empty} of {len(tasks)} tasks has no value and is left out")
     return notes
 
 
@@ -120,7 +120,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
             f"{where}: found no scores of {row.method}/{row.decoder} on {', '.join(table.datasets)}; "
             "run `rgwot evaluate` for them first"
         )
-    tasks = {seed: set(part["dataset"] + "/" + part["task"]) for seed, part in own.groupby("seed")}
+    tasks = {int(str(seed)): set(part["dataset"] + "/" + part["task"]) for seed, part in own.groupby("seed")}
     for seed, found in tasks.items():
         if gone := sorted(set().union(*tasks.values()) - found):
             raise RgwotError(
