@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import yaml
 import zarr
-from rgwot.reporting.tables.make import make_row
 
 from rgwot.config.experiments import split_id
 from rgwot.config.settings import Settings, build
@@ -18,6 +17,7 @@ from rgwot.features.store import StoreWriter
 from rgwot.keysteps.decode import decode
 from rgwot.records import SCORE_COLUMNS
 from rgwot.reporting.figures.interface import Plan
+from rgwot.reporting.tables.scores import make_row
 from rgwot.study.targets import Catalogue
 
 REPOSITORY = Path(__file__).parents[2]
