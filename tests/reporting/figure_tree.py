@@ -161,7 +161,7 @@ class Tree:
             if not file.exists():
                 file.parent.mkdir(parents=True, exist_ok=True)
                 self._scores(file, list(file.relative_to(self.folder).parts[2:]))
-        make_row(self.facts.table(table), row, inputs, path)
+        make_row(self.facts.table(table), row, inputs, path, {})
 
     def _features(self, path: Path) -> None:
         frames = 12
