@@ -230,6 +230,7 @@ print(json.dumps({
     assert found["read by the decoder"] == {
         "decode": {"K": 7, "time": 0.0, "surplus": 0, "restarts": 9},
         "consensus": {"partitions": 24, "blocks": 1, "epsilon": 0.1, "rounds": 8, "D": 24, "refinements": 3},
+        "procedure": {"learner": "robust"},
     }
     assert found["method"] == "rgwot@loss.alignment=position,loss.gamma=0.5"
     assert "expected keys it reads (loss.gamma, ot.zeta)" in found["no method"]
@@ -239,7 +240,6 @@ print(json.dumps({
     assert '"epochs": 90' in found["options"]
     assert found["extraction"]["backbone"] == "colours"
     # Settings of jobs that were there before the key are as they were.
-    assert "backbone" not in found["extraction by default"]
     assert found["imported"] == []
 
 
@@ -372,11 +372,11 @@ def test_they_stand_in_schema_and_help_and_a_layout_without_a_writer_is_not_writ
 import json
 from click.testing import CliRunner
 from rgwot.cli import cli
-from rgwot.config.schema import json_schema
+from rgwot.config.configuration import Config
 def help_of(verb):
     return " ".join(CliRunner().invoke(cli, [verb, "--help"]).output.split())
 verbs = ("decode", "embed", "synth")
-print(json.dumps({"schema": json.dumps(json_schema()), **{verb: help_of(verb) for verb in verbs}}))
+print(json.dumps({"schema": json.dumps(Config.model_json_schema()), **{verb: help_of(verb) for verb in verbs}}))
 """,
     )
     assert '"none", "position"]' in found["schema"]

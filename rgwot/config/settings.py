@@ -470,27 +470,6 @@ class Settings(Block):
 BLOCKS: tuple[str, ...] = tuple(Settings.model_fields)
 
 
-#: Keys newer than existing results: a job's settings leave them out at their default, as earlier jobs did.
-YOUNGER: tuple[str, ...] = (
-    "features.backbone",
-    "graphcut.joined",
-    "ot.last",
-    "loss.distance",
-    "loss.mixture",
-    "loss.delta",
-    "loss.keep",
-    "loss.count_from",
-    "train.clip",
-    "encoder.beside",
-    "whiten.speed",
-    "whiten.variability",
-    "procedure.learner",
-)
-
-#: Removed keys: their default, and the alignment loss that read them. Settings of jobs with another loss still contain
-#: them, so that their results stay valid; nothing reads them.
-FORMER: Mapping[str, tuple[Any, str]] = {"loss.components": (3, "gtcc"), "loss.eta": (1.0, "gtcc")}
-
 #: Keys that say how a job runs and not what it makes: no result depends on them.
 EXECUTION: tuple[str, ...] = (
     "features.timeout_s",
