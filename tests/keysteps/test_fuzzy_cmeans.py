@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from with_defaults import fuzzy_cmeans
 
-from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
+from rgwot.keysteps.fuzzifier import WHOLE, auto_fuzzifier, centred, direction_eigenvalue
 from rgwot.keysteps.fuzzy_cmeans import memberships
 
 Array = NDArray[np.float64]
