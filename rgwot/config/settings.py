@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import PydanticCustomError
 
 from rgwot.config.extractors import EXTRACTORS, extractor
-from rgwot.config.methods import ALIGNMENTS, LEARNERS
+from rgwot.config.methods import LEARNERS, LOSSES
 from rgwot.runtime.errors import RgwotError, nearest
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Backbone = str
     Learner = str
 else:  # known at run time: the losses and extractors that are found
-    Alignment = Literal[tuple(ALIGNMENTS)]
+    Alignment = Literal[tuple(LOSSES)]
     Learner = Literal[tuple(LEARNERS)]
     # Networks by name, and families by the form of their members' names.
     Backbone = Literal[tuple(name for name, about in EXTRACTORS.items() if not about.members)]

@@ -82,7 +82,6 @@ def test_a_wrong_experiment_names_its_figure_and_run(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("figures: [1]", "figures: found list, expected names"),
-        ("a: [", "no YAML"),
         ("figures: {Teaser: {kind: bars}}", "expected a lower-case word like teaser"),
         ("datasets: {d: {labels: D}}", "dataset 'd': .*label"),
     ],
