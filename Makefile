@@ -28,7 +28,7 @@ FIRST_DEMO ?= 525a385
 EVERY_START ?= 2db804f
 BENCHMARKS := training_step solver kantorovich cache extraction decoding jobs first_answer
 
-.PHONY: help env lock container docs demo test paper-small faults bench bench-answers claims comparison graphs cluster-test test-page pictures lint schema clean
+.PHONY: help env lock container docs demo test paper-small faults bench bench-answers claims comparison graphs cluster-test test-page pictures lint clean
 
 help:
 	@echo "make env    the environment in .venv; TORCH=cpu without CUDA, LOCK= with the newest versions"
@@ -48,7 +48,6 @@ help:
 	@echo "make pictures   the same, and keeps the pictures of the guide in docs/images"
 	@echo "make cluster-test   the demo through a Slurm on this machine; needs root and installs Debian's packages"
 	@echo "make lint   ruff, snakefmt, snakemake --lint and mypy"
-	@echo "make schema regenerate workflow/schemas, the comments of config.yaml and docs/options.md from the typed settings"
 	@echo "make clean  remove what builds, tests and linters leave behind; results and the environment stay"
 
 env: $(READY)
@@ -82,6 +81,7 @@ container:
 	$(BUILDER) build --build-arg TORCH=$(or $(TORCH),cuda) --tag rgwot --file Containerfile .
 
 docs: $(WRITER)
+	python docs/options.py
 	python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "the site is build/docs/index.html"
 
@@ -148,9 +148,6 @@ lint: $(DEVELOPER)
 	snakefmt --check Snakefile workflow
 	mypy
 	snakemake --lint
-
-schema: $(READY)
-	python -m rgwot.config.schema
 
 clean:
 	rm -rf build .pytest_cache .mypy_cache .ruff_cache

@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from snakemake.utils import min_version, validate
+from snakemake.utils import min_version
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.starting import check_configuration
@@ -13,7 +13,7 @@ min_version("9.14")
 # Jobs find the rgwot of this environment, activated or not; the environment of a rule takes precedence.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
-# Before Snakemake reads it, so that an empty file, other encodings, tabs and duplicate keys are reported in one line.
+# Before Snakemake reads it, so that what is wrong with the file is reported in one line.
 try:
     check_configuration([Path("config.yaml")])
 except RgwotError as error:
@@ -29,12 +29,6 @@ resource_scopes:
 
 
 include: "workflow/rules/common.smk"
-
-
-# The typed configuration has refused what is wrong, in one line; the schema guards against drift between the two.
-validate(
-    CATALOGUE.config.model_dump(by_alias=True, mode="json"), "workflow/schemas/config.schema.json", set_default=False
-)
 
 
 wildcard_constraints:

@@ -18,9 +18,8 @@ import numpy as np
 from recordings import find, rates_of
 from threadpoolctl import threadpool_limits
 
-from rgwot.config.methods import FAMILIES
+from rgwot.config.methods import EMBEDDINGS, FAMILIES
 from rgwot.config.settings import build
-from rgwot.embedding.registry import FITS
 from rgwot.evaluation.protocols import PROTOCOLS, score
 from rgwot.keysteps.choices import choose, with_time
 from rgwot.keysteps.interface import Frames
@@ -55,7 +54,7 @@ def main() -> None:
         task = read()
         K = task.K
         plus = build({**FAMILIES["rgwot-plus"].overrides, "decode.K": "auto"}, "rgwot-plus")
-        embed = FITS["whitened"](task.stores, plus, 0)
+        embed = EMBEDDINGS["whitened"].load()(task.stores, plus, 0)
         x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
         made, truths = thinned(Frames(x, tuple(map(len, task.stores)), task.fps), task.labels)
         # As much time as the tree has, and `decode.time: auto` takes at least.

@@ -21,13 +21,13 @@ import ot
 import torch
 from torch import Tensor
 
+from rgwot.baselines.kantorovich import kantorovich_plan
 from rgwot.config.methods import FAMILIES
 from rgwot.config.settings import EncoderSettings, build
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.loop import objective
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.files import write_json
-from rgwot.transport.kantorovich import kantorovich_plan
 
 FRAMES = 32
 # The smallest training there is, that of the demo: in a larger one the transport weighs less.

@@ -32,8 +32,8 @@ from threadpoolctl import threadpool_limits
 
 from rgwot.config.configuration import load_config, read_file, read_files
 from rgwot.config.experiments import Experiments, family_of, join_id, split_id
+from rgwot.config.methods import DECODERS, EMBEDDINGS
 from rgwot.config.settings import Settings, build
-from rgwot.embedding.registry import FITS
 from rgwot.evaluation.bootstrap import compare
 from rgwot.evaluation.order import order_distance
 from rgwot.evaluation.protocols import PROTOCOLS, score
@@ -42,7 +42,6 @@ from rgwot.keysteps.choices import Choices, choose, extended
 from rgwot.keysteps.interface import Frames, directions
 from rgwot.keysteps.meanfield import minimise, segment
 from rgwot.keysteps.outputs import generator_for
-from rgwot.keysteps.registry import DECODERS
 from rgwot.paths import ANNOTATIONS, INDEX, at
 from rgwot.records import read_annotations
 from rgwot.runtime.files import write_csv
@@ -159,21 +158,21 @@ def video(part: dict[str, str]) -> Task:
 
 def embed_and_decode(task: Task, method: str, decoder: str, settings: Settings, seed: int) -> tuple[Any, Choices, Any]:
     """Label the samples of a task as the workflow does: labels (T,), choices, and the arguments they were made from."""
-    embed = FITS[family_of(method).embedding](task.stores, settings, seed)
+    embed = EMBEDDINGS[family_of(method).embedding].load()(task.stores, settings, seed)
     embedded = [embed(store) for store in task.stores]
     x = np.concatenate([one.embedding for one in embedded]).astype(np.float64)
     views = [one.views for one in embedded if one.views is not None]
     lengths = tuple(len(store) for store in task.stores)
     seen = (x, np.concatenate(views, axis=1).astype(np.float64) if views else None, lengths)
     choices = choose(*seen, settings, seed)
-    run = extended(DECODERS[split_id(decoder)[0]], choices)
+    run = extended(DECODERS[split_id(decoder)[0]].load(), choices)
     return run(Frames(x, lengths, task.fps), choices.K, settings, generator_for(seed)).labels, choices, seen
 
 
 def first_before(task: Task, seed: int) -> NDArray[np.int64]:
     """Label by whitened features and the mean field as they were, from mini-batches where a task is long."""
     settings = build({**PLAIN, "decode.K": task.K}, BEFORE)
-    embed = FITS["whitened"](task.stores, settings, seed)
+    embed = EMBEDDINGS["whitened"].load()(task.stores, settings, seed)
     x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
     lengths, generator = [len(store) for store in task.stores], generator_for(seed)
     if len(x) <= FULL_BATCH_LIMIT:

@@ -17,7 +17,6 @@ import pandas as pd
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv
-from rgwot.runtime.former import FORMER_METRICS
 from rgwot.timing import parse_rate
 
 MANIFEST_COLUMNS = ("video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason")
@@ -114,10 +113,7 @@ def read_history(path: Path) -> pd.DataFrame:
 
 
 def read_scores(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
-    """Read tidy scores of any number of runs, at least one and each once, into one table.
-
-    Metrics that an earlier version named otherwise get their present names.
-    """
+    """Read tidy scores of any number of runs, at least one and each once, into one table."""
     frames = []
     for path in paths:
         try:
@@ -128,7 +124,7 @@ def read_scores(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
         missing = [column for column in SCORE_COLUMNS if column not in frame.columns]
         if missing:
             raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")
-        frames.append(frame[list(SCORE_COLUMNS)].replace({"metric": FORMER_METRICS}))
+        frames.append(frame[list(SCORE_COLUMNS)])
     if not frames:
         raise RgwotError("scores: found no file, expected at least one; run `rgwot evaluate` first")
     scores = pd.concat(frames, ignore_index=True)

@@ -1,87 +1,132 @@
-"""Losses, decoders and the like from a folder of one's own."""
+"""Losses and decoders of one's own, named in a file of extensions."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-LOSS = '''"""Distance of frames at the same position."""
+from rgwot.config.methods import CLUSTERING, EMBEDDINGS, LOSSES
+from rgwot.config.settings import BLOCKS, defaults
+from rgwot.runtime.lazy import load
 
-ABOUT = {"description": "distance at the same position", "reads": ("loss.gamma",)}
+ENTRIES = """
+losses:
+  position:
+    {function: "mine:align_position", description: distance at the same position, reads: [loss.gamma, ot.zeta]}
+embeddings:
+  clock: {function: "mine:fit_clock", description: nothing but time, reads: [whiten.D, regression]}
+decoders:
+  pieces: {function: "mine:decode_pieces", description: equal pieces, reads: [decode.restarts, consensus]}
+"""
+FUNCTIONS = """
+import numpy as np
+
+from rgwot.embedding.interface import Embedded
+from rgwot.keysteps.interface import Decoded
 
 
 def align_position(batch, settings):
     return settings.loss.gamma * ((batch.x - batch.y) ** 2).sum(2).mean(1)
-'''
-DECODER = '''"""Every video in K equal pieces."""
 
-import numpy as np
 
-from rgwot.keysteps.interface import Decoded
-
-ABOUT = {"description": "equal pieces"}
+def fit_clock(stores, settings, seed):
+    return lambda store: Embedded((store.time_s[:, None] / settings.whiten.D).astype(np.float32))
 
 
 def decode_pieces(frames, K, settings, generator):
     return Decoded(np.concatenate([np.arange(length) * K // length for length in frames.lengths]))
-'''
-CODE = """
+"""
+PLANNED = """
 import sys
+from rgwot.config.configuration import load_config
+from rgwot.config.experiments import Experiments
+experiments = Experiments(load_config({}))
+print(experiments.method("rgwot@loss.gamma=0.5,loss.alignment=position"))
+print(experiments.method("clock@whiten.D=3"))
+print(experiments.decoder("pieces@decode.restarts=9,K=3", "rgwot"))
+for ask in (lambda: experiments.method("rgwot@loss.alignment=position,loss.tau=0.5"),
+            lambda: experiments.decoder("pieces@meanfield.alpha=0.1", "rgwot")):
+    try:
+        ask()
+    except Exception as error:
+        print(error)
+print([name for name in ("mine", "torch", "scipy", "sklearn", "pandas") if name in sys.modules])
+"""
+FOUND = """
 import numpy as np
 import rgwot
-from rgwot.config.methods import ALIGNMENTS
-assert ALIGNMENTS["position"].takes("loss.gamma") and "rgwot.losses.position" not in sys.modules
 videos = [np.random.default_rng(n).normal(size=(12, 4)) for n in range(2)]
 small = {"encoder": {"channels": 4, "hidden": 4, "D": 4}, "train": {"N": 4, "iterations": 3, "threads": 1}}
 made = rgwot.discover(
     videos, method="rgwot@loss.alignment=position,loss.gamma=0.5", decoder="pieces", K=3, settings=small, device="cpu"
 )
-assert sys.modules["rgwot.losses.position"].__file__ == sys.argv[1]
 print(made.labels["0"].tolist())
+print(rgwot.discover(videos, method="clock", decoder="pieces", K=3, fps=2).embeddings["0"][:, 0].max() * 32)
 """
 
 
-def run(code: str, folders: str, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "RGWOT_EXTENSIONS": folders, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", code, *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+def run(code: str, file: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "RGWOT_EXTENSIONS": str(file), "OMP_NUM_THREADS": "1"}
+    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
 def extensions(tmp_path: Path) -> Path:
-    for name, text in {"losses/position.py": LOSS, "keysteps/pieces.py": DECODER}.items():
-        (tmp_path / name).parent.mkdir()
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    return tmp_path
+    (tmp_path / "mine.py").write_text(FUNCTIONS, encoding="utf-8")
+    (tmp_path / "extensions.yaml").write_text(ENTRIES, encoding="utf-8")
+    return tmp_path / "extensions.yaml"
 
 
-def test_a_folder_of_ones_own_is_a_part_of_the_library(extensions: Path) -> None:
-    done = run(CODE, str(extensions), str(extensions / "losses/position.py"))
+def test_planning_knows_extensions_and_imports_none(extensions: Path) -> None:
+    done = run(PLANNED, extensions)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "[1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]\n"
+    loss, embedding, decoder, unread, unknown, imported = done.stdout.splitlines()
+    assert loss == "rgwot@loss.alignment=position,loss.gamma=0.5"
+    assert embedding == "clock@whiten.D=3"
+    assert decoder == "pieces@K=3,decode.restarts=9"
+    assert "expected keys it reads (loss.gamma, ot.zeta)" in unread
+    assert "unknown key 'meanfield.alpha'" in unknown
+    assert imported == "[]"
+
+
+def test_extensions_run_by_name(extensions: Path) -> None:
+    done = run(FOUND, extensions)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]\n5.5\n"
 
 
 @pytest.mark.parametrize(
-    ("added", "message"),
+    ("written", "message"),
     [
-        ("losses/tcc.py", "expected a name of its own; rename it"),
-        (None, "nowhere: no such folder; expected one with rooms such as losses"),
+        ("losses: {tcc: {function: 'mine:x', description: x}}", "losses.tcc: the library has one of this name"),
+        ("losses: {x: {function: 'mine:x', description: x, read: []}}", "losses.x: .*unexpected keyword argument"),
+        ("loss: {}", "found loss; expected entries of losses, embeddings, decoders"),
+        (None, "No such file"),
     ],
 )
-def test_mistakes_are_told(extensions: Path, added: str | None, message: str) -> None:
-    folders = str(extensions)
-    if added:
-        (extensions / added).write_text(LOSS, encoding="utf-8")
-    else:
-        folders += f"{os.pathsep}{extensions / 'nowhere'}"
+def test_mistakes_are_reported_in_one_line(extensions: Path, written: str | None, message: str) -> None:
+    extensions.unlink()
+    if written:
+        extensions.write_text(written, encoding="utf-8")
     command = [sys.executable, "-m", "rgwot", "embed", "--help"]
-    environment = {**os.environ, "RGWOT_EXTENSIONS": folders}
+    environment = {**os.environ, "RGWOT_EXTENSIONS": str(extensions)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith("rgwot: ")
-    assert message in line
+    assert re.search(message, line)
+
+
+def test_entries_are_true() -> None:
+    for entry in (*LOSSES.values(), *EMBEDDINGS.values(), *CLUSTERING.values()):
+        assert entry.description
+        assert set(entry.reads) <= {*BLOCKS, *defaults()}
+        places = [entry.function, getattr(entry, "restore", ""), getattr(entry, "learned", "")]
+        assert all(callable(load(place)) for place in places if place)
+    # The alignment loss is part of vasot.
+    assert {*LOSSES["gromov_wasserstein"].reads} <= {*CLUSTERING["vasot"].reads}

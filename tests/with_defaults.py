@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rgwot import transport
+from rgwot.baselines.kantorovich import Matching
+from rgwot.baselines.kantorovich import kantorovich_match as match
+from rgwot.baselines.partial import align_frames_partially as partially
 from rgwot.config.settings import (
     DecodeSettings,
     EncoderSettings,
@@ -24,8 +27,6 @@ from rgwot.features.backbone import Backbone
 from rgwot.keysteps import fuzzy_cmeans as fuzzy
 from rgwot.keysteps.fuzzy_cmeans import FuzzyCMeans
 from rgwot.transport import FrameAlignment, TransportResult
-from rgwot.transport.kantorovich import Matching
-from rgwot.transport.kantorovich import kantorovich_match as match
 
 OT, LOSS, FEATURES, DECODE, TRAIN = (
     TransportSettings(), LossSettings(), FeatureSettings(), DecodeSettings(), TrainSettings()
@@ -62,7 +63,7 @@ def align_frames(x: Tensor, y: Tensor, **changes: Any) -> FrameAlignment:
 
 
 def align_frames_partially(x: Tensor, y: Tensor, **changes: Any) -> Tensor:
-    return transport.align_frames_partially(x, y, **ENDS | PARTIAL | changes)
+    return partially(x, y, **ENDS | PARTIAL | changes)
 
 
 def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, **changes: Any) -> Matching:

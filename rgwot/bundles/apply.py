@@ -18,12 +18,11 @@ from rgwot import __version__, paths
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_bundle
 from rgwot.bundles.inputs import How, Input, read_inputs
 from rgwot.config.experiments import family_of, split_id
-from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
 from rgwot.config.settings import Settings, build, flatten
 from rgwot.datasets.names import stem_of
 from rgwot.embedding.embed import write_embeddings
 from rgwot.embedding.interface import EmbedVideo
-from rgwot.embedding.registry import restore_of as restore_embedding
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, restored
@@ -32,7 +31,6 @@ from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.interface import Decoded, Unseen
 from rgwot.keysteps.ordering import format_order
 from rgwot.keysteps.outputs import write_keysteps
-from rgwot.keysteps.registry import restore_of as restore_decoder
 from rgwot.paths import Tree
 from rgwot.procedure import Procedure
 from rgwot.procedure.files import read_deviation_list
@@ -41,6 +39,7 @@ from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.reporting.names import named_order, result_id
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import replacing, write_rows, write_text
+from rgwot.runtime.lazy import load
 from rgwot.timing import label_segments
 
 log = logging.getLogger(__name__)
@@ -149,19 +148,17 @@ def restore(bundle: Bundle) -> Restored:
     """Restore the result in a bundle; RgwotError where a part is missing."""
     settings, about = _settings(bundle), bundle.about
     decoder, family = split_id(about.decoder)[0], family_of(about.method)
-    of_decoder = restore_decoder(decoder)
     try:
         if MODEL in bundle.parts:
             embed = _model(bundle)
         else:
-            of_embedding = restore_embedding(family.embedding)
-            if of_embedding is None:
+            if not EMBEDDINGS[family.embedding].restore:
                 raise bundle.wrong(f"the method {about.method!r} has no embedding that can be kept")
-            embed = of_embedding(bundle.arrays(EMBEDDING), settings)
-        if of_decoder is None:
+            embed = load(EMBEDDINGS[family.embedding].restore)(bundle.arrays(EMBEDDING), settings)
+        if not DECODERS[decoder].restore:
             raise bundle.wrong(f"the decoder {about.decoder!r} cannot label other videos")
         choices = Choices(about.time, about.surplus, about.K)
-        rule = restored(of_decoder, bundle.arrays(DECODER), choices, settings)
+        rule = restored(load(DECODERS[decoder].restore), bundle.arrays(DECODER), choices, settings)
         return Restored(settings, embed, rule, bundle.arrays(ANSWERS))
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError) as error:
         if isinstance(error, RgwotError):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE, packed, write_bundle
 from rgwot.config.experiments import split_id
-from rgwot.config.methods import DECODERS as ABOUT_DECODERS
+from rgwot.config.methods import DECODERS
 from rgwot.config.settings import Settings
 from rgwot.embedding.embed import fit_of
 from rgwot.embedding.interface import EmbedVideo, Fitted
@@ -24,12 +24,12 @@ from rgwot.keysteps.choices import Choices, extended, restored
 from rgwot.keysteps.decode import EmbeddedTask, apart, labelled, read_embeddings
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.outputs import generator_for
-from rgwot.keysteps.registry import DECODERS, restore_of
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.procedure.files import read_procedure
 from rgwot.records import read_diagnostics, read_segments
 from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.lazy import load
 from rgwot.runtime.provenance import remake
 from rgwot.timing import predicted_labels
 
@@ -69,10 +69,9 @@ def make_bundle(
         For a decoder that cannot label other videos, or a result that the files do not reproduce.
     """
     name = split_id(run.decoder)[0]
-    about = ABOUT_DECODERS.get(name)
-    restore = restore_of(name) if about is not None else None
-    if restore is None:
-        why = "looks at no video and learns nothing" if about and about.trivial else "has no rule for other videos"
+    entry = DECODERS.get(name)
+    if entry is None or not entry.restore:
+        why = "looks at no video and learns nothing" if entry and entry.trivial else "has no rule for other videos"
         raise RgwotError(f"decoder {name!r}: {why}; expected one that has, such as graphcut or meanfield")
     embedded = read_embeddings(embeddings_zarr)
     stores = {store.video: store for store in open_stores(index_csv, index_csv.parent)}
@@ -96,7 +95,7 @@ def make_bundle(
 
     with threadpool_limits(limits=1):
         learnt, labels = _learnt(embedded, name, choices, settings, run.seed, segments, segments_csv)
-        rule = restored(restore, learnt, choices, settings)
+        rule = restored(load(entry.restore), learnt, choices, settings)
         again = {
             video: labelled([embedded.videos[video]], embedded.features_fps, choices.K, rule).labels
             for video in embedded.part(held_out=False)
@@ -178,7 +177,7 @@ def _learnt(
     segments_csv: Path,
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
     """Return what the decoder learns from the embeddings, and the key steps (T,) of every video it learns from."""
-    run, seen = extended(DECODERS[decoder], choices), embedded.part(held_out=False)
+    run, seen = extended(DECODERS[decoder].load(), choices), embedded.part(held_out=False)
 
     def decoding(frames: Frames) -> Decoded:
         return run(frames, choices.K, settings, generator_for(seed))

@@ -10,13 +10,13 @@ import click
 from rgwot.cli import options
 from rgwot.cli.options import Folder
 from rgwot.cli.settings_help import SettingsCommand
-from rgwot.config.about import blocks
 from rgwot.config.methods import DECODERS, EMBEDDINGS
+from rgwot.config.registry import blocks
 
 
 @click.command(
     cls=SettingsCommand,
-    reads=blocks([*(about for about in EMBEDDINGS.values() if about.module), *DECODERS.values()]),
+    reads=blocks([*(entry for entry in EMBEDDINGS.values() if entry.function), *DECODERS.values()]),
     epilog="Give the settings that the result was made with; another result is refused.",
 )
 @click.argument("output", type=Folder)

@@ -10,12 +10,9 @@ import click
 from rgwot.cli import options
 from rgwot.cli.options import Folder
 from rgwot.cli.settings_help import SettingsCommand
-from rgwot.config.about import blocks
-from rgwot.config.methods import DECODERS, LEARNERS
+from rgwot.config.methods import CLUSTERING, DECODERS, LEARNERS, TRIVIAL
+from rgwot.config.registry import blocks
 from rgwot.runtime.errors import RgwotError
-
-CLUSTERING = [name for name, about in DECODERS.items() if not about.trivial]
-TRIVIAL = [name for name, about in DECODERS.items() if about.trivial]
 
 
 @click.command(
@@ -30,7 +27,7 @@ TRIVIAL = [name for name, about in DECODERS.items() if about.trivial]
 @click.option(
     "--decoder",
     required=True,
-    help=f"{', '.join(CLUSTERING[:-1])} or {CLUSTERING[-1]}; or trivial: {', '.join(TRIVIAL)}.",
+    help=f"{', '.join(CLUSTERING)}; or trivial: {', '.join(TRIVIAL)}.",
 )
 @click.option("--annotations", type=Folder, help="Annotated segments of the task, for the decoder annotated.")
 @options.hold_out

@@ -75,7 +75,7 @@ def read_object(text: str, option: str) -> dict[str, Any]:
 
 def read_settings(text: str, execution: str = "{}") -> Any:
     """Parse ``--settings`` (and ``--execution``) into validated blocks."""
-    from rgwot.config.settings import BLOCKS, FORMER, build, flatten
+    from rgwot.config.settings import BLOCKS, build, flatten
     from rgwot.runtime.errors import nearest
 
     content = read_object(text, "--settings")
@@ -86,9 +86,6 @@ def read_settings(text: str, execution: str = "{}") -> Any:
     for block in content:
         if block not in BLOCKS:
             raise RgwotError(f"--settings: unknown block {block!r}; {nearest(block, BLOCKS)}")
-    for key in FORMER:
-        block, name = key.split(".")
-        content.get(block, {}).pop(name, None)
     return build(flatten(content), "--settings")
 
 

@@ -10,8 +10,8 @@ import click
 from rgwot.cli import options
 from rgwot.cli.options import Folder
 from rgwot.cli.settings_help import SettingsCommand
-from rgwot.config.about import blocks
 from rgwot.config.methods import EMBEDDINGS
+from rgwot.config.registry import blocks
 
 
 @click.command(
@@ -37,7 +37,7 @@ def train(output: Path, index: Path, held_out: str, settings: str, execution: st
 
 @click.command(
     cls=SettingsCommand,
-    reads=blocks(about for about in EMBEDDINGS.values() if about.module),
+    reads=blocks(entry for entry in EMBEDDINGS.values() if entry.function),
     epilog="The settings matter without --model alone; try --method raw first, which has none.",
 )
 @click.argument("output", type=Folder)

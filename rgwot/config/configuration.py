@@ -1,7 +1,4 @@
-"""The configuration of a whole run, ``config.yaml``: the settings of the stages, and where the datasets are.
-
-`rgwot.config.schema` writes files from these classes.
-"""
+"""The configuration of a whole run, ``config.yaml``: the settings of the stages, and where the datasets are."""
 
 from __future__ import annotations
 
@@ -232,7 +229,7 @@ def read_file(path: Path) -> Mapping[str, Any]:
     Raises
     ------
     RgwotError
-        If it is missing, empty or not YAML, has a key twice, or holds anything but keys and values.
+        If it is missing, empty or not YAML, or holds anything but keys and values.
     """
     content = read_yaml(path)
     if content is None:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from rgwot.config.configuration import Config
-from rgwot.config.methods import ALIGNMENTS, DECODERS, EMBEDDINGS, FAMILIES, Family, without_effect
+from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES, LOSSES, Family, without_effect
 from rgwot.config.settings import EXECUTION, Settings, build, defaults, flatten
 from rgwot.runtime.errors import RgwotError, nearest
 
@@ -207,7 +207,7 @@ def _refuse_unread(text: str, written: Mapping[str, Any], meant: Sequence[Mappin
     alignments = list(dict.fromkeys(settings["loss.alignment"] for settings in meant))
     for key in written:
         if all(without_effect(key, alignment) for alignment in alignments):
-            read = dict.fromkeys(key for alignment in alignments for key in ALIGNMENTS[alignment].reads)
+            read = dict.fromkeys(key for alignment in alignments for key in LOSSES[alignment].reads)
             raise RgwotError(
                 f"experiment {text!r}: {key} has no effect with loss.alignment {' or '.join(alignments)}; expected "
                 f"keys it reads ({', '.join(read) or 'none of ot and loss'}); leave it out"

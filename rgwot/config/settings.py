@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import PydanticCustomError
 
 from rgwot.config.extractors import EXTRACTORS, extractor
-from rgwot.config.methods import ALIGNMENTS, LEARNERS
+from rgwot.config.methods import LEARNERS, LOSSES
 from rgwot.runtime.errors import RgwotError, nearest
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Backbone = str
     Learner = str
 else:  # known at run time: the losses and extractors that are found
-    Alignment = Literal[tuple(ALIGNMENTS)]
+    Alignment = Literal[tuple(LOSSES)]
     Learner = Literal[tuple(LEARNERS)]
     # Networks by name, and families by the form of their members' names.
     Backbone = Literal[tuple(name for name, about in EXTRACTORS.items() if not about.members)]
@@ -469,27 +469,6 @@ class Settings(Block):
 
 BLOCKS: tuple[str, ...] = tuple(Settings.model_fields)
 
-
-#: Keys newer than existing results: a job's settings leave them out at their default, as earlier jobs did.
-YOUNGER: tuple[str, ...] = (
-    "features.backbone",
-    "graphcut.joined",
-    "ot.last",
-    "loss.distance",
-    "loss.mixture",
-    "loss.delta",
-    "loss.keep",
-    "loss.count_from",
-    "train.clip",
-    "encoder.beside",
-    "whiten.speed",
-    "whiten.variability",
-    "procedure.learner",
-)
-
-#: Removed keys: their default, and the alignment loss that read them. Settings of jobs with another loss still contain
-#: them, so that their results stay valid; nothing reads them.
-FORMER: Mapping[str, tuple[Any, str]] = {"loss.components": (3, "gtcc"), "loss.eta": (1.0, "gtcc")}
 
 #: Keys that say how a job runs and not what it makes: no result depends on them.
 EXECUTION: tuple[str, ...] = (

@@ -19,7 +19,7 @@ class SynthSettings(BaseModel):
 
     layout: str = Field(
         next(iter(WRITTEN)),
-        description="; ".join(f"{name}: {about.description}" for name, about in WRITTEN.items()),
+        description="; ".join(f"{name}: {what}" for name, what in WRITTEN.items()),
         json_schema_extra={"enum": list(WRITTEN)},
     )
     tasks: tuple[str, ...] = Field(

@@ -104,7 +104,7 @@ class Options:
 
 
 class Layout(Protocol):
-    """A module that reads one layout, with a constant ``ABOUT`` (`rgwot.config.about`).
+    """A module that reads one layout of `rgwot.config.layouts.LAYOUTS`.
 
     One whose release brings lists that reading does not need has ``check_lists(root, dataset)``, too, which complains
     (`rgwot.datasets.faults`) where they do not fit each other or the annotations.

@@ -16,7 +16,6 @@ from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt, read_lines, rows
 from rgwot.runtime.errors import RgwotError
 
-ABOUT = {"description": "the CrossTask release, 18 tasks", "place": 6}
 OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "crosstask_release/ as downloaded and videos/<task>/<video>.mp4 or videos/<video>.mp4"
 

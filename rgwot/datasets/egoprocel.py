@@ -16,7 +16,6 @@ from rgwot.datasets.pairing import by_task, pair, parents, required_subfolder, s
 from rgwot.datasets.registry import TaskFacts, camera, datasets, tasks_of
 from rgwot.runtime.errors import RgwotError
 
-ABOUT = {"description": "the whole EgoProceL tree, 16 tasks", "place": 2}
 OPTIONS = frozenset({"view", "subset", "strict", "unannotated", "frames_fps"})
 EXPECTED = "the folders annotations/ and videos/ of EgoProceL"
 

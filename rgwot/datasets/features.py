@@ -13,7 +13,6 @@ from rgwot.datasets.base import Found, Options
 from rgwot.datasets.names import pairing_key
 from rgwot.datasets.pairing import VIDEO_SUFFIXES, own_tasks, parents, stem, walk
 
-ABOUT = {"description": "features without videos, one folder per task", "place": 2}
 OPTIONS = frozenset({"strict", "subset"})
 EXPECTED = f"a folder of feature files per task: <task>/*.npy (or {', '.join(list(OPENERS)[1:])})"
 

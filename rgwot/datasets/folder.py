@@ -8,7 +8,6 @@ from rgwot.datasets import csv_files
 from rgwot.datasets.base import Found, Options
 from rgwot.datasets.pairing import by_suffix, own_tasks, walk_videos
 
-ABOUT = {"description": "one folder per task", "place": 1}
 OPTIONS = frozenset({"strict", "subset", "frames_fps"})
 EXPECTED = "a folder of videos per task: <task>/*.mp4 (or avi, mkv, webm, mov, m4v)"
 

@@ -23,7 +23,6 @@ from rgwot.datasets.registry import TaskFacts, tasks_of
 from rgwot.datasets.text import excerpt, filled_lines
 from rgwot.runtime.errors import RgwotError
 
-ABOUT = {"description": "ProceL as released, 12 tasks", "place": 3}
 OPTIONS = frozenset({"strict", "subset", "unannotated", "drop_rows", "frames_fps"})
 EXPECTED = "ProceL_dataset/<task>/data.mat with readme.txt beside it, and the videos in folders named like the tasks"
 

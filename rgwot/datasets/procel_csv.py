@@ -9,7 +9,6 @@ from rgwot.datasets.base import Found, Options
 from rgwot.datasets.pairing import by_task, pair, parents, required_subfolder, stem, walk, walk_videos
 from rgwot.datasets.procel import canonical
 
-ABOUT = {"description": "ProceL converted to EgoProceL's columns", "place": 4}
 OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "annotations/<task>/<video>.csv and videos/"
 

@@ -15,7 +15,6 @@ from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt, filled_lines
 from rgwot.runtime.errors import RgwotError
 
-ABOUT = {"description": "ProceL converted to CrossTask's columns", "place": 5}
 OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "<task>/mapping.txt, <task>/annotations/<video>.csv and <task>/videos/"
 

@@ -11,11 +11,10 @@ import zarr
 from numpy.typing import NDArray
 
 from rgwot.config.experiments import split_id
-from rgwot.config.methods import FAMILIES
+from rgwot.config.methods import EMBEDDINGS, FAMILIES
 from rgwot.config.settings import Settings
 from rgwot.datasets.split import check_held_out
 from rgwot.embedding.interface import EmbedVideo, Fit
-from rgwot.embedding.registry import FITS
 from rgwot.features.index import indexed_videos, open_stores
 from rgwot.features.scales import usual_ratio
 from rgwot.features.store import FeatureStore
@@ -162,9 +161,11 @@ def fit_of(method: str) -> Fit:
     base = split_id(method)[0]
     if base not in FAMILIES:
         raise RgwotError(f"method {method!r}: unknown base {base!r}; {nearest(base, FAMILIES)}")
-    if FAMILIES[base].embedding not in FITS:
-        able = [family.name for family in FAMILIES.values() if family.embedding in FITS]
+    entry = EMBEDDINGS[FAMILIES[base].embedding]
+    if not entry.function:
+        able = [family.name for family in FAMILIES.values() if EMBEDDINGS[family.embedding].function]
         raise RgwotError(
             f"method {method!r}: found no model; name it (--model), or take a method that needs none: {', '.join(able)}"
         )
-    return FITS[FAMILIES[base].embedding]
+    fit: Fit = entry.load()
+    return fit

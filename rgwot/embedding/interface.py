@@ -1,7 +1,7 @@
 """What an embedding without an encoder is given and what it gives back.
 
-Embedding ``x`` is the module `rgwot.embedding.x`: its ``ABOUT`` (`rgwot.config.about`) and its `Fit`, ``fit_x``. One
-that can embed other videos later, from a bundle (`rgwot.bundles`), also has its `Restore`, ``restore_x``.
+Embeddings are entries of `rgwot.config.methods.EMBEDDINGS`: a `Fit`, and a `Restore` where other videos can be embedded
+later, from a bundle (`rgwot.bundles`).
 """
 
 from __future__ import annotations

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
+from rgwot.config.methods import LOSSES
 from rgwot.config.settings import Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, dropout_masks
@@ -21,8 +22,8 @@ from rgwot.embedding.prior import per_second
 from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
 from rgwot.losses import cidm_loss
 from rgwot.losses.interface import PairBatch
-from rgwot.losses.registry import ALIGNMENTS, learned_by
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.lazy import load
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ def objective(batch: PairBatch, settings: Settings) -> Terms:
     constant.
     """
     cidm = settings.cidm
-    align = ALIGNMENTS[settings.loss.alignment](batch, settings)
+    align = LOSSES[settings.loss.alignment].load()(batch, settings)
     embedded = torch.cat([batch.x, batch.y])
     contrast = cidm_loss(
         embedded if cidm.gradient else embedded.detach(),
@@ -75,6 +76,20 @@ def objective(batch: PairBatch, settings: Settings) -> Terms:
     if cidm.reduction == "sum" and cidm.beta:
         loss = loss / batch.x.shape[1]
     return Terms(loss, align, contrast)
+
+
+def learned_by(settings: Settings, seed: int) -> nn.Module | None:
+    """Make what the alignment loss learns beside the encoder, its initial weights from ``seed``; None for most.
+
+    Leaves the global random state untouched.
+    """
+    make = LOSSES[settings.loss.alignment].learned
+    if not make:
+        return None
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        learned: nn.Module = load(make)(settings)
+        return learned
 
 
 @dataclass

@@ -11,8 +11,6 @@ from rgwot.config.settings import Settings
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learnt
 from rgwot.features.store import FeatureStore
 
-ABOUT = {"description": "features averaged over space; nothing is trained", "place": 1}
-
 FRAMES_AT_ONCE = 64
 
 

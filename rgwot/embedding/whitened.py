@@ -19,13 +19,6 @@ from rgwot.embedding.pooled import FRAMES_AT_ONCE, unit
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 
-ABOUT = {
-    "description": "features conditioned per video and whitened; nothing is trained",
-    "source": "ours",
-    "reads": ("whiten",),
-    "place": 2,
-}
-
 STILL = 0.02
 """Added to speeds and deviations before the logarithm, in standard deviations of the channel; less is no movement."""
 

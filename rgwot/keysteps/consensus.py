@@ -15,13 +15,6 @@ from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
 from rgwot.keysteps.meanfield import MeanField, decoded, label, largest, segment
 from rgwot.runtime.errors import RgwotError
 
-ABOUT = {
-    "description": "a mean-field segmentation of what many others agree on, refined by classifiers of the other videos",
-    "source": "ours",
-    "reads": ("meanfield", "consensus"),
-    "place": 7,
-}
-
 FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import Settings
 from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, choose, extended
@@ -20,7 +21,6 @@ from rgwot.keysteps.fuzzifier import direction_eigenvalue
 from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Unseen
 from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import generator_for, procedure_of, write_keysteps
-from rgwot.keysteps.registry import DECODERS
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.progress import counted
 from rgwot.runtime.provenance import remake
@@ -92,8 +92,8 @@ def decode(
         For an unknown decoder, one that cannot label videos held out, a K that is not a number, or a store
         that cannot be used.
     """
-    if decoder not in DECODERS:
-        raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, DECODERS)}")
+    if decoder not in CLUSTERING:
+        raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, CLUSTERING)}")
     if settings.decode.K != "auto" and not isinstance(settings.decode.K, int):
         raise RgwotError(
             f"decoder {decoder!r}: found K = {settings.decode.K!r}, expected the number of key steps it stands for"
@@ -105,7 +105,7 @@ def decode(
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
         choices = _choose(task, settings, seed)
-        K, run = choices.K, extended(DECODERS[decoder], choices)
+        K, run = choices.K, extended(CLUSTERING[decoder].load(), choices)
 
         def decoding(video: str | None) -> Unseen:
             return lambda frames: run(frames, K, settings, generator_for(seed, video))
@@ -325,7 +325,7 @@ def _cluster_task(
     if not task.held_out:
         return labels, made.diagnosis, facts
     if made.decoded.unseen is None:
-        able = ", ".join(other for other in DECODERS if other != name)
+        able = ", ".join(other for other in CLUSTERING if other != name)
         raise RgwotError(f"decoder {name!r}: cannot label videos held out; use {able} or data.split=all")
     new = task.part(held_out=True)
     applied = labelled(new.values(), task.features_fps, K, made.decoded.unseen)

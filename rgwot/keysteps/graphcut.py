@@ -23,13 +23,6 @@ from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
 from rgwot.keysteps.fuzzy_cmeans import frame_of, fuzzy_cmeans, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
 
-ABOUT = {
-    "description": "fuzzy C-means, then a graph cut on the temporal chain",
-    "source": "RGWOT, WACV 2026",
-    "reads": ("decode.m", "decode.start", "decode.restarts", "decode.max_iterations", "decode.tolerance", "graphcut"),
-    "place": 1,
-}
-
 # The library aborts the process above 1e7 in any single term; a tenth leaves room for its sums in 32 bits.
 LARGEST_TERM = 1_000_000
 

@@ -1,7 +1,7 @@
 """What a decoder is given and what it gives back.
 
-Decoder ``x`` is the module `rgwot.keysteps.x`: its ``ABOUT`` (`rgwot.config.about`) and its `Decoder`, ``decode_x``.
-One that can label other videos later, from a bundle (`rgwot.bundles`), also has its `Restore`, ``restore_x``.
+Decoders are entries of `rgwot.config.methods.DECODERS`: a `Decoder`, and a `Restore` where other videos can be labelled
+later, from a bundle (`rgwot.bundles`).
 """
 
 from __future__ import annotations

@@ -14,8 +14,6 @@ from rgwot.keysteps.fuzzifier import centred
 from rgwot.keysteps.fuzzy_cmeans import squared_distances
 from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
 
-ABOUT = {"description": "k-means, no smoothing", "place": 2}
-
 RESTARTS = 4
 
 

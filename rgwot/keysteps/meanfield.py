@@ -13,13 +13,6 @@ from rgwot.config.settings import MeanfieldSettings, Settings
 from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen, directions, first_samples
 from rgwot.keysteps.kmeans import kmeans
 
-ABOUT = {
-    "description": "a mean-field chain with re-estimated centres and even shares",
-    "source": "ours; after ASOT (Xu and Gould, CVPR 2024)",
-    "reads": ("meanfield",),
-    "place": 6,
-}
-
 SMALLEST = 1e-12
 """Memberships to start from are at least this: an update multiplies, so a 0 would stay one."""
 

@@ -9,16 +9,6 @@ from rgwot.losses.cross_entropy import alignment_loss
 from rgwot.losses.interface import PairBatch
 from rgwot.transport import align_frames
 
-ABOUT = {
-    "description": "cross-entropy with a regularised fused Gromov-Wasserstein plan",
-    "source": "RGWOT, WACV 2026",
-    "reads": (
-        "ot.alpha", "ot.epsilon", "ot.rho", "ot.zeta", "ot.virtual", "ot.prior_time", "ot.max_iterations",
-        "ot.tolerance", "ot.r", "ot.solver", "loss.tau", "loss.symmetric",
-    ),
-    "place": 1,
-}  # fmt: skip
-
 
 def align_gromov_wasserstein(batch: PairBatch, settings: Settings) -> Tensor:
     """Cross-entropy with the regularised fused Gromov-Wasserstein plan (RGWOT; methods 3.3 to 3.6), (P,)."""

@@ -1,7 +1,6 @@
 """What an alignment loss is given and what it gives back.
 
-Loss ``x`` is the module `rgwot.losses.x`: its ``ABOUT`` (`rgwot.config.about`) and its `Alignment`,
-``align_x``. One that learns something of its own also has a `Learned`, ``learned_x``.
+Losses are entries of `rgwot.config.methods.LOSSES`: an `Alignment`, and a `Learned` where the loss itself learns.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ from torch import Tensor
 from rgwot.config.settings import Settings
 from rgwot.losses.interface import PairBatch
 
-ABOUT = {"description": "none, C-IDM trains alone", "place": 7}
-
 
 def align_none(batch: PairBatch, settings: Settings) -> Tensor:
     """Nothing: the encoder learns from the contrastive term alone, (P,)."""

@@ -1,8 +1,7 @@
-"""Functions imported by name when they are called, so that a job loads only the method it runs."""
+"""Functions imported by name when they are called, so that a job loads only what it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -15,13 +14,3 @@ def load(place: str) -> Any:
     """
     module, name = place.split(":")
     return getattr(import_module(module), name)
-
-
-def lazily(place: str) -> Callable[..., Any]:
-    """Return a function that stands for ``module:function`` and imports it at its first call."""
-
-    def function(*args: Any, **kwargs: Any) -> Any:
-        return load(place)(*args, **kwargs)
-
-    function.__qualname__ = function.__name__ = place.rpartition(":")[2]
-    return function

@@ -12,7 +12,7 @@ from typing import Any
 from rgwot.config.experiments import Experiments, family_of, split_id
 from rgwot.config.extractors import extractor, missing_checkpoint
 from rgwot.config.methods import ANNOTATED, DECODERS, EMBEDDINGS
-from rgwot.config.settings import EXECUTION, FORMER, YOUNGER, defaults, flatten
+from rgwot.config.settings import EXECUTION, flatten
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.paths import ANNOTATIONS, at
@@ -115,12 +115,6 @@ class JobCatalogue(DatasetCatalogue):
             for key, value in values.items()
             if (key in wanted or key.split(".")[0] in wanted) and (key in EXECUTION) == execution
         }
-        for key in YOUNGER:
-            if key in chosen and chosen[key] == defaults()[key]:
-                del chosen[key]
-        for key, (value, alignment) in FORMER.items():
-            if key.split(".")[0] in wanted and not execution and values["loss.alignment"] != alignment:
-                chosen[key] = value
         K = chosen.get("decode.K")
         if isinstance(K, str) and K != "auto":
             annotated = self.annotated_steps(dataset, task)

@@ -12,14 +12,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rgwot.config.about import LIBRARY
+import rgwot
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 
+_LIBRARY = Path(rgwot.__file__).resolve().parent
+
 
 def _root() -> Path:
-    inside = LIBRARY / "shipped"
-    return inside if inside.is_dir() else LIBRARY.parent
+    inside = _LIBRARY / "shipped"
+    return inside if inside.is_dir() else _LIBRARY.parent
 
 
 ROOT = _root()

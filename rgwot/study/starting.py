@@ -50,7 +50,7 @@ def before_snakemake(arguments: Sequence[str] | None = None) -> None:
 
 
 def check_configuration(paths: Iterable[Path]) -> None:
-    """Raise if an existing configuration file cannot be read, is not YAML or has a key twice."""
+    """Raise if an existing configuration file cannot be read, or is not YAML."""
     for path in paths:
         # Snakemake itself reports a missing file in one line.
         if path.exists():

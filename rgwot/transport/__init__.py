@@ -1,15 +1,14 @@
 """Transport between the frames of two videos: pure functions of tensors.
 
 Everything is batched: B pairs of an N-frame and an M-frame sequence. :func:`align_frames` goes from embeddings to
-the weights of RGWOT's alignment loss, :func:`align_frames_partially` to those of REMAP; :func:`solve` is RGWOT's solver
-alone, and the rest are its parts. :mod:`rgwot.transport.kantorovich` holds the transport of VAVA and OPEL.
+the weights of the alignment loss; :func:`solve` is the solver alone, and the rest are its parts.
 """
 
 from __future__ import annotations
 
 from rgwot.transport.costs import add_virtual_frame, cosine_cost, relative_positions, squared_distance, temporal_prior
 from rgwot.transport.fused_gromov_wasserstein import TransportResult, solve
-from rgwot.transport.matching import FrameAlignment, align_frames, align_frames_partially, matched_frames
+from rgwot.transport.matching import FrameAlignment, align_frames, matched_frames
 from rgwot.transport.sinkhorn import sinkhorn
 from rgwot.transport.structure import structure_matrix_x, structure_matrix_y, structure_product
 
@@ -18,7 +17,6 @@ __all__ = [
     "TransportResult",
     "add_virtual_frame",
     "align_frames",
-    "align_frames_partially",
     "cosine_cost",
     "matched_frames",
     "relative_positions",

@@ -213,7 +213,7 @@ class _Problem:
         return self.state(z, result.f, result.plan, result.log_plan)
 
 
-def choose(condition: Tensor, these: AnyState, others: AnyState) -> AnyState:
+def where_state(condition: Tensor, these: AnyState, others: AnyState) -> AnyState:
     """Per problem: its tensors of one state where the condition (B,) holds, of the other elsewhere."""
     pairs = zip(these, others, strict=True)
     return type(these)(*(torch.where(condition.view(-1, *[1] * (one.ndim - 1)), one, other) for one, other in pairs))
@@ -257,7 +257,7 @@ def _descend(problem: _Problem, max_iterations: int, tolerance: float) -> tuple[
         # As far as a step of this length should make F fall, to first order.
         predicted = step * (state.plan * state.residual**2).sum((1, 2)) / epsilon
         falls = trial.objective <= state.objective - 0.1 * predicted + slack
-        state = choose(falls, trial, state)
+        state = where_state(falls, trial, state)
         step = torch.where(falls, 1.3 * step, 0.5 * step).clamp(safe_step, 1)
         iterations[index] += 1
     final.put(index, state)

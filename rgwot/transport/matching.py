@@ -9,7 +9,6 @@ from torch import Tensor
 
 from rgwot.transport.costs import add_virtual_frame, cosine_cost, relative_positions, temporal_prior
 from rgwot.transport.fused_gromov_wasserstein import TransportResult, solve
-from rgwot.transport.partial import solve_partial
 
 Virtual = Literal["cost", "threshold", "none"]
 
@@ -74,29 +73,7 @@ def align_frames(
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
         transport = solve(alignment_cost(x, y, rho, zeta, virtual, x_positions, y_positions), **problem)
-        return FrameAlignment(transport, *_real_frames(transport.plan, virtual, zeta, x.dtype))
-
-
-def align_frames_partially(
-    x: Tensor,
-    y: Tensor,
-    *,
-    rho: float,
-    zeta: float,
-    virtual: Virtual,
-    x_positions: Tensor | None = None,
-    y_positions: Tensor | None = None,
-    **problem: Any,
-) -> Tensor:
-    """Match the frames of pairs of videos by fused partial transport, our reconstruction of REMAP (methods 4.8).
-
-    As :func:`align_frames`, with the problem of :func:`rgwot.transport.partial.solve_partial` in place of the balanced
-    one; returns the weights, (B, N, M).
-    """
-    with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
-        cost = alignment_cost(x, y, rho, zeta, virtual, x_positions, y_positions)
-        plan = solve_partial(cost, virtual=virtual == "cost", **problem).plan
-        return _real_frames(plan, virtual, zeta, x.dtype)[0]
+        return FrameAlignment(transport, *real_frames(transport.plan, virtual, zeta, x.dtype))
 
 
 def matched_frames(plan: Tensor, zeta: float) -> tuple[Tensor, Tensor]:
@@ -144,7 +121,7 @@ def alignment_cost(
     return add_virtual_frame(cost, zeta) if virtual == "cost" else cost
 
 
-def _real_frames(plan: Tensor, virtual: Virtual, zeta: float, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+def real_frames(plan: Tensor, virtual: Virtual, zeta: float, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
     """Weights of the real frames, rows rescaled, and which frames of both videos take part."""
     rows = plan.shape[1]
     if virtual == "cost":

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from rgwot.baselines.graph import clips_of, fit_graph, most_similar, node_vectors, random_walks, unity_graph
 from rgwot.config.settings import GraphSettings, Settings
-from rgwot.embedding.graph import clips_of, fit_graph, most_similar, node_vectors, random_walks, unity_graph
 from rgwot.embedding.pooled import spatial_means, unit
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
@@ -48,7 +48,7 @@ def test_edges_by_hand() -> None:
 
 
 def test_most_similar_against_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rgwot.embedding.graph.BLOCK", 4)
+    monkeypatch.setattr("rgwot.baselines.graph.BLOCK", 4)
     rng = np.random.default_rng(0)
     x, others = (unit(rng.normal(size=(n, 5)).astype(np.float32)) for n in (10, 30))
     nearest, score = most_similar(x, others, 3)
@@ -77,7 +77,7 @@ def test_walks_go_along_edges_and_choose_them_alike() -> None:
 CLIQUES = """
 import numpy as np
 from scipy.sparse import csr_array
-from rgwot.embedding.graph import node_vectors, random_walks
+from rgwot.baselines.graph import node_vectors, random_walks
 A = np.kron(np.eye(2), np.ones((8, 8))) - np.eye(16)
 A[7, 8] = A[8, 7] = 1
 paths = random_walks(csr_array(A), 20, 10, np.random.default_rng(0))

@@ -16,18 +16,16 @@ import pandas as pd
 import pytest
 import torch
 
-from rgwot.config.methods import ALIGNMENTS as DESCRIBED
-from rgwot.config.methods import FAMILIES
+from rgwot.config.methods import FAMILIES, LOSSES
 from rgwot.config.settings import EncoderSettings, Settings
 from rgwot.embedding.bank import FeatureBank
-from rgwot.embedding.loop import Record, Trainer, objective
+from rgwot.embedding.loop import Record, Trainer, learned_by, objective
 from rgwot.embedding.model import encoder_of, load_model
 from rgwot.embedding.sampler import Pair
 from rgwot.embedding.train import build_encoder, train
 from rgwot.features.index import open_stores
 from rgwot.losses import cidm_loss
 from rgwot.losses.interface import PairBatch
-from rgwot.losses.registry import ALIGNMENTS, learned_by
 from rgwot.runtime.errors import RgwotError
 
 Make = Callable[..., Settings]
@@ -94,7 +92,7 @@ class Recorder:
         return getattr(self.values, key)
 
 
-@pytest.mark.parametrize("name", ALIGNMENTS)
+@pytest.mark.parametrize("name", LOSSES)
 def test_the_keys_an_alignment_is_said_to_read_are_those_it_reads(name: str) -> None:
     read: set[str] = set()
     settings = Settings.model_validate({"loss": {"alignment": name}})
@@ -104,13 +102,13 @@ def test_the_keys_an_alignment_is_said_to_read_are_those_it_reads(name: str) -> 
     )
     if batch.learned is not None:
         batch.learned.double()
-    ALIGNMENTS[name](batch, recording)  # type: ignore[arg-type]
-    assert read == set(DESCRIBED[name].reads)
+    LOSSES[name].load()(batch, recording)  # type: ignore[arg-type]
+    assert read == set(LOSSES[name].reads)
 
 
 def test_every_key_of_the_two_blocks_is_read_by_some_alignment() -> None:
     every = {f"{block}.{key}" for block in ("ot", "loss") for key in getattr(Settings(), block).model_dump()}
-    assert {key for about in DESCRIBED.values() for key in about.reads} == every - {"loss.alignment"}
+    assert {key for about in LOSSES.values() for key in about.reads} == every - {"loss.alignment"}
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -326,9 +324,9 @@ def test_what_a_loss_learns_is_trained_and_comes_from_the_seed(task: Path, of_fa
     plain = of_family("tcc")
     assert Trainer(build_encoder(plain, 0, bank, "random")[0], bank, plain, 0).learned is None
     with pytest.raises(ValueError, match="learned: found None"):
-        ALIGNMENTS["gtcc"](random_batch(), chosen)
+        LOSSES["gtcc"].load()(random_batch(), chosen)
     with pytest.raises(ValueError, match="chance: found None"):
-        ALIGNMENTS["gtcc"](replace(random_batch(), learned=trainers[2].learned, chance=None), chosen)
+        LOSSES["gtcc"].load()(replace(random_batch(), learned=trainers[2].learned, chance=None), chosen)
 
 
 @pytest.mark.parametrize("name", ["tcc", "gtcc", "lav", "cnc", *TRANSPORT])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from rgwot.baselines.regression import TimeRegressor, fit_regression, standardised, train_regressor
 from rgwot.config.settings import DataSettings, RegressionSettings, Settings
 from rgwot.embedding.pooled import spatial_means
-from rgwot.embedding.regression import TimeRegressor, fit_regression, standardised, train_regressor
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 

@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import zarr
 from with_defaults import fuzzy_cmeans
 
+from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import DecodeSettings, Settings
 from rgwot.evaluation.evaluate import evaluate
 from rgwot.keysteps import decode as stage
@@ -21,13 +23,12 @@ from rgwot.keysteps.decode import decode
 from rgwot.keysteps.fuzzy_cmeans import frame_of, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.kmeans import decode_kmeans
-from rgwot.keysteps.registry import DECODERS
 from rgwot.keysteps.trivial import decode_trivial
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.runtime.errors import RgwotError
 
 FPS = 2.0
-CLUSTERING = sorted(DECODERS)
+NAMES = sorted(CLUSTERING)
 # Under which name a decoder tells about its clusters.
 FACTS = {"graphcut": "fuzzy_c_means", "kmeans": "k_means"}
 
@@ -67,7 +68,7 @@ def run(path: Path, content: Mapping[str, np.ndarray], decoder: str, held_out: l
     return out
 
 
-@pytest.mark.parametrize("decoder", CLUSTERING)
+@pytest.mark.parametrize("decoder", NAMES)
 def test_a_video_held_out_changes_nothing_but_its_own_labels(tmp_path: Path, decoder: str) -> None:
     one, two = videos(), {**videos(), "d": walk([3, 4, 5, 3], 9)}
     outs = [run(tmp_path / f"{i}.zarr", content, decoder, ["d"]) for i, content in enumerate((one, two))]
@@ -85,7 +86,7 @@ def test_a_video_held_out_changes_nothing_but_its_own_labels(tmp_path: Path, dec
     assert "split" not in leaky[0][1]
 
 
-@pytest.mark.parametrize("decoder", CLUSTERING)
+@pytest.mark.parametrize("decoder", NAMES)
 def test_the_clusters_are_those_of_the_training_part_alone(tmp_path: Path, decoder: str) -> None:
     content = videos(noise=0.1)
     whole, facts = read(run(tmp_path / "h.zarr", content, decoder, ["d", "skipped"]))
@@ -121,11 +122,11 @@ def test_without_any_difference_in_training_new_samples_belong_to_all_clusters_a
     np.testing.assert_allclose(memberships_in(np.eye(4), clusters.centres, *frame_of(x), 2.0), 1 / 3)
 
 
-@pytest.mark.parametrize("decoder", CLUSTERING)
+@pytest.mark.parametrize("decoder", NAMES)
 def test_each_old_sample_is_labelled_as_it_was(decoder: str) -> None:
     x = walk([0, 1, 2, 3], 5, noise=0.5)
     frames = Frames(x, (16, 16), FPS)
-    made = DECODERS[decoder](frames, 4, Settings(), np.random.default_rng(1))
+    made = CLUSTERING[decoder].load()(frames, 4, Settings(), np.random.default_rng(1))
     assert made.unseen is not None
     if decoder == "consensus":
         # Classifiers of the other videos label a study; other videos are labelled by one of all of them.
@@ -161,7 +162,7 @@ def test_a_decoder_that_cannot_label_new_videos_is_refused(tmp_path: Path, monke
         shown.append(frames.lengths)
         return Decoded(np.arange(len(frames.x)) % K)
 
-    monkeypatch.setattr(stage, "DECODERS", {"blind": blind})
+    monkeypatch.setattr(stage, "CLUSTERING", {"blind": SimpleNamespace(load=lambda: blind)})
     with pytest.raises(RgwotError, match="'blind': cannot label videos held out"):
         run(tmp_path / "e.zarr", videos(), "blind", ["d"])
     assert shown == [(24, 24, 24)]

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 import zarr
 
+from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import DecodeSettings, GraphcutSettings, Settings
 from rgwot.evaluation.evaluate import evaluate
 from rgwot.keysteps.decode import decode
-from rgwot.keysteps.registry import DECODERS
 
 MANIFEST = "video,name,path,annotation,duration_s,fps,width,height,status,reason"
 FPS, K = 2.0, 7
@@ -77,7 +77,7 @@ def outcome(folder: Path, x: np.ndarray, decoder: str, settings: Settings) -> tu
 EVERYWHERE = dict.fromkeys(("micro_video", "macro_video", "macro_task", "strict_task", "segmentation"), 1.0)
 
 
-@pytest.mark.parametrize("decoder", sorted(DECODERS))
+@pytest.mark.parametrize("decoder", sorted(CLUSTERING))
 @pytest.mark.parametrize("x", [one_direction(), short_line()], ids=["one direction", "short line"])
 def test_a_collapsed_embedding_is_never_the_decoders_fault(tmp_path: Path, x: np.ndarray, decoder: str) -> None:
     facts, marks = outcome(tmp_path, x, decoder, AUTO)
@@ -113,7 +113,7 @@ def test_smoothing_collapses_on_a_sound_embedding(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("x", [equidistant(), sound()], ids=["equidistant", "path"])
-@pytest.mark.parametrize("decoder", sorted(DECODERS))
+@pytest.mark.parametrize("decoder", sorted(CLUSTERING))
 def test_the_same_embeddings_with_the_default_decoders_are_sound(tmp_path: Path, x: np.ndarray, decoder: str) -> None:
     facts, marks = outcome(tmp_path, x, decoder, AUTO)
     assert (facts["degenerate"], facts["degenerate_cause"]) == (False, None)

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 import zarr
 
+from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import DecodeSettings, GraphcutSettings, Settings
 from rgwot.keysteps.decode import decode
-from rgwot.keysteps.registry import DECODERS
 from rgwot.runtime.errors import RgwotError
 
 FPS = 2.0
@@ -52,7 +52,7 @@ def read(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[s
 
 
 # The decoder `viterbi` knows one order for all videos, and these differ.
-@pytest.mark.parametrize("decoder", sorted(set(DECODERS) - {"viterbi"}))
+@pytest.mark.parametrize("decoder", sorted(set(CLUSTERING) - {"viterbi"}))
 @pytest.mark.parametrize("solver", ["expansion", "exact"])
 def test_planted_steps_orders_and_procedures_are_found(tmp_path: Path, decoder: str, solver: str) -> None:
     source = store(tmp_path / "e.zarr", three_videos())
@@ -98,7 +98,7 @@ def test_diagnostics_of_the_graph_cut(tmp_path: Path) -> None:
         assert found["graph_cut"]["relative_gap"] >= 0
 
 
-@pytest.mark.parametrize("decoder", sorted(DECODERS))
+@pytest.mark.parametrize("decoder", sorted(CLUSTERING))
 def test_the_same_seed_gives_the_same_bytes_and_the_folder_is_replaced(tmp_path: Path, decoder: str) -> None:
     source = store(tmp_path / "e.zarr", {"a": places([0, 1, 2, 3], 0, 0.6), "b": places([3, 1, 0], 1, 0.6)})
     decode(source, tmp_path / "out", decoder, settings(4), 3)
@@ -118,7 +118,7 @@ def test_a_video_by_itself_does_not_depend_on_the_others(tmp_path: Path) -> None
     assert two.equals(one)
 
 
-@pytest.mark.parametrize("decoder", sorted(DECODERS))
+@pytest.mark.parametrize("decoder", sorted(CLUSTERING))
 def test_short_and_constant_videos_are_covered(tmp_path: Path, decoder: str) -> None:
     videos = {
         "single": np.eye(8)[:1],
@@ -141,7 +141,7 @@ def test_short_and_constant_videos_are_covered(tmp_path: Path, decoder: str) -> 
     assert facts["video"]["videos"]["single"]["mean_pairwise_cosine"] is None
 
 
-@pytest.mark.parametrize("decoder", sorted(DECODERS))
+@pytest.mark.parametrize("decoder", sorted(CLUSTERING))
 def test_a_constant_embedding_is_marked_as_such(tmp_path: Path, decoder: str, caplog: pytest.LogCaptureFixture) -> None:
     source = store(tmp_path / "e.zarr", {"a": np.full((30, 8), 0.35), "b": np.full((20, 8), 0.35)})
     facts = decode(source, tmp_path / "out", decoder, settings(7), 0)

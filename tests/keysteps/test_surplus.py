@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import Settings
 from rgwot.keysteps.background import keep_clusters, key_step_clusters, likeness
 from rgwot.keysteps.choices import Choices, extended
 from rgwot.keysteps.interface import BACKGROUND, Frames
-from rgwot.keysteps.registry import DECODERS
 
 
 def test_a_key_step_is_in_every_video_and_in_one_place() -> None:
@@ -49,7 +49,7 @@ def test_kept_clusters_are_numbered_in_turn() -> None:
     assert keep_clusters(labels, np.array([2, 4])).tolist() == [1, BACKGROUND, 0, BACKGROUND, 0]
 
 
-@pytest.mark.parametrize("name", sorted(DECODERS))
+@pytest.mark.parametrize("name", sorted(CLUSTERING))
 def test_every_decoder_can_say_background(name: str) -> None:
     generator = np.random.default_rng(1)
     looks = np.eye(6) * 4
@@ -57,7 +57,7 @@ def test_every_decoder_can_say_background(name: str) -> None:
     labels = np.concatenate([np.repeat([0, 3 + video, 1, 3 + video, 2], 8) for video in range(3)])
     x = looks[labels] + generator.normal(scale=0.1, size=(120, 6))
     frames = Frames(x, (40, 40, 40), 2.0)
-    decoder = extended(DECODERS[name], Choices(time=0.0, surplus=3, K=3))
+    decoder = extended(CLUSTERING[name].load(), Choices(time=0.0, surplus=3, K=3))
     made = decoder(frames, 3, Settings(), np.random.default_rng(0))
     assert set(made.labels.tolist()) <= {BACKGROUND, 0, 1, 2}
     if name == "viterbi":
@@ -72,4 +72,4 @@ def test_every_decoder_can_say_background(name: str) -> None:
 
 
 def test_without_choices_a_decoder_is_itself() -> None:
-    assert extended(DECODERS["kmeans"], Choices(0.0, 0, 3)) is DECODERS["kmeans"]
+    assert extended(CLUSTERING["kmeans"].load(), Choices(0.0, 0, 3)) is CLUSTERING["kmeans"].load()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import statistics
 
 import pandas as pd
@@ -128,46 +127,6 @@ def test_order_distance_may_be_missing(tmp_path):
     frame = make_row(table, "ours", paths, tmp_path / "ours.csv")
     assert cell(frame, "ours", "one_order_distance") == 0.25
     assert pd.isna(cell(frame, "ours", "two_order_distance"))
-
-
-def test_results_by_the_former_name_of_a_metric_give_the_same_table(tmp_path):
-    """An earlier version wrote the order distance as `order_tau`: scores, rows and definitions are read with either."""
-
-    def made(defined, scored):
-        folder = tmp_path / f"{defined} {scored}"
-        folder.mkdir()
-        entry = {**SPEC["tables"]["small"], "metrics": ["f1", defined], "reported": None}
-        table = small_table(folder, {**SPEC, "tables": {"small": entry}})
-        rows = []
-        for row in table.rows:
-            paths = [
-                write_scores(folder, (row.method, row.decoder, dataset, "a", 0), 0.5, **{scored: 0.25})
-                for dataset in ("one", "two")
-            ]
-            rows.append(folder / "small" / f"{row.id}.csv")
-            make_row(table, row.id, paths, rows[-1])
-        return table, rows
-
-    def whole(table, rows):
-        join_rows(table, rows, rows[0].parent / "small.csv")
-        return (rows[0].parent / "small.csv").read_bytes()
-
-    table, rows = made("order_distance", "order_distance")
-    expected = whole(table, rows)
-    assert b"one_order_distance_sd" in expected
-    assert b"two_order_distance_degenerate" in expected
-    for defined, scored in itertools.product(("order_tau", "order_distance"), repeat=2):
-        if (defined, scored) != ("order_distance", "order_distance"):
-            other, own = made(defined, scored)
-            assert other.metrics == ("f1", "order_distance")
-            assert whole(other, own) == expected
-            # A definition is recorded as before, or all earlier tables would be outdated.
-            assert other.model_dump_json(exclude={"reported"}) == table.model_dump_json(exclude={"reported"})
-            assert '["f1","order_tau"]' in other.model_dump_json()
-    # Rows that an earlier version wrote.
-    for path in rows:
-        path.write_text(path.read_text().replace("order_distance", "order_tau"))
-    assert whole(table, rows) == expected
 
 
 @pytest.mark.parametrize(

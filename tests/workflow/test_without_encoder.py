@@ -11,7 +11,7 @@ import pytest
 from checkouts import Checkout
 from videos import write_video
 
-from rgwot.keysteps.registry import DECODERS
+from rgwot.config.methods import CLUSTERING
 
 CONFIGURATION = """
 datasets:
@@ -106,4 +106,4 @@ def test_from_features_to_scores(fresh: Checkout) -> None:
     assert len(facts["gpl@data.split=holdout"]["split"]["test"]) == 1
     # Nothing is left to do, and every decoder has had its turn.
     assert not fresh.plan(*TARGETS, more=["more.yaml"]).jobs
-    assert {decoder.split("@")[0] for decoder in RUNS.values()} == set(DECODERS)
+    assert {decoder.split("@")[0] for decoder in RUNS.values()} == set(CLUSTERING)

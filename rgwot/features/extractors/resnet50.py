@@ -11,19 +11,6 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
-ABOUT = {
-    "description": "ResNet-50 up to conv4c; the paper",
-    "source": "torchvision",
-    "layer": "conv4c",
-    "channels": 1024,
-    "stride": 16,
-    "mean": (0.485, 0.456, 0.406),
-    "std": (0.229, 0.224, 0.225),
-    "weights": {"imagenet1k_v1": "https://download.pytorch.org/models/resnet50-0676ba61.pth"},
-    "megabytes": 98,
-    "place": 1,
-}
-
 BLOCKS = 3
 """Bottlenecks of ``layer3`` that belong to it."""
 

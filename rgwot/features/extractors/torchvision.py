@@ -16,15 +16,6 @@ from torch import Tensor, nn
 
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 
-ABOUT = {
-    "description": "any image model of torchvision up to any of its layers",
-    "source": "torchvision",
-    "members": "<model>/<layer>",
-    "mean": (0.485, 0.456, 0.406),
-    "std": (0.229, 0.224, 0.225),
-    "place": 3,
-}
-
 RANDOM_STD = 0.02
 """Of random parameters that are no weights of a layer, such as the positions of tokens."""
 

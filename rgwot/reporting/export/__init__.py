@@ -1,4 +1,4 @@
 """Key steps in the formats of other programs: `rgwot export`.
 
-Format ``x`` is the module `rgwot.reporting.export.x`: its ``ABOUT`` (`rgwot.config.about`) and ``export_x``.
+Format ``x`` is the module `rgwot.reporting.export.x`: its function ``export_x``, listed in `FORMATS`.
 """

@@ -8,8 +8,6 @@ from pathlib import Path
 from rgwot.reporting.export.interface import Video
 from rgwot.runtime.files import write_text
 
-ABOUT = {"description": "text labels, VIDEO.txt, as Audacity imports them", "place": 4}
-
 
 def export_audacity(videos: Sequence[Video], folder: Path) -> None:
     """Write one file per video; names of key steps have no tabs."""

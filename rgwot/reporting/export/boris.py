@@ -10,8 +10,6 @@ from typing import Any
 from rgwot.reporting.export.interface import Video
 from rgwot.runtime.files import write_text
 
-ABOUT = {"description": "a project of BORIS, project.boris, an observation per video", "place": 7}
-
 VERSION = "7.0"
 #: BORIS wants dates; of a video nothing is known.
 DATE = "1970-01-01T00:00:00"

@@ -20,8 +20,6 @@ from rgwot.runtime.progress import counted
 from rgwot.video.decode import opened
 from rgwot.video.stored import is_stored
 
-ABOUT = {"description": "a clip per segment, and a sheet of pictures per key step; needs --root", "place": 9}
-
 log = logging.getLogger(__name__)
 
 #: Pictures of a key step on its sheet at most, a column of them, and their height in pixels.

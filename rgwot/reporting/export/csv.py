@@ -8,8 +8,6 @@ from pathlib import Path
 from rgwot.reporting.export.interface import Video
 from rgwot.runtime.files import write_rows
 
-ABOUT = {"description": "one table of all videos, segments.csv, with names of key steps", "place": 1}
-
 
 def export_csv(videos: Sequence[Video], folder: Path) -> None:
     """Write ``segments.csv`` with the columns ``video``, ``start_s``, ``end_s``, ``key_step`` and ``name``."""

@@ -10,8 +10,6 @@ from rgwot.runtime.files import write_text
 if TYPE_CHECKING:
     from networkx import DiGraph
 
-ABOUT = {"description": "the procedure for Graphviz, procedure.dot", "place": 11, "graph": True}
-
 
 def export_dot(graph: DiGraph[Any], folder: Path) -> None:
     """Write ``procedure.dot``: optional key steps are dashed, edges have the number of videos that agree."""

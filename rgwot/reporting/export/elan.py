@@ -9,8 +9,6 @@ from pathlib import Path
 
 from rgwot.reporting.export.interface import TIER, Video
 
-ABOUT = {"description": "annotations of ELAN, VIDEO.eaf, with the video linked if there is one", "place": 2}
-
 
 def export_elan(videos: Sequence[Video], folder: Path) -> None:
     """Write one file per video with a tier of key steps, times in whole milliseconds as ELAN has them."""

@@ -9,8 +9,6 @@ from pathlib import Path
 from rgwot.reporting.export.interface import Video
 from rgwot.runtime.files import write_rows
 
-ABOUT = {"description": "an event log for process mining, eventlog.csv", "place": 15}
-
 COLUMNS = ("case:concept:name", "concept:name", "start_timestamp", "time:timestamp", "key_step")
 #: Videos have no date; in an event log they all begin here.
 BEGIN = datetime(1970, 1, 1, tzinfo=UTC)

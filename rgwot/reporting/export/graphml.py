@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from networkx import DiGraph
 
-ABOUT = {"description": "the procedure as a graph, procedure.graphml, with all its numbers", "place": 13, "graph": True}
-
 
 def export_graphml(graph: DiGraph[Any], folder: Path) -> None:
     """Write ``procedure.graphml`` with the attributes of nodes and edges that ``procedure.json`` has."""

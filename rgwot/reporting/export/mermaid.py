@@ -10,8 +10,6 @@ from rgwot.runtime.files import write_text
 if TYPE_CHECKING:
     from networkx import DiGraph
 
-ABOUT = {"description": "the procedure as a flowchart in Markdown, procedure.mmd", "place": 12, "graph": True}
-
 
 def export_mermaid(graph: DiGraph[Any], folder: Path) -> None:
     """Write ``procedure.mmd``: optional key steps are dashed, edges have the number of videos that agree."""

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from rgwot.reporting.export.interface import TIER, Video
 
-ABOUT = {"description": "TextGrids of Praat, VIDEO.TextGrid", "place": 3}
-
 
 def export_praat(videos: Sequence[Video], folder: Path) -> None:
     """Write one file per video with one tier of intervals; background is an empty interval, as Praat has it."""

@@ -8,8 +8,6 @@ from pathlib import Path
 from rgwot.reporting.export.interface import Video, clock
 from rgwot.runtime.files import write_text
 
-ABOUT = {"description": "subtitles, VIDEO.srt, which video players show", "place": 6}
-
 
 def export_srt(videos: Sequence[Video], folder: Path) -> None:
     """Write one file per video, a numbered subtitle per segment."""

@@ -10,8 +10,6 @@ from pathlib import Path
 from rgwot.reporting.export.interface import Video
 from rgwot.runtime.files import write_rows
 
-ABOUT = {"description": "which key step follows which and how often, transitions.csv and .pdf", "place": 10}
-
 START, END = "start", "end"
 #: Share of the most frequent transition from which others are drawn.
 LEAST = 0.1

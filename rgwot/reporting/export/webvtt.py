@@ -9,8 +9,6 @@ from pathlib import Path
 from rgwot.reporting.export.interface import Video, clock
 from rgwot.runtime.files import write_text
 
-ABOUT = {"description": "subtitles, VIDEO.vtt, which browsers show", "place": 5}
-
 
 def export_webvtt(videos: Sequence[Video], folder: Path) -> None:
     """Write one file per video, a cue per segment; ``&``, ``<`` and ``>`` in names are escaped."""

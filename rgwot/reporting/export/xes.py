@@ -10,8 +10,6 @@ from rgwot import __version__
 from rgwot.reporting.export.eventlog import timestamp
 from rgwot.reporting.export.interface import Video
 
-ABOUT = {"description": "an event log for process mining, eventlog.xes (IEEE 1849)", "place": 14}
-
 NAMESPACE = "http://www.xes-standard.org/"
 EXTENSIONS = {"Concept": "concept", "Lifecycle": "lifecycle", "Time": "time"}
 #: Attributes that every trace and every event has, with the values that stand for none.

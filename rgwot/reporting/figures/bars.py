@@ -12,13 +12,6 @@ from rgwot.reporting.figures.labels import TaskLabels, matched_steps, stretches
 from rgwot.reporting.figures.style import Axes, Drawn, number_step, plain, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.tasks import OfRuns, PlannedTask, TasksPlan
 
-ABOUT = {
-    "description": (
-        "Key steps over the share of each video: ground truth on top, then one bar per method; a cluster has the "
-        "colour of the step it is matched to."
-    ),
-    "place": 3,
-}
 #: Columns of text beside the bars: their heads, and how far right of the bars each ends, in points.
 HEADS: Mapping[str, Mapping[str, float]] = {
     "collapse": {"cosine": 30, "λ₁": 54, "entropy": 88, "labels": 116, "": 178},

@@ -14,13 +14,6 @@ from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, sheet, tell
 from rgwot.reporting.figures.sweep import STAR, draw_curve
 from rgwot.reporting.tables.models import Metric
 
-ABOUT = {
-    "description": (
-        "A score over the number of training videos, scored on all videos; horizontal lines need no training, "
-        "stars are as papers report."
-    ),
-    "place": 8,
-}
 #: A thin line from a name to the height it stands for.
 LEADER = {"arrowstyle": "-", "linewidth": 0.4, "color": "#999999", "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}
 

@@ -1,7 +1,7 @@
 """What a kind of figure is: its settings in ``workflow/tables.yaml``, what it needs of a study, how it is drawn.
 
-A kind is a module of this room with a constant ``ABOUT``, whose description stands in captions, and a `Figure` named as
-the module is. The workflow hands its plan on as JSON, so a drawing reads exactly the files that were planned for it.
+A kind is a module of this package with a `Figure` named as the module is, listed in `KINDS`. The workflow hands its
+plan on as JSON, so a drawing reads exactly the files that were planned for it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from pydantic import BeforeValidator, SerializeAsAny, ValidationError
 from pydantic_core import from_json
 
 from rgwot import paths
-from rgwot.config.about import About, described
 from rgwot.config.configuration import Config
 from rgwot.config.experiments import Experiments, family_of, split_id
 from rgwot.config.settings import flatten
@@ -25,7 +24,43 @@ from rgwot.runtime.arguments import argument, unpacked
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.lazy import load
 
-KINDS: Mapping[str, About] = described("reporting/figures", About)
+#: Kinds of figures and what captions say of them; kind ``x_y`` is the class ``XY`` of `rgwot.reporting.figures.x_y`.
+KINDS: Mapping[str, str] = {
+    "teaser": (
+        "Two videos of a task as strips of frames in the colours of their true steps with the transport plan "
+        "between them, their embedding in two principal directions, and the key steps and orders that were found."
+    ),
+    "overview": (
+        "The method as boxes and arrows: solid for computation, dashed for gradients; the matrices are those of "
+        "one pair of videos."
+    ),
+    "bars": (
+        "Key steps over the share of each video: ground truth on top, then one bar per method; a cluster has the "
+        "colour of the step it is matched to."
+    ),
+    "plans": (
+        "Cost and transport plans of one pair of videos, by the solver of the public code (parity) and the "
+        "converged one, at two radii of the structural prior, with true steps on both axes."
+    ),
+    "losses": (
+        "The terms of the loss over the iterations; without a contrastive term C-IDM is measured and not trained."
+    ),
+    "tsne": (
+        "Backbone features of single videos, averaged over space, from the first frame (light) to the last (dark)."
+    ),
+    "sweep": (
+        "Scores over a parameter: means over seeds as in the tables, bands from the least to the largest seed, "
+        "stars as papers report."
+    ),
+    "growth": (
+        "A score over the number of training videos, scored on all videos; horizontal lines need no training, "
+        "stars are as papers report."
+    ),
+    "protocols": (
+        "The same predictions scored under every protocol, with background as a class and without it; numbers of "
+        "different protocols cannot be compared."
+    ),
+}
 #: Settings that a caption gives, and what they are called there.
 SAID = {
     "ot.alpha": "α", "ot.epsilon": "ε", "ot.rho": "ρ", "ot.r": "r", "ot.zeta": "ζ", "ot.solver": "solver",
@@ -37,7 +72,7 @@ SAID = {
 
 def kind_of(name: str) -> type[Figure]:
     """Return the class of a kind of figure."""
-    found: type[Figure] = load(f"{KINDS[name].module}:{name.title().replace('_', '')}")
+    found: type[Figure] = load(f"rgwot.reporting.figures.{name}:{name.title().replace('_', '')}")
     return found
 
 
@@ -201,7 +236,7 @@ class Plan(Part):
 
     def caption(self) -> list[str]:
         """Return what a report says of the figure, paragraph by paragraph."""
-        shown = f"{self.figure.title}. {KINDS[self.figure.kind].description}"
+        shown = f"{self.figure.title}. {KINDS[self.figure.kind]}"
         return [shown, self.about, *([self.settings] if self.settings else [])]
 
     def labels(self) -> dict[str, str]:

@@ -15,12 +15,6 @@ from rgwot.reporting.figures.tasks import OfRuns, TasksPlan
 if TYPE_CHECKING:
     import pandas as pd
 
-ABOUT = {
-    "description": (
-        "The terms of the loss over the iterations; without a contrastive term C-IDM is measured and not trained."
-    ),
-    "place": 5,
-}
 #: Points of a line after smoothing.
 POINTS = 100
 

@@ -14,13 +14,6 @@ from rgwot.reporting.figures.pairs import Array, Side, named, read_pair, transpo
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, rectangle, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.tasks import OfRun, TasksPlan
 
-ABOUT = {
-    "description": (
-        "The method as boxes and arrows: solid for computation, dashed for gradients; the matrices are those of "
-        "one pair of videos."
-    ),
-    "place": 2,
-}
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 #: The drawing board: units across and up.
 WIDE, HIGH = 100.0, 50.0

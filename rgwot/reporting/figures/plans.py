@@ -25,13 +25,6 @@ from rgwot.reporting.figures.style import (
 )
 from rgwot.reporting.figures.tasks import OfRun, TasksPlan
 
-ABOUT = {
-    "description": (
-        "Cost and transport plans of one pair of videos, by the solver of the public code (parity) and the "
-        "converged one, at two radii of the structural prior, with true steps on both axes."
-    ),
-    "place": 4,
-}
 SOLVERS = ("parity", "converged")
 Radius = Annotated[float, Field(gt=0, le=1)]
 

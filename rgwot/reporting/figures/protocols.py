@@ -18,13 +18,6 @@ from rgwot.reporting.figures.parameters import table_with
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Drawn, sheet, tell
 from rgwot.reporting.tables.models import Metric
 
-ABOUT = {
-    "description": (
-        "The same predictions scored under every protocol, with background as a class and without it; numbers of "
-        "different protocols cannot be compared."
-    ),
-    "place": 9,
-}
 GREYS = ("#C4C4C4", "#8F8F8F", "#5A5A5A")
 
 

@@ -16,13 +16,6 @@ from rgwot.reporting.figures.parameters import PlannedSweep, Scored, SweepPanel,
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, line_style, sheet, tell
 from rgwot.reporting.tables.models import Metric
 
-ABOUT = {
-    "description": (
-        "Scores over a parameter: means over seeds as in the tables, bands from the least to the largest seed, "
-        "stars as papers report."
-    ),
-    "place": 7,
-}
 #: What tells collapse, as recorded per video; each in [0, 1] (methods 5.9).
 COLLAPSE: Mapping[str, str] = {
     "mean_pairwise_cosine": "mean pairwise cosine",

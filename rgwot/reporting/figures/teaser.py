@@ -28,13 +28,6 @@ from rgwot.reporting.figures.style import (
 )
 from rgwot.reporting.figures.tasks import OfRun, TasksPlan
 
-ABOUT = {
-    "description": (
-        "Two videos of a task as strips of frames in the colours of their true steps with the transport plan "
-        "between them, their embedding in two principal directions, and the key steps and orders that were found."
-    ),
-    "place": 1,
-}
 #: Of the mass of a frame, the least share that is drawn as a line to its partner.
 DRAWN = 0.1
 MARKERS = ("o", "^")

@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 
     from rgwot.features.store import FeatureStore
 
-ABOUT = {
-    "description": (
-        "Backbone features of single videos, averaged over space, from the first frame (light) to the last (dark)."
-    ),
-    "place": 6,
-}
 #: From light to dark, so that it also reads in grey.
 TIME = ("#C7E9C0", "#74C476", "#238B45", "#00341A")
 #: Fewer frames than this have no neighbourhoods to draw.

@@ -13,7 +13,7 @@ import pandas as pd
 
 from rgwot import paths
 from rgwot.config.experiments import split_id
-from rgwot.config.methods import ANNOTATED, DECODERS, FAMILIES
+from rgwot.config.methods import ANNOTATED, FAMILIES, TRIVIAL
 from rgwot.keysteps.outputs import procedure_of
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Procedure, deviations, recordings_from_segments
@@ -61,9 +61,9 @@ class ShownRun(NamedTuple):
 
 def kind_of(run: Run) -> str:
     """Say what kind of answer a run is: ``annotated`` (the truth itself), ``trivial``, ``untrained`` or ``trained``."""
-    decoder, family = DECODERS.get(split_id(run.decoder)[0]), FAMILIES.get(split_id(run.method)[0])
-    if decoder is not None and decoder.trivial:
-        return ANNOTATED if decoder.name == ANNOTATED else "trivial"
+    decoder, family = split_id(run.decoder)[0], FAMILIES.get(split_id(run.method)[0])
+    if decoder in TRIVIAL:
+        return ANNOTATED if decoder == ANNOTATED else "trivial"
     return "trained" if family is not None and family.trained else "untrained"
 
 

@@ -6,13 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from rgwot.config.settings import defaults
 from rgwot.evaluation.protocols import GRAPH, SEGMENTATION
 from rgwot.reporting.entries import Beside, DatasetName, Part, Spelled
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.former import former_metric, present_metric
 
 Segmental = Literal[
     "mof", "miou", "precision_sampled", "recall_sampled", "f1_sampled", "f1_10", "f1_25", "f1_50", "edit"
@@ -20,12 +19,7 @@ Segmental = Literal[
 Graphical = Literal["edge_precision", "edge_recall", "edge_f1", "consensus_distance", "order_f1", "missing_f1"]
 #: Protocols with metrics of their own, which stand beside no others.
 OWN: Mapping[str, tuple[str, ...]] = {SEGMENTATION: get_args(Segmental), GRAPH: get_args(Graphical)}
-Metric = Annotated[
-    Literal["f1", "iou", "precision", "recall", "order_distance", Segmental, Graphical],
-    BeforeValidator(lambda name: present_metric(name) if isinstance(name, str) else name),
-    # Recorded by the former name: a definition that now reads otherwise would have made every earlier table outdated.
-    PlainSerializer(former_metric, when_used="json"),
-]
+Metric = Literal["f1", "iou", "precision", "recall", "order_distance", Segmental, Graphical]
 Background = Literal["with", "without"]
 
 

@@ -11,21 +11,16 @@ import pandas as pd
 from rgwot.reporting.tables.models import AnyTable
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import text_of
-from rgwot.runtime.former import present_column
 
 Paths = Iterable[str | os.PathLike[str]]
 
 
 def read_texts(path: str | os.PathLike[str], what: str = "a table", needed: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a CSV file whose cells are texts and which has at least the columns ``needed``.
-
-    Columns of metrics that an earlier version named otherwise get their present names.
-    """
+    """Read a CSV file whose cells are texts and which has at least the columns ``needed``."""
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
     except (OSError, ValueError) as error:
         raise RgwotError(f"{path}: cannot be read as {what}: {' '.join(str(error).split())}") from None
-    frame = frame.rename(columns=present_column)
     missing = [column for column in needed if column not in frame.columns]
     if missing:
         raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")

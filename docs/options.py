@@ -1,0 +1,48 @@
+"""Write docs/options.md, the table of all settings, from the typed settings: ``python docs/options.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rgwot.config.experiments import SHORT
+from rgwot.config.settings import BLOCKS, Settings
+
+INTRODUCTION = """# Options
+
+Every key of `config.yaml` on which results depend, block by block.
+`make docs` writes this page from `rgwot/config/settings.py`.
+A table or an experiment id spells a value `block.key`, or by its symbol where it has one:
+`rgwot@alpha=0.5`, `graphcut@K=gt`.
+"""
+LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+
+
+def page() -> Iterator[str]:
+    """Yield the lines of the page."""
+    yield INTRODUCTION
+    for block in BLOCKS:
+        model: Any = Settings.model_fields[block].annotation
+        yield f"## `{block}`\n\n{model.__doc__.strip().splitlines()[0]}\n"
+        yield "| key | symbol | default | values | description |\n| --- | --- | --- | --- | --- |"
+        schema = model.model_json_schema(by_alias=True)["properties"]
+        for name, field in model.model_fields.items():
+            key = field.alias or name
+            default = "null" if field.default is None else str(field.default)
+            cells = (f"`{key}`", SHORT.get(f"{block}.{key}", ""), f"`{default}`", allowed(schema[key]))
+            yield "| " + " | ".join([*cells, field.description.replace("|", "\\|")]) + " |"
+        yield ""
+
+
+def allowed(schema: dict[str, Any]) -> str:
+    """Return the permitted values of a setting, from its JSON Schema."""
+    if "anyOf" in schema:
+        return " or ".join(map(allowed, schema["anyOf"]))
+    if "enum" in schema or "const" in schema:
+        return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+    return ", ".join([schema["type"], *(f"{sign} {schema[key]:g}" for key, sign in LIMITS.items() if key in schema)])
+
+
+if __name__ == "__main__":
+    Path(__file__).with_suffix(".md").write_text("\n".join(page()), encoding="utf-8")

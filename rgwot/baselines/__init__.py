@@ -1,0 +1,1 @@
+"""Competing methods, one file each: alignment losses, embeddings and decoders, found by `rgwot.config.methods`."""

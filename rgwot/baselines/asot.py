@@ -1,0 +1,394 @@
+r"""ASOT: an embedding and K centres, learnt from transport plans between frames and key steps (methods 5.12).
+
+Xu and Gould, "Temporally consistent unbalanced optimal transport for unsupervised action segmentation", CVPR 2024.
+
+Key steps have centres :math:`A_k`, frames unit embeddings :math:`f_i`. A plan T sends every frame's mass 1/N to key
+steps and minimises
+
+.. math::
+    F(T) = (1-\alpha) \langle C, T\rangle + \tfrac{\alpha}{2} \langle C^v T C^a, T\rangle
+           + \epsilon \sum_{ik} T_{ik} \log T_{ik} + \lambda \sum_k m_k \log(K m_k), \qquad
+    m_k = \sum_i T_{ik}, \quad \sum_k T_{ik} = \tfrac1N
+
+with :math:`C^v_{ij} = 1/r` for :math:`0 < |i-j| \le N r`, else 0, and :math:`C^a_{kl} = [k \ne l]`: neighbours in time
+that go to different key steps cost, and so do key steps of uneven shares, softly. The band is summed by differences of
+cumulative sums, so everything takes O(NK) time and memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from rgwot.baselines.regression import standardised
+from rgwot.config.radius import structure_radius
+from rgwot.config.settings import AsotSettings, Settings
+from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
+from rgwot.keysteps.kmeans import kmeans
+from rgwot.keysteps.meanfield import decoded
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.threads import one_thread
+from rgwot.transport.costs import relative_positions
+from rgwot.transport.structure import neighbour_sum
+
+BATCH = 2
+"""Videos per step; published."""
+
+TEMPERATURE = 0.1
+"""Of the softmax over centres that plans are compared with; published."""
+
+SAME = 1e-10
+"""Spread of embeddings of length 1 up to which they are one and the same in float32, as the mean squared distance from
+their mean: k-means would cluster rounding."""
+
+# Length of the first change of log T at its largest entry; the released code's.
+_FIRST_CHANGE = 4.0
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Frames of a video in one step: embeddings f (N, D), their places (N,) in the video, and its number of frames."""
+
+    f: Tensor
+    rows: NDArray[np.int64]
+    length: int
+
+
+PairLoss = Callable[[Drawn, Drawn], Tensor]
+"""The loss that the two videos of a step have in common, a scalar."""
+
+
+@dataclass(frozen=True)
+class Segmenter:
+    """What was learnt: a network and centres (K', D) of length 1, K' <= K."""
+
+    network: nn.Module
+    centres: Tensor
+    settings: AsotSettings
+
+    def plan(self, x: NDArray[np.float32]) -> tuple[Tensor, float]:
+        """Return log (N T), (N, K'), of a video's features (N, F), and how far from rest it is."""
+        block = self.settings
+        cost = segmentation_cost(embed(self.network, x)[None], self.centres, block.rho)
+        weights = {
+            "alpha": block.alpha_test,
+            "r": radius(len(x), block.r),
+            "epsilon": block.epsilon_test,
+            "lambda_": block.lambda_test,
+        }
+        log_plan = solve_segmentation(cost, **weights, iterations=block.iterations)
+        return torch.log_softmax(log_plan[0], 1), float(segmentation_residual(log_plan, cost, **weights))
+
+    def memberships(self, frames: Frames) -> tuple[NDArray[np.float64], float]:
+        """Return N T of every video, (frames, K'), each from a plan of its own, and the largest residual."""
+        with one_thread(), torch.inference_mode():
+            plans = [self.plan(video) for video in videos_of(frames)]
+        memberships = torch.cat([log_plan.exp() for log_plan, _ in plans]).numpy()
+        return memberships, max(residual for _, residual in plans)
+
+
+def videos_of(frames: Frames) -> list[NDArray[np.float32]]:
+    """Return every video's features (N, F), each of mean 0 and deviation 1 over the video's frames, constant ones 0."""
+    parts = np.split(frames.x, np.cumsum(frames.lengths)[:-1])
+    return [standardised(part.astype(np.float32)) for part in parts]
+
+
+def seeded(generator: np.random.Generator, make: Callable[[], nn.Module]) -> nn.Module:
+    """Make a network with weights from the generator; the global random state stays as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(generator.integers(2**63)))
+        return make()
+
+
+def embed(network: nn.Module, x: NDArray[np.float32]) -> Tensor:
+    """Return the embeddings (N, D), of length 1, of features (N, F)."""
+    return directions_of(network(torch.from_numpy(x)), "asot")
+
+
+def directions_of(z: Tensor, name: str) -> Tensor:
+    """Scale the vectors (N, D) that the network of a decoder makes to length 1.
+
+    Raises
+    ------
+    RgwotError
+        When one is not finite.
+    """
+    if not bool(z.isfinite().all()):
+        raise RgwotError(f"{name}: found embeddings that are not finite, expected numbers; take a smaller {name}.lr")
+    return F.normalize(z, dim=1)
+
+
+def first_centres(f: Tensor, K: int, generator: np.random.Generator) -> Tensor:
+    """Return the directions of the k-means centres of vectors (N, D) of length 1, (K', D).
+
+    K' is K where so many vectors differ by more than rounding, else their number.
+    """
+    f = f.detach()
+    if float((f - f.mean(0)).square().sum(1).mean()) <= SAME:
+        return F.normalize(f[:1], dim=1)
+    clusters = kmeans(f.double().numpy(), K, generator)
+    used = np.unique(clusters.labels)
+    return F.normalize(torch.from_numpy(clusters.centres[used]), dim=1).to(f.dtype)
+
+
+def radius(N: int, r: float) -> float:
+    """Return r, or 1/N where that is more: a frame has a neighbour on either side.
+
+    Without any, a plan has the temperature epsilon / (1 - alpha), above that of the softmax which it teaches, and
+    training takes the centres together.
+    """
+    return max(r, 1 / N)
+
+
+def draw_frames(length: int, N: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Draw a frame from each of N parts of a video that are as equal as can be; all of a video of at most N."""
+    if length <= N:
+        return np.arange(length)
+    borders = np.arange(N + 1) * length // N
+    return generator.integers(borders[:-1], borders[1:])
+
+
+def segmentation_loss(f: Tensor, centres: Tensor, block: AsotSettings) -> Tensor:
+    r"""Cross-entropy of a plan with the softmax over centres, for videos (B, N, D); returns (B,).
+
+    .. math:: L = -\sum_{ik} T_{ik} \log \mathrm{softmax}_k (f_i \cdot A_k / 0.1)
+
+    T, whose entries add up to 1, is a constant.
+    """
+    with torch.no_grad():
+        log_plan = solve_segmentation(
+            segmentation_cost(f, centres, block.rho),
+            alpha=block.alpha,
+            r=radius(f.shape[1], block.r),
+            epsilon=block.epsilon,
+            lambda_=block.lambda_,
+            iterations=block.iterations,
+        )
+    log_p = torch.log_softmax(f @ centres.T / TEMPERATURE, 2)
+    return -(log_plan.exp().to(log_p) * log_p).sum((1, 2))
+
+
+def learn(
+    frames: Frames, K: int, block: AsotSettings, generator: np.random.Generator, pair_loss: PairLoss | None = None
+) -> tuple[Segmenter, list[float]]:
+    """Train a network and centres on videos, two at a time; returns them and the mean loss of every epoch.
+
+    A step minimises the sum of both videos' segmentation losses and, where there is one, of ``pair_loss``; of an odd
+    number of videos the last of an epoch is alone, without a pair.
+
+    Raises
+    ------
+    RgwotError
+        When training diverges.
+    """
+    videos = videos_of(frames)
+    width = frames.x.shape[1]
+    network = seeded(generator, lambda: network_of(width, block))
+    with torch.no_grad():
+        f = torch.cat([embed(network, video) for video in videos])
+    centres = first_centres(f, K, generator).requires_grad_()
+    optimiser = torch.optim.Adam([*network.parameters(), centres], lr=block.lr, fused=True)
+    losses = []
+    for _ in range(block.epochs):
+        order, total = generator.permutation(len(videos)), 0.0
+        for first in range(0, len(order), BATCH):
+            drawn = []
+            for video in order[first : first + BATCH]:
+                rows = draw_frames(len(videos[video]), block.N, generator)
+                drawn.append(Drawn(embed(network, videos[video][rows]), rows, len(videos[video])))
+            loss = torch.cat([segmentation_loss(f, centres, block) for f in _stacked(drawn)]).sum()
+            if pair_loss is not None and len(drawn) == BATCH:
+                loss = loss + pair_loss(*drawn)
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            with torch.no_grad():
+                centres.copy_(F.normalize(centres, dim=1))
+            total += loss.item()
+        losses.append(total / len(videos))
+    return Segmenter(network.eval(), centres.detach(), block), losses
+
+
+def decode_asot(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+    """Learn an embedding and centres, and label every frame by its plan: the decoder ``asot``."""
+    with one_thread():
+        learnt, losses = learn(frames, K, settings.asot, generator)
+    return labelled(learnt, losses, frames, K, settings, "asot")
+
+
+def labelled(
+    learnt: Segmenter, losses: Sequence[float], frames: Frames, K: int, settings: Settings, name: str
+) -> Decoded:
+    """Label the frames of videos by what was learnt, and record it under a decoder's name."""
+    memberships, residual = learnt.memberships(frames)
+    facts = {
+        "key_steps": len(learnt.centres),
+        "epochs": len(losses),
+        "loss_first": losses[0],
+        "loss_last": losses[-1],
+        "shares": memberships.mean(axis=0).tolist(),
+        "residual": residual,
+    }
+    made = decoded(memberships, K, {name: facts})
+    kept = {**weights_of(learnt.network), "centres": learnt.centres.numpy()}
+    return made.inductive(restore_asot, lambda: kept, K, settings)
+
+
+def restore_asot(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Label other videos by plans of the same network and centres."""
+    block, width = settings.asot, learnt["0.weight"].shape[1]
+    network = with_weights(network_of(width, block), learnt)
+    segmenter = Segmenter(network, torch.from_numpy(learnt["centres"]), block)
+    return lambda others: decoded(segmenter.memberships(others)[0], K)
+
+
+def network_of(width: int, block: AsotSettings) -> nn.Module:
+    """Return a network from features (N, width) to embeddings (N, D)."""
+    return nn.Sequential(nn.Linear(width, block.hidden), nn.ReLU(), nn.Linear(block.hidden, block.D))
+
+
+def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
+    """Return the weights of a network as arrays."""
+    return {name: value.numpy() for name, value in network.state_dict().items()}
+
+
+def with_weights(network: nn.Module, weights: Mapping[str, NDArray[Any]]) -> nn.Module:
+    """Give a network its weights from among arrays of other names, and leave training mode."""
+    network.load_state_dict({name: torch.from_numpy(np.asarray(weights[name])) for name in network.state_dict()})
+    return network.eval()
+
+
+def _stacked(drawn: Sequence[Drawn]) -> list[Tensor]:
+    """Return the videos of a step (B, N, D) at once where they have the same number of frames, else one by one."""
+    if len({len(one.f) for one in drawn}) == 1:
+        return [torch.stack([one.f for one in drawn])]
+    return [one.f[None] for one in drawn]
+
+
+def segmentation_cost(f: Tensor, centres: Tensor, rho: float) -> Tensor:
+    r"""Cost of every frame at every key step, cosine distance and temporal prior.
+
+    .. math:: C_{ik} = 1 - f_i \cdot A_k + \rho\, |i/N - k/K|
+
+    with i and k counted from 0. The prior knows key steps by their numbers, whatever those mean.
+
+    Parameters
+    ----------
+    f : Tensor, shape (B, N, D)
+        Embeddings of the frames of B videos in order of time, of length 1.
+    centres : Tensor, shape (K, D)
+        A, rows of length 1.
+    rho : float
+        Weight of the prior, >= 0.
+
+    Returns
+    -------
+    Tensor, shape (B, N, K), float64
+    """
+    n, K = f.shape[1], len(centres)
+    frames, steps = (relative_positions(size, dtype=torch.float64, device=f.device) for size in (n, K))
+    return 1 - f.double() @ centres.double().T + rho * (frames[:, None] - steps).abs()
+
+
+def segmentation_gradient(
+    log_plan: Tensor, cost: Tensor, *, alpha: float, r: float, epsilon: float, lambda_: float
+) -> Tensor:
+    r"""Gradient of F, up to a constant.
+
+    .. math:: \nabla F = (1-\alpha) C + \alpha\, C^v T C^a + \epsilon \log T + \lambda (\log(K m) + 1), \qquad
+              (C^v T C^a)_{ik} = \frac1r \sum_{0 < |j-i| \le Nr} \Big(\sum_l T_{jl} - T_{jk}\Big)
+
+    The constant is that of the entropy, epsilon, which rows of fixed mass do not feel.
+
+    Parameters
+    ----------
+    log_plan, cost : Tensor, shape (B, N, K), float64
+        log T, finite, and C.
+    alpha, r, epsilon, lambda_ : float
+        As in the objective; r > 0 is a share of N.
+    """
+    K = cost.shape[2]
+    linear = _linear(log_plan.exp(), cost, alpha, r)
+    return linear + epsilon * log_plan + lambda_ * (_log_shares(log_plan) + math.log(K) + 1)
+
+
+def solve_segmentation(
+    cost: Tensor, *, alpha: float, r: float, epsilon: float, lambda_: float, iterations: int
+) -> Tensor:
+    r"""Descend from T = 1/(NK) by mirror steps, as published (methods 5.12).
+
+    .. math:: T \leftarrow T \exp(-\eta \nabla F(T)), \quad \text{rows rescaled to } 1/N, \qquad
+              \eta = \min\Big(\frac{4}{\max |\nabla F|}, \frac{1}{\epsilon + \lambda}\Big)
+
+    with the gradient at the start in eta, which is every video's own. Where the steps come to rest, p = NT is a mean
+    field: see :func:`segmentation_residual`.
+
+    Parameters
+    ----------
+    cost : Tensor, shape (B, N, K), float64
+        C, finite.
+    alpha, r, epsilon, lambda_ : float
+        As in the objective: alpha in [0, 1], r > 0, epsilon > 0, lambda_ >= 0.
+    iterations : int
+        Steps, >= 0.
+
+    Returns
+    -------
+    Tensor, shape (B, N, K), float64
+        Logarithm of T, whose rows add up to 1/N.
+    """
+    if cost.ndim != 3 or 0 in cost.shape or not epsilon > 0 or not r > 0:
+        raise ValueError(
+            f"cost, epsilon, r: found shape {tuple(cost.shape)}, {epsilon} and {r}, expected (B, N, K) without a 0, "
+            "and values above 0"
+        )
+    _, n, K = cost.shape
+    log_n, weights = math.log(n), {"alpha": alpha, "r": r, "epsilon": epsilon, "lambda_": lambda_}
+    log_plan = torch.full_like(cost, -log_n - math.log(K))
+    eta = torch.zeros(())
+    for step in range(iterations):
+        gradient = segmentation_gradient(log_plan, cost, **weights)
+        if step == 0:
+            # Beyond the cap a step overshoots even where entropy and shares are all there is: few frames, few steps.
+            largest = gradient.abs().amax((1, 2), keepdim=True)
+            eta = (_FIRST_CHANGE / largest).clamp_max(1 / (epsilon + lambda_))
+        log_plan = torch.log_softmax(log_plan - eta * gradient, 2) - log_n
+    return log_plan
+
+
+def segmentation_residual(
+    log_plan: Tensor, cost: Tensor, *, alpha: float, r: float, epsilon: float, lambda_: float
+) -> Tensor:
+    r"""Distance of p = NT from the mean field that it would be at rest.
+
+    .. math::
+        p_{ik} \propto \exp\left(-\left[(1-\alpha) C_{ik} + \frac{\alpha}{Nr} \sum_{0 < |j-i| \le Nr} (1 - p_{jk})
+        + \lambda \log(K m_k)\right] / \epsilon\right)
+
+    Returns
+    -------
+    Tensor, shape (B,)
+        The largest difference of two probabilities, in [0, 1].
+    """
+    linear = _linear(log_plan.exp(), cost, alpha, r) + lambda_ * _log_shares(log_plan)
+    field = torch.softmax(-linear / epsilon, 2)
+    return (torch.softmax(log_plan, 2) - field).abs().amax((1, 2))
+
+
+def _linear(plan: Tensor, cost: Tensor, alpha: float, r: float) -> Tensor:
+    """(1 - alpha) C + alpha C^v T C^a."""
+    others = plan.sum(2, keepdim=True) - plan
+    return (1 - alpha) * cost + alpha / r * neighbour_sum(others, structure_radius(plan.shape[1], r), dim=1)
+
+
+def _log_shares(log_plan: Tensor) -> Tensor:
+    """Log m_k, (B, 1, K)."""
+    return torch.logsumexp(log_plan, 1, keepdim=True)

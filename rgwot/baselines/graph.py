@@ -1,0 +1,249 @@
+"""UnityGraph and GPL: one graph of the clips of all videos of a task (methods 4.9).
+
+Bansal et al., "United we stand, divided we fall: UnityGraph for unsupervised procedure learning from videos", WACV
+2024. Our reading of the abstract, on our features: its hyper-parameters and its treatment of background are not
+public.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+
+from rgwot.config.settings import GraphSettings, Settings
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learnt
+from rgwot.embedding.pooled import spatial_means, unit
+from rgwot.features.store import FeatureStore
+from rgwot.runtime.errors import RgwotError
+
+logger = logging.getLogger(__name__)
+
+BLOCK = 1024
+NEGATIVE = 5
+
+
+@dataclass(frozen=True)
+class Clips:
+    """Clips of one video: features (C, F) of norm 1, and the clip (T,) of every sample."""
+
+    features: NDArray[np.float32]
+    of_sample: NDArray[np.int64]
+
+
+def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: float) -> Clips:
+    """Cut a video, samples at times (T,) with features (T, F), into clips of equal length and average over each.
+
+    Where ``clip_s`` is shorter than the distance of samples, each sample is a clip.
+    """
+    # The small term keeps a sample on a border from falling to either side by rounding.
+    number = np.floor(times / clip_s + 1e-9).astype(np.int64)
+    _, of_sample, counts = np.unique(number, return_inverse=True, return_counts=True)
+    sums = np.zeros((len(counts), means.shape[1]))
+    np.add.at(sums, of_sample, means)
+    return Clips(unit((sums / counts[:, None]).astype(np.float32)), of_sample.astype(np.int64))
+
+
+def most_similar(
+    x: NDArray[np.float32], others: NDArray[np.float32], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return, for clips (C, F), the n most similar of others (M, F) by cosine, and the mean of these cosines.
+
+    All features have norm 1. With fewer others than n, all of them.
+    """
+    n = min(n, len(others))
+    nearest, score = np.empty((len(x), n), dtype=np.int64), np.empty(len(x))
+    for start in range(0, len(x), BLOCK):
+        block = slice(start, start + BLOCK)
+        cosines = x[block] @ others.T
+        nearest[block] = np.argpartition(cosines, len(others) - n, axis=1)[:, len(others) - n :]
+        score[block] = np.take_along_axis(cosines, nearest[block], axis=1).mean(axis=1)
+    return nearest, score
+
+
+@dataclass(frozen=True)
+class UnityGraph:
+    """The graph of the C clips of a task, and the mean cosine (C,) of each clip to those it chose.
+
+    ``edges`` (C, C) are symmetric, 1 for an edge: temporal ones between neighbouring clips of a video, spatial ones
+    between a clip and the most similar clips of other videos.
+    """
+
+    edges: csr_array
+    similarity: NDArray[np.float64]
+
+
+def unity_graph(videos: Sequence[NDArray[np.float32]], neighbours: int) -> UnityGraph:
+    """Connect the clips of two videos or more, each (C_v, F) of norm 1; nodes are numbered video after video."""
+    x = np.concatenate(videos)
+    starts = np.concatenate([[0], np.cumsum([len(video) for video in videos])])
+    rows, columns, scores = [], [], []
+    for number, video in enumerate(videos):
+        own = np.arange(starts[number], starts[number + 1])
+        elsewhere = np.concatenate([np.arange(starts[number]), np.arange(starts[number + 1], len(x))])
+        nearest, score = most_similar(video, x[elsewhere], neighbours)
+        rows += [own[:-1], np.repeat(own, nearest.shape[1])]
+        columns += [own[1:], elsewhere[nearest].ravel()]
+        scores.append(score)
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    both = (np.concatenate([row, column]), np.concatenate([column, row]))
+    edges = coo_array((np.ones(len(both[0])), both), shape=(len(x), len(x))).tocsr()
+    # A pair of clips may have chosen each other; sorted columns make the graph, and so the walks, one thing.
+    edges.sum_duplicates()
+    edges.data[:] = 1
+    return UnityGraph(edges, np.concatenate(scores))
+
+
+def random_walks(graph: csr_array, walks: int, length: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return random walks from every node, in random order: (C walks, length) nodes.
+
+    With p = q = 1 of Node2Vec (Grover and Leskovec, KDD 2016), the only setting used here, a walk goes to any neighbour
+    with equal probability and forgets where it came from. ``graph`` (C, C) has an entry for every edge; a node without
+    any stays where it is. ``length`` counts the first node of a walk, too.
+    """
+    first, degrees = graph.indptr[:-1].astype(np.int64), np.diff(graph.indptr)
+    nodes = graph.shape[0]
+    paths = np.empty((nodes * walks, length), dtype=np.int64)
+    paths[:, 0] = np.concatenate([generator.permutation(nodes) for _ in range(walks)])
+    for step in range(1, length):
+        here = paths[:, step - 1]
+        chosen = (generator.random(len(paths)) * degrees[here]).astype(np.int64)
+        # A node without edges has nothing to choose; its place among the edges may be past their end.
+        place = np.minimum(first[here] + chosen, max(len(graph.indices) - 1, 0))
+        paths[:, step] = np.where(degrees[here] > 0, graph.indices[place] if len(graph.indices) else here, here)
+    return paths
+
+
+class _Sentences:
+    """Walks as lists of words, as often as they are asked for."""
+
+    def __init__(self, paths: NDArray[np.int64]) -> None:
+        self.paths = paths
+        self.words = [str(node) for node in range(int(paths.max()) + 1)]
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for path in self.paths:
+            yield [self.words[node] for node in path]
+
+
+def node_vectors(paths: NDArray[np.int64], D: int, window: int, epochs: int, seed: int) -> NDArray[np.float32]:
+    """Learn a vector for every node from walks (n, length) that visit all nodes 0..C-1: (C, D).
+
+    Skip-gram with negative sampling by gensim, in ``epochs`` passes over the walks: nodes that walks visit together, at
+    most ``window`` nodes apart, get vectors that lie close together. In one worker thread the same seed gives the same
+    vectors. The packages that do both parts, node2vec and PecanPy, ask for a numpy below 2.
+    """
+    from gensim.models import Word2Vec
+
+    model = Word2Vec(
+        _Sentences(paths),
+        vector_size=D,
+        window=window,
+        epochs=epochs,
+        sg=1,
+        negative=NEGATIVE,
+        # Every node counts, and none is so frequent that it says nothing.
+        min_count=1,
+        sample=0,
+        workers=1,
+        seed=seed,
+    )
+    nodes = np.array([int(word) for word in model.wv.index_to_key])
+    vectors = np.empty((len(nodes), D), dtype=np.float32)
+    vectors[nodes] = model.wv.vectors
+    return vectors
+
+
+def node_embeddings(
+    x: NDArray[np.float32], graph: UnityGraph, settings: GraphSettings, seed: int
+) -> NDArray[np.float32]:
+    """Embed the nodes of a graph with features x (C, F): by Node2Vec, or by the mean of a node and its neighbours.
+
+    Both are scaled to norm 1.
+    """
+    if settings.update == "mean":
+        return unit((x + graph.edges @ x).astype(np.float32))
+    generator = np.random.default_rng([seed])
+    paths = random_walks(graph.edges, settings.walks, settings.walk_length, generator)
+    number = int(generator.integers(1, 2**31 - 1))
+    return unit(node_vectors(paths, settings.D, settings.window, settings.epochs, number))
+
+
+def fit_graph(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
+    """Build the graph of the videos given; all samples of a clip get the embedding of its node.
+
+    A graph knows its own nodes only. A clip of another video, one that was held out, is put beside the clips it would
+    have an edge to: with Node2Vec it gets the mean of their embeddings, else the mean of their features, its own and
+    that of its neighbours in time.
+
+    With ``graph.background`` = b, the share b of the clips with the smallest mean cosine to the clips they chose in
+    other videos is background: what no other video shows is no key step. For other videos the same limit holds.
+
+    Raises
+    ------
+    RgwotError
+        With fewer than two videos, between which there are no edges.
+    """
+    if len(stores) < 2:
+        raise RgwotError(f"graph: found {len(stores)} video with features to build it from, expected at least 2")
+    from threadpoolctl import threadpool_limits
+
+    block = settings.graph
+    with threadpool_limits(limits=1):
+        clips = {store.video: _clips(store, block.clip_s) for store in stores}
+        known = np.concatenate([video.features for video in clips.values()])
+        graph = unity_graph([video.features for video in clips.values()], block.neighbours)
+        nodes = node_embeddings(known, graph, block, seed)
+    logger.info("graph of %d clips of %d videos, %d edges", len(known), len(clips), graph.edges.nnz // 2)
+    limit = np.quantile(graph.similarity, block.background) if block.background else -np.inf
+    ends = np.cumsum([len(video.features) for video in clips.values()])
+    own = {name: slice(end - len(video.features), end) for (name, video), end in zip(clips.items(), ends, strict=True)}
+
+    def embed(store: FeatureStore) -> Embedded:
+        if store.video not in clips:
+            return beside(store)
+        video, rows = clips[store.video], own[store.video]
+        embedding, similarity = nodes[rows], graph.similarity[rows]
+        background = (similarity < limit)[video.of_sample] if block.background else None
+        return Embedded(np.ascontiguousarray(embedding[video.of_sample]), background)
+
+    learnt = {"clips": known, "nodes": nodes, "limit": np.asarray(limit)}
+    beside = restore_graph(learnt, settings)
+    return Fitted(embed, lambda: learnt)
+
+
+def restore_graph(learnt: Learnt, settings: Settings) -> EmbedVideo:
+    """Put the clips of other videos beside those of the graph."""
+    from threadpoolctl import threadpool_limits
+
+    block = settings.graph
+
+    def embed(store: FeatureStore) -> Embedded:
+        video = _clips(store, block.clip_s)
+        with threadpool_limits(limits=1):
+            embedding, similarity = _beside(video.features, learnt["clips"], learnt["nodes"], block)
+        background = (similarity < learnt["limit"])[video.of_sample] if block.background else None
+        return Embedded(np.ascontiguousarray(embedding[video.of_sample]), background)
+
+    return embed
+
+
+def _clips(store: FeatureStore, clip_s: float) -> Clips:
+    return clips_of(store.time_s, spatial_means(store), clip_s)
+
+
+def _beside(
+    x: NDArray[np.float32], known: NDArray[np.float32], nodes: NDArray[np.float32], settings: GraphSettings
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Return embeddings of the clips x (C, F) of a new video, and their mean cosine to the clips beside them."""
+    nearest, similarity = most_similar(x, known, settings.neighbours)
+    if settings.update == "node2vec":
+        return unit(nodes[nearest].mean(axis=1)), similarity
+    total = x + known[nearest].sum(axis=1)
+    total[1:] += x[:-1]
+    total[:-1] += x[1:]
+    return unit(total), similarity

@@ -1,0 +1,296 @@
+r"""Generalised temporal cycle consistency (GTCC): several neighbours per frame, and frames that may be dropped.
+
+As its released code computes it (methods 4.2), on the frames that are sampled for a training step instead of whole
+videos. Some frames of a video, the anchors, go to the other video and back, by K soft neighbours each:
+
+.. math::
+    \alpha_j = \mathrm{softmax}_j \left(-|u_i - v_j| / \tau\right) \approx \sum_k \psi_k \mathcal N_k(j), \qquad
+    \tilde v_k = \sum_j \mathcal N_k(j)\, v_j
+
+    \beta_{kf} = \mathrm{softmax}_{f \in W_i} \left(-|\tilde v_k - u_f| / \tau\right), \quad
+    \mu_k = \sum_f f \beta_{kf}, \quad \ell_i = \sum_k \psi_k (i - \mu_k)^2, \quad
+    L = \sum_i B_i \ell_i + (1 - B_i) / \ell_i
+
+with a mixture of K Gaussians over the positions of the frames for alpha (`fit_mixtures`), a window W on one side of the
+anchor (`windows`) and the share B to which the anchor is kept (`DropFunction`).
+
+References
+----------
+G. Donahue, E. Elhamifar, "Learning to predict activity progress by self-supervised video alignment", CVPR 2024.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from rgwot.baselines.lbfgs import minimise
+from rgwot.config.settings import Settings
+from rgwot.losses.interface import PairBatch, accurate, check_positive
+
+# Frames of a video that are asked for a cycle in one step, and epochs of a training: constants of the public code.
+ANCHORS, EPOCHS = 20, 50
+# Units of the network that drops frames.
+WIDTHS = (256, 1024, 512, 256)
+# Steps of the fit, iterations per step, first step length; floors of variance and of probabilities in logarithms.
+STEPS, ITERATIONS, RATE = 8, 4, 0.5
+VARIANCE_FLOOR, PROBABILITY_FLOOR = 0.5, 1e-30
+# A cycle that comes back to its frame exactly would cost 1/0 where it is dropped: a tenth of a frame off, at least.
+ERROR_FLOOR = 0.01
+
+
+class Draw(NamedTuple):
+    """What a step draws for one video of P pairs: sorted anchors (P, Q), and whether windows lie before them, (P,)."""
+
+    anchors: Tensor
+    before: Tensor
+
+
+class Mixtures(NamedTuple):
+    """Mixtures of K Gaussians: each over M positions, sum 1 (..., K, M), and how much it weighs, sum 1 (..., K)."""
+
+    parts: Tensor
+    weights: Tensor
+
+
+def align_gtcc(batch: PairBatch, settings: Settings) -> Tensor:
+    """Cycle consistency with several neighbours and dropped frames (GTCC; methods 4.2), (P,)."""
+    loss, score = settings.loss, batch.learned
+    if score is None:
+        raise ValueError("learned: found None, expected the drop function of learned_by")
+    if batch.chance is None:
+        raise ValueError("chance: found None, expected the random numbers of an iteration")
+    # One generator per pair, which both its videos draw from in turn.
+    generators = [batch.chance(iteration) for iteration in batch.iterations.tolist()]
+    x_draw, y_draw = (draw(video.shape[1], generators, video.device) for video in (batch.x, batch.y))
+    epoch = EPOCHS * batch.iterations // batch.planned
+    least = (loss.keep ** (epoch + 1).double())[:, None]
+    return gtcc_loss(
+        batch.x,
+        batch.y,
+        x_draw,
+        y_draw,
+        least + (1 - least) * score(batch.x, batch.y).sigmoid(),
+        least + (1 - least) * score(batch.y, batch.x).sigmoid(),
+        components=loss.mixture,
+        delta=loss.delta,
+        tau=loss.tau,
+    )
+
+
+def draw(n: int, generators: list[np.random.Generator], device: torch.device) -> Draw:
+    """Draw anchors and the side of their windows for videos of n frames, one per generator."""
+    drawn = [(np.sort(one.choice(n, size=min(ANCHORS, n), replace=False)), bool(one.integers(2))) for one in generators]
+    anchors = torch.from_numpy(np.stack([frames for frames, _ in drawn])).to(device)
+    return Draw(anchors, torch.tensor([before for _, before in drawn], device=device))
+
+
+def gtcc_loss(
+    x: Tensor,
+    y: Tensor,
+    x_draw: Draw,
+    y_draw: Draw,
+    x_kept: Tensor,
+    y_kept: Tensor,
+    *,
+    components: int,
+    delta: float,
+    tau: float,
+) -> Tensor:
+    """Sum over the anchors of both videos of B l + (1 - B) / l (module docstring).
+
+    Parameters
+    ----------
+    x : Tensor, shape (P, N, D)
+        Embeddings of the first video of each pair, of any length, in order of time.
+    y : Tensor, shape (P, M, D)
+        Embeddings of the second video of each pair.
+    x_draw, y_draw : Draw
+        Anchors and sides.
+    x_kept, y_kept : Tensor, shape (P, N) and (P, M)
+        Share B to which each frame is kept, in (0, 1].
+    components : int
+        Gaussians per anchor, K.
+    delta : float
+        Width of the window, share of a video's frames.
+    tau : float
+        Softmax temperature, > 0, in units of distance.
+
+    Returns
+    -------
+    Tensor, shape (P,)
+        One value per pair. No gradient flows through alpha and the mixtures.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, or the number of components, delta or tau is not positive.
+    """
+    check_positive(components=components, delta=delta, tau=tau)
+    if x.ndim != 3 or y.ndim != 3 or (len(x), x.shape[2]) != (len(y), y.shape[2]):
+        raise ValueError(f"x, y: found {tuple(x.shape)}, {tuple(y.shape)}, expected (P, N, D), (P, M, D)")
+    if x_kept.shape != x.shape[:2] or y_kept.shape != y.shape[:2]:
+        found, expected = ((tuple(one.shape) for one in pair) for pair in ((x_kept, y_kept), (x[..., 0], y[..., 0])))
+        raise ValueError(
+            f"x_kept, y_kept: found {', '.join(map(str, found))}, expected {', '.join(map(str, expected))}"
+        )
+    with torch.autocast(device_type=x.device.type, enabled=False):
+        x, y, x_kept, y_kept = accurate(x, y, x_kept, y_kept)
+        ways = ((x, y, x_draw, x_kept), (y, x, y_draw, y_kept))
+        with torch.no_grad():
+            alphas = [
+                torch.softmax(-distance(_at(u, chosen.anchors), v) / tau, 2).flatten(0, 1) for u, v, chosen, _ in ways
+            ]
+            mixtures = _fitted(alphas, components)
+        total = x.new_zeros(len(x))
+        for (u, v, chosen, kept), mixture in zip(ways, mixtures, strict=True):
+            shape = (*chosen.anchors.shape, components)
+            parts, weights = mixture.parts.view(*shape, -1).to(u.dtype), mixture.weights.view(shape).to(u.dtype)
+            error = cycle_errors(u, v, chosen, Mixtures(parts, weights), delta, tau)
+            share = kept.gather(1, chosen.anchors)
+            total = total + (share * error + (1 - share) / error.clamp_min(ERROR_FLOOR)).sum(1)
+        return total
+
+
+def cycle_errors(u: Tensor, v: Tensor, chosen: Draw, mixtures: Mixtures, delta: float, tau: float) -> Tensor:
+    """Error l (P, Q) of the cycles from the anchors in u (P, N, D) through v (P, M, D), in squared positions.
+
+    ``mixtures`` (P, Q, K, M) and (P, Q, K) stand for the matches of the anchors in v; gradients flow through v on the
+    way there and through both on the way back.
+    """
+    neighbours = mixtures.parts @ v[:, None]
+    inside = windows(u.shape[1], chosen, delta)[:, :, None]
+    far = distance(neighbours.flatten(1, 2), u).view(*neighbours.shape[:3], -1)
+    back = torch.softmax((-far / tau).masked_fill(~inside, -torch.inf), 3)
+    mean = back @ torch.arange(u.shape[1], dtype=u.dtype, device=u.device)
+    return (mixtures.weights * (chosen.anchors[:, :, None] - mean) ** 2).sum(2)
+
+
+def windows(n: int, chosen: Draw, delta: float) -> Tensor:
+    """Which frames the way back may end at: (P, Q, n).
+
+    w = round(delta n) frames from the anchor on, itself among them, or the w before it. Nearer to an end of the video
+    than that, on either side, all w frames there belong to it as well, so that no window is empty.
+    """
+    width = max(1, round(delta * n))
+    frame = torch.arange(n, device=chosen.anchors.device)
+    anchor = chosen.anchors[:, :, None]
+    first = torch.where(chosen.before[:, None, None], anchor - width, anchor)
+    inside = (frame >= first) & (frame < first + width)
+    at_start, at_end = (anchor < width) & (frame < width), (anchor >= n - width) & (frame >= n - width)
+    return inside | at_start | at_end
+
+
+def fit_mixtures(alpha: Tensor, components: int) -> Mixtures:
+    r"""Fit a mixture of K Gaussians over the positions of the frames to each of R distributions.
+
+    .. math::
+        \min \sum_j \alpha_j \log\frac{\alpha_j}{g_j} + g_j \log\frac{g_j}{\alpha_j}, \qquad
+        g = \sum_k \psi_k \mathcal N_k, \qquad
+        \mathcal N_k(j) = \mathrm{softmax}_j \left(-\frac{(j - m_k)^2}{2 s_k}\right)
+
+    over means m in [0, M - 1], variances s of at least 1/2 and the logits of the weights psi, by 8 steps of L-BFGS of
+    up to 4 iterations from means 1 + k (M - 2) / K, variances M and equal weights. In float64.
+
+    Parameters
+    ----------
+    alpha : Tensor, shape (R, M)
+        Distributions over the frames, rows of sum 1.
+    components : int
+        K.
+
+    Returns
+    -------
+    Mixtures
+        float64, without gradient.
+    """
+    alpha = alpha.detach().double()
+    means = 1 + torch.arange(components, dtype=alpha.dtype, device=alpha.device) * (alpha.shape[1] - 2) / components
+    start = torch.cat([means, torch.full_like(means, alpha.shape[1]), torch.ones_like(means)])
+    place = torch.arange(alpha.shape[1], dtype=alpha.dtype, device=alpha.device)
+    log_alpha = (alpha + PROBABILITY_FLOOR).log()
+    least = (alpha * log_alpha).sum(1)
+
+    def objective(numbers: Tensor) -> tuple[Tensor, Tensor]:
+        # By hand, which takes half as long as automatic differentiation: this is most of a step's extra time.
+        (parts, weights), offsets, mean, variance = _mixtures(numbers, place)
+        g = (weights[:, None] @ parts)[:, 0]
+        floored = g + PROBABILITY_FLOOR
+        log_g = floored.log()
+        ratio = log_g - log_alpha
+        value = least - (alpha * log_g).sum(1) + (g * ratio).sum(1)
+        slope = ratio + (g - alpha) / floored
+        each = (parts @ slope[:, :, None])[:, :, 0]
+        pull = parts * (slope[:, None] - each[..., None]) * offsets
+        by_mean = weights * pull.sum(2) / variance * ((mean >= 0) & (mean <= place[-1]))
+        of_variance = numbers[:, components : 2 * components]
+        by_variance = weights * (pull * offsets).sum(2) / (2 * variance**2) * (of_variance >= VARIANCE_FLOOR)
+        by_weight = weights * (each - (weights * each).sum(1, keepdim=True))
+        return value, torch.cat([by_mean, by_variance, by_weight], 1)
+
+    found = minimise(objective, start.expand(len(alpha), -1), steps=STEPS, iterations=ITERATIONS, rate=RATE)
+    return _mixtures(found, place)[0]
+
+
+def _mixtures(numbers: Tensor, place: Tensor) -> tuple[Mixtures, Tensor, Tensor, Tensor]:
+    """Mixtures of R rows of means, variances and logits (R, 3K); offsets (R, K, M), free means, bounded variances."""
+    mean, variance, logits = numbers.view(len(numbers), 3, -1).unbind(1)
+    bounded = variance.clamp_min(VARIANCE_FLOOR)
+    offsets = place - mean.clamp(0, float(len(place) - 1))[..., None]
+    parts = torch.softmax(offsets**2 * (-0.5 / bounded)[..., None], 2)
+    return Mixtures(parts, torch.softmax(logits, 1)), offsets, mean, bounded
+
+
+def _fitted(alphas: list[Tensor], components: int) -> list[Mixtures]:
+    """Fit both directions, together where the videos have as many frames."""
+    if alphas[0].shape[1] != alphas[1].shape[1]:
+        return [fit_mixtures(alpha, components) for alpha in alphas]
+    parts, weights = fit_mixtures(torch.cat(alphas), components)
+    first = len(alphas[0])
+    return [Mixtures(parts[:first], weights[:first]), Mixtures(parts[first:], weights[first:])]
+
+
+def distance(u: Tensor, v: Tensor) -> Tensor:
+    """Distances (P, N, M) between the rows of u and v; without slope where they coincide."""
+    return torch.cdist(u, v, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+def _at(u: Tensor, anchors: Tensor) -> Tensor:
+    """Rows of u (P, N, D) at the anchors (P, Q): (P, Q, D)."""
+    return u.gather(1, anchors[..., None].expand(-1, -1, u.shape[2]))
+
+
+class DropFunction(nn.Module):
+    """Which frames of a video to keep when it is aligned with another, learned with the encoder.
+
+    A linear classifier of the frames, made for the other video: its D + 1 numbers are the mean over that video's frames
+    of a network D-256-1024-512-256-(D + 1) with ReLU between the layers. Scores get mean 0 and deviation 1 over the
+    frames of the video.
+    """
+
+    def __init__(self, D: int) -> None:  # noqa: N803 - the paper's symbol
+        super().__init__()
+        sizes = (D, *WIDTHS, D + 1)
+        layers: list[nn.Module] = []
+        for inside, outside in zip(sizes, sizes[1:], strict=False):
+            layers += [nn.Linear(inside, outside), nn.ReLU()]
+        self.network = nn.Sequential(*layers[:-1])
+
+    def forward(self, frames: Tensor, other: Tensor) -> Tensor:
+        """Return the scores (P, N) of the frames (P, N, D) of one video given those of the other (P, M, D)."""
+        with torch.autocast(device_type=frames.device.type, enabled=False):
+            weight = next(self.parameters())
+            frames, other = (value.to(weight.dtype) for value in (frames, other))
+            classifier: Tensor = self.network(other).mean(1)
+            scores = (frames @ classifier[:, :-1, None])[..., 0] + classifier[:, -1:]
+            offsets = scores - scores.mean(1, keepdim=True)
+            variance = (offsets**2).sum(1, keepdim=True) / max(1, frames.shape[1] - 1)
+            return offsets / variance.clamp_min(torch.finfo(variance.dtype).tiny).sqrt()
+
+
+def learned_gtcc(settings: Settings) -> nn.Module:
+    """Make the drop function."""
+    return DropFunction(settings.encoder.D)

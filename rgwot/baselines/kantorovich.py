@@ -1,0 +1,359 @@
+r"""Alignment losses of VAVA and OPEL: Kantorovich transport with a prior on the matches (methods 4.5, 4.6).
+
+.. math::
+    \min_T \langle T, D\rangle - \lambda_1 I(T) + \lambda_2 \, \mathrm{KL}(T \| P), \quad
+    T 1 = 1/N', \; T^\top 1 = 1/M'
+
+P says where matches are expected, on the diagonal (temporal prior) and at the nearest frame of the other video
+(optimality prior); the inverse difference moment I adds a second, broader pull to the same places. With
+:math:`N' = N + 1` and :math:`M' = M + 1` frames, the virtual frame first, the plan is the Sinkhorn scaling of
+
+.. math:: K = P \circ \exp((S - D) / \lambda_2).
+
+The loss adds to the transported cost a contrast within each video and between the two.
+
+References
+----------
+W. Liu, B. Tekin, H. Coskun, V. Vineet, P. Fua, M. Pollefeys, "Learning to align sequential actions in the wild",
+CVPR 2022 (VAVA); S. Chowdhury et al., "OPEL: Optimal transport guided procedure learning", NeurIPS 2024.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from rgwot.config.settings import Settings
+from rgwot.losses.interface import PairBatch, accurate
+from rgwot.transport.costs import add_virtual_frame, squared_distance
+
+# Of both methods, in units of the distance averaged over dimensions.
+MARGIN, TEMPERATURE = 2.0, 0.5
+Density = Literal["gaussian", "laplace"]
+Solver = Literal["pot", "batched"]
+Side = Literal["rows", "columns"]
+
+# Bounds of phi, base of its decay, and the range that the kernel is clamped to: constants of the public code.
+PHI_RANGE = (0.001, 0.999)
+PHI_DECAY = 0.999
+KERNEL_RANGE = (1e-15, 1e20)
+# Offset of the virtual frame from everything: 1.5 times a virtual distance of 5 frames, relative to the mean length.
+VIRTUAL_OFFSET = 1.5 * 2 * 5
+SINKHORN_PASSES = 20
+MOST_PASSES = 100_000
+# Width of the prior in both methods, in units of mu.
+PRIOR_SCALE = 2.0
+
+
+class Matching(NamedTuple):
+    r"""Soft matches of B pairs of videos; no gradient flows into them.
+
+    Attributes
+    ----------
+    plan : Tensor, float64, shape (B, N + 1, M + 1)
+        T, total mass 1, virtual row and column first.
+    score : Tensor, float64, shape (B, N, M)
+        :math:`K \circ D` of the real frames, from which the inter-video term takes best and worst matches.
+    """
+
+    plan: Tensor
+    score: Tensor
+
+
+def temporal_share(iterations: Tensor, rate: float) -> Tensor:
+    r"""Share phi of the temporal prior, which falls during training (methods 4.5).
+
+    .. math:: \varphi = 0.999^{\lfloor\sqrt{\mathrm{rate} \cdot \mathrm{iteration} + 1}\rfloor},
+        \text{ within } [0.001, 0.999]
+
+    Float64, (B,), for the numbers of the iterations, (B,): from 0 for VAVA with rate 1, from 1 for OPEL with rate 100.
+    """
+    return (PHI_DECAY ** (rate * iterations.double() + 1).sqrt().floor()).clamp(*PHI_RANGE)
+
+
+def match_prior(nearest: Tensor, m: int, phi: Tensor, *, density: Density) -> tuple[Tensor, Tensor]:
+    r"""Prior P and inverse difference moment S / lambda_1 of the matches (methods 4.5).
+
+    With rows i = 1..N' and columns j = 1..M', :math:`\mu = \sqrt{1/N'^2 + 1/M'^2}`, n(i) the nearest frame of
+    row i and :math:`h(u) = 1/(u^2 + 1)`,
+
+    .. math::
+        P_{ij} &= \varphi\, g(|i/N' - j/M'| / \mu) + (1 - \varphi)\, g(|j - n(i) - 1| / (M' \mu)) \\
+        S_{ij} / \lambda_1 &= \varphi\, h(i/N' - j/M') + (1 - \varphi)\, h((j - n(i) - 1) / M')
+
+    The virtual row and column have the offset :math:`d = 15 / (N' + M')` instead, divided by mu in P; their
+    corner keeps the formula, with n = 0. Frame n(i), counted from 0, stands in column n(i) + 2: the published
+    offset puts the peak of the optimality prior one frame before the nearest one.
+
+    Parameters
+    ----------
+    nearest : Tensor, int64, shape (B, N)
+        For each real frame of the first video its nearest frame in the second, from 0.
+    m : int
+        Real frames M of the second video.
+    phi : Tensor, shape (B,)
+        Share of the temporal prior, in [0, 1].
+    density : {"gaussian", "laplace"}
+        g: normal density with standard deviation 2 (VAVA), or exp(-u / 2) / 4 (OPEL).
+
+    Returns
+    -------
+    prior, moment : Tensor, float64, shape (B, N + 1, M + 1)
+    """
+    rows, columns = nearest.shape[1] + 1, m + 1
+    i = torch.arange(1, rows + 1, dtype=torch.float64, device=nearest.device)
+    j = torch.arange(1, columns + 1, dtype=torch.float64, device=nearest.device)
+    temporal = (i[:, None] / rows - j / columns).abs().expand(len(nearest), -1, -1)
+    n = torch.nn.functional.pad(nearest, (1, 0)).double()
+    optimal = (j - n[:, :, None] - 1).abs() / columns
+    virtual = torch.zeros(rows, columns, dtype=torch.bool, device=nearest.device)
+    virtual[0], virtual[:, 0], virtual[0, 0] = True, True, False
+    offset = VIRTUAL_OFFSET / (rows + columns)
+    temporal, optimal = temporal.masked_fill(virtual, offset), optimal.masked_fill(virtual, offset)
+    share, mu = phi.double()[:, None, None], math.sqrt(1 / rows**2 + 1 / columns**2)
+
+    def mixed(temporal: Tensor, optimal: Tensor) -> Tensor:
+        return share * temporal + (1 - share) * optimal
+
+    prior = mixed(_density(temporal / mu, density), _density(optimal / mu, density))
+    return prior, mixed(1 / (temporal**2 + 1), 1 / (optimal**2 + 1))
+
+
+def kantorovich_match(
+    x: Tensor,
+    y: Tensor,
+    phi: Tensor,
+    *,
+    density: Density,
+    zeta: float,
+    lambda1: float,
+    lambda2: float,
+    solver: Solver,
+    last: Side,
+) -> Matching:
+    r"""Match the frames of pairs of videos by Kantorovich transport with priors (module docstring).
+
+    The cost is :math:`D_{ij} = |x_i - y_j|^2`, with zeta for the virtual frame. In float64 and the log domain.
+
+    Parameters
+    ----------
+    x, y : Tensor, shape (B, N, D) and (B, M, D)
+        Embeddings of the two videos of each pair, in order of time.
+    phi : Tensor, shape (B,)
+        Share of the temporal prior; see `temporal_share`.
+    density : {"gaussian", "laplace"}
+        Prior; see `match_prior`.
+    zeta : float
+        Cost of the virtual frame, in units of D.
+    lambda1 : float
+        Weight of the inverse difference moment, in units of N + M.
+    lambda2 : float
+        Weight of the divergence from the prior, > 0, in units of N M / 4.
+    solver, last
+        See `kantorovich_plan`.
+    """
+    with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
+        real = squared_distance(x.double(), y.double())
+        n, m = real.shape[1:]
+        cost = add_virtual_frame(real, zeta)
+        prior, moment = match_prior(real.argmin(2), m, phi.to(x.device), density=density)
+        log_kernel = prior.log() + (lambda1 * (n + m) * moment - cost) / (lambda2 * n * m / 4)
+        log_kernel = log_kernel.clamp(*(math.log(bound) for bound in KERNEL_RANGE))
+        plan = kantorovich_plan(log_kernel, solver, last)
+        return Matching(plan, (log_kernel.exp() * cost)[:, 1:, 1:])
+
+
+def kantorovich_plan(log_kernel: Tensor, solver: Solver, last: Side) -> Tensor:
+    """Scale a kernel to uniform marginals by POT's ``ot.sinkhorn`` in the log domain, pair after pair.
+
+    A pass scales the columns, then the rows. Both public codes end 20 of them with the columns once more; VAVA's then
+    scales the rows as well, which makes 21 passes, and OPEL's does not.
+
+    Parameters
+    ----------
+    log_kernel : Tensor, float64, shape (B, N, M)
+        Logarithm of the kernel, finite.
+    solver : {"pot", "batched"}
+        ``pot``: the passes of the methods. ``batched`` (named after a solver of earlier versions): as many as make
+        column sums exact to 1e-6, relative.
+    last : {"rows", "columns"}
+        Side that is scaled last, whose sums are exact: ``rows`` (VAVA) or ``columns`` (OPEL). The sums of the other
+        are right as far as the passes go.
+
+    Returns
+    -------
+    Tensor, shape (B, N, M)
+        Total mass 1.
+    """
+    import ot
+
+    if solver not in {"pot", "batched"}:
+        raise ValueError(f"solver: found {solver!r}, expected 'pot' or 'batched'")
+    if last not in {"rows", "columns"}:
+        raise ValueError(f"last: found {last!r}, expected 'rows' or 'columns'")
+    _, rows, columns = log_kernel.shape
+    p, q = log_kernel.new_full((rows,), 1 / rows), log_kernel.new_full((columns,), 1 / columns)
+    passes, error = SINKHORN_PASSES + (last == "rows"), 0.0
+    if solver == "batched":
+        passes, error = MOST_PASSES, 1e-6 / columns
+    # The kernel is exp(-M / reg).
+    options = {"method": "sinkhorn_log", "numItermax": passes, "stopThr": error, "warn": False}
+    plan = torch.stack([ot.sinkhorn(p, q, -one, 1.0, **options) for one in log_kernel])
+    return plan if last == "rows" else plan * (q / plan.sum(1))[:, None, :]
+
+
+def _density(u: Tensor, density: Density) -> Tensor:
+    if density == "gaussian":
+        return torch.exp(-(u**2) / (2 * PRIOR_SCALE**2)) / (PRIOR_SCALE * math.sqrt(2 * math.pi))
+    if density == "laplace":
+        return torch.exp(-u / PRIOR_SCALE) / (2 * PRIOR_SCALE)
+    raise ValueError(f"density: found {density!r}, expected 'gaussian' or 'laplace'")
+
+
+def align_kantorovich(batch: PairBatch, settings: Settings) -> Tensor:
+    """Transport with a prior on the matches, and contrast within and between videos (VAVA, OPEL; methods 4.5), (P,)."""
+    ot, loss = settings.ot, settings.loss
+    matching = kantorovich_match(
+        batch.x.detach(),
+        batch.y.detach(),
+        temporal_share(batch.iterations + loss.count_from, loss.phi_rate),
+        density=loss.prior,
+        zeta=ot.zeta,
+        lambda1=loss.lambda1,
+        lambda2=loss.lambda2,
+        solver=ot.sinkhorn,
+        last=ot.last,
+    )
+    return vava_loss(
+        batch.x,
+        batch.y,
+        matching,
+        zeta=ot.zeta,
+        window=loss.window,
+        weighted_negatives=loss.weighted_negatives,
+        lambda_c=loss.lambda_c,
+    )
+
+
+def vava_loss(
+    x: Tensor,
+    y: Tensor,
+    matching: Matching,
+    *,
+    zeta: float,
+    window: float,
+    weighted_negatives: bool,
+    lambda_c: float,
+) -> Tensor:
+    r"""Loss of VAVA, and with weighted negatives of OPEL, for every pair of videos.
+
+    .. math:: L = \tfrac12 (C(X) + C(Y)) + \frac{\langle T, D\rangle}{N' M' \cdot N M} + \lambda_c L_{inter}
+
+    with C of :func:`intra_video_loss`, the plan T of N' = N + 1 and M' = M + 1 frames, :math:`D_{ij} = |x_i - y_j|^2`
+    with zeta for the virtual frame, and :func:`inter_video_loss` on distances averaged over the dimensions. The plan
+    is a constant: the gradient with respect to D is T, that of the minimum which the transport problem has. Both
+    divisions of the transport cost are the public code's; for N = M = 32 they leave it a weight of 9e-7.
+
+    Parameters
+    ----------
+    x : Tensor, shape (B, N, D)
+        Embeddings of the first video of each pair, in order of time, of any length.
+    y : Tensor, shape (B, M, D)
+        Embeddings of the second video of each pair.
+    matching : Matching
+        From `rgwot.baselines.kantorovich.kantorovich_match`.
+    zeta : float
+        Cost of the virtual frame, as in the matching.
+    window, weighted_negatives
+        See `intra_video_loss`.
+    lambda_c : float
+        Weight of the contrast between the videos.
+
+    Returns
+    -------
+    Tensor, shape (B,)
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree.
+    """
+    n, m = x.shape[1], y.shape[1]
+    if matching.plan.shape != (len(x), n + 1, m + 1):
+        raise ValueError(f"plan: found shape {tuple(matching.plan.shape)}, expected {(len(x), n + 1, m + 1)}")
+    with torch.autocast(device_type=x.device.type, enabled=False):
+        x, y, plan = accurate(x, y, matching.plan)
+        distance = squared_distance(x, y)
+        transport = (plan * add_virtual_frame(distance, zeta)).sum((1, 2)) / ((n + 1) * (m + 1))
+        intra = intra_video_loss(x, window, weighted_negatives) + intra_video_loss(y, window, weighted_negatives)
+        inter = inter_video_loss(distance / x.shape[2], matching.score)
+        return intra / 2 + transport / (n * m) + lambda_c * inter
+
+
+def intra_video_loss(x: Tensor, window: float, weighted_negatives: bool) -> Tensor:
+    r"""Pull near frames of a video together and push far ones apart, by sampled position.
+
+    .. math::
+        C = \frac{1}{N^2} \sum_{ij} [|i - j| > w]\, \omega_{ij} \max(0, \lambda - d_{ij})
+            + [|i - j| \le w]\, \frac{d_{ij}}{(i - j)^2 + 1}, \qquad
+        d_{ij} = \tfrac1D |x_i - x_j|^2
+
+    with lambda = 2, omega = 1 (VAVA) or omega = (i - j)^2 + 1 (OPEL; that is `rgwot.losses.cidm.cidm_loss` on
+    positions instead of times).
+
+    Parameters
+    ----------
+    x : Tensor, shape (B, N, D)
+        Embeddings of the sampled frames of each video, in order of time.
+    window : float
+        w, in sampled frames.
+    weighted_negatives : bool
+        Whether far pairs are weighted by (i - j)^2 + 1.
+
+    Returns
+    -------
+    Tensor, shape (B,)
+        One value per video, >= 0.
+    """
+    d = squared_distance(x, x) / x.shape[2]
+    index = torch.arange(x.shape[1], dtype=d.dtype, device=d.device)
+    gap = (index[:, None] - index).abs()
+    omega = gap**2 + 1
+    apart = (MARGIN - d).clamp_min(0)
+    return torch.where(gap > window, omega * apart if weighted_negatives else apart, d / omega).mean((1, 2))
+
+
+def inter_video_loss(distance: Tensor, score: Tensor) -> Tensor:
+    r"""Ask that a frame's worst match be farther away than its best one.
+
+    .. math::
+        L = -\log \frac{e^{w / \theta}}{e^{b / \theta} + e^{w / \theta}}, \quad
+        b = \tfrac1N \sum_i d_{i, \arg\max_j s_{ij}} + \tfrac1M \sum_j d_{\arg\max_i s_{ij}, j}
+
+    and w the same with arg min: the cross-entropy of the logits (b, w) / theta, theta = 0.5, with w as the right
+    answer.
+
+    Parameters
+    ----------
+    distance : Tensor, shape (B, N, M)
+        d, differentiable.
+    score : Tensor, shape (B, N, M)
+        s, by which matches are chosen; no gradient flows into it.
+
+    Returns
+    -------
+    Tensor, shape (B,)
+        log 2 for equal distances, towards 0 as they part.
+    """
+    best = _matched(distance, score.argmax(2), score.argmax(1))
+    worst = _matched(distance, score.argmin(2), score.argmin(1))
+    return torch.nn.functional.softplus((best - worst) / TEMPERATURE)
+
+
+def _matched(distance: Tensor, columns: Tensor, rows: Tensor) -> Tensor:
+    """Mean distance to the match of every row, plus that of every column, (B,)."""
+    of_rows = distance.gather(2, columns[:, :, None]).mean((1, 2))
+    return of_rows + distance.gather(1, rows[:, None, :]).mean((1, 2))

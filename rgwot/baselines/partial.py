@@ -1,0 +1,334 @@
+r"""Fused partial Gromov-Wasserstein transport and its loss: our reconstruction of REMAP (methods 4.8).
+
+The public sources of REMAP describe its problem in words; every formula and default here is ours.
+
+.. math::
+    F(T) = (1-\alpha) \langle \tilde C, T\rangle
+         + \alpha \sum_{ijkl} (C^x_{ik} - C^y_{jl})^2 T_{ij} T_{kl}
+         + \epsilon\, \mathrm{KL}(T \| p q^\top)
+         + \tau_m [\mathrm{KL}(T 1 \| p) + \mathrm{KL}(T^\top 1 \| q)]
+         + \lambda_s [\mathrm{tr}(T^\top L_x T) + \mathrm{tr}(T L_y T^\top)]
+
+over all T >= 0, with :math:`\mathrm{KL}(a \| b) = \sum a \log(a/b) - a + b`. :math:`C^x_{ik} = e^{-|i-k| / (b N)}` is a
+Laplace kernel of the positions, L_x the Laplacian of the chain of frames, so that the last term is the summed
+squared change of the plan from frame to frame. The entropy is taken relative to p q^T: with unconstrained marginals a
+bare -H(T) would let the number of frames decide how much mass moves. Frames without a partner lose their mass, to the
+virtual frame or altogether.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from rgwot.baselines.kantorovich import inter_video_loss
+from rgwot.config.settings import Settings
+from rgwot.losses.interface import PairBatch, accurate
+from rgwot.transport.costs import cosine_cost
+from rgwot.transport.fused_gromov_wasserstein import where_state
+from rgwot.transport.matching import Virtual, alignment_cost, real_frames
+
+# Sinkhorn passes per step: the steps are linearisations, so that few are enough.
+_PASSES = 5
+# Weight of the divergence from the last plan, in units of epsilon, at the first step.
+_FIRST_WEIGHT = 1.0
+# Rounding of F, relative: a change below it counts as none.
+_ROUNDING = 1e-14
+
+
+class PartialResult(NamedTuple):
+    """A batch of plans and how well each problem was solved.
+
+    Attributes
+    ----------
+    plan : Tensor, float64, shape (B, N, M)
+        Plan of any total mass, near 1 for large tau_m.
+    objective : Tensor, float64, shape (B,)
+        F(T).
+    iterations : Tensor, int64, shape (B,)
+    stationarity : Tensor, float64, shape (B,)
+        sum_ij T_ij |grad F_ij| / epsilon; zero at a stationary point, all of which are interior.
+    converged : Tensor, bool, shape (B,)
+        Whether the stationarity reached the tolerance.
+    """
+
+    plan: Tensor
+    objective: Tensor
+    iterations: Tensor
+    stationarity: Tensor
+    converged: Tensor
+
+
+def laplace_kernel(n: int, b: float, *, virtual: bool = False, device: torch.device | None = None) -> Tensor:
+    r"""Structure matrix :math:`C_{ik} = e^{-|i-k| / (b n)}`, positive definite, shape (n, n) or (n + 1, n + 1).
+
+    Parameters
+    ----------
+    n : int
+        Real frames.
+    b : float
+        Scale as a share of the video, > 0.
+    virtual : bool
+        Put a virtual frame first, which is related to itself alone: it has no place in time.
+    """
+    index = torch.arange(n, dtype=torch.float64, device=device)
+    kernel = torch.exp(-(index[:, None] - index).abs() / (b * n))
+    if virtual:
+        kernel = torch.nn.functional.pad(kernel, (1, 0, 1, 0))
+        kernel[0, 0] = 1.0
+    return kernel
+
+
+def chain_laplacian(n: int, *, virtual: bool = False, device: torch.device | None = None) -> Tensor:
+    """Laplacian of a chain of n frames, shape (n, n); with a virtual frame, which has no neighbours, (n + 1, n + 1)."""
+    step = torch.eye(n, dtype=torch.float64, device=device).diff(dim=0)
+    return torch.nn.functional.pad(step.T @ step, (1, 0, 1, 0)) if virtual else step.T @ step
+
+
+def solve_partial(
+    cost: Tensor,
+    *,
+    alpha: float,
+    epsilon: float,
+    tau_m: float,
+    lambda_s: float,
+    b: float,
+    virtual: bool,
+    max_iterations: int,
+    tolerance: float,
+) -> PartialResult:
+    r"""Find a stationary point of F (module docstring) for uniform p and q, from T = p q^T.
+
+    Mirror descent: each step takes the quadratic terms as linear and adds s KL(T || T_k), which leaves an unbalanced
+    entropic problem, :math:`\min \langle G, T\rangle + (\epsilon + s) \sum T \log T + \ldots`, of which a few
+    Sinkhorn passes with softened marginals are done. The weight s grows until F falls. F is not convex. In float64,
+    without gradient; the problems of a batch do not influence each other.
+
+    Parameters
+    ----------
+    cost : Tensor, shape (B, N, M)
+        Cost, the virtual row and column included.
+    alpha : float
+        Weight of the structural part, in [0, 1].
+    epsilon : float
+        Entropy weight, > 0, in units of the cost.
+    tau_m : float
+        Weight of the marginals, > 0, in units of the cost; infinite would be the balanced problem.
+    lambda_s : float
+        Weight of the smoothness, >= 0.
+    b : float
+        Scale of the Laplace kernels, a share of the video, > 0.
+    virtual : bool
+        Whether the first row and column stand for the virtual frame.
+    max_iterations : int
+        Steps at most.
+    tolerance : float
+        Tolerance of F relative to epsilon: a problem has converged when its stationarity, of which F depends in
+        second order, is at most the square root of this.
+
+    Raises
+    ------
+    ValueError
+        If the cost is not a finite (B, N, M) tensor or a parameter is out of range.
+    """
+    if cost.ndim != 3 or not bool(cost.isfinite().all()):
+        raise ValueError(f"cost: found shape {tuple(cost.shape)}, expected a finite (B, N, M)")
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha: found {alpha}, expected a value in [0, 1]")
+    if not lambda_s >= 0:
+        raise ValueError(f"lambda_s: found {lambda_s}, expected a value of at least 0")
+    for name, value in {"epsilon": epsilon, "tau_m": tau_m, "b": b}.items():
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name}: found {value}, expected a finite value above 0")
+    with torch.no_grad(), torch.autocast(device_type=cost.device.type, enabled=False):
+        n, m = (size - virtual for size in cost.shape[1:])
+        problem = _Problem(
+            cost=(1 - alpha) * cost.double(),
+            x=laplace_kernel(n, b, virtual=virtual, device=cost.device),
+            y=laplace_kernel(m, b, virtual=virtual, device=cost.device),
+            x_chain=lambda_s * chain_laplacian(n, virtual=virtual, device=cost.device),
+            y_chain=lambda_s * chain_laplacian(m, virtual=virtual, device=cost.device),
+            alpha=alpha,
+            epsilon=epsilon,
+            tau_m=tau_m,
+        )
+        return _descend(problem, max_iterations, tolerance**0.5)
+
+
+class _State(NamedTuple):
+    """A plan by its logarithm, F there, the gradient G of all but the divergences, and the marginals' log ratios."""
+
+    log_plan: Tensor
+    objective: Tensor
+    linear: Tensor
+    log_columns: Tensor
+    stationarity: Tensor
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Data of a batch; ``cost`` is already multiplied by 1 - alpha and the Laplacians by lambda_s."""
+
+    cost: Tensor
+    x: Tensor
+    y: Tensor
+    x_chain: Tensor
+    y_chain: Tensor
+    alpha: float
+    epsilon: float
+    tau_m: float
+
+    @property
+    def log_p(self) -> float:
+        return -math.log(self.cost.shape[1])
+
+    @property
+    def log_q(self) -> float:
+        return -math.log(self.cost.shape[2])
+
+    def quadratic_gradient(self, plan: Tensor) -> Tensor:
+        """Gradient H T of the quadratic terms, which themselves are <H T, T> / 2."""
+        rows, columns = plan.sum(2, keepdim=True), plan.sum(1, keepdim=True)
+        structure = self.x**2 @ rows + columns @ self.y**2 - 2 * self.x @ plan @ self.y
+        return 2 * (self.alpha * structure + self.x_chain @ plan + plan @ self.y_chain)
+
+    def state(self, log_plan: Tensor) -> _State:
+        plan = log_plan.exp()
+        quadratic = self.quadratic_gradient(plan)
+        log_ratio = log_plan - self.log_p - self.log_q
+        log_rows = torch.logsumexp(log_plan, 2, keepdim=True) - self.log_p
+        log_columns = torch.logsumexp(log_plan, 1, keepdim=True) - self.log_q
+        # KL(a | b) summed over a = T, T 1, T^T 1: sum a log(a / b) by parts, and the masses.
+        logs = self.epsilon * log_ratio + self.tau_m * (log_rows + log_columns)
+        masses = (self.epsilon + 2 * self.tau_m) * (1 - plan.sum((1, 2)))
+        objective = (plan * (self.cost + quadratic / 2 + logs)).sum((1, 2)) + masses
+        linear = self.cost + quadratic
+        stationarity = (plan * (linear + logs).abs()).sum((1, 2)) / self.epsilon
+        return _State(log_plan, objective, linear, log_columns, stationarity)
+
+    def step(self, state: _State, weight: Tensor) -> _State:
+        """Sinkhorn passes on the problem linearised at a state, with ``weight`` (B,) times KL(T || T_k)."""
+        s = weight[:, None, None]
+        entropy = self.epsilon + s
+        soft = self.tau_m / (self.tau_m + entropy)
+        log_product = self.epsilon * (self.log_p + self.log_q)
+        log_kernel = (log_product + s * state.log_plan - state.linear) / entropy
+        # At a stationary point these are the potentials whatever s is.
+        g = -self.tau_m / entropy * state.log_columns
+        for _ in range(_PASSES):
+            f = soft * (self.log_p - torch.logsumexp(log_kernel + g, 2, keepdim=True))
+            g = soft * (self.log_q - torch.logsumexp(log_kernel + f, 1, keepdim=True))
+        log_plan = log_kernel + f + g
+        # The passes are slow to find the total mass where tau_m is large: the best factor has a closed form.
+        log_columns = torch.logsumexp(log_plan, 1, keepdim=True) - self.log_q
+        log_rows = torch.logsumexp(log_plan, 2, keepdim=True) - self.log_p
+        plan = log_plan.exp()
+        slope = (plan * (entropy * (f + g) + self.tau_m * (log_rows + log_columns))).sum((1, 2), keepdim=True)
+        return self.state(log_plan - slope / ((entropy + 2 * self.tau_m) * plan.sum((1, 2), keepdim=True)))
+
+
+def _descend(problem: _Problem, max_iterations: int, limit: float) -> PartialResult:
+    start = torch.full_like(problem.cost, problem.log_p + problem.log_q)
+    state = problem.state(start)
+    weight = torch.full_like(state.objective, _FIRST_WEIGHT * problem.epsilon)
+    iterations = torch.zeros(len(start), dtype=torch.int64, device=start.device)
+    for _ in range(max_iterations):
+        running = state.stationarity > limit
+        if not bool(running.any()):
+            break
+        trial = problem.step(state, weight)
+        change, slack = trial.objective - state.objective, _ROUNDING * (1 + state.objective.abs())
+        # Where F no longer resolves a step, the gradient still does.
+        falls = (change < -slack) | ((change <= slack) & (trial.stationarity < state.stationarity))
+        state = where_state(falls & running, trial, state)
+        weight = torch.where(falls, weight / 2, 4 * weight)
+        iterations += running
+    converged = state.stationarity <= limit
+    return PartialResult(state.log_plan.exp(), state.objective, iterations, state.stationarity, converged)
+
+
+def align_frames_partially(
+    x: Tensor,
+    y: Tensor,
+    *,
+    rho: float,
+    zeta: float,
+    virtual: Virtual,
+    x_positions: Tensor | None = None,
+    y_positions: Tensor | None = None,
+    **problem: Any,
+) -> Tensor:
+    """Match the frames of pairs of videos by fused partial transport, our reconstruction of REMAP (methods 4.8).
+
+    As :func:`align_frames`, with the problem of :func:`rgwot.baselines.partial.solve_partial` in place of the balanced
+    one; returns the weights, (B, N, M).
+    """
+    with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
+        cost = alignment_cost(x, y, rho, zeta, virtual, x_positions, y_positions)
+        plan = solve_partial(cost, virtual=virtual == "cost", **problem).plan
+        return real_frames(plan, virtual, zeta, x.dtype)[0]
+
+
+def align_partial(batch: PairBatch, settings: Settings) -> Tensor:
+    """Fused partial transport and contrast between videos (REMAP, our reconstruction; methods 4.8), (P,)."""
+    ot = settings.ot
+    x_positions, y_positions = batch.prior_positions(settings)
+    weights = align_frames_partially(
+        batch.x.detach(),
+        batch.y.detach(),
+        alpha=ot.alpha,
+        epsilon=ot.epsilon,
+        rho=ot.rho,
+        zeta=ot.zeta,
+        tau_m=ot.tau_m,
+        lambda_s=ot.lambda_s,
+        b=ot.b,
+        virtual=ot.virtual,
+        max_iterations=ot.max_iterations,
+        tolerance=ot.tolerance,
+        x_positions=x_positions,
+        y_positions=y_positions,
+    )
+    return remap_loss(batch.x, batch.y, weights, lambda_c=settings.loss.lambda_c)
+
+
+def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float) -> Tensor:
+    r"""Two of the three terms of REMAP as we reconstruct it; the third is C-IDM, as in RGWOT.
+
+    .. math:: L = \frac1N \sum_{ij} W_{ij} C_{ij} + \lambda_c L_{inter}, \qquad C_{ij} = 1 - \cos(x_i, y_j)
+
+    W is the plan of fused partial transport and a constant; L_inter is VAVA's contrast between the videos, on C and
+    with best and worst matches by W.
+
+    Parameters
+    ----------
+    x : Tensor, shape (B, N, D)
+        Embeddings of the first video of each pair.
+    y : Tensor, shape (B, M, D)
+        Embeddings of the second video of each pair.
+    weights : Tensor, shape (B, N, M)
+        W, from `rgwot.transport.matching.align_frames_partially`; no gradient flows into it.
+    lambda_c : float
+        Weight of the contrast.
+
+    Returns
+    -------
+    Tensor, shape (B,)
+        >= 0.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree.
+    """
+    expected = (x.shape[0], x.shape[1], y.shape[1])
+    if weights.shape != expected:
+        raise ValueError(f"weights: found shape {tuple(weights.shape)}, expected {expected}")
+    with torch.autocast(device_type=x.device.type, enabled=False):
+        x, y, weights = accurate(x, y, weights.detach())
+        cost = cosine_cost(x, y)
+        return (weights * cost).sum((1, 2)) / x.shape[1] + lambda_c * inter_video_loss(cost, weights)

@@ -1,0 +1,132 @@
+"""Continuous temporal embedding (CTE): a network learns to tell when in a video a frame is (methods 4.10).
+
+Kukleva et al., "Unsupervised learning of action classes with continuous temporal embedding", CVPR 2019.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from rgwot.config.settings import RegressionSettings, Settings
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learnt
+from rgwot.embedding.pooled import spatial_means
+from rgwot.embedding.sampler import draw_videos
+from rgwot.features.store import FeatureStore
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.progress import Progress
+from rgwot.runtime.threads import one_thread
+
+logger = logging.getLogger(__name__)
+
+DECAY, DECAY_EPOCHS = 0.1, 30
+INITIAL_STD = 0.01
+
+
+class TimeRegressor(nn.Module):
+    """F -> 2E -> E sigmoid units, then a linear one for the relative time; weights N(0, 0.01), biases 0."""
+
+    def __init__(self, F: int, E: int, seed: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(F, 2 * E)
+        self.second = nn.Linear(2 * E, E)
+        self.last = nn.Linear(E, 1)
+        generator = torch.Generator().manual_seed(seed)
+        for layer in (self.first, self.second, self.last):
+            nn.init.normal_(layer.weight, 0.0, INITIAL_STD, generator=generator)
+            nn.init.zeros_(layer.bias)
+
+    def embed(self, x: Tensor) -> Tensor:
+        """Return the embedding: the second layer before its sigmoid, (n, F) to (n, E)."""
+        return self.second(torch.sigmoid(self.first(x)))  # type: ignore[no-any-return]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the relative time predicted for each frame, (n, F) to (n,)."""
+        return self.last(torch.sigmoid(self.embed(x)))[:, 0]  # type: ignore[no-any-return]
+
+
+def standardised(x: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Give every feature of a video (T, F) mean 0 and standard deviation 1 over its frames; a constant one is 0."""
+    offsets = x - x.mean(axis=0)
+    deviation = offsets.std(axis=0)
+    scaled = np.divide(offsets, deviation, out=np.zeros_like(offsets), where=deviation > 1e-6)
+    return np.asarray(scaled, dtype=np.float32)
+
+
+def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed: int) -> TimeRegressor:
+    """Minimise sum (found - true)^2 over batches of shuffled frames by Adam, the rate a tenth after every 30 epochs.
+
+    The sum and not the mean, as in the public code: Adam's weight decay is coupled, and would weigh 256 times as
+    much against a mean. Frames x (n, F) are those of all videos, ``times`` (n,) their relative times in [0, 1); initial
+    weights and the order of the frames follow from the seed.
+
+    Raises
+    ------
+    RgwotError
+        When the error is not finite.
+    """
+    model = TimeRegressor(x.shape[1], settings.E, seed)
+    optimiser = torch.optim.Adam(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True)
+    generator = torch.Generator().manual_seed(seed)
+    with Progress(logger, "regress relative time", settings.epochs, unit="epoch") as progress:
+        for epoch in range(settings.epochs):
+            optimiser.param_groups[0]["lr"] = settings.lr * DECAY ** (epoch // DECAY_EPOCHS)
+            total = 0.0
+            for rows in torch.split(torch.randperm(len(x), generator=generator), settings.batch):
+                loss = (model(x[rows]) - times[rows]).square().sum()
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+                total += loss.item()
+            if not np.isfinite(total):
+                raise RgwotError(
+                    f"regression: found the error {total}, expected a number; take a smaller regression.lr"
+                )
+            progress.advance(1, f"mean squared error {total / len(x):.4g}")
+    return model.eval()
+
+
+def fit_regression(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
+    """Train on the videos given (on ``data.n_train`` of them, drawn from the seed); embed any video by itself.
+
+    Frames are as they are, or standardised within their video (``regression.standardise``). Runs in one thread, because
+    threads change rounding.
+    """
+    wanted = settings.data.n_train
+    if wanted is not None and wanted > len(stores):
+        raise RgwotError(f"data.n_train: found {wanted}, expected at most the {len(stores)} videos with features")
+    if wanted is not None:
+        stores = [stores[index] for index in draw_videos(len(stores), wanted, seed)]
+    x = np.concatenate([_read(store, settings) for store in stores])
+    times = np.concatenate([np.arange(len(store), dtype=np.float32) / len(store) for store in stores])
+    with one_thread():
+        model = train_regressor(torch.from_numpy(x), torch.from_numpy(times), settings.regression, seed)
+
+    return Fitted(
+        _embedded_by(model, settings), lambda: {name: value.numpy() for name, value in model.state_dict().items()}
+    )
+
+
+def restore_regression(learnt: Learnt, settings: Settings) -> EmbedVideo:
+    """Embed videos by the network of the task."""
+    model = TimeRegressor(learnt["first.weight"].shape[1], settings.regression.E, seed=0)
+    model.load_state_dict({name: torch.from_numpy(np.asarray(value)) for name, value in learnt.items()})
+    return _embedded_by(model.eval(), settings)
+
+
+def _embedded_by(model: TimeRegressor, settings: Settings) -> EmbedVideo:
+    def embed(store: FeatureStore) -> Embedded:
+        with one_thread(), torch.inference_mode():
+            return Embedded(model.embed(torch.from_numpy(_read(store, settings))).numpy())
+
+    return embed
+
+
+def _read(store: FeatureStore, settings: Settings) -> NDArray[np.float32]:
+    means = spatial_means(store)
+    return standardised(means) if settings.regression.standardise else means

@@ -1,0 +1,105 @@
+"""Spectral clustering of directions, with the affinity of HiERO (methods 4.11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.config.settings import Settings
+from rgwot.keysteps.fuzzifier import centred
+from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen, directions
+from rgwot.keysteps.kmeans import decode_kmeans, kmeans, nearest_centre, restore_kmeans
+
+SCALE = 0.5
+"""A_st = exp(cos(x_s, x_t) / SCALE), as HiERO has it."""
+
+LANDMARKS = 2000
+"""Of more samples than these, this many are landmarks of the affinity: a matrix of 32 MB, a second of work."""
+
+SAME = float(np.exp(1 / SCALE)) * (1 - 1e-12)
+BLOCK = 8192
+
+
+def affinity(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+    """Return exp(cos(x_s, y_t) / 0.5) of samples (S, D) and (T, D), (S, T); a zero vector has cosine 0 to all."""
+    return np.asarray(np.exp(directions(x) @ directions(y).T / SCALE))
+
+
+@dataclass(frozen=True)
+class SpectralMap:
+    """Coordinates in which samples that random walks on the affinity join lie close together.
+
+    ``coordinates`` (L, K) of the ``landmarks`` (L, D) are eigenvectors psi of the walk P = diag(A 1)^-1 A on them (no
+    walk stays where it is), by descending ``eigenvalues`` (K,) in [-1, 1]; the first one is constant.
+    """
+
+    landmarks: NDArray[np.float64]
+    coordinates: NDArray[np.float64]
+    eigenvalues: NDArray[np.float64]
+
+    def place(self, x: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the coordinates (T, K) of other samples (T, D): psi(x) = sum_l P(x, l) psi_l / lambda (Nystroem).
+
+        Coordinates with an eigenvalue of 0 say nothing about other samples and are 0.
+        """
+        scale = np.where(self.eigenvalues > 1e-12, self.eigenvalues, np.inf)
+        parts = []
+        for start in range(0, len(x), BLOCK):
+            walk = affinity(x[start : start + BLOCK], self.landmarks)
+            # What points as a landmark does is placed where that is, whose walks do not stay there either.
+            rows, nearest = np.arange(len(walk)), walk.argmax(axis=1)
+            same = walk[rows, nearest] > SAME
+            walk[rows[same], nearest[same]] = 0
+            parts.append(walk @ self.coordinates / walk.sum(axis=1, keepdims=True) / scale)
+        return np.concatenate(parts) if parts else np.zeros((0, self.coordinates.shape[1]))
+
+
+def spectral_map(landmarks: NDArray[Any], K: int, seed: int) -> SpectralMap:
+    """Embed landmarks (L, D) by the K leading eigenvectors of their affinity, 1 <= K < L.
+
+    The coordinates are those that scikit-learn clusters (Laplacian eigenmaps, symmetric normalisation, the constant
+    eigenvector kept).
+    """
+    from sklearn.manifold import spectral_embedding
+
+    A = affinity(landmarks, landmarks)
+    np.fill_diagonal(A, 0)
+    psi = spectral_embedding(A, n_components=K, drop_first=False, eigen_solver="arpack", random_state=seed)
+    degrees = A.sum(axis=1)
+    # The solver returns no eigenvalues; of an eigenvector they are its Rayleigh quotient.
+    eigenvalues = np.einsum("lk,lk->k", psi, A @ psi) / np.einsum("lk,l,lk->k", psi, degrees, psi)
+    return SpectralMap(np.asarray(landmarks, dtype=np.float64), psi, eigenvalues)
+
+
+def decode_spectral(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+    """Cluster a graph of all samples: the decoder ``spectral``, which has no settings but K.
+
+    k-means in the K leading eigenvectors of the affinity. The matrix has T^2 entries, so above 2,000 samples as many
+    landmarks, evenly spaced over all videos, stand for the rest, which gets its coordinates by the Nystroem formula;
+    videos that were held out are placed in the same way. With no more samples than K, or all samples alike, there is
+    no graph to cut, and k-means on the embeddings decides.
+    """
+    x = frames.x
+    if K < 2 or len(x) <= K + 1 or not centred(x)[0].any():
+        return decode_kmeans(frames, K, settings, generator)
+    chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), LANDMARKS)).round().astype(np.int64))
+    made = spectral_map(x[chosen], K, int(generator.integers(2**31 - 1)))
+    clusters = kmeans(made.coordinates, K, generator)
+    labels = np.empty(len(x), dtype=np.int64)
+    labels[chosen] = clusters.labels
+    rest = np.setdiff1d(np.arange(len(x)), chosen)
+    labels[rest] = nearest_centre(made.place(x[rest]), clusters.centres)
+    facts = {"landmarks": len(chosen), "eigenvalues": made.eigenvalues.tolist()}
+    learnt = {**vars(made), "centres": clusters.centres}
+    return Decoded(labels, facts={"spectral": facts}).inductive(restore_spectral, lambda: learnt, K, settings)
+
+
+def restore_spectral(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Place samples of other videos among the landmarks, and label them by the nearest mean there."""
+    if "landmarks" not in learnt:
+        return restore_kmeans(learnt, K, settings)
+    made = SpectralMap(learnt["landmarks"], learnt["coordinates"], learnt["eigenvalues"])
+    return lambda others: Decoded(nearest_centre(made.place(others.x), learnt["centres"]))

@@ -1,0 +1,84 @@
+"""Subset selection: representatives among many k-means centres, by greedy facility location (methods 5.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from rgwot.config.settings import Settings
+from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
+from rgwot.keysteps.kmeans import kmeans, nearest_centre
+from rgwot.runtime.errors import RgwotError
+
+# Gain, as a share of the first sum, that is rounding: twins among the centres gain that much and no more.
+ROUNDING = 1e-9
+
+
+def select(similarity: NDArray[Any], R: int) -> list[int]:
+    """Choose representatives A that maximise sum_t max_{c in A} S_ct, greedily.
+
+    Every step adds the candidate with the largest gain (of equal gains the first one), until there are R or none
+    gains anything. The sum is monotone and submodular: the choices after the first gain at least 1 - 1/e of what the
+    best R - 1 companions of the first could gain.
+
+    ``similarity`` is S (M, T) of every candidate to every sample, M, T and R >= 1. Returns the candidates in the order
+    of their choice, at least one.
+
+    Examples
+    --------
+    >>> select(-np.array([[0.0, 4.0, 9.0], [4.0, 0.0, 5.0], [9.0, 5.0, 0.0]]), 2)
+    [1, 2]
+    """
+    S = np.asarray(similarity, dtype=np.float64)
+    if S.ndim != 2 or S.size == 0 or R < 1:
+        raise ValueError(f"similarity, R: found {S.shape} and {R}, expected (M, T) with M, T >= 1 and R >= 1")
+    chosen = [int(S.sum(axis=1).argmax())]
+    best = S[chosen[0]]
+    nothing = ROUNDING * float(np.abs(best).sum())
+    while len(chosen) < R:
+        gains = np.maximum(S - best, 0).sum(axis=1)
+        candidate = int(gains.argmax())
+        if not gains[candidate] > nothing:
+            break
+        chosen.append(candidate)
+        best = np.maximum(best, S[candidate])
+    return chosen
+
+
+def decode_subset(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+    """Label every sample by the best of K representatives chosen among M centres: the decoder ``subset``.
+
+    The centres are those of k-means with M = ``decode.centres`` clusters; the similarity of centre and sample is
+    minus their distance. With M = K all centres are chosen, and the labels are those of the decoder ``kmeans``: so
+    it is in RGWOT's configuration (7 centres, 15 representatives asked for). The original is ``decode.centres=30``,
+    ``decode.restarts=50`` and K = 15.
+
+    Raises
+    ------
+    RgwotError
+        For fewer centres than K.
+    """
+    M = settings.decode.centres or K
+    if M < K:
+        raise RgwotError(f"decode.centres: found {M}, expected at least K = {K}, from which K are selected")
+    centres = kmeans(frames.x, M, generator, restarts=settings.decode.restarts).centres
+    # Numbered as k-means numbers its clusters, so that nothing changes where all are chosen.
+    chosen = sorted(select(-cdist(centres, frames.x), K))
+    representatives = centres[chosen]
+    distances = cdist(frames.x, representatives)
+    facts = {
+        "centres": len(centres),
+        "representatives": len(chosen),
+        "mean_distance": float(distances.min(axis=1).mean()),
+    }
+    labels = distances.argmin(axis=1).astype(np.int64)
+    made = Decoded(labels, facts={"subset": facts})
+    return made.inductive(restore_subset, lambda: {"representatives": representatives}, K, settings)
+
+
+def restore_subset(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Label samples of other videos by the nearest representative."""
+    return lambda others: Decoded(nearest_centre(others.x, learnt["representatives"]))

@@ -1,0 +1,151 @@
+"""Temporal cycle consistency (TCC): a frame goes to its soft neighbour in another video and back (methods 4.2)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from rgwot.config.settings import Settings
+from rgwot.losses.interface import PairBatch, accurate, check_positive
+
+Distance = Literal["squared", "elementwise"]
+
+# A cycle that comes back to one frame alone has no variance: the ratio below would be 0/0. Below a thousandth of the
+# video (0.3 s of five minutes) two answers count as the same.
+VARIANCE_FLOOR = 1e-6
+
+
+def align_tcc(batch: PairBatch, settings: Settings) -> Tensor:
+    """Temporal cycle consistency (TCC, CnC; methods 4.2), (P,)."""
+    loss = settings.loss
+    return tcc_loss(batch.x, batch.y, *batch.shares, tau=loss.tau, lambda_v=loss.lambda_v, distance=loss.distance)
+
+
+def tcc_loss(
+    x: Tensor,
+    y: Tensor,
+    x_times: Tensor,
+    y_times: Tensor,
+    *,
+    tau: float,
+    lambda_v: float,
+    distance: Distance,
+) -> Tensor:
+    r"""Regress the time at which every frame's cycle through the other video comes back.
+
+    For frame i of U with embedding u_i and time s_i, against the frames v_j of V:
+
+    .. math::
+        a_{ij} = \mathrm{softmax}_j \left(-\frac{|u_i - v_j|^2}{D \tau}\right), \quad
+        \tilde v_i = \sum_j a_{ij} v_j, \quad
+        b_{ik} = \mathrm{softmax}_k \left(-\frac{|\tilde v_i - u_k|^2}{D \tau}\right)
+
+        \mu_i = \sum_k b_{ik} s_k, \quad \mathrm{var}_i = \sum_k b_{ik} (s_k - \mu_i)^2, \quad
+        L = \mathrm{mean}_i \left[\frac{(s_i - \mu_i)^2}{\mathrm{var}_i} + \lambda_v \log \mathrm{var}_i\right]
+
+    averaged over both orders of the pair, (U, V) = (x, y) and (y, x). An answer that knows nothing, b uniform,
+    has the value 1 for evenly spaced frames, up to the small second term. Variances below 1e-6 count as 1e-6.
+
+    Parameters
+    ----------
+    x : Tensor, shape (P, N, D)
+        Embeddings of the first video of each pair, of any length.
+    y : Tensor, shape (P, M, D)
+        Embeddings of the second video of each pair.
+    x_times, y_times : Tensor, shape (P, N) and (P, M)
+        When the frames were taken as a share of their video, t_i / L, in [0, 1].
+    tau : float
+        Softmax temperature, > 0, in units of squared distance per dimension.
+    lambda_v : float
+        Weight of the logarithm of the variance, >= 0.
+    distance : {"squared", "elementwise"}
+        What stands in the softmaxes, there and back: the squared distance, or what CnC's released code has for it
+        (`elementwise_distance`; N = M).
+
+    Returns
+    -------
+    Tensor, shape (P,)
+        One value per pair, above -14 lambda_v.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, tau is not positive or the distance is unknown.
+    """
+    check_pair(x, y, x_times, y_times)
+    check_positive(tau=tau)
+    with torch.autocast(device_type=x.device.type, enabled=False):
+        x, y, x_times, y_times = accurate(x, y, x_times, y_times)
+        directions = []
+        for u, v, times in ((x, y, x_times), (y, x, y_times)):
+            neighbours = matches(u, v, tau, distance) @ v
+            directions.append(cycle_error(neighbours, u, times, tau, lambda_v, distance).mean(1))
+        return (directions[0] + directions[1]) / 2
+
+
+def matches(u: Tensor, v: Tensor, tau: float, distance: Distance) -> Tensor:
+    """Soft neighbours a of every u_i among the v_j: (P, N, D), (P, M, D) to (P, N, M), rows of sum 1.
+
+    a is the softmax over j of -|u_i - v_j|^2 / (D tau), which does not see |u_i|^2; or with another distance.
+    """
+    if distance == "elementwise":
+        logits = -elementwise_distance(u, v)
+    elif distance == "squared":
+        logits = 2 * u @ v.transpose(1, 2) - (v * v).sum(2)[:, None, :]
+    else:
+        raise ValueError(f"distance: found {distance!r}, expected 'squared' or 'elementwise'")
+    return torch.softmax(logits / (u.shape[2] * tau), 2)
+
+
+def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
+    r"""What CnC's released code takes for squared distances: the two vectors of squared norms are added entry by entry.
+
+    .. math:: d_{ij} = \max\left(0, |u_j|^2 + |v_j|^2 - 2 u_i \cdot v_j\right)
+
+    |u_j|^2 stands where |u_i|^2 should (methods 4.4): it does not cancel in the softmax over j, and d_ij is the squared
+    distance on the diagonal alone.
+
+    Parameters
+    ----------
+    u, v : Tensor, shape (P, N, D)
+        As many frames in both.
+
+    Returns
+    -------
+    Tensor, shape (P, N, N)
+
+    Raises
+    ------
+    ValueError
+        If there are more frames in one of them.
+    """
+    if u.shape[1] != v.shape[1]:
+        raise ValueError(
+            f"distance: found 'elementwise' for {u.shape[1]} and {v.shape[1]} frames, expected as many in both videos; "
+            "take 'squared'"
+        )
+    norms = (u * u).sum(2) + (v * v).sum(2)
+    return (norms[:, None, :] - 2 * u @ v.transpose(1, 2)).clamp_min(0)
+
+
+def cycle_error(
+    neighbours: Tensor, u: Tensor, times: Tensor, tau: float, lambda_v: float, distance: Distance
+) -> Tensor:
+    """Variance-aware squared error (P, N) of the time at which the soft neighbour of every frame comes back to it.
+
+    ``neighbours`` and ``u`` (P, N, D), ``times`` (P, N) those of u.
+    """
+    b = matches(neighbours, u, tau, distance)
+    mean = (b * times[:, None, :]).sum(2)
+    variance = (b * (times[:, None, :] - mean[:, :, None]) ** 2).sum(2).clamp_min(VARIANCE_FLOOR)
+    return (times - mean) ** 2 / variance + lambda_v * variance.log()
+
+
+def check_pair(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor) -> None:
+    """Raise ValueError unless the shapes are (P, N, D), (P, M, D), (P, N), (P, M)."""
+    fits = x.ndim == y.ndim == 3 and x.shape[0] == y.shape[0] and x.shape[2] == y.shape[2]
+    if not fits or x_times.shape != x.shape[:2] or y_times.shape != y.shape[:2]:
+        found = ", ".join(str(tuple(tensor.shape)) for tensor in (x, y, x_times, y_times))
+        raise ValueError(f"x, y, x_times, y_times: found {found}, expected (P, N, D), (P, M, D), (P, N), (P, M)")

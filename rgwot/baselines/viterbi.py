@@ -1,0 +1,156 @@
+"""Clusters in a fixed order of time, found in every video by a Viterbi path: the decoder of CTE (methods 4.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
+
+from rgwot.config.settings import Settings
+from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Learnt, Unseen
+from rgwot.keysteps.kmeans import kmeans
+
+RIDGE = 1e-4
+"""Added to the diagonal of every covariance; public code."""
+
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """One normal distribution per cluster, the clusters in the order of their mean relative time.
+
+    ``means`` (K, D), ``factors`` (K, D, D), lower Cholesky factors of the covariances, and ``times`` (K,), increasing.
+    """
+
+    means: NDArray[np.float64]
+    factors: NDArray[np.float64]
+    times: NDArray[np.float64]
+
+    def log_likelihoods(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return log N(x_t; mu_k, S_k) of samples (T, D), (T, K)."""
+        T, D = x.shape
+        found = np.empty((T, len(self.means)))
+        for k, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
+            constant = 2 * np.log(np.diagonal(factor)).sum() + D * np.log(2 * np.pi)
+            for start in range(0, T, BLOCK):
+                white = solve_triangular(factor, (x[start : start + BLOCK] - mean).T, lower=True)
+                found[start : start + BLOCK, k] = -0.5 * (np.einsum("dt,dt->t", white, white) + constant)
+        return found
+
+
+def relative_times(lengths: Sequence[int]) -> NDArray[np.float64]:
+    """Return i / T of every sample i = 0..T-1 of videos one after the other, (sum of T,)."""
+    return np.concatenate([np.arange(length) / length for length in lengths])
+
+
+def ordered_gaussians(x: NDArray[np.float64], labels: NDArray[np.int64], times: NDArray[np.float64]) -> Gaussians:
+    """Fit a full covariance (maximum likelihood, plus the ridge) to each cluster that has samples.
+
+    Samples x (T, D) have clusters ``labels`` (T,) and relative times (T,), which order the clusters.
+    """
+    present = np.unique(labels)
+    means = np.array([times[labels == k].mean() for k in present])
+    order = np.argsort(means, kind="stable")
+    centres, factors = [], []
+    for k in present[order]:
+        own = x[labels == k]
+        centres.append(own.mean(axis=0))
+        offsets = own - centres[-1]
+        covariance = offsets.T @ offsets / len(own) + RIDGE * np.eye(x.shape[1])
+        factors.append(cholesky(covariance, lower=True))
+    return Gaussians(np.stack(centres), np.stack(factors), means[order])
+
+
+def ordered_path(log_likelihoods: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the path of largest likelihood that goes through all clusters in their order.
+
+    argmax_l sum_t L[t, l_t] with l_1 = 0, l_T = K - 1 and every step 0 or 1: each cluster has one piece of at least
+    one sample. (Equal probabilities of staying and going on, as in the public code, add the same to every path.) A
+    video with fewer samples than clusters may begin, step and end anywhere, only not backwards.
+
+    L (T, K) is finite, T and K >= 1. Of equally good paths (T,) one that goes on early.
+
+    Examples
+    --------
+    >>> ordered_path(np.array([[0.0, -9.0], [-1.0, -2.0], [-9.0, 0.0]]))
+    array([0, 0, 1])
+    """
+    L = np.asarray(log_likelihoods, dtype=np.float64)
+    if L.ndim != 2 or L.size == 0 or not np.isfinite(L).all():
+        raise ValueError(f"likelihoods: found shape {L.shape}, expected finite values (T, K) with T, K >= 1")
+    T, K = L.shape
+    free = T < K
+    best = L[0].copy()
+    if not free:
+        best[1:] = -np.inf
+    came_from = np.empty((T, K), dtype=np.int64)
+    own = np.arange(K)
+    for t in range(1, T):
+        if free:
+            top = np.maximum.accumulate(best)
+            # The last cluster up to k that reaches the maximum: staying wins a tie.
+            source = np.maximum.accumulate(np.where(best >= top, own, 0))
+        else:
+            step = np.concatenate([[False], best[:-1] > best[1:]])
+            source = own - step
+            top = best[source]
+        came_from[t] = source
+        best = top + L[t]
+    labels = np.empty(T, dtype=np.int64)
+    labels[-1] = int(best.argmax()) if free else K - 1
+    for t in range(T - 1, 0, -1):
+        labels[t - 1] = came_from[t, labels[t]]
+    return labels
+
+
+def decode_viterbi(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+    """Cluster, order the clusters in time, and force every video through them: the decoder ``viterbi``.
+
+    k-means over the samples; the clusters are numbered by the mean relative time of their samples and become one
+    Gaussian each; every video follows its best path (`ordered_path`). So all videos have one order, no step is left
+    out and none comes again.
+
+    With ``decode.background`` q, k-means and the Gaussians see samples 0, s, 2s... of every video, s =
+    ``decode.stride``. Of the likelihoods of all T samples under a cluster, in rising order, the one at place
+    floor(q T / 100), counted from 0, is the cluster's limit; a sample below the limits of all clusters is background,
+    and the path goes through the others.
+    """
+    percentage, stride = settings.decode.background, settings.decode.stride
+    seen = np.ones(len(frames.x), dtype=np.bool_)
+    if percentage is not None:
+        seen = np.concatenate([np.arange(length) % stride == 0 for length in frames.lengths])
+    clusters = kmeans(frames.x[seen], K, generator)
+    gaussians = ordered_gaussians(frames.x[seen], clusters.labels, relative_times(frames.lengths)[seen])
+    likelihoods = gaussians.log_likelihoods(frames.x)
+    limits = np.full(likelihoods.shape[1], -np.inf)
+    if percentage is not None:
+        limits = np.sort(likelihoods, axis=0)[int(Fraction(str(percentage)) * len(likelihoods) / 100)]
+    facts = {"clusters": len(gaussians.times), "mean_times": [float(time) for time in gaussians.times]}
+    labels = _follow(likelihoods, frames.lengths, limits)
+    learnt = {**vars(gaussians), "limits": limits}
+    return Decoded(labels, facts={"viterbi": facts}).inductive(restore_viterbi, lambda: learnt, K, settings)
+
+
+def restore_viterbi(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+    """Force other videos through the same clusters in the same order."""
+    gaussians = Gaussians(learnt["means"], learnt["factors"], learnt["times"])
+    return lambda others: Decoded(_follow(gaussians.log_likelihoods(others.x), others.lengths, learnt["limits"]))
+
+
+def _follow(found: NDArray[np.float64], lengths: Sequence[int], limits: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the best paths of videos with log likelihoods (T, K); samples below the limits (K,) are background."""
+    labels = np.full(len(found), BACKGROUND, dtype=np.int64)
+    kept = np.asarray((found >= limits).any(axis=1), dtype=np.bool_)
+    start = 0
+    for length in lengths:
+        own = start + np.flatnonzero(kept[start : start + length])
+        if len(own):
+            labels[own] = ordered_path(found[own])
+        start += length
+    return labels

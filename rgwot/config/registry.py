@@ -1,0 +1,103 @@
+"""Entries of the registries: which function a name stands for, and what planning must know of it.
+
+Every loss, embedding and decoder is an entry of one dictionary in `rgwot.config.methods`. Planning reads the entries
+and imports no function, so that it does not wait for PyTorch or scipy.
+
+The environment variable ``RGWOT_EXTENSIONS`` names a YAML file with further entries, in the same form::
+
+    decoders:
+      pieces: {function: "my_methods:decode_pieces", description: K equal pieces, reads: [decode.restarts]}
+
+Modules beside that file can be imported, as well as everything that is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rgwot.runtime.errors import RgwotError, first_line
+from rgwot.runtime.lazy import load
+
+EXTENSIONS = "RGWOT_EXTENSIONS"
+KINDS = ("losses", "embeddings", "decoders")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A function by name, and metadata that planning reads without importing it.
+
+    Attributes
+    ----------
+    function
+        ``module:name``; empty where nothing is called.
+    description, source
+        What it does and where it comes from, in a few words.
+    reads
+        Blocks of the settings, or single dotted keys, that affect it.
+    """
+
+    function: str
+    description: str
+    source: str = ""
+    reads: tuple[str, ...] = ()
+
+    def takes(self, key: str) -> bool:
+        """Return whether it reads a dotted key."""
+        return key in self.reads or key.split(".")[0] in self.reads
+
+    def load(self) -> Any:
+        """Import the function."""
+        return load(self.function)
+
+
+AnyEntry = TypeVar("AnyEntry", bound=Entry)
+
+
+def blocks(entries: Iterable[Entry]) -> tuple[str, ...]:
+    """Return the blocks of settings that any of the entries reads as a whole."""
+    return tuple(dict.fromkeys(key for entry in entries for key in entry.reads if "." not in key))
+
+
+def with_extensions(kind: str, entry: type[AnyEntry], known: Mapping[str, AnyEntry]) -> dict[str, AnyEntry]:
+    """Return the entries of a kind, those of the library first.
+
+    Raises
+    ------
+    RgwotError
+        If ``RGWOT_EXTENSIONS`` names no such file, or an entry in it is malformed or has a name that is taken.
+    """
+    found = dict(known)
+    for name, values in _extensions().get(kind, {}).items():
+        where = f"{os.environ[EXTENSIONS]}: {kind}.{name}"
+        if name in found:
+            raise RgwotError(f"{where}: the library has one of this name; rename it")
+        try:
+            found[name] = entry(**{**values, "reads": tuple(values.get("reads", ()))})
+        except (TypeError, AttributeError) as error:
+            expected = "function (module:name), description and, optionally, source and reads"
+            raise RgwotError(f"{where}: {first_line(error)}; expected {expected}") from None
+    return found
+
+
+@cache
+def _extensions() -> Mapping[str, Mapping[str, Any]]:
+    """Return the content of the file of extensions, and make the modules beside it importable."""
+    if not os.environ.get(EXTENSIONS):
+        return {}
+    import yaml
+
+    path = Path(os.environ[EXTENSIONS]).absolute()
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (OSError, yaml.YAMLError) as error:
+        raise RgwotError(f"{EXTENSIONS}: {path}: {first_line(error)}; expected a YAML file of entries") from None
+    if not isinstance(content, dict) or not set(content) <= set(KINDS):
+        raise RgwotError(f"{path}: found {', '.join(map(str, content))}; expected entries of {', '.join(KINDS)}")
+    sys.path.append(str(path.parent))
+    return content

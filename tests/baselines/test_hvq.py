@@ -1,0 +1,172 @@
+"""HVQ: assignment, moving means, dead codes and the gradient by hand, and as a decoder (methods 5.14)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from rgwot.baselines.hvq import Codebook, DilatedConvolutions, decode_hvq, learn, quantisation_loss, videos_of
+from rgwot.config.settings import HvqSettings, Settings
+from rgwot.keysteps.interface import Frames
+from rgwot.runtime.errors import RgwotError
+
+
+def codebook(dead: float = 0.0, counts: tuple[float, ...] = (4.0, 4.0)) -> Codebook:
+    return Codebook(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor(counts), decay=0.8, dead=dead)
+
+
+def unit(*degrees: float) -> torch.Tensor:
+    angles = torch.deg2rad(torch.tensor(degrees))
+    return torch.stack([angles.cos(), angles.sin()], dim=1)
+
+
+def test_a_vector_gets_the_code_of_largest_cosine() -> None:
+    book = codebook()
+    assert book.assign(unit(0, 40, 45, 50, 170, -100)).tolist() == [0, 0, 0, 1, 1, 0]
+    values, labels = book.quantise(unit(40, 50))
+    torch.testing.assert_close(values, torch.eye(2))
+    assert labels.tolist() == [0, 1]
+
+
+def test_the_gradient_goes_straight_through() -> None:
+    z = unit(40, 50, 10).requires_grad_()
+    values, _ = codebook().quantise(z)
+    weights = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    (values * weights).sum().backward()
+    assert z.grad is not None
+    assert torch.equal(z.grad, weights)
+
+
+def test_codes_are_moving_means_by_hand() -> None:
+    book = codebook()
+    z = torch.tensor([[0.6, 0.8], [1.0, 0.0], [0.8, 0.6]])
+    book.update(z, torch.tensor([1, 0, 0]), np.random.default_rng(0))
+    torch.testing.assert_close(book.counts, torch.tensor([0.8 * 4 + 0.2 * 2, 0.8 * 4 + 0.2 * 1]))
+    sums = torch.tensor([[3.2 + 0.2 * 1.8, 0.2 * 0.6], [0.2 * 0.6, 3.2 + 0.2 * 0.8]])
+    torch.testing.assert_close(book.sums, sums)
+    lengths = [math.hypot(3.56, 0.12), math.hypot(0.12, 3.36)]
+    torch.testing.assert_close(book.codes, torch.tensor([[3.56, 0.12], [0.12, 3.36]]) / torch.tensor(lengths)[:, None])
+    assert book.replaced == 0
+
+
+def test_a_dead_code_becomes_a_vector_of_the_step() -> None:
+    book = codebook(dead=3.0, counts=(4.0, 3.5))
+    z = unit(-10, 10, 20)
+    book.update(z, torch.tensor([0, 0, 0]), np.random.default_rng(0))
+    # 0.8 x 3.5 = 2.8 is below the limit; 0.8 x 4 + 0.2 x 3 = 3.8 is not.
+    torch.testing.assert_close(book.counts, torch.tensor([3.8, 3.0]))
+    drawn = np.random.default_rng(0).integers(3, size=1)[0]
+    torch.testing.assert_close(book.codes[1], z[drawn])
+    torch.testing.assert_close(book.sums[1], 3 * z[drawn])
+    assert book.replaced == 1
+    # With the limit for its count it stays for as long as it gets as many vectors as that.
+    book.update(unit(0, 1, 2, 3, 18, 19, 20, 21), torch.tensor([0, 0, 0, 0, 1, 1, 1, 1]), np.random.default_rng(0))
+    assert book.counts[1].item() == pytest.approx(0.8 * 3 + 0.2 * 4)
+    assert book.replaced == 1
+
+
+def test_the_loss_by_hand_and_what_it_pulls() -> None:
+    z = torch.tensor([[1.0, 0.0], [0.6, 0.8]], requires_grad=True)
+    q1 = z + (torch.tensor([[0.8, 0.6], [0.6, 0.8]]) - z).detach()
+    q2 = q1 + (torch.tensor([[0.0, 1.0], [0.0, 1.0]]) - q1).detach()
+    x, found = torch.tensor([[2.0], [3.0]]), torch.tensor([[1.0], [5.0]])
+    loss = quantisation_loss(z, q1, q2, x, found, 0.002)
+    first, second = [0.04 + 0.36, 0.0], [0.64 + 0.16, 0.36 + 0.04]
+    assert loss.item() == pytest.approx((sum(first) + sum(second) + 0.002 * (1 + 4)) / 2)
+    loss.backward()
+    # Codes are constants: z is drawn to its own code, and by way of it to the code's.
+    assert z.grad is not None
+    torch.testing.assert_close(z.grad, torch.tensor([[0.2 + 0.8, -0.6 - 0.4], [0.6, -0.2]]))
+
+
+def test_layers_are_convolutions_with_repeated_ends() -> None:
+    torch.manual_seed(0)
+    network = DilatedConvolutions(3, 2, hidden=4, layers=3)
+    x = torch.randn(11, 3)
+    h = network.first(x).T[None]
+    for layer, (taps, mix) in enumerate(zip(network.taps, network.mixes, strict=True)):
+        padded = torch.nn.functional.pad(h, (2**layer, 2**layer), mode="replicate")
+        kernel = taps.weight.reshape(4, 3, 4).permute(0, 2, 1)
+        convolved = torch.nn.functional.conv1d(padded, kernel, taps.bias, dilation=2**layer)
+        h = h + mix(torch.relu(convolved[0].T)).T[None]
+    torch.testing.assert_close(network(x), network.last(h[0].T))
+    constant = network(torch.ones(9, 3))
+    torch.testing.assert_close(constant, constant[:1].expand(9, 2))
+
+
+def test_features_are_centred_and_scaled_by_one_factor() -> None:
+    x = np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0], [2.0, 5.0], [7.0, 1.0]])
+    first, second = videos_of(Frames(x, (4, 1), 2.0))
+    # Variances 0.5 and 0: 0.25 on average.
+    torch.testing.assert_close(first, torch.tensor([[-2.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 0.0]]))
+    assert second.tolist() == [[0.0, 0.0]]
+
+
+def task(noise: float = 0.5) -> tuple[Frames, np.ndarray]:
+    rng = np.random.default_rng(0)
+    orders = ([0, 1, 2, 3], [2, 0, 3, 1], [1, 0, 2, 3], [3, 1, 2, 0])
+    truth = np.concatenate([np.repeat(order, 12) for order in orders])
+    x = rng.normal(size=(4, 16))[truth] + noise * rng.normal(size=(len(truth), 16))
+    return Frames(x, (48,) * 4, 2.0), truth
+
+
+def test_steps_in_any_order_are_found_together_and_alone_and_in_new_videos() -> None:
+    frames, truth = task()
+    made = decode_hvq(frames, 4, Settings(), np.random.default_rng(0))
+    assert len(set(zip(truth.tolist(), made.labels.tolist(), strict=True))) == 4
+    facts = made.facts["hvq"]
+    assert facts["codes"] == [8, 4]
+    assert facts["loss_last"] < facts["loss_first"]
+    assert made.unseen is not None
+    swapped = Frames(np.concatenate([frames.x[96:144], frames.x[:48]]), (48, 48), 2.0)
+    np.testing.assert_array_equal(made.unseen(swapped).labels, np.r_[made.labels[96:144], made.labels[:48]])
+    alone = decode_hvq(Frames(frames.x[:48], (48,), 2.0), 4, Settings(), np.random.default_rng(0))
+    assert len(set(zip(truth[:48].tolist(), alone.labels.tolist(), strict=True))) == 4
+
+
+def test_a_generator_decides_everything_whatever_the_number_of_threads() -> None:
+    frames, _ = task(noise=1.5)
+    threads = torch.get_num_threads()
+    found = []
+    for number, seed in ((1, 0), (2, 0), (1, 1)):
+        torch.set_num_threads(number)
+        found.append(decode_hvq(frames, 4, Settings(), np.random.default_rng(seed)))
+        assert torch.get_num_threads() == number
+    torch.set_num_threads(threads)
+    np.testing.assert_array_equal(found[0].labels, found[1].labels)
+    assert found[0].facts == found[1].facts
+    assert found[0].facts != found[2].facts
+
+
+@pytest.mark.parametrize("K", [1, 3, 9])
+@pytest.mark.parametrize(
+    "x",
+    [np.ones((1, 4)), np.eye(4), np.ones((30, 4)), np.zeros((5, 4)), np.repeat(np.eye(4), 8, axis=0)],
+    ids=["one frame", "K larger", "constant", "zeros", "few different"],
+)
+def test_awkward_videos_are_labelled(K: int, x: np.ndarray) -> None:
+    for lengths in ((len(x),), (len(x), len(x))):
+        frames = Frames(np.tile(x, (len(lengths), 1)), lengths, 2.0)
+        made = decode_hvq(frames, K, Settings(), np.random.default_rng(0))
+        assert 0 <= made.labels.min() <= made.labels.max() < K
+        assert all(math.isfinite(made.facts["hvq"][key]) for key in ("loss_first", "loss_last"))
+        if (x == x[0]).all():
+            assert set(made.labels.tolist()) == {0}
+        assert made.unseen is not None
+        assert set(made.unseen(Frames(np.ones((2, 4)), (1, 1), 2.0)).labels.tolist()) <= set(range(K))
+
+
+def test_few_frames_do_not_kill_every_code() -> None:
+    # Sixteen frames cannot give eight codes three each; the limit is half of what each may expect.
+    frames = Frames(task()[0].x[::12], (4,) * 4, 2.0)
+    learnt, _ = learn(frames, 4, HvqSettings(), np.random.default_rng(0))
+    assert learnt.fine.dead == 4 / 2 / len(learnt.fine.codes)
+    assert Codebook(torch.eye(2), torch.ones(2), 0.8, 3.0).dead == 3.0
+
+
+def test_training_that_diverges_is_told() -> None:
+    with pytest.raises(RgwotError, match="hvq: found embeddings that are not finite.*smaller hvq.lr"):
+        decode_hvq(task()[0], 4, Settings(hvq=HvqSettings(lr=1e38)), np.random.default_rng(0))

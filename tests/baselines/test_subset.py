@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from rgwot.baselines.subset import decode_subset, select
+from rgwot.config.settings import DecodeSettings, Settings
+from rgwot.keysteps.interface import Frames
+from rgwot.keysteps.kmeans import decode_kmeans, kmeans
+from rgwot.runtime.errors import RgwotError
+
+
+def walk(T: int, D: int = 6, seed: int = 0) -> Frames:
+    x = np.cumsum(np.random.default_rng(seed).normal(size=(T, D)), axis=0)
+    return Frames(x, (T,), 2.0)
+
+
+def settings(**decode: object) -> Settings:
+    return Settings(decode=DecodeSettings.model_validate(decode))
+
+
+def worth(S: np.ndarray, chosen: tuple[int, ...]) -> float:
+    return float(sum(max(S[c, t] for c in chosen) for t in range(S.shape[1])))
+
+
+def test_a_case_by_hand() -> None:
+    # Sums -14, -9, -13, -11: candidate 1 is first. Then 0 gains 1 + 0, 2 gains 4, 3 gains 3: candidate 2; then 0.
+    S = -np.array([[0.0, 4, 10], [1, 3, 5], [8, 4, 1], [3, 6, 2]])
+    assert select(S, 1) == [1]
+    assert select(S, 3) == [1, 2, 0]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_greedy_choices_against_all_choices(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    S = -(rng.random((7, 5)) ** 2)
+    for R in range(1, 5):
+        chosen = select(S, R)
+        for step in range(1, len(chosen)):
+            before = tuple(chosen[:step])
+            best = max(worth(S, (*before, c)) for c in range(7))
+            assert worth(S, tuple(chosen[: step + 1])) == pytest.approx(best, abs=1e-12)
+        first = worth(S, (chosen[0],))
+        assert first == max(worth(S, (c,)) for c in range(7))
+        rivals = itertools.combinations(range(7), R - 1)
+        possible = max(worth(S, (chosen[0], *companions)) for companions in rivals) - first
+        assert worth(S, tuple(chosen)) - first >= (1 - 1 / math.e) * possible - 1e-12
+
+
+def test_it_ends_where_nothing_is_gained() -> None:
+    S = -np.abs(np.array([[0.0], [0.0], [3.0]]) - np.array([[0.0, 0.0, 3.0, 3.0, 3.0]]))
+    assert select(S, 3) == [2, 0]
+    twins = np.vstack([S, S * (1 + 1e-13)])
+    assert len(select(twins, 6)) == 2
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match="expected \\(M, T\\)"):
+        select(np.zeros((0, 3)), 1)
+    with pytest.raises(ValueError, match="R >= 1"):
+        select(np.zeros((2, 3)), 0)
+
+
+@pytest.mark.parametrize("centres", [None, 7])
+def test_with_as_many_centres_as_key_steps_it_is_k_means(centres: int | None) -> None:
+    frames, others = walk(300), walk(80, seed=1)
+    subset = decode_subset(frames, 7, settings(centres=centres), np.random.default_rng(4))
+    plain = decode_kmeans(frames, 7, Settings(), np.random.default_rng(4))
+    np.testing.assert_array_equal(subset.labels, plain.labels)
+    assert subset.unseen is not None
+    assert plain.unseen is not None
+    np.testing.assert_array_equal(subset.unseen(others).labels, plain.unseen(others).labels)
+    assert subset.facts["subset"]["representatives"] == 7
+
+
+def test_the_original_configuration() -> None:
+    frames = walk(200)
+    block = settings(K=15, centres=30, restarts=6)
+    made = decode_subset(frames, 15, block, np.random.default_rng(2))
+    centres = kmeans(frames.x, 30, np.random.default_rng(2), restarts=6).centres
+    distances = np.linalg.norm(frames.x[:, None] - centres[None], axis=2)
+    chosen = sorted(select(-distances.T, 15))
+    np.testing.assert_array_equal(made.labels, distances[:, chosen].argmin(axis=1))
+    assert set(made.labels) == set(range(15))
+    assert made.facts["subset"] == {
+        "centres": 30,
+        "representatives": 15,
+        "mean_distance": pytest.approx(distances[:, chosen].min(axis=1).mean()),
+    }
+    # Chosen among 30, they are not the 15 means.
+    assert not np.array_equal(made.labels, decode_kmeans(frames, 15, Settings(), np.random.default_rng(2)).labels)
+
+
+def test_fewer_centres_than_key_steps_are_refused() -> None:
+    with pytest.raises(RgwotError, match=r"decode\.centres: found 5, expected at least K = 7"):
+        decode_subset(walk(30), 7, settings(centres=5), np.random.default_rng(0))
+
+
+def test_few_samples() -> None:
+    two = Frames(np.repeat(np.eye(2), 4, axis=0), (8,), 2.0)
+    made = decode_subset(two, 7, Settings(), np.random.default_rng(0))
+    assert made.facts["subset"]["representatives"] == 2
+    assert len(set(made.labels[:4])) == len(set(made.labels[4:])) == 1
+    assert made.labels[0] != made.labels[4]

@@ -1,0 +1,112 @@
+"""TW-FINCH against a direct reading of its definition, and as a decoder of several videos."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rgwot.baselines.twfinch import decode_twfinch, twfinch
+from rgwot.config.settings import Settings
+from rgwot.keysteps.interface import Frames
+
+Array = NDArray[np.float64]
+
+
+def unit(x: Array) -> Array:
+    return np.asarray(x / np.linalg.norm(x, axis=-1, keepdims=True))
+
+
+def distances(x: Array, times: Array) -> Array:
+    d = (1 - unit(x) @ unit(x).T) * np.abs(times[:, None] - times)
+    np.fill_diagonal(d, np.inf)
+    return np.asarray(d)
+
+
+def directly(x: Array, K: int) -> list[set[int]]:
+    """The definition, with whole matrices, sets and no bookkeeping."""
+    T = len(x)
+    x = unit(x)
+    clusters = [{i} for i in range(T)]
+
+    def means() -> tuple[Array, Array]:
+        members = [sorted(cluster) for cluster in clusters]
+        return np.array([x[own].mean(axis=0) for own in members]), np.array([np.mean(own) / T for own in members])
+
+    while len(clusters) > K:
+        kappa = distances(*means()).argmin(axis=1)
+        joined: list[set[int]] = []
+        for i in range(len(clusters)):
+            near = {j for j in range(len(clusters)) if kappa[i] == j or kappa[j] == i or kappa[i] == kappa[j]} | {i}
+            touching = [group for group in joined if group & near]
+            joined = [group for group in joined if not group & near] + [near.union(*touching)]
+        if len(joined) < K:
+            break
+        clusters = [set().union(*(clusters[i] for i in group)) for group in joined]
+    while len(clusters) > K:
+        d = distances(*means())
+        i, j = sorted(np.unravel_index(d.argmin(), d.shape))
+        clusters[i] |= clusters.pop(j)
+    return clusters
+
+
+def scene(rng: np.random.Generator, lengths: tuple[int, ...], noise: float) -> Array:
+    centres = rng.normal(size=(len(lengths), 8))
+    return np.asarray(np.repeat(centres, lengths, axis=0) + noise * rng.normal(size=(sum(lengths), 8)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("K", [1, 2, 5, 9])
+def test_it_is_its_definition(seed: int, K: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = scene(rng, (7, 12, 5, 16), noise=0.2 + 0.3 * seed)
+    labels = twfinch(x, K)
+    assert {frozenset(np.flatnonzero(labels == k).tolist()) for k in range(K)} == {*map(frozenset, directly(x, K))}
+
+
+def test_clusters_are_numbered_as_they_appear() -> None:
+    labels = twfinch(scene(np.random.default_rng(0), (9, 4, 7), noise=0.1), 3)
+    assert labels.tolist() == [0] * 9 + [1] * 4 + [2] * 7
+
+
+def test_fewer_samples_than_clusters_are_clusters_of_their_own() -> None:
+    assert twfinch(np.eye(3), 5).tolist() == [0, 1, 2]
+    assert twfinch(np.ones((1, 2)), 5).tolist() == [0]
+
+
+def test_the_same_look_far_away_in_time_is_another_cluster_until_nothing_else_is_left() -> None:
+    a, b = np.array([[1.0, 0.0]]), np.array([[0.8, 0.6]])
+    x = np.concatenate([np.repeat(part, 10, axis=0) for part in (a, b, a)])
+    x = x + 1e-3 * np.random.default_rng(0).normal(size=x.shape)
+    assert len(np.unique(twfinch(x, 3)[[0, 10, 20]])) == 3
+
+
+def test_scale_of_features_does_not_matter() -> None:
+    rng = np.random.default_rng(3)
+    x = scene(rng, (9, 14, 6), noise=0.8)
+    np.testing.assert_array_equal(twfinch(x, 4), twfinch(x * rng.uniform(0.1, 10, size=(len(x), 1)), 4))
+
+
+def test_nothing_to_cluster_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"expected \(T, D\)"):
+        twfinch(np.empty((0, 3)), 2)
+    with pytest.raises(ValueError, match="K >= 1"):
+        twfinch(np.eye(3), 0)
+
+
+def test_the_decoder_names_the_same_look_the_same_in_all_videos() -> None:
+    rng = np.random.default_rng(4)
+    centres = 4 * rng.normal(size=(4, 8))
+    orders = ([0, 1, 2, 3], [2, 0, 3, 1], [3, 2, 1, 0])
+    truth = np.concatenate([np.repeat(order, 12) for order in orders])
+    x = centres[truth] + 0.1 * rng.normal(size=(len(truth), 8))
+    decoded = decode_twfinch(Frames(x, (48, 48, 48), 2.0), 4, Settings(), rng)
+    assert len(set(zip(truth.tolist(), decoded.labels.tolist(), strict=True))) == 4
+    assert decoded.unseen is not None
+    np.testing.assert_array_equal(decoded.unseen(Frames(x[48:96], (48,), 2.0)).labels, decoded.labels[48:96])
+
+
+def test_the_decoder_of_one_video_is_the_method_itself() -> None:
+    x = scene(np.random.default_rng(5), (9, 14, 6), noise=0.5)
+    decoded = decode_twfinch(Frames(x, (29,), 2.0), 3, Settings(), np.random.default_rng(0))
+    np.testing.assert_array_equal(decoded.labels, twfinch(x, 3))

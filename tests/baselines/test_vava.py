@@ -1,0 +1,272 @@
+"""The terms of VAVA and OPEL against plain loops, their gradients, and REMAP's loss built from one of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+from torch import Tensor
+from with_defaults import align_frames_partially, kantorovich_match
+
+from rgwot.baselines import kantorovich
+from rgwot.baselines import partial as partial_transport
+from rgwot.baselines.kantorovich import inter_video_loss, intra_video_loss, temporal_share
+from rgwot.config.methods import FAMILIES, LOSSES
+from rgwot.config.settings import build
+from rgwot.losses import cidm_loss
+from rgwot.losses.interface import PairBatch
+
+vava_loss = partial(kantorovich.vava_loss, zeta=0.5, window=15.0, weighted_negatives=False, lambda_c=1e-4)
+remap_loss = partial(partial_transport.remap_loss, lambda_c=1.0)
+
+
+def pair(seed: int = 0, batch: int = 3, n: int = 6, m: int = 4, d: int = 5) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    x, y = (torch.randn(batch, size, d, dtype=torch.float64, generator=generator) for size in (n, m))
+    return x, y
+
+
+def mean_square(one: Tensor, two: Tensor) -> float:
+    return float(((one - two) ** 2).mean())
+
+
+def plain_intra(x: Tensor, window: float, weighted: bool) -> float:
+    n, total = len(x), 0.0
+    for i in range(n):
+        for j in range(n):
+            d, omega = mean_square(x[i], x[j]), (i - j) ** 2 + 1
+            if abs(i - j) > window:
+                total += (omega if weighted else 1) * max(0.0, 2 - d)
+            else:
+                total += d / omega
+    return total / n**2
+
+
+def plain_inter(distance: Tensor, score: Tensor) -> float:
+    n, m = distance.shape
+    best = worst = 0.0
+    for i in range(n):
+        order = sorted(range(m), key=lambda j: float(score[i, j]))
+        best, worst = best + float(distance[i, order[-1]]) / n, worst + float(distance[i, order[0]]) / n
+    for j in range(m):
+        order = sorted(range(n), key=lambda i: float(score[i, j]))
+        best, worst = best + float(distance[order[-1], j]) / m, worst + float(distance[order[0], j]) / m
+    logits = math.exp(best / 0.5), math.exp(worst / 0.5)
+    return -math.log(logits[1] / sum(logits))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("window", [0, 2, 15])
+def test_intra_term_by_a_double_loop(weighted: bool, window: float) -> None:
+    x, _ = pair()
+    loss = intra_video_loss(x, window, weighted)
+    for b in range(3):
+        assert loss[b].item() == pytest.approx(plain_intra(x[b], window, weighted), rel=1e-12)
+
+
+def test_intra_term_of_opel_is_cidm_on_positions() -> None:
+    x, _ = pair(1)
+    positions = torch.arange(6.0).expand(3, -1)
+    expected = cidm_loss(
+        x / 5**0.5, positions, lambda_=2.0, sigma=3.0, duration=1.0, distance="squared", weight="relative_time",
+        positives="weighted", reduction="mean",
+    )  # fmt: skip
+    expected = expected / 6
+    torch.testing.assert_close(intra_video_loss(x, 3.0, True), expected)
+
+
+def test_inter_term_by_hand() -> None:
+    distance = torch.tensor([[[1.0, 2.0], [4.0, 0.5]]], dtype=torch.float64)
+    score = torch.tensor([[[0.9, 0.1], [0.2, 0.8]]])
+    # Best: (1 + 0.5) / 2 both ways; worst: (2 + 4) / 2 both ways.
+    assert inter_video_loss(distance, score).item() == pytest.approx(math.log1p(math.exp((1.5 - 6) / 0.5)), rel=1e-12)
+    assert inter_video_loss(torch.ones(2, 3, 3), torch.rand(2, 3, 3)).tolist() == pytest.approx([math.log(2)] * 2)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_whole_loss_by_plain_loops(weighted: bool) -> None:
+    x, y = pair(2)
+    match = kantorovich_match(x, y, torch.tensor([0.9, 0.5, 0.1]), zeta=0.3)
+    loss = vava_loss(x, y, match, zeta=0.3, window=2, weighted_negatives=weighted, lambda_c=0.7)
+    for b in range(3):
+        transported = 0.0
+        for i in range(7):
+            for j in range(5):
+                cost = 0.3 if i == 0 or j == 0 else 5 * mean_square(x[b, i - 1], y[b, j - 1])
+                transported += float(match.plan[b, i, j]) * cost
+        distance = torch.cdist(x[b], y[b]) ** 2 / 5
+        expected = (plain_intra(x[b], 2, weighted) + plain_intra(y[b], 2, weighted)) / 2
+        expected += transported / (7 * 5) / (6 * 4) + 0.7 * plain_inter(distance, match.score[b])
+        assert loss[b].item() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradient_of_vava_and_opel(weighted: bool) -> None:
+    """With respect to the embeddings, the matching being a constant by definition."""
+    x, y = pair(3, batch=2, n=5, m=4, d=3)
+    match = kantorovich_match(x, y, torch.tensor([0.9, 0.5]))
+
+    def loss(x: Tensor, y: Tensor) -> Tensor:
+        # Weighed up so that a wrong gradient of the small terms shows.
+        return vava_loss(x, y, match, window=1, weighted_negatives=weighted, lambda_c=0.5)
+
+    assert torch.autograd.gradcheck(loss, (x.requires_grad_(), y.requires_grad_()))
+
+
+def test_gradient_of_the_transported_cost() -> None:
+    """On its own, scaled up by N' M' N M, it is 2 T (x - y)."""
+    x, y = pair(4, batch=1, n=3, m=3)
+    x.requires_grad_()
+    match = kantorovich_match(x.detach(), y, torch.tensor([0.9]))
+    intra = sum(intra_video_loss(video, 0, False) / 2 for video in (x, y))
+    loss = vava_loss(x, y, match, window=0, lambda_c=0.0) - intra
+    (gradient,) = torch.autograd.grad(16 * 9 * loss.sum(), x)
+    expected = 2 * (match.plan[:, 1:, 1:, None] * (x[:, :, None] - y[:, None])).sum(2)
+    torch.testing.assert_close(gradient, expected.detach())
+
+
+@pytest.mark.parametrize("lambda_c", [0.0, 1.0])
+def test_gradient_of_remap(lambda_c: float) -> None:
+    """With respect to the embeddings, the plan being a constant by definition."""
+    x, y = pair(5, batch=2, n=5, m=4, d=3)
+    weights = align_frames_partially(x, y)
+    assert torch.autograd.gradcheck(
+        lambda x, y: remap_loss(x, y, weights, lambda_c=lambda_c), (x.requires_grad_(), y.requires_grad_())
+    )
+
+
+def test_remap_loss_by_plain_loops() -> None:
+    x, y = pair(6)
+    weights = align_frames_partially(x, y)
+    loss = remap_loss(x, y, weights, lambda_c=0.4)
+    for b in range(3):
+        cost = 1 - torch.cosine_similarity(x[b, :, None], y[b, None], dim=2)
+        expected = float((weights[b] * cost).sum()) / 6 + 0.4 * plain_inter(cost, weights[b])
+        assert loss[b].item() == pytest.approx(expected, rel=1e-12)
+
+
+def of_family(name: str, batch: PairBatch, **changes: object) -> Tensor:
+    settings = build({**FAMILIES[name].overrides, "loss.window": 2, **changes}, "test")
+    return LOSSES[settings.loss.alignment].load()(batch, settings)
+
+
+def batch_of(seed: int, batch: int = 4, n: int = 6) -> PairBatch:
+    x, y = pair(seed, batch, n, n)
+    generator = torch.Generator().manual_seed(seed)
+    times = torch.rand(2, batch, n, dtype=torch.float64, generator=generator).sort(2).values * 9
+    lengths = torch.full((batch,), 10.0, dtype=torch.float64)
+    return PairBatch(x, y, times[0], lengths, times[1], lengths, torch.arange(0, 900 * batch, 900))
+
+
+@pytest.mark.parametrize("name", ["vava", "opel", "opel-gaussian", "remap"])
+def test_a_batch_is_its_pairs_one_by_one(name: str) -> None:
+    batch = batch_of(7)
+    loss = of_family(name, batch)
+    assert loss.shape == (4,)
+    assert (loss.diff() != 0).all()
+    for b in range(4):
+        one = PairBatch(
+            *(
+                getattr(batch, field)[b : b + 1]
+                for field in ("x", "y", "x_times", "x_lengths", "y_times", "y_lengths", "iterations")
+            )
+        )
+        assert of_family(name, one).item() == pytest.approx(loss[b].item(), rel=1e-9)
+
+
+def test_families_differ_as_described() -> None:
+    """VAVA and OPEL from the functions with their constants written out."""
+    batch = batch_of(8)
+    for name, density, rate, first, last, weighted in [
+        ("vava", "gaussian", 1, 0, "rows", False),
+        ("opel", "laplace", 100, 1, "columns", True),
+        ("opel-gaussian", "gaussian", 100, 1, "columns", True),
+    ]:
+        phi = temporal_share(batch.iterations + first, rate)
+        match = kantorovich_match(batch.x, batch.y, phi, density=density, last=last)
+        expected = vava_loss(batch.x, batch.y, match, window=2, weighted_negatives=weighted)
+        torch.testing.assert_close(of_family(name, batch), expected, rtol=1e-12, atol=0)
+
+
+def test_prior_of_remap_in_true_time() -> None:
+    batch = batch_of(12)
+    weights = align_frames_partially(batch.x, batch.y, x_positions=batch.x_times / 10, y_positions=batch.y_times / 10)
+    expected = remap_loss(batch.x, batch.y, weights)
+    torch.testing.assert_close(of_family("remap", batch, **{"ot.prior_time": "times"}), expected, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        *(
+            ("vava", key, value)
+            for key, value in [
+                ("loss.prior", "laplace"), ("loss.phi_rate", 100.0), ("loss.lambda1", 0.0), ("loss.lambda2", 0.4),
+                ("ot.last", "columns"), ("loss.count_from", 5),
+                ("loss.window", 3.0), ("loss.weighted_negatives", True), ("loss.lambda_c", 0.1), ("ot.zeta", 0.9),
+            ]
+        ),
+        *(
+            ("remap", key, value)
+            for key, value in [
+                ("loss.lambda_c", 0.1), ("ot.alpha", 0.6), ("ot.epsilon", 0.2), ("ot.rho", 1.0), ("ot.zeta", 0.2),
+                ("ot.tau_m", 2.0), ("ot.lambda_s", 0.0), ("ot.b", 0.5), ("ot.virtual", "none"),
+                ("ot.virtual", "threshold"), ("ot.max_iterations", 1), ("ot.tolerance", 1e-12),
+                ("ot.prior_time", "times"),
+            ]
+        ),
+    ],
+)  # fmt: skip
+def test_every_key_acts(name: str, key: str, value: object) -> None:
+    batch = batch_of(9)
+    assert not torch.allclose(of_family(name, batch, **{key: value}), of_family(name, batch), rtol=1e-8, atol=0)
+
+
+@pytest.mark.parametrize("name", ["vava", "opel", "remap"])
+def test_the_plan_is_a_constant_of_the_loss(name: str) -> None:
+    """The gradient of the whole is that with the matching of the detached embeddings."""
+    batch = batch_of(10)
+    batch.x.requires_grad_()
+    (whole,) = torch.autograd.grad(of_family(name, batch, **{"loss.lambda_c": 0.5}).sum(), batch.x)
+    x = batch.x.detach()
+    if name == "remap":
+        weights = align_frames_partially(x, batch.y)
+        loss = remap_loss(batch.x, batch.y, weights, lambda_c=0.5)
+    else:
+        match = kantorovich_match(x, batch.y, temporal_share(batch.iterations, 1))
+        if name == "opel":
+            phi = temporal_share(batch.iterations + 1, 100)
+            match = kantorovich_match(x, batch.y, phi, density="laplace", last="columns")
+        loss = vava_loss(batch.x, batch.y, match, window=2, weighted_negatives=name == "opel", lambda_c=0.5)
+    torch.testing.assert_close(whole, torch.autograd.grad(loss.sum(), batch.x)[0])
+
+
+def loss_of_both(x: Tensor, y: Tensor) -> list[Tensor]:
+    wide = x.float(), y.float()
+    match, weights = kantorovich_match(*wide, torch.full((len(x),), 0.9)), align_frames_partially(*wide)
+    return [vava_loss(x, y, match), remap_loss(x, y, weights)]
+
+
+def test_autocast_does_not_lower_the_precision() -> None:
+    x, y = (value.float() for value in pair(11))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        inside = loss_of_both(x, y)
+    for one, other in zip(inside, loss_of_both(x, y), strict=True):
+        assert one.dtype == torch.float32
+        torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
+def test_mistakes_are_told() -> None:
+    x, y = pair()
+    match, weights = kantorovich_match(x, y, torch.ones(3)), align_frames_partially(x, y)
+    calls: list[tuple[Callable[[], Tensor], str]] = [
+        (lambda: vava_loss(y, x, match), r"plan: found shape \(3, 7, 5\), expected \(3, 5, 7\)"),
+        (lambda: remap_loss(y, x, weights), r"weights: found shape \(3, 6, 4\), expected \(3, 4, 6\)"),
+        (lambda: intra_video_loss(x[0], 15, False), r"embeddings: found \(6, 5\)"),
+    ]
+    for call, message in calls:
+        with pytest.raises(ValueError, match=message):
+            call()
