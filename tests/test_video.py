@@ -20,7 +20,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from videos import number, picture, remux, rotate_metadata, truncate, write_audio, write_video
 
-from rgwot.runtime import children as processes
 from rgwot.timing import sample_times
 from rgwot.video import FrameReader, VideoError, VideoInfo, frames, probe
 from rgwot.video.decode import earliest, refuse_absurd, shown
@@ -365,8 +364,7 @@ if behaviour in ("hang", "half"):
     assert reader.failures == [f"decord: {'the decoder ' if behaviour == 'die' else ''}{said}"]
 
 
-def test_closing_ends_the_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_idle", [])
+def test_closing_ends_the_child(tmp_path: Path) -> None:
     path = write_video(tmp_path / "a.mp4", 60)
     before = children()
     with FrameReader(path, sample_times(2.0, 30), SIZE, batch=1) as reader:
@@ -376,45 +374,29 @@ def test_closing_ends_the_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert list(reader) == []
 
 
-def test_videos_share_a_child_that_forks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_idle", [])
+def test_a_decoder_that_dies_is_told(tmp_path: Path) -> None:
     path, before = write_video(tmp_path / "a.mp4", 300), children()
-    assert numbers(FrameReader(path, sample_times(1.0, 10), SIZE)) == list(range(0, 30, 3))
+    reader = FrameReader(path, sample_times(10.0, 30), SIZE, "decord", batch=1)
+    next(reader)
     (child,) = children() - before
-    with FrameReader(path, sample_times(10.0, 30), SIZE, batch=1) as reader:
-        next(reader)
-        assert children() - before == {child}
-        (fork,) = children(int(child))
-    # The fork does not outlive the child, which was ended because not all was read.
-    assert children() == before
-    wait_for(lambda: gone(int(fork)))
-    assert numbers(FrameReader(path, sample_times(1.0, 10), SIZE)) == list(range(0, 30, 3))
-    (child,) = children() - before
-    # One that ends while it is idle is replaced without a word, one that dies while it decodes is not.
     os.kill(int(child), signal.SIGKILL)
-    again = FrameReader(path, sample_times(10.0, 30), SIZE, "decord", batch=1)
-    next(again)
-    assert again.failures == []
-    (child,) = children() - before
-    (fork,) = children(int(child))
-    os.kill(int(fork), signal.SIGKILL)
-    list(again)
-    assert again.failures == ["decord: the decoder died (exit code -9)"]
+    list(reader)
+    assert reader.failures == ["decord: the decoder died (exit code -9)"]
+    assert children() == before
 
 
-def test_a_fork_ends_with_whoever_asked(tmp_path: Path) -> None:
+def test_a_decoder_ends_with_whoever_asked(tmp_path: Path) -> None:
     path = write_video(tmp_path / "a.mp4", 300)
     code = (
         "import os, signal\nfrom rgwot.video import FrameReader\nfrom rgwot.timing import sample_times\n"
         f"reader = FrameReader({str(path)!r}, sample_times(10.0, 30), 32, batch=1)\nnext(reader)\n"
-        "import psutil\nprint(*(child.pid for child in psutil.Process().children(recursive=True)), flush=True)\n"
+        "import psutil\nprint(*(child.pid for child in psutil.Process().children()), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert said.returncode == -signal.SIGKILL, said.stderr
-    found = [int(word) for word in said.stdout.split()]
-    assert len(found) == 2
-    wait_for(lambda: all(map(gone, found)))
+    (child,) = map(int, said.stdout.split())
+    wait_for(lambda: gone(child))
 
 
 def gone(pid: int) -> bool:
@@ -431,8 +413,8 @@ def wait_for(true: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def children(pid: int = 0) -> set[str]:
-    listing = Path(f"/proc/{pid or os.getpid()}/task/{pid or os.getpid()}/children")
+def children() -> set[str]:
+    listing = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
     if not listing.exists():
         pytest.skip("no list of child processes on this system")
     return set(listing.read_text().split())

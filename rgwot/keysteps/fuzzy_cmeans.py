@@ -4,28 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.keysteps.collapse import UNIFORM_MEMBERSHIP, membership_contrast
 from rgwot.keysteps.fuzzifier import centred, middle
-from rgwot.keysteps.fuzzy_batch import Converged, Passes, Samples, approach, converge, sketch_of
 
 # Distance of two centres, relative to the spread of the samples, below which they are one centre.
 SAME_CENTRE = 1e-2
 
-LARGE = 2**14
-"""Samples from which the starts share their passes over the data, in pieces and mostly in single precision."""
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples x (T, D) less their mean, float32 or float64, and their squared lengths (T,)."""
+
+    x: NDArray[Any]
+    power: NDArray[Any]
+
+    @classmethod
+    def of(cls, offsets: NDArray[Any]) -> Self:
+        """Measure samples less their mean."""
+        return cls(offsets, np.einsum("td,td->t", offsets, offsets))
+
+    @property
+    def floor(self) -> float:
+        """Rounding of |x|^2 - 2 x.c + |c|^2: smaller squared distances are indistinguishable from none."""
+        return float(np.finfo(self.x.dtype).eps) * float(np.mean(self.power))
+
+    @property
+    def spread(self) -> float:
+        """Root mean square distance from the mean."""
+        return float(np.sqrt(np.mean(self.power)))
 
 
 @dataclass(frozen=True)
-class FuzzyCMeans(Converged):
+class FuzzyCMeans:
     """A fuzzy partition of T samples into K clusters: what the start with the smallest objective ended with.
 
     Attributes
     ----------
+    memberships, centres
+        u (T, K), whose rows add up to 1, and c (K, D).
+    objective
+        J = sum_t sum_k u_tk^m |x_t - c_k|^2.
+    iterations, converged
+        Number of updates, and whether |U - U_old| (Frobenius) fell to the tolerance.
     distinct_centres
         Centres further apart than `SAME_CENTRE` times the spread of the samples.
     collapsed
@@ -33,6 +58,11 @@ class FuzzyCMeans(Converged):
         nothing.
     """
 
+    memberships: NDArray[Any]
+    centres: NDArray[Any]
+    objective: float
+    iterations: int
+    converged: bool
     distinct_centres: int
     collapsed: bool
 
@@ -104,21 +134,10 @@ def fuzzy_cmeans(
     if identical:
         u, centres = np.full((T, K), 1 / K, dtype=given.dtype), np.tile(mean, (K, 1))
         return FuzzyCMeans(u, centres, 0.0, 0, True, distinct_centres=1, collapsed=K > 1)
-    if T >= LARGE and max_iterations > 1:
-        samples, single = Samples.two(given, mean)
-        sketch = sketch_of(single, max_iterations)
-        if initial is None and start == "far_apart":
-            seeds = [_far_apart(single, K, generator) for _ in range(restarts)]
-            passes = Passes.from_centres(single, approach(sketch, seeds, m, max_iterations) if sketch else seeds, m)
-        else:
-            passes = Passes.from_memberships(single, _starts(single, K, m, generator, restarts, start, initial), m)
-            if sketch:
-                passes = Passes.from_centres(single, approach(sketch, passes.means(), m, max_iterations), m)
-        return _partition(converge(samples, passes, max_iterations, tolerance), samples, mean)
     samples = Samples.of(given - mean)
     starts = _starts(samples, K, m, generator, restarts, start, initial)
-    found = (_run(samples, u, m, max_iterations, tolerance) for u in starts)
-    return _partition(min(found, key=lambda partition: partition.objective), samples, mean)
+    found = (_run(samples, mean, u, m, max_iterations, tolerance) for u in starts)
+    return min(found, key=lambda partition: partition.objective)
 
 
 def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float = 0.0) -> NDArray[Any]:
@@ -168,7 +187,10 @@ def _starts(
             yield memberships(x, _far_apart(samples, K, generator), m, samples.floor)
 
 
-def _run(samples: Samples, u: NDArray[Any], m: float, max_iterations: int, tolerance: float) -> Converged:
+def _run(
+    samples: Samples, mean: NDArray[Any], u: NDArray[Any], m: float, max_iterations: int, tolerance: float
+) -> FuzzyCMeans:
+    """Alternate the two updates from memberships u (T, K)."""
     x, floor, K = samples.x, samples.floor, u.shape[1]
     centres = np.zeros((K, x.shape[1]), dtype=x.dtype)
     converged = False
@@ -184,21 +206,10 @@ def _run(samples: Samples, u: NDArray[Any], m: float, max_iterations: int, toler
         converged = bool(np.linalg.norm(updated - u) <= tolerance)
         u = updated
         iterations += 1
-    return Converged(
-        memberships=u,
-        centres=centres,
-        objective=float(np.sum(u**m * squared, dtype=np.float64)),
-        iterations=iterations,
-        converged=converged,
-    )
-
-
-def _partition(found: Converged, samples: Samples, mean: NDArray[Any]) -> FuzzyCMeans:
-    """Judge the partition of samples less their mean, and put the mean back."""
-    distinct = _distinct(found.centres, SAME_CENTRE * samples.spread)
-    uniform = distinct == 1 or membership_contrast(found.memberships) < UNIFORM_MEMBERSHIP
-    moved = vars(found) | {"centres": found.centres + mean}
-    return FuzzyCMeans(**moved, distinct_centres=distinct, collapsed=len(found.centres) > 1 and uniform)
+    distinct = _distinct(centres, SAME_CENTRE * samples.spread)
+    uniform = distinct == 1 or membership_contrast(u) < UNIFORM_MEMBERSHIP
+    objective = float(np.sum(u**m * squared, dtype=np.float64))
+    return FuzzyCMeans(u, centres + mean, objective, iterations, converged, distinct, K > 1 and uniform)
 
 
 def squared_distances(

@@ -32,16 +32,15 @@ def page_runs(study: Study, dataset: str, task: str) -> tuple[Run, ...]:
     Raises RgwotError if the configuration names an unknown method or decoder, one that the task cannot have, or one
     under ``page.first`` that trains an encoder.
     """
-    page, seeds = study.config.page, study.config.seeds
-    key = "page.first" if study.first else "page.methods"
+    seeds = study.config.seeds
     if study.first:
         runs = first_runs(study, dataset, task, seeds[0])
     else:
-        runs = _runs_of(study, key, page.methods, dataset, task, seeds)
+        runs = _runs_of(study, "page.methods", study.config.page.methods, dataset, task, seeds)
     if not runs:
         raise RgwotError(
-            f"{key}: nothing to show of {dataset}/{task}, which has no annotation; name a method that looks "
-            "at the videos, such as whitened/meanfield"
+            f"{dataset}/{task}: nothing to show on its page: it has no annotation; name a method that looks "
+            f"at the videos, such as whitened/meanfield, under page.{'first' if study.first else 'methods'}"
         )
     return runs
 

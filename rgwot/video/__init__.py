@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rgwot.video.apart import probe
 from rgwot.video.decode import READERS
 from rgwot.video.frames import FrameReader
+from rgwot.video.isolated import probe
 from rgwot.video.probing import VideoError, VideoInfo
 
 __all__ = ["READERS", "FrameReader", "VideoError", "VideoInfo", "probe"]

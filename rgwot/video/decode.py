@@ -2,9 +2,7 @@
 
 A decoder may hang where neither a signal handler nor a thread can stop it, so it runs in a process of its own
 that the parent can kill. This file is started by its path and imports nothing of the package, which keeps the
-start short. On Linux each request is served by a fork, so that the next one starts at once and finds nothing of the
-last; elsewhere the process ends after one. Messages are a kind (one byte) and a length (four bytes, big endian)
-followed by
+start short. Messages are a kind (one byte) and a length (four bytes, big endian) followed by
 
 - ``F``: the pixels of that many frames (uint8 RGB), for the next of the times asked for;
 - ``E`` or ``D``: that many bytes of text: why decoding stopped early, or nothing at the regular end.
@@ -13,15 +11,11 @@ followed by
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
-import importlib
 import json
 import os
 import queue
 import re
-import select
-import signal
 import struct
 import sys
 import threading
@@ -276,46 +270,10 @@ def own_output() -> BinaryIO:
 
 
 def main() -> None:
-    """Serve requests until there are no more, or one where there are no forks."""
+    """Serve the request on standard input."""
     line = sys.stdin.buffer.readline()
     output = own_output()
-    while line and sys.platform == "linux":
-        with contextlib.suppress(ImportError):
-            importlib.import_module(READERS[json.loads(line)["reader"]])
-        _in_a_fork(line, output)
-        line = sys.stdin.buffer.readline()
-    if line:
-        threading.Thread(target=_exit_with_parent, daemon=True).start()
-        answer(line, output)
-
-
-def _in_a_fork(line: bytes, output: BinaryIO) -> None:
-    """Serve a request by a fork, and end as it does unless that is well, or with the parent; it dies with this one."""
-    ended, held = os.pipe()
-    here = os.getpid()
-    child = os.fork()
-    if not child:
-        # 1 is PR_SET_PDEATHSIG. The system sees to it, whatever the decoder is doing.
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-        if os.getppid() == here:
-            answer(line, output)
-        os._exit(1)
-    os.close(held)
-    waiting = select.poll()
-    for end in (ended, sys.stdin.fileno()):
-        waiting.register(end, 0)
-    if ended not in dict(waiting.poll()):
-        os._exit(1)
-    os.close(ended)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code < 0:
-        os.kill(os.getpid(), -code)
-    if code:
-        os._exit(code)
-
-
-def answer(line: bytes, output: BinaryIO) -> None:
-    """Serve one request, then exit."""
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     request = json.loads(line)
     times = np.asarray(request["times"], dtype=np.float64)
     if request["reader"] == "h5":

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import math
 import os
+import selectors
+import subprocess
 import sys
 import threading
 import time
@@ -11,15 +15,14 @@ from collections.abc import Generator
 from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.runtime.children import Child, child_of
 from rgwot.video import decode
-from rgwot.video.apart import probe
 from rgwot.video.decode import READERS
+from rgwot.video.isolated import probe
 from rgwot.video.probing import VideoError
 from rgwot.video.stored import is_stored
 
@@ -93,7 +96,7 @@ class FrameReader:
         self.readers: list[str] = []  #: that served, in order
         self.failures: list[str] = []  #: why a reader ended early, one clause each
         self._closed = False
-        self._child: Child | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._ending = threading.Lock()
         self._lock = threading.Lock()
         self._batches = self._read()
@@ -115,8 +118,8 @@ class FrameReader:
         """End the child process; the iteration ends with it, in whichever thread it is."""
         self._closed = True
         with self._ending:
-            if self._child is not None:
-                self._child.kill()
+            if self._process is not None:
+                self._process.kill()
         with self._lock:
             self._batches.close()
 
@@ -147,33 +150,57 @@ class FrameReader:
         request = self._request | {"times": self._times[self.served :].tolist(), "reader": name}
         if name == "h5":
             request["fps"] = str(probe(self._path, self._frames_fps).fps)
+        pipe = subprocess.PIPE
         # -P keeps the worker's folder off its module path.
-        with child_of([sys.executable, "-P", str(_WORKER)]) as child:
-            self._child = child
+        command = [sys.executable, "-P", str(_WORKER)]
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as process:
+            self._process = process
             try:
-                child.send(request)
-                said = yield from self._receive(child)
+                said = yield from self._receive(process, json.dumps(request).encode() + b"\n")
             finally:
                 with self._ending:
-                    self._child = None
+                    self._process = None
+                process.kill()
         if said:
             raise _Stopped(said)
 
-    def _receive(self, child: Child) -> Generator[NDArray[np.uint8], None, str]:
+    def _receive(self, process: subprocess.Popen[bytes], request: bytes) -> Generator[NDArray[np.uint8], None, str]:
         """Yield batches of frames; return why decoding stopped early."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        # A child that has died says so by its exit code.
+        with contextlib.suppress(OSError):
+            process.stdin.write(request)
+            process.stdin.flush()
         while True:
             deadline = time.monotonic() + self._timeout_s
             try:
-                kind, length = decode.HEADER.unpack(child.received(decode.HEADER.size, deadline))
+                kind, length = decode.HEADER.unpack(_received(process.stdout, decode.HEADER.size, deadline))
                 shape = (length, self._size, self._size, 3)
-                content = child.received(math.prod(shape) if kind == b"F" else length, deadline)
+                content = _received(process.stdout, math.prod(shape) if kind == b"F" else length, deadline)
             except TimeoutError:
                 raise _Stopped(f"no frame within {self._timeout_s:g} s, killed") from None
-            except EOFError as error:
-                raise _Stopped(f"the decoder died ({error})") from None
+            except EOFError:
+                raise _Stopped(f"the decoder died (exit code {process.wait()})") from None
             if kind != b"F":
                 return content.decode()
             yield np.frombuffer(content, dtype=np.uint8).reshape(shape)
+
+
+def _received(pipe: IO[bytes], length: int, deadline: float) -> bytearray:
+    """Return the next bytes of a pipe; TimeoutError when they come too late, EOFError when it ends before."""
+    content = bytearray(length)
+    missing = memoryview(content)
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while missing:
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                raise TimeoutError
+            count = os.readv(pipe.fileno(), [missing])
+            if not count:
+                raise EOFError
+            missing = missing[count:]
+    return content
 
 
 def _order(path: Path, reader: str) -> list[str]:

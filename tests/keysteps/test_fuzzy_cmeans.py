@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from with_defaults import fuzzy_cmeans
 
-from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
+from rgwot.keysteps.fuzzifier import WHOLE, auto_fuzzifier, centred, direction_eigenvalue
 from rgwot.keysteps.fuzzy_cmeans import memberships
 
 Array = NDArray[np.float64]
@@ -196,3 +196,47 @@ def test_random_memberships_collapse_where_samples_far_apart_do_not() -> None:
     x = x + 0.001 * rng.normal(size=x.shape)
     assert fuzzy_cmeans(x, 7, 2.0, np.random.default_rng(1), restarts=1, start="random").collapsed
     assert fuzzy_cmeans(x, 7, 2.0, np.random.default_rng(1), restarts=1, start="far_apart").distinct_centres == 7
+
+
+def planted(T: int, K: int, seed: int, noise: float = 0.8, D: int = 24) -> tuple[Array, Array]:
+    generator = np.random.default_rng(seed)
+    centres = generator.normal(size=(K, D))
+    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+    truth = generator.integers(0, K, T)
+    return centres[truth] + noise * generator.normal(size=(T, D)) / np.sqrt(D) + 3, truth
+
+
+@pytest.mark.parametrize("start", ["far_apart", "random"])
+@pytest.mark.parametrize("seed", range(3))
+def test_of_several_starts_the_best_is_kept(start: str, seed: int) -> None:
+    # Loose clusters in few dimensions have several local minima, so a lost or a wrong start shows.
+    x, _ = planted(2000, 6, seed, noise=1.2, D=6)
+    one, four = (
+        fuzzy_cmeans(x, 6, 1.1, np.random.default_rng(0), restarts=n, start=start).objective  # type: ignore[arg-type]
+        for n in (1, 4)
+    )
+    assert four <= one
+
+
+def test_updates_at_most_and_the_objective_of_what_is_returned() -> None:
+    x, _ = planted(1500, 5, 3, noise=1.0)
+    for iterations in (1, 2, 7):
+        found = fuzzy_cmeans(
+            x, 5, 1.2, np.random.default_rng(0), restarts=1, max_iterations=iterations, tolerance=1e-12
+        )
+        assert (found.iterations, found.converged) == (iterations, False)
+        squared = ((x[:, None] - found.centres) ** 2).sum(axis=2)
+        assert found.objective == pytest.approx(float((found.memberships**1.2 * squared).sum()), rel=1e-9)
+
+
+def test_pieces_do_not_change_mean_and_leading_direction() -> None:
+    x, _ = planted(2 * WHOLE + 17, 4, 2)
+    offsets, mean = centred(x)
+    np.testing.assert_allclose(mean, x.mean(axis=0), rtol=1e-12)
+    directions = offsets / np.linalg.norm(offsets, axis=1, keepdims=True)
+    expected = np.linalg.eigvalsh(directions.T @ directions / len(x))[-1]
+    assert direction_eigenvalue(x) == pytest.approx(expected, rel=1e-12)
+    x[WHOLE + 3, 0] = np.nan
+    with pytest.raises(ValueError, match="not finite"):
+        centred(x)
+    assert not centred(np.full((WHOLE + 5, 3), 0.1))[0].any()

@@ -1,21 +1,17 @@
-"""Probing in a separate process: a crash, a hang or lack of memory costs one file.
-
-A request is a line of JSON, an answer a length (four bytes, big endian) and that much JSON.
-"""
+"""Probing in a separate process: a crash, a hang or lack of memory costs one file."""
 
 from __future__ import annotations
 
 import json
 import os
 import resource
+import subprocess
 import sys
-import time
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from rgwot.runtime.children import child_of
 from rgwot.video.decode import own_output
 from rgwot.video.probing import REMEDY, VideoError, VideoInfo, facts_of
 from rgwot.video.stored import is_stored, probe_stored
@@ -24,7 +20,7 @@ from rgwot.video.stored import is_stored, probe_stored
 TIMEOUT_S = 600.0
 #: Bytes of address space of the child; libraries reserve more than they use.
 MEMORY = 8 * 2**30
-_COMMAND = [sys.executable, "-P", "-c", "from rgwot.video.apart import serve; serve()"]
+_COMMAND = [sys.executable, "-P", "-c", "from rgwot.video.isolated import main; main()"]
 
 
 def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> VideoInfo:
@@ -35,17 +31,21 @@ def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> V
     Raises VideoError when the file is missing, empty, not a video, without pictures, its first frame does not decode,
     or the decoder crashes, runs out of memory or takes longer than `TIMEOUT_S`.
     """
-    request = {"path": os.path.abspath(path), "frames_fps": None if frames_fps is None else str(frames_fps)}
+    request = [os.path.abspath(path), "" if frames_fps is None else str(frames_fps)]
     try:
-        with child_of(_COMMAND) as child:
-            child.send(request)
-            deadline = time.monotonic() + TIMEOUT_S
-            length = int.from_bytes(child.received(4, deadline), "big")
-            answer: dict[str, Any] = json.loads(child.received(length, deadline))
-    except TimeoutError:
+        done = subprocess.run(
+            [*_COMMAND, *request],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=TIMEOUT_S,
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
         raise VideoError(path, f"not opened within {TIMEOUT_S:g} s, given up; {REMEDY}") from None
-    except EOFError as error:
-        raise VideoError(path, f"its decoder died ({error}); {REMEDY}") from None
+    except subprocess.CalledProcessError as error:
+        raise VideoError(path, f"its decoder died (exit code {error.returncode}); {REMEDY}") from None
+    answer: dict[str, Any] = json.loads(done.stdout)
     if "reason" in answer:
         raise VideoError(path, answer["reason"])
     return VideoInfo(**{**answer, "fps": Fraction(answer["fps"])})
@@ -60,22 +60,19 @@ def probe_here(path: Path, frames_fps: Fraction | None = None) -> VideoInfo:
     return probe_stored(path, frames_fps) if is_stored(path) else facts_of(path)
 
 
-def serve() -> None:
-    """Answer requests on standard input until it ends."""
+def main() -> None:
+    """Probe the file named on the command line, and write its facts, or why there are none, as JSON."""
     output = own_output()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     limit = MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard)
     resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-    for line in sys.stdin.buffer:
-        request = json.loads(line)
-        rate = request["frames_fps"]
-        try:
-            info = asdict(probe_here(Path(request["path"]), None if rate is None else Fraction(rate)))
-            answer = {**info, "fps": str(info["fps"])}
-        except VideoError as error:
-            answer = {"reason": error.reason}
-        except MemoryError:
-            answer = {"reason": f"takes more than {MEMORY // 2**30} GiB of memory to open; {REMEDY}"}
-        content = json.dumps(answer).encode()
-        output.write(len(content).to_bytes(4, "big") + content)
-        output.flush()
+    path, rate = sys.argv[1:]
+    try:
+        info = asdict(probe_here(Path(path), Fraction(rate) if rate else None))
+        answer = {**info, "fps": str(info["fps"])}
+    except VideoError as error:
+        answer = {"reason": error.reason}
+    except MemoryError:
+        answer = {"reason": f"takes more than {MEMORY // 2**30} GiB of memory to open; {REMEDY}"}
+    output.write(json.dumps(answer).encode())
+    output.flush()
