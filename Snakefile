@@ -6,7 +6,7 @@ from snakemake.utils import min_version
 
 from rgwot.config.configuration import read_file
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.shipped import find_commands
+from rgwot.study.shipped import SNAKEFILE, find_commands
 
 min_version("9.14")
 
@@ -56,13 +56,13 @@ include: "workflow/rules/report.smk"
 include: "workflow/rules/collect.smk"
 
 
-# Nothing that trains: whoever wants a training asks for its results.
+# Without a target: key steps that need no training. Whoever wants a training asks for its results.
 rule all:
     default_target: True
     input:
-        rules.first.input,
+        one_line_errors(lambda w: pages.first_tables(STUDY)),
 
 
 onstart:
     write_configuration(STUDY.config)
-    note_revision(Path(TABLES).parent)
+    note_revision(SNAKEFILE.parent)

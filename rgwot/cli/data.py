@@ -24,6 +24,9 @@ from rgwot.config.layouts import WRITTEN
     help="Real human timelines of this CaptainCook4D recipe (1 to 29) drive the clips; try 8. Default: none.",
 )
 @click.option("--seed", type=click.IntRange(0), help="The same seed gives the same ground truth. Default: 0.")
+@click.option(
+    "--set", "others", multiple=True, metavar="KEY=VALUE", help="Any other setting of a `synth` block; may be repeated."
+)
 @click.option("--dataset", help="Dataset of --config, whose `synth` block has all other settings.")
 @options.config
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True, type=click.IntRange(1), help="Processes.")
@@ -31,18 +34,22 @@ def synth(
     root: Path,
     videos: int | None,
     seconds: tuple[float, float] | None,
+    others: tuple[str, ...],
     dataset: str | None,
     configs: tuple[Path, ...],
     jobs: int,
     **given: Any,
 ) -> dict[str, Any]:
     """Write synthetic procedure videos with ground truth into ROOT."""
+    import yaml
+
     from rgwot.config.synthetic import synth_settings
     from rgwot.study import datasets
     from rgwot.study.study import Study
     from rgwot.synthetic.write import write_dataset
 
     given = {key: value for key, value in {"n_videos": videos, **given}.items() if value is not None}
+    given |= {key: yaml.safe_load(value) for key, _, value in (text.partition("=") for text in others)}
     if seconds:
         given |= {"min_s": seconds[0], "max_s": seconds[1]}
     if "recipe" in given:

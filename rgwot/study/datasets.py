@@ -60,6 +60,14 @@ def written(study: Study, dataset: str) -> dict[str, TaskPlaces] | None:
     return {places.task.removeprefix(f"{dataset}/"): places for places in task_places(entry.synth)}
 
 
+def written_root(study: Study, dataset: str) -> list[str]:
+    """Return the folder of a synthetic dataset, which a job writes, as the input of jobs; nothing for any other.
+
+    Videos of other datasets are no input, so that their times do not matter; `stamp` notices what changes.
+    """
+    return [str(study.config.root_of(dataset))] if written(study, dataset) is not None else []
+
+
 def synth_settings(study: Study, dataset: str) -> SynthSettings:
     """Return the settings of a synthetic dataset."""
     synth = study.config.dataset(dataset).synth

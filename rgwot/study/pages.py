@@ -134,8 +134,13 @@ def index_pages(study: Study) -> list[str]:
 
 def first_files(study: Study) -> list[str]:
     """Return the files of the target `FIRST`: the pages of `index_pages`, and the key steps on them as tables."""
+    return index_pages(study) + first_tables(study)
+
+
+def first_tables(study: Study) -> list[str]:
+    """Return the key steps of ``page.first`` for all tasks of ``page.datasets``, as tables; nothing is trained."""
     templates = (paths.SEGMENTS, paths.ORDER, paths.PROCEDURES, paths.PROCEDURE, paths.DEVIATIONS)
-    return index_pages(study) + [
+    return [
         str(Tree(RESULTS, dataset, task).at(template, run))
         for dataset in study.config.page.datasets
         for task in tasks(study, dataset)

@@ -36,6 +36,12 @@ START = ROOT / "workflow" / "start"
 FILES = {"config.yaml": "config.yaml", "Snakefile": "Snakefile", ".gitignore": "gitignore"}
 
 
+def tables_file() -> Path:
+    """Return the file of tables and figures: that of the present folder, if it has one, else that of the package."""
+    own = Path("workflow/tables.yaml")
+    return own if own.is_file() else TABLES
+
+
 def start_study(folder: Path, videos: Path | None = None) -> None:
     """Write the files of a new study into a folder; ``videos`` is that of its videos, else ``videos`` inside.
 

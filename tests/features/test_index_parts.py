@@ -11,7 +11,8 @@ from rgwot.cli import cli
 from rgwot.features.store import StoreWriter
 from rgwot.runtime import arguments
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.targets import Catalogue
+from rgwot.study import datasets
+from rgwot.study.study import Study
 
 NAMES = ("c", "a", "b", "d")
 TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
@@ -51,10 +52,11 @@ def test_parts_are_only_where_a_command_cannot_name_all(tmp_path: Path, monkeypa
     content = {"datasets": {"mine": {"layout": "folder", "root": str(tmp_path / "videos")}}}
     every = [f"results/features/mine/tea/{name}.zarr" for name in sorted(NAMES)]
     # An index that was made by an earlier version has the stores as its input: another input would outdate it.
-    assert Catalogue(content, TABLES).index_input("mine", "tea") == every
+    assert datasets.index_input(Study.of(content), "mine", "tea") == every
     monkeypatch.setattr(arguments, "LONGEST", 3 * (len(every[0]) + 1))
-    catalogue = Catalogue(content, TABLES)
-    assert catalogue.index_input("mine", "tea") == [f"results/features/mine/tea/index.{part}.csv" for part in (0, 1)]
-    assert [catalogue.index_part_input("mine", "tea", part) for part in "01"] == [every[:3], every[3:]]
+    study = Study.of(content)
+    parts = [f"results/features/mine/tea/index.{part}.csv" for part in (0, 1)]
+    assert datasets.index_input(study, "mine", "tea") == parts
+    assert [datasets.index_part_input(study, "mine", "tea", part) for part in "01"] == [every[:3], every[3:]]
     with pytest.raises(RgwotError, match="no part 2 of its index, expected 0 to 1"):
-        catalogue.index_part_input("mine", "tea", "2")
+        datasets.index_part_input(study, "mine", "tea", "2")

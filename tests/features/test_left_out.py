@@ -12,7 +12,8 @@ import pytest
 from rgwot.features.index import write_index
 from rgwot.features.store import StoreWriter
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.targets import Catalogue
+from rgwot.study import datasets
+from rgwot.study.study import Study
 
 TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
 IMPORTED = {"imported": {"folder": "features", "axes": "TC", "fps": 2}}
@@ -66,7 +67,7 @@ def listed(index: Path, status: str) -> None:
 
 def check(on_bad_video: str = "fail", video: str | None = None, **entry: object) -> None:
     content = {"on_bad_video": on_bad_video, "datasets": {"mine": {"layout": "folder", "root": "videos", **entry}}}
-    Catalogue(content, TABLES).check_left_out("mine", "tea", video)
+    datasets.check_left_out(Study.of(content), "mine", "tea", video)
 
 
 def test_planning_refuses_them(made: Path) -> None:

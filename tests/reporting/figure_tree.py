@@ -1,4 +1,4 @@
-"""A made-up results tree: exactly the files that the plan of a figure names, and the catalogue that made the plan."""
+"""A made-up results tree: exactly the files that the plan of a figure names, and the study that made the plan."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from rgwot.keysteps.decode import decode
 from rgwot.records import SCORE_COLUMNS
 from rgwot.reporting.figures.interface import Plan
 from rgwot.reporting.tables.scores import make_row
-from rgwot.study.targets import Catalogue
+from rgwot.study import datasets, tables
+from rgwot.study.study import Study
 
 REPOSITORY = Path(__file__).parents[2]
 TABLES = REPOSITORY / "workflow" / "tables.yaml"
@@ -34,7 +35,7 @@ def synthetic(dataset: str, tasks: tuple[str, ...]) -> dict:
     return {"layout": layout, "root": f"results/synthetic/{dataset}", "synth": synth}
 
 
-def catalogue(seeds: tuple[int, ...] = (0, 1), tables: Path = TABLES, **changes: object) -> Catalogue:
+def study(seeds: tuple[int, ...] = (0, 1), path: Path = TABLES, **changes: object) -> Study:
     """Return the real tables and figures over a configuration of few tasks."""
     content = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
     content["datasets"] = {
@@ -45,7 +46,7 @@ def catalogue(seeds: tuple[int, ...] = (0, 1), tables: Path = TABLES, **changes:
         "pc_disassembly": synthetic("pc_disassembly", ("pc_disassembly",)),
         "procel": synthetic("procel", ("make_coffee", "make_smoke_salmon_sandwich")),
     }
-    return Catalogue({**content, "seeds": list(seeds), **changes}, tables)
+    return Study.of({**content, "seeds": list(seeds), **changes}, path)
 
 
 def steps_of(number: int, count: int) -> np.ndarray:
@@ -66,7 +67,7 @@ def default_score(row: dict, metric: str) -> float:
 class Tree:
     """Files of one plan below a folder."""
 
-    def __init__(self, folder: Path, facts: Catalogue, score: Callable[[dict, str], float] = default_score) -> None:
+    def __init__(self, folder: Path, facts: Study, score: Callable[[dict, str], float] = default_score) -> None:
         self.folder, self.facts, self.score = folder, facts, score
         self._task_files: set[str] = set()
 
@@ -97,7 +98,7 @@ class Tree:
             self._row(path, rest[0], rest[1].removesuffix(".csv"))
 
     def _task(self, dataset: str, task: str) -> None:
-        videos = list(self.facts.videos(dataset, task))
+        videos = list(datasets.videos(self.facts, dataset, task))
         rows, segments = [], []
         for number, video in enumerate(videos):
             rows.append((video, video, f"{video}.mp4", f"{video}.csv", SECONDS, "30", 160, 120, "ok", ""))
@@ -117,7 +118,7 @@ class Tree:
     def _embeddings(self, path: Path, dataset: str, task: str) -> None:
         root = zarr.open_group(path, mode="w", zarr_format=3)
         centres = np.eye(8)[:4]
-        for number, video in enumerate(self.facts.videos(dataset, task)):
+        for number, video in enumerate(datasets.videos(self.facts, dataset, task)):
             times = np.arange(0, SECONDS, 0.5)
             x = centres[steps_of(number, len(times))] + np.random.default_rng(number).normal(0, 0.2, (len(times), 8))
             group = root.create_group(video, attributes={"duration_s": SECONDS, "native_fps": "30"})
@@ -156,12 +157,12 @@ class Tree:
         pd.DataFrame(rows)[list(SCORE_COLUMNS)].to_csv(path, index=False)
 
     def _row(self, path: Path, table: str, row: str) -> None:
-        inputs = [self.folder / file for file in self.facts.row_inputs(table, row)]
+        inputs = [self.folder / file for file in tables.row_inputs(self.facts, table, row)]
         for file in inputs:
             if not file.exists():
                 file.parent.mkdir(parents=True, exist_ok=True)
                 self._scores(file, list(file.relative_to(self.folder).parts[2:]))
-        make_row(self.facts.table(table), row, inputs, path, {})
+        make_row(tables.score_table(self.facts, table), row, inputs, path, {})
 
     def _features(self, path: Path) -> None:
         frames = 12

@@ -13,18 +13,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from figure_tree import Tree, catalogue
+from configured import config
+from figure_tree import Tree, study
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from rgwot import paths
 from rgwot.cli import cli
-from rgwot.reporting.figures.interface import Plan, read_plan
+from rgwot.reporting.figures.interface import Plan
 from rgwot.reporting.figures.style import PAGE, SMALLEST, save
-from rgwot.runtime import arguments
 
-FACTS = catalogue(seeds=(0, 1, 2))
+FACTS = study(seeds=(0, 1, 2))
 #: What has to be read in each figure besides its title and what it says of itself.
 READ = {
     "teaser": ("(a) align the frames of two videos", "X found", "Y true", "order X", "background"),
@@ -127,22 +127,11 @@ def test_the_same_plan_gives_the_same_bytes(tree: Tree, folder: Path) -> None:
         assert (folder / f"one{suffix}").read_bytes() == (folder / f"two{suffix}").read_bytes()
 
 
-@pytest.mark.parametrize("long", [False, True])
-def test_the_line_of_a_log_draws_the_figure_again(
-    tree: Tree, folder: Path, monkeypatch: pytest.MonkeyPatch, long: bool
-) -> None:
-    plan = planned(tree, "losses")
-    text = plan.model_dump_json(exclude_defaults=True)
-    # A command that is short enough says the plan as it always did: another text would outdate the figure.
-    assert plan.text() == text
-    if long:
-        monkeypatch.setattr(arguments, "LONGEST", len(text) - 1)
-        text = plan.text()
-        assert text.startswith("zlib:")
-        assert read_plan(text) == plan
-    done = CliRunner().invoke(cli, ["figure", "--plan", text, "again/losses.pdf"], catch_exceptions=False)
+def test_the_verb_plans_and_draws_a_figure(tree: Tree, folder: Path) -> None:
+    content = FACTS.config.model_dump(by_alias=True, mode="json")
+    words = ["figure", "again/losses.pdf", *config(content), "--tables", str(FACTS.tables_path)]
+    done = CliRunner().invoke(cli, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    assert (folder / "again" / "losses.pdf").exists()
     assert pixels(folder / "again" / "losses.png")[0] == round(200 * PAGE)
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import csv
 import re
-import shlex
 import subprocess
 from collections.abc import Callable
 
 import pytest
 from checkouts import Checkout, synthesise
-
-from rgwot.cli.options import video_ids
 
 pytestmark = pytest.mark.slow
 #: Linux takes no longer argument, and a shell is given a command as one.
@@ -42,11 +39,6 @@ def test_no_command_is_too_long(fresh: Checkout, configured: Callable[[str], str
     subprocess.run(["bash", "-nc", longest], check=True)
     listed = [command for command in commands if command.startswith("rgwot index ") and ".zarr" in command]
     assert sum(command.count(".zarr") for command in listed) == VIDEOS
-    # Half of the names alone would not fit.
-    (embed,) = (command for command in commands if command.startswith("rgwot embed "))
-    held_out = shlex.split(embed)[shlex.split(embed).index("--hold-out") + 1]
-    assert held_out.startswith("zlib:")
-    assert len(video_ids(held_out)) == VIDEOS // 2
 
 
 def test_an_index_made_in_parts_is_used_like_any_other(fresh: Checkout, configured: Callable[[str], str]) -> None:

@@ -9,6 +9,7 @@ from rgwot.config.methods import EMBEDDINGS, method_pattern
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import note_revision
 from rgwot.study import datasets, jobs, pages, tables
+from rgwot.study.shipped import tables_file
 from rgwot.study.study import Study, configuration_path, write_configuration
 from rgwot.study.targets import check_targets
 
@@ -29,7 +30,7 @@ def one_line_errors(function):
     return run
 
 
-TABLES = workflow.source_path("../tables.yaml")
+TABLES = str(tables_file())
 STUDY = one_line_errors(Study.of)(config, Path(TABLES), first=pages.FIRST in sys.argv)
 # Checked before any job runs: paths on the command line that name an unknown dataset, task, method or decoder.
 one_line_errors(check_targets)(STUDY, sys.argv[1:])
@@ -45,10 +46,9 @@ IMPORTED = "|".join(sorted(name for name, entry in STUDY.config.datasets.items()
 
 
 def video_input(wildcards):
-    """The file of a video, or the folder of the synthetic dataset that holds it; refused if it was skipped before."""
-    video = (STUDY, wildcards.dataset, wildcards.task, wildcards.video)
-    datasets.check_left_out(*video)
-    return datasets.video_file(*video)
+    """The folder of the synthetic dataset that holds a video; a video that was skipped before is refused."""
+    datasets.check_left_out(STUDY, wildcards.dataset, wildcards.task, wildcards.video)
+    return datasets.written_root(STUDY, wildcards.dataset)
 
 
 def figure_labels(form):

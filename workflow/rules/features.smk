@@ -3,7 +3,7 @@
 
 rule manifest:
     input:
-        one_line_errors(lambda w: datasets.files(STUDY, w.dataset, w.task)),
+        one_line_errors(lambda w: datasets.written_root(STUDY, w.dataset)),
     output:
         manifest="results/manifest/{dataset}/{task}.csv",
         annotations="results/annotations/{dataset}/{task}.csv",
@@ -58,7 +58,6 @@ rule extract:
 
 rule import_features:
     input:
-        features=one_line_errors(lambda w: datasets.feature_files(STUDY, w.dataset, w.task, w.video)),
         video=one_line_errors(video_input),
     output:
         directory("results/features/{dataset}/{task}/{video}.zarr"),
@@ -75,6 +74,7 @@ rule import_features:
         mem_mb=doubled(2500),
         runtime=doubled(60),
     params:
+        features=one_line_errors(lambda w: datasets.feature_files(STUDY, w.dataset, w.task, w.video)),
         footage=one_line_errors(lambda w: datasets.video_path(STUDY, w.dataset, w.task, w.video)),
         sources=one_line_errors(lambda w: datasets.video_stamp(STUDY, w.dataset, w.task, w.video)),
         on_bad_video=untracked(STUDY.config.on_bad_video),
@@ -82,7 +82,7 @@ rule import_features:
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
     shell:
-        "rgwot import-features --source {input.features:q} --footage {params.footage:q}"
+        "rgwot import-features --source {params.features:q} --footage {params.footage:q}"
         " --on-bad-video {params.on_bad_video} {params.options} {output:q} 2> {log:q}"
 
 

@@ -1,7 +1,7 @@
 """What a kind of figure is: its settings in ``workflow/tables.yaml``, what it needs of a study, how it is drawn.
 
-A kind is a module of this package with a `Figure` named as the module is, listed in `KINDS`. The workflow hands its
-plan on as JSON, so a drawing reads exactly the files that were planned for it.
+A kind is a module of this package with a `Figure` named as the module is, listed in `KINDS`. The workflow
+plans it to know its input, and the job to draw it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
-from pydantic import BeforeValidator, SerializeAsAny, ValidationError
-from pydantic_core import from_json
+from pydantic import BeforeValidator, SerializeAsAny
 
 from rgwot import paths
 from rgwot.config.configuration import Config
@@ -20,8 +19,7 @@ from rgwot.config.settings import flatten
 from rgwot.reporting.entries import Part, Spelled
 from rgwot.reporting.figures.style import Drawn, styled
 from rgwot.reporting.tables.spec import Table
-from rgwot.runtime.arguments import argument, unpacked
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.errors import nearest
 from rgwot.runtime.lazy import load
 
 #: Kinds of figures and what captions say of them; kind ``x_y`` is the class ``XY`` of `rgwot.reporting.figures.x_y`.
@@ -246,20 +244,5 @@ class Plan(Part):
         return {"figure": self.figure.id, "data": ", ".join(self.data), "protocol": protocols, "seeds": seeds}
 
     def text(self) -> str:
-        """Return the plan as the argument of a command, JSON or packed JSON (`argument`)."""
-        return argument(self.model_dump_json(exclude_defaults=True), f"plan of figure {self.figure.id!r}")
-
-
-def read_plan(text: str) -> Plan:
-    """Read a plan from the JSON that the workflow hands on, packed where it is long (`Plan.text`)."""
-    try:
-        content = from_json(unpacked(text))
-        figure = content.get("figure") if isinstance(content, dict) else None
-        kind = str(figure.get("kind")) if isinstance(figure, dict) else ""
-        return (kind_of(kind).PLAN if kind in KINDS else Plan).model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise RgwotError(f"--plan: {why}; expected the plan that a log of the workflow shows") from None
-    except ValueError as error:
-        raise RgwotError(f"--plan: {error}; expected the plan that a log of the workflow shows, all of it") from None
+        """Return the plan as JSON, a change of which makes the figure outdated."""
+        return self.model_dump_json(exclude_defaults=True)
