@@ -349,7 +349,7 @@ def resolved_K(K: int | str, annotated: int | None = None) -> int | Literal["aut
         return "auto"
     if annotated is None:
         raise RgwotError(
-            f"decode.K: {K} is the number of annotated steps, which is unknown here; expected a number; give K as one"
+            f"K={K} is the number of annotated steps, and no video of the task is annotated; give K as a number"
         )
     return annotated + (K == "gt+1")
 
