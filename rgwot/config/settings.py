@@ -199,7 +199,7 @@ class EncoderSettings(Block):
     unit_norm: bool = Field(True, description="embeddings of length 1; TCC, CnC, VAVA and OPEL train without")
     beside: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.0,
-        description="share of whitened features in the squared length of an embedding; 0: the learned embedding alone",
+        description="share of whitened features in the squared length of an embedding; 0: the learned one alone",
     )
 
 
