@@ -22,11 +22,8 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # A failed job must fail the target that pipes or chains it.
 SHELL := /bin/bash -o pipefail
 
-# The first revision that ran the demo from end to end; `make bench` compares with it.
-FIRST_DEMO ?= 525a385
-# The last before commands shared their imports.
-EVERY_START ?= 2db804f
-BENCHMARKS := training_step solver kantorovich cache extraction decoding jobs first_answer
+# The revision that `make bench` compares with.
+BEFORE ?= HEAD~1
 
 .PHONY: help env lock container docs demo test paper-small faults bench bench-answers claims comparison graphs cluster-test test-page pictures lint clean
 
@@ -39,7 +36,7 @@ help:
 	@echo "make test   environment, then every test"
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
 	@echo "make faults the demo killed at 30 random moments and damaged by 120 random faults, full disks; an hour"
-	@echo "make bench  every ratio of benchmarks/report/performance.md measured again, and the page renewed; three hours on an idle machine"
+	@echo "make bench  the demo, the first answer, a table and a plan against the revision BEFORE"
 	@echo "make bench-answers  every recipe on every development task, and the tables of benchmarks/report/answers.md; 42 minutes on 2 cores"
 	@echo "make comparison  all methods on the same videos, under every protocol, and the tables in print"
 	@echo "make graphs  every learner of task graphs on twelve recipes whose graphs are known; GRAPHS_OPTIONS=--pixels also from pixels"
@@ -104,14 +101,9 @@ faults: $(DEVELOPER)
 paper-small: $(READY)
 	tests/paper_small.sh results/paper-small $(CORES)
 
-# One after the other on a machine that does nothing else; with a GPU, BENCH_OPTIONS='--device cuda' measures its part.
-# What they compare with is installed without its own dependencies, which would bring an old NumPy.
+# On a machine that does nothing else: wall and CPU time of the demo, `first`, a table and a plan, against BEFORE.
 bench: $(DEVELOPER)
-	$(PIP) --no-deps --requirement benchmarks/requirements.txt
-	for name in $(BENCHMARKS); do python benchmarks/$$name.py $(BENCH_OPTIONS) || exit 1; done
-	python benchmarks/demo.py --before $(FIRST_DEMO)
-	python benchmarks/small_study.py --before $(EVERY_START)
-	python benchmarks/performance.py
+	python benchmarks/speed.py --before $(BEFORE) --cores $(CORES)
 
 # Answers, not speed. Tasks looked at once are part of it: while choosing, ANSWERS_OPTIONS='--split choose'.
 bench-answers: $(READY)

@@ -21,10 +21,9 @@ import pandas as pd
 from pages import renew
 
 from rgwot.reporting.tables.forms import pipe
-from rgwot.reporting.tables.grid import DEGENERATE_SHARE, LOWER_IS_BETTER, PRINTED_RULE
-from rgwot.reporting.tables.make import read_table
-from rgwot.reporting.tables.models import Table
-from rgwot.reporting.tables.spec import find_table, load_tables
+from rgwot.reporting.tables.printed import DEGENERATE_SHARE, LOWER_IS_BETTER, PRINTED_RULE
+from rgwot.reporting.tables.scores import read_table
+from rgwot.reporting.tables.spec import Table, find_table, load_tables
 from rgwot.runtime.files import write_text
 
 HOUSE = Path(__file__).resolve().parents[1]

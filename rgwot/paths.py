@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -83,11 +82,6 @@ def name_of(template: str) -> str:
     return template.rpartition("/")[2]
 
 
-def pages(results: str | Path = RESULTS) -> list[Path]:
-    """Return the pages of tasks that exist, sorted."""
-    return sorted(at(PAGES, results).parent.glob("*/*.html"))
-
-
 def log(job: str) -> str:
     """Return the path of a job's log, for a job such as ``manifest/{dataset}/{task}``."""
     return f"{RESULTS}/logs/{job}.log"
@@ -148,9 +142,3 @@ class Tree:
         files = [self.at(MANIFEST), self.at(ANNOTATIONS)]
         files += [self.at(what, run) for run in runs for what in (*KEYSTEPS, SCORES, VIEW, HISTORY)]
         return [path for path in files if path.is_file()]
-
-    def runs(self) -> list[Run]:
-        """Return the runs with key steps on disk, sorted by name and seed."""
-        own = f"{glob.escape(self.dataset)}/{glob.escape(self.task)}/seed*/{name_of(SEGMENTS)}"
-        found = (Run.of_folder(path.parent) for path in (self.results / "keysteps").glob(f"*/*/{own}"))
-        return sorted((run for run in found if run is not None), key=lambda run: (run.method, run.decoder, run.seed))

@@ -29,7 +29,7 @@ UNWANTED = [
     ("rgwot.baselines.hvq", (COMPILER, "torchvision", "sklearn", "matplotlib")),
     ("rgwot.keysteps.trivial", ("torch", "zarr", "scipy.stats", "scipy.optimize", "sklearn", "matplotlib")),
     ("rgwot.evaluation.evaluate", ("torch", "zarr", "sklearn", "matplotlib")),
-    ("rgwot.reporting.tables.render", ("torch", "zarr", "scipy", "sklearn", "matplotlib")),
+    ("rgwot.reporting.tables.printed", ("torch", "zarr", "scipy", "sklearn", "matplotlib")),
     ("rgwot.reporting.page.render", ("torch", "zarr", "sklearn", "matplotlib", "av", "decord", "h5py")),
     ("rgwot.reporting.figures", ("torch", "zarr", "sklearn", "av", "decord", "h5py")),
 ]

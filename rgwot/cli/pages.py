@@ -96,18 +96,12 @@ def report(
 
 @click.command("report-index")
 @click.argument("output", type=Folder)
-@click.option(
-    "--results",
-    default="results",
-    show_default=True,
-    type=Folder,
-    help="Folder of results; every page in it is listed.",
-)
-def report_index(output: Path, results: Path) -> None:
-    """Write the list of all pages into OUTPUT (HTML), with links to them."""
+@click.argument("pages", type=Folder, nargs=-1)
+def report_index(output: Path, pages: tuple[Path, ...]) -> None:
+    """Write a list of PAGES, such as results/report/demo/assembly.html, into OUTPUT (HTML), with links to them."""
     from rgwot.reporting.page.render import write_page_list
 
-    write_page_list(results, output)
+    write_page_list(pages, output)
 
 
 @click.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
@@ -11,16 +11,18 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from rgwot.config.settings import keys_at
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.yaml_text import read_yaml
 
 Model = TypeVar("Model", bound=BaseModel)
 Canonical = Callable[[str, str | None], tuple[str, str | None]]
 """From method and decoder of an entry (None: it has none) to their one spelling."""
+KEYS = ("datasets", "tables", "figures", "shared", "made")
 
 
 class Part(BaseModel):
     """Base of every entry: immutable, and an unknown key is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
 
 class DatasetName(Part):
@@ -31,49 +33,48 @@ class DatasetName(Part):
     n_tasks: Annotated[int, Field(ge=1)] | None = None
 
 
-def _beside(file: Path, info: ValidationInfo) -> Path:
-    return info.context["folder"] / file if info.context else file
-
-
-#: A file that lies beside the one with the entries.
-Beside = Annotated[Path, AfterValidator(_beside)]
+#: A file in the folder of the one with the entries.
+Beside = Annotated[Path, AfterValidator(lambda file, info: info.context["folder"] / file if info.context else file)]
 
 
 class Spelled(Part):
-    """An entry whose method, and decoder where it has one, become what paths and scores call them."""
+    """An entry whose method, and decoder if it has one, become what paths and scores call them."""
 
     @model_validator(mode="after")
     def _in_one_spelling(self, info: ValidationInfo) -> Self:
         if not info.context or info.context["canonical"] is None:
             return self
-        told = {key: value for key, value in self if key in ("method", "decoder")}
-        try:
-            spelling = info.context["canonical"](told["method"], told.get("decoder"))
-        except RgwotError as error:
-            names = dict(self)
-            what = (f"{kind} {names[key]!r}" for key, kind in (("id", "row"), ("label", "run")) if key in names)
-            raise RgwotError(f"{next(what, 'experiment')}: {error}") from None
-        return self.model_copy(update=dict(zip(told, spelling, strict=False)))
+        given = {key: value for key, value in self if key in ("method", "decoder")}
+        spelling = info.context["canonical"](given["method"], given.get("decoder"))
+        return self.model_copy(update=dict(zip(given, spelling, strict=False)))
 
 
-def section(content: Mapping[str, Any], key: str, source: Path) -> dict[str, Any]:
-    """Return the entries below a key of the file by name; none where it has no such key."""
-    entries = content.get(key, {})
-    if not isinstance(entries, dict):
-        raise RgwotError(f"{source}: {key}: found {type(entries).__name__}, expected names with their entries")
-    return {str(name): entry for name, entry in entries.items()}
+def read_entries(path: Path) -> dict[str, Any]:
+    """Read the file of tables and figures; every key that it lacks is an empty mapping."""
+    content = read_yaml(path)
+    if not isinstance(content, dict) or not set(content) <= set(KEYS):
+        found = sorted(map(str, content)) if isinstance(content, dict) else type(content).__name__
+        raise RgwotError(f"{path}: found {found}, expected the keys {', '.join(KEYS)}")
+    for key in ("datasets", "tables", "figures", "made"):
+        if not isinstance(content.setdefault(key, {}), dict):
+            raise RgwotError(f"{path}: {key}: found {type(content[key]).__name__}, expected names with their entries")
+    return content
 
 
-def datasets_in_print(content: Mapping[str, Any], source: Path) -> dict[str, DatasetName]:
+def named(content: Mapping[str, Any], key: str, path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the name of every table or figure, where it is in the file, and its entry with this name as ``id``."""
+    for name, entry in content[key].items():
+        where = f"{path}: {key.removesuffix('s')} {str(name)!r}"
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", str(name)):
+            raise RgwotError(f"{where}: expected a lower-case word like teaser, it names a file")
+        if not isinstance(entry, dict):
+            raise RgwotError(f"{where}: found {type(entry).__name__}, expected keys such as title and kind")
+        yield str(name), where, {**entry, "id": str(name)}
+
+
+def datasets_in_print(content: Mapping[str, Any], path: Path) -> dict[str, DatasetName]:
     """Return what the file calls datasets in print."""
-    entries = section(content, "datasets", source)
-    return {name: checked(DatasetName, entry, f"{source}: dataset {name!r}") for name, entry in entries.items()}
-
-
-def check_id(name: str, where: str, example: str) -> None:
-    """Refuse the id of a table or figure that cannot name a file."""
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise RgwotError(f"{where}: expected a lower-case word like {example}, it names a file")
+    return {name: checked(DatasetName, one, f"{path}: dataset {name!r}") for name, one in content["datasets"].items()}
 
 
 def checked(model: type[Model], content: Any, where: str, context: Mapping[str, Any] | None = None) -> Model:
@@ -95,6 +96,5 @@ def checked(model: type[Model], content: Any, where: str, context: Mapping[str, 
         *parents, name = first["loc"]
         raise RgwotError(f"{where}: unknown key {place!r}; {nearest(str(name), keys_at(parents, model))}")
     message = first["msg"].removeprefix("Value error, ")
-    told = [where, *([place] if place else []), message[0].lower() + message[1:]]
     found = f", found {first['input']!r}" if place and first["type"] != "missing" else ""
-    raise RgwotError(": ".join(told) + found)
+    raise RgwotError(": ".join([where, *([place] if place else []), message[0].lower() + message[1:]]) + found)

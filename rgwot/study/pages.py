@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from rgwot import paths
@@ -26,7 +26,7 @@ class PageCatalogue(TableCatalogue):
     first_answer = False
 
     def page_runs(self, dataset: str, task: str) -> tuple[Run, ...]:
-        """Return the results that the page of a task asks for.
+        """Return the results that the page of a task shows.
 
         Those of ``page.methods`` with every seed, or for a first answer those of ``page.first`` with the first seed. A
         task without annotations leaves out the trivial answers, which serve as a comparison of scores.
@@ -34,11 +34,27 @@ class PageCatalogue(TableCatalogue):
         Raises RgwotError if the configuration names an unknown method or decoder, one that the task cannot have, or one
         under ``page.first`` that trains an encoder.
         """
-        runs: dict[Run, None] = {}
-        page, seeds = self.config.page, self.config.seeds
-        key, texts = "page.methods", page.methods
+        seeds = self.config.seeds
         if self.first_answer:
-            key, texts, seeds = "page.first", page.first, seeds[:1]
+            runs = self.first_runs(dataset, task, seeds[0])
+        else:
+            runs = self._runs_of("page.methods", self.config.page.methods, dataset, task, seeds)
+        if not runs:
+            raise RgwotError(
+                f"{dataset}/{task}: nothing to show on its page: it has no annotation; name a method that looks "
+                f"at the videos, such as whitened/meanfield, under page.{'first' if self.first_answer else 'methods'}"
+            )
+        return runs
+
+    def first_runs(self, dataset: str, task: str, seed: int) -> tuple[Run, ...]:
+        """Return the results of ``page.first`` with one seed, which train nothing."""
+        return self._runs_of("page.first", self.config.page.first, dataset, task, (seed,), trained=False)
+
+    def _runs_of(
+        self, key: str, texts: Sequence[str], dataset: str, task: str, seeds: Sequence[int], *, trained: bool = True
+    ) -> tuple[Run, ...]:
+        """Return the results that a key of the configuration names, as far as the task can have them."""
+        runs: dict[Run, None] = {}
         for text in texts:
             method, _, decoder = text.partition("/")
             try:
@@ -46,7 +62,7 @@ class PageCatalogue(TableCatalogue):
                 decoder = self.experiments.decoder(decoder, method)
             except RgwotError as error:
                 raise RgwotError(f"{key}: {text!r}: {error}") from None
-            if self.first_answer and family_of(method).trained:
+            if not trained and family_of(method).trained:
                 raise RgwotError(
                     f"{key}: {text!r}: {method} trains an encoder, which {FIRST!r} never does; name it "
                     "under page.methods"
@@ -55,17 +71,20 @@ class PageCatalogue(TableCatalogue):
                 continue
             self.check_task(dataset, task, method)
             runs |= dict.fromkeys(Run(method, decoder, seed) for seed in seeds)
-        if not runs:
-            raise RgwotError(
-                f"{key}: nothing to show of {dataset}/{task}, which has no annotation; name a method that looks "
-                "at the videos, such as whitened/meanfield"
-            )
         return tuple(runs)
 
-    def page_others(self, dataset: str, task: str) -> tuple[Run, ...]:
-        """Return the results of a task that exist without being among `page_runs`."""
-        asked = set(self.page_runs(dataset, task))
-        return tuple(run for run in self._tree(dataset, task).runs() if run not in asked)
+    def bar_segments(self, dataset: str, task: str, seed: str) -> list[str]:
+        """Return the key steps that the bars of a task show: those of ``page.first``, which train nothing."""
+        tree = self._tree(dataset, task)
+        return [str(tree.at(paths.SEGMENTS, run)) for run in self.first_runs(dataset, task, int(seed))]
+
+    def bar_options(self, dataset: str, task: str, seed: str) -> str:
+        """Return the options of ``rgwot plot`` for `bar_segments`, quoted for a shell."""
+        runs, files = self.first_runs(dataset, task, int(seed)), self.bar_segments(dataset, task, seed)
+        bars = [f"{run.method}/{run.decoder}={file}" for run, file in zip(runs, files, strict=True)]
+        return shlex.join(
+            [*(part for bar in bars for part in ("--segments", bar)), "--names", self.names_file(dataset, task)]
+        )
 
     def page_files(self, dataset: str, task: str) -> list[str]:
         """Return the files behind the page of a task, including the names of key steps if there are any."""
@@ -81,55 +100,20 @@ class PageCatalogue(TableCatalogue):
                 files[tree.at(paths.SCORES, run)] = None
             if family_of(run.method).trained:
                 files[tree.at(paths.HISTORY, run)] = None
-            # A detailed view takes a while, so there is one for the first seed alone; others can be asked for.
+            # A detailed view takes a while, so the page has it of the first seed alone.
             if not _trivial(run.decoder) and run.seed == self.config.seeds[0]:
                 files[tree.at(paths.VIEW, run)] = None
-        if annotated:
-            files |= dict.fromkeys(tree.at(paths.SCORES, run) for run in self._viewed(dataset, task))
         return [str(path) for path in files] + self.names_there(dataset, task)
-
-    def _viewed(self, dataset: str, task: str) -> list[Run]:
-        """Return the results of `page_others` whose view was asked for, so that they are scored like those above.
-
-        Results of another configuration are left out, and in a first answer those that need training.
-        """
-        tree = self._tree(dataset, task)
-        return [
-            run
-            for run in self.page_others(dataset, task)
-            if tree.at(paths.VIEW, run).exists() and self._made_here(tree, run)
-        ]
-
-    def _made_here(self, tree: Tree, run: Run) -> bool:
-        """Whether this configuration could make a result under the name it has."""
-        try:
-            method = self.experiments.method(run.method)
-            self.check_task(tree.dataset, tree.task, method)
-            named = (run.method, run.decoder) == (method, self.experiments.decoder(run.decoder, method))
-        except RgwotError:
-            return False
-        return named and not (self.first_answer and family_of(method).trained)
 
     def page_options(self, dataset: str, task: str) -> str:
         """Return the options of ``rgwot report`` for a task, quoted for a shell."""
-        runs = [*self.page_runs(dataset, task), *self.page_others(dataset, task)]
+        runs = self.page_runs(dataset, task)
         options = ["--root", self.dataset_root(dataset), "--names", self.names_file(dataset, task)]
         return shlex.join([*options, *(part for run in runs for part in ("--run", str(run)))])
-
-    def page_views(self, dataset: str, task: str) -> str:
-        """Return the views of a task that exist without being among `page_files`, as JSON."""
-        tree, asked = self._tree(dataset, task), self.page_files(dataset, task)
-        runs = (*self.page_runs(dataset, task), *self.page_others(dataset, task))
-        views = [str(tree.at(paths.VIEW, run)) for run in runs if tree.at(paths.VIEW, run).exists()]
-        return json.dumps([view for view in views if view not in asked])
 
     def names_file(self, dataset: str, task: str) -> str:
         """Return the path of the file with the names of a task's key steps, which need not exist."""
         return str(Path(self.config.page.names) / dataset / f"{task}.yaml")
-
-    def names_option(self, dataset: str, task: str) -> str:
-        """Return the option with the file of names, quoted for a shell."""
-        return shlex.join(["--names", self.names_file(dataset, task)])
 
     def names_there(self, dataset: str, task: str) -> list[str]:
         """Return the file with the names of a task's key steps if it exists."""
@@ -157,11 +141,6 @@ class PageCatalogue(TableCatalogue):
             for run in self.page_runs(dataset, task)
             for template in (paths.SEGMENTS, paths.ORDER, paths.PROCEDURES, paths.PROCEDURE, paths.DEVIATIONS)
         ]
-
-    def other_pages(self) -> list[str]:
-        """Return the pages that exist without being in `index_pages`."""
-        asked = set(self.index_pages())
-        return [page for page in map(str, paths.pages()) if page not in asked]
 
     def _annotated(self, dataset: str, task: str) -> bool:
         """Whether a task has an annotation file; synthetic ones have."""

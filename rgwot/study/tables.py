@@ -15,8 +15,15 @@ from rgwot.config.methods import EMBEDDINGS
 from rgwot.config.settings import flatten
 from rgwot.datasets.base import too_few_videos
 from rgwot.reporting.figures.spec import Figures, load_figures
-from rgwot.reporting.tables.models import AnyTable, ClaimsTable, RuntimeTable, SettingsTable, Table
-from rgwot.reporting.tables.spec import find_table, load_tables
+from rgwot.reporting.tables.spec import (
+    AnyTable,
+    ClaimsTable,
+    RuntimeTable,
+    SettingsTable,
+    Table,
+    find_table,
+    load_tables,
+)
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.jobs import JobCatalogue
@@ -63,7 +70,7 @@ class TableCatalogue(JobCatalogue):
         spec = self.any_table(table)
         if row is None:
             return spec.model_dump_json(exclude={"reported": {"file"}})
-        content = spec.model_dump(mode="json", exclude={"rows": True, "reported": {"file", "methods"}, "gains": True})
+        content = spec.model_dump(mode="json", exclude={"rows": True, "reported": {"file", "methods"}})
         content["row"] = spec.row(row).model_dump(mode="json")
         entries = spec.reported.methods if spec.reported else ()
         content["entries"] = [entry.model_dump(mode="json") for entry in entries if entry.row == row]

@@ -162,7 +162,7 @@ def test_scores_are_those_of_labels_at_every_second_native_frame(files):
 
 
 def test_k_counts_empty_clusters(files):
-    """One label among seven is matched differently from one label among one (methods 9.4)."""
+    """One label among seven is matched differently from one label among one (tests/worked_examples.md)."""
     files.segments = pd.DataFrame(
         [row for v, d in (("0003", 6), ("b", 4)) for s in SCOPES for row in segments_of(v, s, [1], [0, d])]
     )

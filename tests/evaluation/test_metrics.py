@@ -14,7 +14,7 @@ FIRST = ([0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 0, 0], [0, 0, 1, 1, 1, 2, 2, 0, 2, 2, 0,
 ONE_LABEL = (FIRST[0], [0] * 12, 4)
 SECOND = ([0, 0, 0, 0, 1, 2, 3, 4, 5, 5], [0] * 8 + [1, 0], 6)
 
-# Worked by hand (methods 9.4), to the four digits given there: P, R, F1, IoU.
+# Worked by hand (tests/worked_examples.md), to the four digits given there: P, R, F1, IoU.
 ORACLES = [
     (FIRST, 3, micro, (0.6667, 0.8000, 0.7273, 0.5714)),
     (FIRST, 3, macro, (0.6556, 0.8222, 0.7295, 0.5778)),

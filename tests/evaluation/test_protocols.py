@@ -24,7 +24,7 @@ def test_the_four_protocols_are_data():
 
 
 def test_f1_comes_from_the_averaged_precision_and_recall():
-    # Video 1 is worked by hand (methods 9.4; K = 3), video 2 the single label: P .6556 and .1389, R .8222 and .3333.
+    # Video 1 is worked by hand (tests/worked_examples.md, K = 3): P .6556, R .8222. Video 2: .1389, .3333.
     found = score(PROTOCOLS["macro_video"], [TRUTH, TRUTH], [PREDICTION, [0] * 12], 3, 3)
     precision, recall = (0.655556 + 0.138889) / 2, (0.822222 + 0.333333) / 2
     assert found.precision == pytest.approx(precision, abs=1e-5)
@@ -118,7 +118,7 @@ def test_mistakes_are_named():
 
 def test_evaluation_and_tables_do_not_import_torch():
     code = (
-        "import sys, rgwot.evaluation.evaluate, rgwot.evaluation.order, rgwot.reporting.tables.render;"
+        "import sys, rgwot.evaluation.evaluate, rgwot.evaluation.order, rgwot.reporting.tables.printed;"
         "sys.exit(any(name in sys.modules for name in ('torch', 'matplotlib', 'zarr', 'av')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

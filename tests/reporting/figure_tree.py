@@ -17,7 +17,7 @@ from rgwot.features.store import StoreWriter
 from rgwot.keysteps.decode import decode
 from rgwot.records import SCORE_COLUMNS
 from rgwot.reporting.figures.interface import Plan
-from rgwot.reporting.tables.make import make_row
+from rgwot.reporting.tables.scores import make_row
 from rgwot.study.targets import Catalogue
 
 REPOSITORY = Path(__file__).parents[2]
@@ -161,7 +161,7 @@ class Tree:
             if not file.exists():
                 file.parent.mkdir(parents=True, exist_ok=True)
                 self._scores(file, list(file.relative_to(self.folder).parts[2:]))
-        make_row(self.facts.table(table), row, inputs, path)
+        make_row(self.facts.table(table), row, inputs, path, {})
 
     def _features(self, path: Path) -> None:
         frames = 12

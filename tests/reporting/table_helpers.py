@@ -9,7 +9,7 @@ import yaml
 
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.records import SCORE_COLUMNS
-from rgwot.reporting.tables.make import join_rows, make_row
+from rgwot.reporting.tables.scores import join_rows, make_row
 from rgwot.reporting.tables.spec import load_tables
 
 REPOSITORY = Path(__file__).parents[2]
@@ -111,5 +111,5 @@ def make_table(table, scores, output):
     """A whole table from scores: its rows one by one, put together."""
     rows = [output.parent / f"{output.stem}-rows" / f"{row.id}.csv" for row in table.rows]
     for row, path in zip(table.rows, rows, strict=True):
-        make_row(table, row.id, scores, path)
+        make_row(table, row.id, scores, path, {})
     return join_rows(table, rows, output)

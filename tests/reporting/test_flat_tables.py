@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 
 import pandas as pd
 import pytest
+from table_helpers import REPOSITORY
 
-from rgwot.reporting.tables import runtime_table, settings_table
-from rgwot.reporting.tables.models import RuntimeTable, SettingsTable
+from rgwot.reporting.tables import runtime, settings
+from rgwot.reporting.tables.kinds import kind_of
+from rgwot.reporting.tables.spec import RuntimeTable, SettingsTable, load_tables
 from rgwot.runtime.errors import RgwotError
 
 MACHINE = {"gpu": None, "processor": "Some CPU", "threads": 2}
@@ -35,7 +38,7 @@ def write_run(folder, seed, seconds, iterations=10, trained=None, machine=None):
 
 def test_minutes_are_those_of_the_benchmarks(times, tmp_path):
     inputs = [path for seed, seconds in enumerate((600, 660, 720)) for path in write_run(tmp_path, seed, seconds)]
-    runtime_table.make_row(times, "slow", inputs, tmp_path / "slow.csv", {})
+    runtime.make_row(times, "slow", inputs, tmp_path / "slow.csv", {})
     (line,) = pd.read_csv(tmp_path / "slow.csv").to_dict("records")
     assert (line["n_runs"], line["iterations"], line["minutes"], line["minutes_sd"]) == (3, 10, 11, 1)
     assert line["seconds_per_iteration"] == 66
@@ -48,9 +51,9 @@ def test_rows_are_joined_and_hardware_is_named(times, tmp_path):
     gpu = {"gpu": "Big GPU", "processor": "Some CPU", "threads": 2}
     for row, machine in (("slow", MACHINE), ("fast", gpu)):
         inputs = write_run(tmp_path / row, 0, 600, machine=machine)
-        runtime_table.make_row(times, row, inputs, tmp_path / f"{row}.csv", {})
-    runtime_table.join_rows(times, [tmp_path / "fast.csv", tmp_path / "slow.csv"], tmp_path / "times.csv")
-    runtime_table.render_table(times, tmp_path / "times.csv")
+        runtime.make_row(times, row, inputs, tmp_path / f"{row}.csv", {})
+    runtime.join_rows(times, [tmp_path / "fast.csv", tmp_path / "slow.csv"], tmp_path / "times.csv")
+    runtime.render_table(times, tmp_path / "times.csv")
     text = (tmp_path / "times.md").read_text(encoding="utf-8")
     assert text.index("Slow_one") < text.index("Fast")
     assert "| Fast | 10.0 | 1 | 10 | 60.000 | 1000 | Big GPU, 2 threads of Some CPU |" in text
@@ -59,7 +62,7 @@ def test_rows_are_joined_and_hardware_is_named(times, tmp_path):
 
 
 def test_a_resumed_training_is_told(times, tmp_path):
-    runtime_table.make_row(times, "slow", write_run(tmp_path, 1, 60, trained=600), tmp_path / "slow.csv", {})
+    runtime.make_row(times, "slow", write_run(tmp_path, 1, 60, trained=600), tmp_path / "slow.csv", {})
     note = pd.read_csv(tmp_path / "slow.csv")["note"].iloc[0]
     assert note == "seed 1: the training was resumed, so its benchmark covers 1.0 of 10.0 minutes"
 
@@ -68,35 +71,35 @@ def test_a_resumed_training_is_told(times, tmp_path):
     ("seeds", "missing", "message"),
     [
         ([(0, 10), (1, 11)], None, "trainings of 10 and 11 iterations, expected the same for every seed"),
-        ([(0, 10)], "machine.json", "seed 0: found no machine of its training"),
+        ([(0, 10)], "machine.json", "seed 0: time of a training cannot be read"),
         ([], None, "found no benchmark"),
     ],
 )
 def test_what_cannot_be_timed_is_one_line(times, tmp_path, seeds, missing, message):
     inputs = [path for seed, steps in seeds for path in write_run(tmp_path, seed, 60, steps) if path.name != missing]
     with pytest.raises(RgwotError, match=message):
-        runtime_table.make_row(times, "slow", inputs, tmp_path / "slow.csv", {})
+        runtime.make_row(times, "slow", inputs, tmp_path / "slow.csv", {})
 
 
 def test_methods_have_to_train_equally_long(times, tmp_path):
     for row, iterations in (("slow", 10), ("fast", 20)):
         inputs = write_run(tmp_path / row, 0, 60, iterations)
-        runtime_table.make_row(times, row, inputs, tmp_path / f"{row}.csv", {})
+        runtime.make_row(times, row, inputs, tmp_path / f"{row}.csv", {})
     with pytest.raises(RgwotError, match=r"trainings of 10 \(slow\) and 20 \(fast\) iterations, expected equally many"):
-        runtime_table.join_rows(times, [tmp_path / "fast.csv", tmp_path / "slow.csv"], tmp_path / "times.csv")
+        runtime.join_rows(times, [tmp_path / "fast.csv", tmp_path / "slow.csv"], tmp_path / "times.csv")
     with pytest.raises(RgwotError, match="found no row fast; make it first"):
-        runtime_table.join_rows(times, [tmp_path / "slow.csv"], tmp_path / "times.csv")
+        runtime.join_rows(times, [tmp_path / "slow.csv"], tmp_path / "times.csv")
 
 
-def test_constants_are_read_from_the_source():
-    assert settings_table.constant("losses/cross_entropy.py:_PROBABILITY_FLOOR") == 1e-11
-    assert settings_table.constant("transport/fused_gromov_wasserstein.py:parity_outer") == 25
-    for place, message in (
-        ("losses/gone.py:X", "no file losses/gone.py in the package"),
-        ("losses/cross_entropy.py:GONE", "no number of this name"),
-    ):
-        with pytest.raises(RgwotError, match=message):
-            settings_table.constant(place)
+def test_values_that_cannot_be_set_are_those_of_the_code():
+    from rgwot.losses.cross_entropy import _PROBABILITY_FLOOR
+    from rgwot.transport.fused_gromov_wasserstein import solve
+
+    rows = {row.id: row.fixed for row in load_tables(REPOSITORY / "workflow/tables.yaml")["hyperparameters"].rows}
+    parameters = inspect.signature(solve).parameters
+    assert rows["outer"]["rgwot-parity"] == str(parameters["parity_outer"].default)
+    assert rows["inner"]["rgwot-parity"] == str(parameters["parity_inner"].default)
+    assert {float(value) for value in rows["log_floor"].values()} == {_PROBABILITY_FLOOR}
 
 
 def test_settings_of_every_method_stand_side_by_side(tmp_path):
@@ -110,9 +113,9 @@ def test_settings_of_every_method_stand_side_by_side(tmp_path):
     )
     facts = {"seeds": [0, 7], "settings": {"one": {"ot.alpha": 0.3}, "two": {"ot.alpha": 1.0}}}
     for row in table.rows:
-        settings_table.make_row(table, row.id, [], tmp_path / f"{row.id}.csv", facts)
-    settings_table.join_rows(table, [tmp_path / f"{row.id}.csv" for row in table.rows], tmp_path / "numbers.csv")
-    settings_table.render_table(table, tmp_path / "numbers.csv")
+        settings.make_row(table, row.id, [], tmp_path / f"{row.id}.csv", facts)
+    kind_of(table).join_rows(table, [tmp_path / f"{row.id}.csv" for row in table.rows], tmp_path / "numbers.csv")
+    settings.render_table(table, tmp_path / "numbers.csv")
     text = (tmp_path / "numbers.md").read_text(encoding="utf-8")
     assert "| Weight | α | 0.3 | 1 | – |" in text
     assert "| Seeds |  | 0, 7 | 0, 7 | – |" in text

@@ -140,6 +140,18 @@ def test_losses_are_thinned_and_drawn(made: Task, data: dict[str, object]) -> No
 
 
 @pytest.mark.usefixtures("without_curves")
+def test_a_view_of_another_seed_that_lies_around_changes_nothing(made: Task, tmp_path: Path) -> None:
+    shutil.copytree(made.folder / "results", tmp_path / "results")
+    task = Task(tmp_path, made.task, made.runs)
+    before = task.page().read_bytes()
+    view = task.tree.at(paths.VIEW, Run("rgwot", "graphcut", 1))
+    result = result_id(pd.read_csv(task.tree.keysteps(Run("rgwot", "graphcut", 1)) / "segments.csv"))
+    content = json.loads(task.tree.at(paths.VIEW, FIRST).read_text()) | {"result": result}
+    view.write_text(json.dumps(content))
+    assert task.page().read_bytes() == before
+
+
+@pytest.mark.usefixtures("without_curves")
 def test_links_lead_to_the_videos_from_where_the_page_lies(made: Task, tmp_path: Path) -> None:
     for page in (made.tree.at(paths.PAGE), made.folder / "elsewhere" / "deep" / "page.html"):
         write_page(made.tree, made.root, [FIRST], page)
@@ -224,7 +236,14 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
     made.page()
     shutil.copytree(made.tree.at(paths.PAGE).parent, folder / "report" / "mine", dirs_exist_ok=True)
     shutil.copy(made.tree.at(paths.PAGE), folder / "report" / "mine" / "<b>other.html")
-    write_page_list(folder, folder / "report" / "index.html")
+    pages = [folder / "report" / "mine" / name for name in ("<b>other.html", "tea.html")]
+    shutil.copy(pages[1].with_suffix(".csv"), pages[0].with_suffix(".csv"))
+    for stage in ("manifest", "scores/rgwot/graphcut"):
+        place = folder / stage / "mine"
+        for path in list(place.rglob("tea*")):
+            copy = path.with_name(path.name.replace("tea", "<b>other"))
+            shutil.copytree(path, copy) if path.is_dir() else shutil.copy(path, copy)
+    write_page_list(pages, folder / "report" / "index.html")
     text = (folder / "report" / "index.html").read_text()
     outside = Outside(text)
     links = [unquote(address) for address in outside.addresses if not address.startswith("data:")]
@@ -237,7 +256,7 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
         "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
     )
     assert re.search(rf"rgwot / graphcut</td><td>{100 * leading['value'].mean():.1f}</td>", text)
-    write_page_list(tmp_path / "nothing", tmp_path / "index.html")
+    write_page_list([], tmp_path / "index.html")
     assert "No task has a page yet" in (tmp_path / "index.html").read_text()
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 from pathlib import Path
 
 import pandas as pd
@@ -16,10 +15,8 @@ from table_helpers import REPOSITORY
 
 from rgwot.records import SCORE_COLUMNS
 from rgwot.reporting.tables.kinds import kind_of
-from rgwot.reporting.tables.make import make_row
-from rgwot.reporting.tables.models import SettingsTable, Table
-from rgwot.reporting.tables.notes import average_gain
-from rgwot.reporting.tables.spec import load_tables
+from rgwot.reporting.tables.scores import make_row
+from rgwot.reporting.tables.spec import SettingsTable, Table, load_tables
 
 REPORTED = REPOSITORY / "workflow/reported"
 TABLES = load_tables(REPOSITORY / "workflow/tables.yaml")
@@ -76,7 +73,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
         scores, rows = fabricated(table, folder), []
         for row in table.rows:
             rows.append(folder / table.id / f"{row.id}.csv")
-            make_row(table, row.id, [scores], rows[-1])
+            make_row(table, row.id, [scores], rows[-1], {})
         kind_of(table).join_rows(table, rows, folder / f"{table.id}.csv")
         frames[table.id] = pd.read_csv(folder / f"{table.id}.csv", keep_default_na=False, na_values=[""])
     return frames
@@ -137,11 +134,11 @@ def test_no_other_table_shows_reported_scores(made: dict[str, pd.DataFrame]) -> 
 
 def test_a_row_has_its_reported_numbers_beside_it(tmp_path: Path) -> None:
     table = TABLES["ablation_k"]
-    frame = make_row(table, "K=10", [fabricated(table, tmp_path)], tmp_path / "K=10.csv")
+    frame = make_row(table, "K=10", [fabricated(table, tmp_path)], tmp_path / "K=10.csv", {})
     assert list(frame["kind"]) == ["reported", "measured"]
     assert set(frame["method"]) == {"K=10"}
     assert list(frame["pc_assembly_f1"]) == [0.378, 0.5]
-    gt = make_row(table, "K=gt", [fabricated(table, tmp_path)], tmp_path / "K=gt.csv")
+    gt = make_row(table, "K=gt", [fabricated(table, tmp_path)], tmp_path / "K=gt.csv", {})
     assert list(gt["kind"]) == ["measured"]
 
 
@@ -187,44 +184,3 @@ def test_run_times_one_by_one(tmp_path: Path) -> None:
     reported = frame[frame["kind"] == "reported"].set_index("method")["minutes"]
     assert dict(reported) == {line["method"].lower(): float(line["value"]) for line in lines_of("runtime")}
     assert dict(reported) == {"opel": 206, "vaot": 161, "rgwot": 164}
-
-
-def test_average_gains_are_worked_out_again(tmp_path: Path) -> None:
-    """What the paper's own numbers give, beside what it prints (methods 8)."""
-    texts = {}
-    for name in ("egoprocel", "third_person"):
-        table = TABLES[name]
-        frame = make_table_file(table, tmp_path)
-        texts[name] = [(tmp_path / f"{name}{suffix}").read_text(encoding="utf-8") for suffix in (".md", ".tex")]
-        rows = frame[frame["kind"] == "reported"].set_index("method").to_dict("index")
-        if name == "egoprocel":
-            gains = [
-                average_gain(rows["RGWOT"], rows["OPEL"], [f"{dataset}_{metric}" for dataset in table.datasets])
-                for metric in ("f1", "iou")
-            ]
-            assert [round(gain, 1) for gain in gains] == [14.8, 14.9]
-    for text in texts["egoprocel"]:
-        assert "over OPEL, mean over all 6 datasets: +14.8 F1, +14.9 IoU; the paper prints +15.1 F1, +15.3 IoU" in text
-        assert "PC Assembly: +15.0 F1, +15.3 IoU" in text
-        assert "over VAOT, mean over all 6 datasets: +3.6 F1, +3.0 IoU." in text
-        assert "not comparable" in text
-        # Measured rows are all 0.5 here.
-        assert "Measured gain of RGWOT over OPEL, mean over all 6 datasets: " in text
-    told = "mean over CrossTask: +4.8 Precision, +5.9 Recall, +5.3 F1; the paper prints +5.4 F1"
-    assert told in texts["third_person"][0]
-
-
-def make_table_file(table: Table, folder: Path) -> pd.DataFrame:
-    rows = []
-    for row in table.rows:
-        rows.append(folder / table.id / f"{row.id}.csv")
-        make_row(table, row.id, [fabricated(table, folder)], rows[-1])
-    kind = kind_of(table)
-    frame = kind.join_rows(table, rows, folder / f"{table.id}.csv")
-    kind.render(table, folder / f"{table.id}.csv")
-    return frame
-
-
-def test_a_missing_value_makes_no_gain() -> None:
-    assert average_gain({"a": 0.5}, {"a": math.nan}, ["a"]) is None
-    assert average_gain({"a": 0.5}, {}, ["a"]) is None

@@ -6,8 +6,14 @@ import pandas as pd
 import pytest
 from table_helpers import FLAT, OURS, PLAIN, REPOSITORY, SPEC, all_scores, make_table, small_table, write_scores
 
-from rgwot.reporting.tables.make import join_rows, make_row, read_table, table_columns
-from rgwot.reporting.tables.reported import read_reported, reported_rows
+from rgwot.reporting.tables.scores import (
+    join_rows,
+    make_row,
+    read_reported,
+    read_table,
+    reported_rows,
+    table_columns,
+)
 from rgwot.reporting.tables.spec import load_tables
 from rgwot.runtime.errors import RgwotError
 
@@ -94,7 +100,7 @@ def test_every_protocol_has_its_own_measured_row(table, tmp_path):
 
 def test_missing_tasks_of_a_dataset_are_noted(table, tmp_path):
     paths = [write_scores(tmp_path, (*OURS, d, "a", 0), 0.5) for d in ("one", "two")]
-    frame = make_row(table, "ours", paths, tmp_path / "ours.csv")
+    frame = make_row(table, "ours", paths, tmp_path / "ours.csv", {})
     assert set(frame.note) == {"one: 1 of 2 tasks"}
 
 
@@ -104,7 +110,7 @@ def test_rows_put_together_are_the_table(table, tmp_path):
     for row in table.rows:
         own = [path for path in paths if path.name.startswith(f"{row.method}-{row.decoder}")]
         rows.append(tmp_path / "rows" / f"{row.id}.csv")
-        frame = make_row(table, row.id, own, rows[-1])
+        frame = make_row(table, row.id, own, rows[-1], {})
         assert set(frame.method) == {row.id}
         assert set(frame.kind) == {"measured"}
     join_rows(table, reversed(rows), tmp_path / "joined.csv")
@@ -124,7 +130,7 @@ def test_order_distance_may_be_missing(tmp_path):
         write_scores(tmp_path, (*OURS, "one", "b", 0), 0.5, order_distance=float("nan")),
         write_scores(tmp_path, (*OURS, "two", "a", 0), 0.5),
     ]
-    frame = make_row(table, "ours", paths, tmp_path / "ours.csv")
+    frame = make_row(table, "ours", paths, tmp_path / "ours.csv", {})
     assert cell(frame, "ours", "one_order_distance") == 0.25
     assert pd.isna(cell(frame, "ours", "two_order_distance"))
 
@@ -154,16 +160,16 @@ def test_mistakes_end_in_one_line(table, tmp_path, change, message):
 def test_joining_the_wrong_rows_is_refused(table, tmp_path):
     paths = all_scores(tmp_path)
     for row in table.rows:
-        make_row(table, row.id, paths, tmp_path / f"{row.id}.csv")
+        make_row(table, row.id, paths, tmp_path / f"{row.id}.csv", {})
     flat, ours = tmp_path / "flat.csv", tmp_path / "ours.csv"
     with pytest.raises(RgwotError, match="found no row plain"):
         join_rows(table, [flat, ours], tmp_path / "small.csv")
     with pytest.raises(RgwotError, match="expected one row of table 'small', each row once"):
         join_rows(table, [flat, flat], tmp_path / "small.csv")
-    with pytest.raises(RgwotError, match="found other columns than table 'small' has"):
+    with pytest.raises(RgwotError, match="found other columns than its table has"):
         join_rows(table, [paths[0]], tmp_path / "small.csv")
     with pytest.raises(RgwotError, match=r"no row 'our'; did you mean 'ours'\?"):
-        make_row(table, "our", paths, tmp_path / "x.csv")
+        make_row(table, "our", paths, tmp_path / "x.csv", {})
 
 
 def test_reported_rows_carry_their_protocol_and_stand_first(table, tmp_path):

@@ -1,4 +1,4 @@
-"""Worked examples of the fixed loop (methods 9.1, 9.2), and the way from embeddings to weights."""
+"""Worked examples of the fixed loop (tests/worked_examples.md), and the way from embeddings to weights."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ EGOPROCEL_ROWS = ("one_label", "uniform", "random", "raw_kmeans", "raw_graphcut"
 def egoprocel(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A checkout beside an EgoProceL tree in synthetic clips, CMU-MMAC by five cameras, with its table made.
 
-    All 16 tasks are made by `benchmarks/small_study.py`.
+    All 16 tasks are made by `benchmarks/speed.py`.
     """
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("egoprocel") / "checkout")
     every = {name: [facts.task for facts in tasks_of(name)] for name in datasets("egoprocel")}

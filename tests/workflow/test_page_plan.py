@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from checkouts import Checkout
 
-from rgwot.paths import Run
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.targets import Catalogue
 
@@ -56,49 +54,41 @@ def test_without_annotation_there_is_nothing_to_score_or_compare(own: Callable[.
     catalogue = own(False)
     assert {run.method for run in catalogue.page_runs("mine", "tea")} == {"rgwot", "whitened", "raw"}
     assert not [file for file in catalogue.page_files("mine", "tea") if "/scores/" in file]
-    with pytest.raises(RgwotError, match="nothing to show of mine/tea, which has no annotation"):
+    with pytest.raises(RgwotError, match="mine/tea: nothing to show on its page: it has no annotation"):
         own(False, methods=["none/random"]).page_runs("mine", "tea")
 
 
-def test_what_is_there_besides_is_shown_and_never_asked_for(own: Callable[..., Catalogue], tmp_path: Path) -> None:
+def test_a_page_depends_on_what_is_asked_for_and_not_on_what_lies_around(
+    own: Callable[..., Catalogue], tmp_path: Path
+) -> None:
     catalogue = own(True, methods=["raw/kmeans"])
-    asked = catalogue.page_files("mine", "tea")
-    for run in (Run("vaot", "graphcut", 0), Run("raw", "kmeans", 3)):
-        folder = tmp_path / "results/keysteps" / run.method / run.decoder / "mine/tea" / f"seed{run.seed}"
-        folder.mkdir(parents=True)
-        (folder / "segments.csv").touch()
-    assert [str(run) for run in catalogue.page_others("mine", "tea")] == ["vaot/graphcut/seed0"]
-    assert catalogue.page_options("mine", "tea").endswith(
-        "--run raw/kmeans/seed3 --run raw/kmeans/seed4 --run vaot/graphcut/seed0"
-    )
-    assert catalogue.page_files("mine", "tea") == asked
-    view = tmp_path / "results/views/raw/kmeans/mine/tea/seed4.json"
-    view.parent.mkdir(parents=True)
-    view.touch()
-    assert json.loads(catalogue.page_views("mine", "tea")) == ["results/views/raw/kmeans/mine/tea/seed4.json"]
+
+    def asked() -> object:
+        files, pages = catalogue.page_files("mine", "tea"), catalogue.index_pages()
+        return files, pages, catalogue.page_options("mine", "tea")
+
+    before = asked()
+    for file in (
+        "keysteps/vaot/graphcut/mine/tea/seed0/segments.csv",
+        "views/vaot/graphcut/mine/tea/seed0.json",
+        "views/raw/kmeans/mine/tea/seed4.json",
+        "report/mine/coffee.html",
+    ):
+        (tmp_path / "results" / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "results" / file).touch()
+    assert asked() == before
+    options = catalogue.page_options("mine", "tea")
+    assert options.endswith("--run raw/kmeans/seed3 --run raw/kmeans/seed4")
 
 
-def test_what_was_asked_for_as_the_guide_says_is_scored_too(own: Callable[..., Catalogue], tmp_path: Path) -> None:
-    def there(*runs: Run) -> None:
-        for run in runs:
-            for file in (f"keysteps/{run.method}/{run.decoder}/mine/tea/seed{run.seed}/segments.csv",
-                         f"views/{run.method}/{run.decoder}/mine/tea/seed{run.seed}.json"):  # fmt: skip
-                (tmp_path / "results" / file).parent.mkdir(parents=True, exist_ok=True)
-                (tmp_path / "results" / file).touch()
-
-    catalogue = own(True, methods=["raw/kmeans"])
-    asked = catalogue.page_files("mine", "tea")
-    # Another configuration's, whose name means nothing here, is shown as it is.
-    there(Run("vaot", "graphcut@K=5", 0), Run("raw", "kmeans@K=5", 4), Run("raw", "kmeans@K=7", 0), Run("gone", "x", 0))
-    more = [file for file in catalogue.page_files("mine", "tea") if file not in asked]
-    assert sorted(more) == [
-        "results/scores/raw/kmeans@K=5/mine/tea/seed4.csv", "results/scores/vaot/graphcut@K=5/mine/tea/seed0.csv"
-    ]  # fmt: skip
-    first = own(True, first=["raw/kmeans"])
-    first.check_targets(["first"])
-    files = first.page_files("mine", "tea")
-    assert "results/scores/raw/kmeans@K=5/mine/tea/seed4.csv" in files
-    assert not [file for file in files if "vaot" in file]
+def test_bars_of_own_videos_need_no_training(own: Callable[..., Catalogue]) -> None:
+    catalogue = own(False)
+    assert catalogue.bar_segments("mine", "tea", "0") == [
+        f"results/keysteps/{one}/mine/tea/seed0/segments.csv" for one in ("rgwot-plus/consensus", "whitened/meanfield")
+    ]
+    assert "--segments rgwot-plus/consensus=results/" in catalogue.bar_options("mine", "tea", "0")
+    with pytest.raises(RgwotError, match=r"page.first: 'rgwot/graphcut': rgwot trains an encoder"):
+        own(False, first=["rgwot/graphcut"]).bar_segments("mine", "tea", "0")
 
 
 def test_a_first_answer_asks_for_nothing_that_trains(own: Callable[..., Catalogue]) -> None:

@@ -12,7 +12,7 @@ from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.names import video_id
 from rgwot.datasets.registry import tasks_of
 from rgwot.records import read_annotations, read_manifest
-from rgwot.reporting.tables.reported import reported_rows
+from rgwot.reporting.tables.scores import reported_rows
 from rgwot.reporting.tables.spec import find_table, load_tables
 from rgwot.synthetic.layouts.crosstask import annotated_rows
 from rgwot.synthetic.plan import plan

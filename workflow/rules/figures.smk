@@ -5,10 +5,7 @@ rule segment_bars:
     input:
         manifest=paths.MANIFEST,
         annotations=paths.ANNOTATIONS,
-        rgwot=paths.SEGMENTS.replace("{method}/{decoder}", "rgwot/graphcut"),
-        plus=paths.SEGMENTS.replace("{method}/{decoder}", "rgwot-plus/consensus"),
-        whitened=paths.SEGMENTS.replace("{method}/{decoder}", "whitened/meanfield"),
-        raw=paths.SEGMENTS.replace("{method}/{decoder}", "raw/kmeans"),
+        segments=study("bar_segments"),
         names=study("names_there"),
     output:
         vector=report(
@@ -28,15 +25,12 @@ rule segment_bars:
         mem_mb=doubled(2000),
         runtime=doubled(30),
     params:
-        names=study("names_option"),
+        bars=study("bar_options"),
     message:
         "figure: key steps over time, {wildcards.dataset}/{wildcards.task}"
     shell:
         "rgwot plot --manifest {input.manifest:q} --annotations {input.annotations:q}"
-        " --segments RGWOT={input.rgwot:q} --segments RGWOT+={input.plus:q}"
-        " --segments 'whitened + mean field='{input.whitened:q}"
-        " --segments 'raw + k-means='{input.raw:q}"
-        " --title {wildcards.dataset}/{wildcards.task:q}', seed {wildcards.seed}' {params.names}"
+        " --title {wildcards.dataset}/{wildcards.task:q}', seed {wildcards.seed}' {params.bars}"
         " {output.vector:q} 2> {log:q}"
 
 

@@ -84,8 +84,6 @@ rule page:
         runtime=doubled(30),
     params:
         options=study("page_options"),
-        # The page is rebuilt if a view of another result was made since.
-        views=study("page_views"),
     message:
         "page: {wildcards.dataset}/{wildcards.task}"
     shell:
@@ -111,9 +109,7 @@ rule page_index:
     resources:
         mem_mb=doubled(1000),
         runtime=doubled(30),
-    params:
-        others=study("other_pages"),
     message:
         "pages: their list"
     shell:
-        "rgwot report-index {output:q} 2> {log:q}"
+        "rgwot report-index {output:q} {input:q} 2> {log:q}"

@@ -39,10 +39,10 @@ class Curve(NamedTuple):
 
 
 def read_rows(files: Iterable[Path]) -> pd.DataFrame:
-    """Read rows of a table of comparison as written by `rgwot.reporting.tables.make`, every cell as its text."""
+    """Read rows of a table of comparison as written by `rgwot.reporting.tables.scores`, every cell as its text."""
     import pandas as pd
 
-    from rgwot.reporting.tables.rows import read_texts
+    from rgwot.reporting.tables.scores import read_texts
 
     return pd.concat([read_texts(path, "a row of a table", NEEDED) for path in files], ignore_index=True)
 
@@ -116,7 +116,7 @@ def reported_points(
     """
     import pandas as pd
 
-    from rgwot.reporting.tables.reported import METRIC_NAMES, read_reported
+    from rgwot.reporting.tables.scores import METRIC_NAMES, read_reported
 
     frame = read_reported(curve.file)
     for column in (*curve.where, *([curve.x] if isinstance(curve.x, str) else [])):

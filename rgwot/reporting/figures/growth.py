@@ -12,7 +12,7 @@ from rgwot.reporting.figures.interface import Plan, PlannedRun, Run, Study
 from rgwot.reporting.figures.parameters import PlannedSweep, Scored, SweepPanel, SweepsPlan, table_with, tasks_of
 from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, sheet, tell
 from rgwot.reporting.figures.sweep import STAR, draw_curve
-from rgwot.reporting.tables.models import Metric
+from rgwot.reporting.tables.spec import Metric
 
 #: A thin line from a name to the height it stands for.
 LEADER = {"arrowstyle": "-", "linewidth": 0.4, "color": "#999999", "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}

@@ -19,7 +19,7 @@ from rgwot.config.experiments import Experiments, family_of, split_id
 from rgwot.config.settings import flatten
 from rgwot.reporting.entries import Part, Spelled
 from rgwot.reporting.figures.style import Drawn, styled
-from rgwot.reporting.tables.models import Table
+from rgwot.reporting.tables.spec import Table
 from rgwot.runtime.arguments import argument, unpacked
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.lazy import load

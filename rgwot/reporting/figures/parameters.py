@@ -14,7 +14,7 @@ from rgwot.config.experiments import SYMBOLS, family_of, split_id
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.reporting.entries import Beside, Part
 from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, seeding, settings_of
-from rgwot.reporting.tables.models import Background, Place, ProtocolName, Row, Table
+from rgwot.reporting.tables.spec import Background, Place, ProtocolName, Row, Table
 from rgwot.runtime.errors import RgwotError, nearest
 
 

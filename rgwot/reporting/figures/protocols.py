@@ -16,7 +16,7 @@ from rgwot.reporting.figures.curves import PRINTED, cell, read_rows
 from rgwot.reporting.figures.interface import Figure, Plan, Study, seeding
 from rgwot.reporting.figures.parameters import table_with
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Drawn, sheet, tell
-from rgwot.reporting.tables.models import Metric
+from rgwot.reporting.tables.spec import Metric
 
 GREYS = ("#C4C4C4", "#8F8F8F", "#5A5A5A")
 

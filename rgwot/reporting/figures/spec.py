@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rgwot.reporting.entries import Canonical, DatasetName, check_id, checked, datasets_in_print, section
+from rgwot.reporting.entries import Canonical, DatasetName, checked, datasets_in_print, named, read_entries
 from rgwot.reporting.figures.interface import KINDS, Figure, kind_of
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.yaml_text import read_yaml
 
 
 @dataclass(frozen=True)
@@ -38,17 +37,11 @@ def load_figures(path: str | os.PathLike[str], canonical: Canonical | None = Non
         One line: the figure and key, what was found, what was expected.
     """
     source = Path(path)
-    content = read_yaml(source)
-    parts = content if isinstance(content, dict) else {"figures": content}
-    names, figures = datasets_in_print(parts, source), {}
+    content, figures = read_entries(source), {}
     context = {"canonical": canonical, "folder": source.parent}
-    for name, entry in section(parts, "figures", source).items():
-        where = f"{source}: figure {name!r}"
-        check_id(name, where, "teaser")
-        if not isinstance(entry, dict) or "kind" not in entry:
-            raise RgwotError(f"{where}: found no kind, expected kind: one of {', '.join(KINDS)}")
-        kind = str(entry["kind"])
+    for name, where, entry in named(content, "figures", source):
+        kind = str(entry.get("kind"))
         if kind not in KINDS:
             raise RgwotError(f"{where}: unknown kind {kind!r}; {nearest(kind, KINDS)}")
-        figures[name] = checked(kind_of(kind), {**entry, "id": name}, where, context)
-    return Figures(figures, names)
+        figures[name] = checked(kind_of(kind), entry, where, context)
+    return Figures(figures, datasets_in_print(content, source))

@@ -14,7 +14,7 @@ from rgwot.config.radius import smallest_active_radius, structure_radius
 from rgwot.reporting.figures import curves
 from rgwot.reporting.figures.parameters import PlannedSweep, Scored, SweepPanel, SweepsPlan
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, line_style, sheet, tell
-from rgwot.reporting.tables.models import Metric
+from rgwot.reporting.tables.spec import Metric
 
 #: What tells collapse, as recorded per video; each in [0, 1] (methods 5.9).
 COLLAPSE: Mapping[str, str] = {

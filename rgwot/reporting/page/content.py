@@ -26,7 +26,7 @@ from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, sh
 from rgwot.reporting.page.procedure import Picture, picture, seeds_agree
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
 from rgwot.reporting.page.standing import in_short, standing
-from rgwot.reporting.tables.make import summarise
+from rgwot.reporting.tables.scores import summarise
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES
 
@@ -59,7 +59,9 @@ def gather(
     names = read_names(names_yaml)
     names_path = f"names/{tree.dataset}/{tree.task}.yaml" if names_yaml is None else Path(names_yaml).as_posix()
     manifest, annotations = read_manifest(tree.at(paths.MANIFEST)), read_annotations(tree.at(paths.ANNOTATIONS))
-    shown = [read_run(tree, run, manifest, annotations, names) for run in runs]
+    # Of the seeds of a method the first one is looked at in detail, whatever views lie in the results.
+    first = {(run.method, run.decoder): run for run in reversed(runs)}.values()
+    shown = [read_run(tree, run, manifest, annotations, names, viewed=run in first) for run in runs]
     files = [tree.at(paths.STRIPS) / f"{video}.jpg" for video in manifest["video"]]
     strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
     answers = [read_answer(tree.keysteps(run)) for run in runs]

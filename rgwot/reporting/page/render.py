@@ -12,11 +12,13 @@ import base64
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -89,30 +91,31 @@ def page_text(content: Content) -> str:
     )
 
 
-def write_page_list(results: str | os.PathLike[str], output_html: str | os.PathLike[str]) -> None:
-    """Write the list of all pages below ``results/report``, with links to them: the stage behind ``report-index``."""
+def write_page_list(pages: Sequence[Path], output_html: str | os.PathLike[str]) -> None:
+    """Write a list of pages ``RESULTS/report/DATASET/TASK.html`` with links: the stage behind ``report-index``."""
     output = Path(output_html)
-    rows = [_row(Path(results), page, output.parent) for page in paths.pages(Path(results))]
-    write_text(_filled("index.html.j2", rows=rows), output)
+    write_text(_filled("index.html.j2", rows=[_row(page, output.parent) for page in pages]), output)
 
 
-def _row(results: Path, page: Path, folder: Path) -> dict[str, Any]:
-    tree = Tree(results, page.parent.name, page.stem)
-    row: dict[str, Any] = {"dataset": tree.dataset, "task": tree.task, "link": link(page, folder)}
-    row |= {"videos": "", "skipped": 0, "results": 0, "first": "", "score": ""}
-    if tree.at(paths.MANIFEST).exists():
-        skipped = read_manifest(tree.at(paths.MANIFEST))["status"] == "skipped"
-        row |= {"videos": int((~skipped).sum()), "skipped": int(skipped.sum())}
-    table = page.with_suffix(".csv")
-    runs = pd.read_csv(table)[["method", "decoder", "seed"]].drop_duplicates() if table.exists() else pd.DataFrame()
-    if len(runs):
-        method, decoder, _ = runs.iloc[0]
-        row |= {"results": len(runs), "first": f"{method} / {decoder}"}
-        seeds = runs[(runs["method"] == method) & (runs["decoder"] == decoder)]["seed"]
-        scores = [path for seed in seeds if (path := tree.at(paths.SCORES, Run(method, decoder, int(seed)))).exists()]
-        if scores and len(values := read_scores(scores).query(LEADING)["value"]):
-            row["score"] = f"{100 * values.mean():.1f}"
-    return row
+def _row(page: Path, folder: Path) -> dict[str, Any]:
+    """Return what the list says of a page: of its videos, and of the result that it shows first."""
+    tree = Tree(page.absolute().parents[2], page.parent.name, page.stem)
+    skipped = read_manifest(tree.at(paths.MANIFEST))["status"] == "skipped"
+    runs = pd.read_csv(page.with_suffix(".csv"))[["method", "decoder", "seed"]].drop_duplicates()
+    method, decoder, _ = runs.iloc[0]
+    first = runs[(runs["method"] == method) & (runs["decoder"] == decoder)]
+    scores = [path for run in first.itertuples(index=False) if (path := tree.at(paths.SCORES, Run(*run))).exists()]
+    values = read_scores(scores).query(LEADING)["value"].tolist() if scores else []
+    return {
+        "dataset": tree.dataset,
+        "task": tree.task,
+        "link": link(page, folder),
+        "videos": int((~skipped).sum()),
+        "skipped": int(skipped.sum()),
+        "results": len(runs),
+        "first": f"{method} / {decoder}",
+        "score": f"{100 * float(np.mean(values)):.1f}" if values else "",
+    }
 
 
 def embedded(content: Any) -> str:

@@ -68,9 +68,18 @@ def kind_of(run: Run) -> str:
 
 
 def read_run(
-    tree: Tree, run: Run, videos: pd.DataFrame, annotations: pd.DataFrame, names: Mapping[str, RunNames]
+    tree: Tree,
+    run: Run,
+    videos: pd.DataFrame,
+    annotations: pd.DataFrame,
+    names: Mapping[str, RunNames],
+    *,
+    viewed: bool,
 ) -> ShownRun:
-    """Read everything the page shows of one run, from it and from manifest, annotations and typed names of the task."""
+    """Read everything the page shows of one run, from it and from manifest, annotations and typed names of the task.
+
+    ``viewed`` says whether its view is shown, if there is one.
+    """
     segments = read_segments(tree.at(paths.SEGMENTS, run))
     diagnostics = read_diagnostics(tree.at(paths.DIAGNOSTICS, run))
     orders, procedures = read_orders(tree.at(paths.ORDER, run)), read_procedures(tree.at(paths.PROCEDURES, run))
@@ -78,7 +87,7 @@ def read_run(
     result = result_id(segments)
     typed = names.get(str(run))
     known = names_of(names, str(run), segments)
-    view, kind = _view(tree.at(paths.VIEW, run), result), kind_of(run)
+    view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", kind_of(run)
     matched = match_to_steps(videos[videos["status"] == "ok"], annotations, own)
     facts = {
         "id": str(run),

@@ -8,7 +8,7 @@ from typing import Any
 from rgwot.config.experiments import split_id
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.paths import Run
-from rgwot.reporting.tables.grid import PRINTED_RULE
+from rgwot.reporting.tables.printed import PRINTED_RULE
 
 #: What trivial answers are called in a sentence.
 _CALLED = {"one_label": "one label", "uniform": "equal segments", "random": "random labels"}

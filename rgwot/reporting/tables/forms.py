@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rgwot.reporting.tables.models import AnyTable
+from rgwot.reporting.tables.spec import AnyTable
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 
@@ -27,7 +26,7 @@ Lines = Sequence[Sequence[str]]
 
 
 def pipe(heads: Sequence[str], lines: Lines) -> str:
-    """Return a Markdown table; the first column stands left, the others right."""
+    """Return a Markdown table; the first column is aligned left, the others right."""
     rows = [heads, [":--", *("--:" for _ in heads[1:])], *lines]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
@@ -41,72 +40,47 @@ def escape(text: str) -> str:
     return text.translate(_SPECIAL)
 
 
-def tabular(heads: Lines, groups: Iterable[Lines], rules: str = "") -> list[str]:
-    """Return the lines of one tabular as wide as the text, from cells that are already escaped.
-
-    A rule separates ``groups`` of lines. ``rules`` are ``cmidrule`` commands below the first line of heads.
-    """
+def tabular(heads: Sequence[str], groups: Iterable[Lines]) -> list[str]:
+    """Return the lines of one tabular as wide as the text, from escaped cells; a rule separates groups of lines."""
     body: list[str] = []
     for group in groups:
-        body += [*([r"\midrule"] if body else []), *map(_line, group)]
-    first, *others = map(_line, heads)
+        body += [r"\midrule", *(" & ".join(line) + r" \\" for line in group)]
     return [
         r"\resizebox{\textwidth}{!}{%",
-        rf"\begin{{tabular}}{{l{'r' * (len(heads[-1]) - 1)}}}",
+        rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
         r"\toprule",
-        first,
-        *([rules] if rules else []),
-        *others,
-        r"\midrule",
+        " & ".join(heads) + r" \\",
         *body,
         r"\bottomrule",
         r"\end{tabular}}",
     ]
 
 
-def _line(cells: Sequence[str]) -> str:
-    return " & ".join(cells) + r" \\"
-
-
 def floating(name: str, caption: Iterable[str], parts: Sequence[str]) -> str:
     """Put the lines of tabulars into a ``table*``; the sentences of its caption are escaped here."""
-    return "\n".join(
-        [
-            "% needs the packages booktabs and graphicx",
-            r"\begin{table*}",
-            r"\centering",
-            rf"\caption{{{' '.join(map(escape, caption))}}}",
-            rf"\label{{tab:{name}}}",
-            *parts,
-            r"\end{table*}",
-            "",
-        ]
-    )
+    before = ["% needs the packages booktabs and graphicx", r"\begin{table*}", r"\centering"]
+    texts = [rf"\caption{{{' '.join(map(escape, caption))}}}", rf"\label{{tab:{name}}}"]
+    return "\n".join([*before, *texts, *parts, r"\end{table*}", ""])
 
 
-def write_forms(csv: str | os.PathLike[str], markdown: str, latex: str) -> tuple[Path, Path]:
-    """Write the printed forms of a table beside its CSV, and return their paths."""
-    paths = Path(csv).with_suffix(".md"), Path(csv).with_suffix(".tex")
-    write_text(markdown, paths[0])
-    write_text(latex, paths[1])
-    return paths
+def write_forms(csv: Path, markdown: str, latex: str) -> None:
+    """Write the printed forms of a table beside its CSV."""
+    write_text(markdown, csv.with_suffix(".md"))
+    write_text(latex, csv.with_suffix(".tex"))
 
 
-def write_flat(
-    table: AnyTable, csv: str | os.PathLike[str], heads: Sequence[str], lines: Lines, notes: Sequence[str]
-) -> None:
+def write_flat(table: AnyTable, csv: Path, heads: Sequence[str], lines: Lines, notes: Sequence[str]) -> None:
     """Write both forms of a table of texts beside its CSV: below it or in the caption ``notes``, then its own."""
     notes = [*notes, *table.notes]
     head, *body = [[cell.replace("|", r"\|") for cell in line] for line in (heads, *lines)]
-    parts = [f"# {table.title}", pipe(head, body), "\n".join(f"- {note}" for note in notes)]
-    markdown = "\n\n".join(part for part in parts if part) + "\n"
+    markdown = "\n\n".join([f"# {table.title}", pipe(head, body), "\n".join(f"- {note}" for note in notes)]) + "\n"
     head, *body = [[escape(cell) for cell in line] for line in (heads, *lines)]
-    write_forms(csv, markdown, floating(table.id, (f"{table.title}.", *notes), tabular([head], [body])))
+    write_forms(csv, markdown, floating(table.id, (f"{table.title}.", *notes), tabular(head, [body])))
 
 
-def read_markdown(table: AnyTable, csv: str | os.PathLike[str]) -> str:
+def read_markdown(table: AnyTable, csv: Path) -> str:
     """Return the Markdown form that lies beside a CSV."""
-    path = Path(csv).with_suffix(".md")
+    path = csv.with_suffix(".md")
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

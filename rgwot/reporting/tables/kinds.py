@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from rgwot.reporting.tables import claims_table, forms, make, render, runtime_table, settings_table
-from rgwot.reporting.tables.models import AnyTable, ClaimsTable, RuntimeTable, SettingsTable, Table
-
-Path = str | os.PathLike[str]
+from rgwot.reporting.tables import claims, forms, printed, runtime, scores, settings
+from rgwot.reporting.tables.spec import AnyTable, ClaimsTable, RuntimeTable, SettingsTable, Table
+from rgwot.runtime.files import write_csv
 
 
 class Kind(NamedTuple):
@@ -23,15 +22,23 @@ class Kind(NamedTuple):
     make_row: Callable[[Any, str, Iterable[Path], Path, Mapping[str, Any]], Any]
     join_rows: Callable[[Any, Iterable[Path], Path], Any]
     render: Callable[[Any, Path], Any]
-    terminal: Callable[[Any, Path], str]
+    terminal: Callable[[Any, Path], str] = forms.read_markdown
 
 
-FLAT = {SettingsTable.KIND: settings_table, ClaimsTable.KIND: claims_table, RuntimeTable.KIND: runtime_table}
+def _join_claims(table: ClaimsTable, rows: Iterable[Path], output: Path) -> None:
+    write_csv(scores.joined(table, rows, lambda path: scores.read_flat(path, claims.COLUMNS)), output)
+
+
+def _join_settings(table: SettingsTable, rows: Iterable[Path], output: Path) -> None:
+    columns = settings.columns(table)
+    write_csv(scores.joined(table, rows, lambda path: scores.read_flat(path, columns)), output)
+
+
 KINDS = {
-    Table.KIND: Kind(make.make_row, make.join_rows, render.render_table, render.terminal_table),
-    **{
-        name: Kind(kind.make_row, kind.join_rows, kind.render_table, forms.read_markdown) for name, kind in FLAT.items()
-    },
+    Table.KIND: Kind(scores.make_row, scores.join_rows, printed.render_table, printed.terminal_table),
+    ClaimsTable.KIND: Kind(claims.make_row, _join_claims, claims.render_table),
+    SettingsTable.KIND: Kind(settings.make_row, _join_settings, settings.render_table),
+    RuntimeTable.KIND: Kind(runtime.make_row, runtime.join_rows, runtime.render_table),
 }
 
 

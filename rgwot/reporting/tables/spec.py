@@ -1,27 +1,283 @@
-"""Reading ``workflow/tables.yaml``: the tables as data, checked before anything runs."""
+"""The tables of ``workflow/tables.yaml``: which rows, datasets and metrics each shows, checked before anything runs."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from rgwot.config.experiments import value_text
+from rgwot.config.settings import defaults
 from rgwot.datasets.registry import tasks_of
-from rgwot.reporting.entries import Canonical, DatasetName, check_id, checked, datasets_in_print, section
-from rgwot.reporting.tables.models import AnyTable, ClaimsTable, Place, RuntimeTable, SettingsTable, Table
+from rgwot.evaluation.protocols import GRAPH, SEGMENTATION
+from rgwot.reporting.entries import (
+    Beside,
+    Canonical,
+    DatasetName,
+    Part,
+    Spelled,
+    checked,
+    datasets_in_print,
+    named,
+    read_entries,
+)
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.yaml_text import read_yaml
+
+Plain = Literal["f1", "iou", "precision", "recall", "order_distance"]
+Segmental = Literal[
+    "mof", "miou", "precision_sampled", "recall_sampled", "f1_sampled", "f1_10", "f1_25", "f1_50", "edit"
+]
+Graphical = Literal["edge_precision", "edge_recall", "edge_f1", "consensus_distance", "order_f1", "missing_f1"]
+Metric = Literal[Plain, Segmental, Graphical]
+ProtocolName = Literal["micro_video", "macro_video", "macro_task", "strict_task", "segmentation", "graph"]
+Background = Literal["with", "without"]
+#: Protocols with metrics of their own; all others have those of `Plain`.
+OWN: Mapping[str, tuple[str, ...]] = {SEGMENTATION: get_args(Segmental), GRAPH: get_args(Graphical)}
+UNKNOWN = "unknown"
+
+
+def _once(names: Any) -> Any:
+    """Refuse a list that is empty, or has an entry twice; rows count by id."""
+    ids = [getattr(name, "id", name) for name in names]
+    if not ids:
+        raise ValueError("expected at least one")
+    for one in ids:
+        if ids.count(one) > 1:
+            raise ValueError(f"{one!r} is there twice; expected each once")
+    return names
+
+
+def _known(what: str, names: Collection[str], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{what} {name!r} is not there; {nearest(name, known)}")
+
+
+class Place(DatasetName):
+    """What a group of columns is about: a whole dataset, or one task of it.
+
+    ``task`` is None for a whole dataset; ``reported_tasks`` are the names under which reported numbers know it.
+    """
+
+    dataset: str
+    task: str | None = None
+    reported_tasks: tuple[str, ...] = ("all",)
+
+
+class AnyRow(Part):
+    """A row of any table: the id that names its file, and its label in print."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.=+-]*$")]
+    label: str
+
+
+class Row(AnyRow, Spelled):
+    """A measured row of scores: the experiment it shows, and whether it is an answer that needs no features."""
+
+    method: str
+    decoder: str
+    trivial: bool = False
+
+
+class Setting(AnyRow):
+    """A row of a table of settings: where our values are, and the name of the reported one.
+
+    ``key`` is a dotted key of the settings, or ``seeds``. ``fixed`` are values, by method, that cannot be set.
+    """
+
+    symbol: str = ""
+    key: str | None = None
+    fixed: Mapping[str, str] = {}
+    reported: str | None = None
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _is_a_setting(self) -> Self:
+        if self.key not in (None, "seeds", *defaults()):
+            raise ValueError(f"unknown setting {self.key!r}; {nearest(str(self.key), defaults())}")
+        return self
+
+
+class TimedRow(AnyRow, Spelled):
+    """A row of a table of run times: the method whose training is timed."""
+
+    method: str
+
+
+class Block(Part):
+    """One protocol, with or without background: a group of columns of the printed forms."""
+
+    protocol: ProtocolName
+    background: Background
+
+
+LEADING = (Block(protocol="macro_task", background="with"), Block(protocol="micro_video", background="with"))
+
+
+class Experiment(Spelled):
+    """A method and a decoder, whose scores a claim is about."""
+
+    method: str
+    decoder: str
+
+
+class Claim(AnyRow):
+    """A claim that of every pair of experiments the first is above the second, by more than ``-margin``.
+
+    ``metric`` is a metric of the scores where larger is better; ``degenerate``, the share of collapsed runs; or
+    ``seconds``, those of an iteration of training, compared by their ratio. ``blocks`` are other protocols than those
+    of the table.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    metric: Literal["f1", "iou", "degenerate", "seconds"] = "f1"
+    margin: Annotated[float, Field(ge=0)] = 0.0
+    blocks: tuple[Block, ...] = ()
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """The experiments it compares, each once."""
+        return tuple(dict.fromkeys(name for pair in self.pairs for name in pair))
+
+
+class ReportedMethod(Part):
+    """A reported row and how its numbers were made; ``unknown`` where no code shows it.
+
+    ``where`` chooses among several rows of one method by the columns of a condition, such as ``K: 7``. ``row`` is the
+    measured row it belongs to; with a condition it also gives the reported row its id.
+    """
+
+    method: str
+    where: Mapping[str, str] = {}
+    row: str | None = None
+    protocol: ProtocolName | Literal["unknown"] = "unknown"
+    background: Background | Literal["unknown"] = "unknown"
+    label_rule: Literal["exact", "cnc", "unknown"] = "unknown"
+
+    @property
+    def id(self) -> str:
+        """What the column ``method`` of the table says."""
+        return self.row if self.where and self.row else self.method
+
+
+class Reported(Part):
+    """Reported numbers of a table: their file, their rows in order, and what is said about all of them.
+
+    ``source`` keeps only the lines of the file that name this source.
+    """
+
+    file: Beside
+    methods: Annotated[tuple[ReportedMethod, ...], AfterValidator(lambda found: _once(found) if found else found)] = ()
+    note: str = ""
+    source: str | None = None
+
+
+class AnyTable(Part):
+    """What every table has: its kind, its id, what it shows, its rows, reported numbers and remarks.
+
+    ``paper`` says whether the named target ``paper`` makes it.
+    """
+
+    KIND: ClassVar[str]
+
+    kind: str
+    id: str
+    title: str
+    paper: bool = True
+    rows: Annotated[tuple[AnyRow, ...], AfterValidator(_once)]
+    reported: Reported | None = None
+    notes: tuple[str, ...] = ()
+
+    def row(self, row_id: str) -> Any:
+        """Return one row by its id, or say which are known."""
+        for row in self.rows:
+            if row.id == row_id:
+                return row
+        raise RgwotError(f"table {self.id!r}: no row {row_id!r}; {nearest(row_id, [row.id for row in self.rows])}")
+
+    @model_validator(mode="after")
+    def _reported_rows_are_there(self) -> Self:
+        entries = self.reported.methods if self.reported else ()
+        _known("reported row", [one.row for one in entries if one.row is not None], [row.id for row in self.rows])
+        return self
+
+
+class Table(AnyTable):
+    """A table of scores; the printed forms begin with its ``blocks``.
+
+    ``lines`` says what is printed one below the other: the rows, or (many tasks, few rows) the datasets.
+    """
+
+    KIND = "scores"
+
+    datasets: Annotated[dict[str, Place], AfterValidator(_once)]
+    lines: Literal["rows", "datasets"] = "rows"
+    metrics: Annotated[tuple[Metric, ...], AfterValidator(_once)] = ("f1", "iou")
+    rows: Annotated[tuple[Row, ...], AfterValidator(_once)]
+    blocks: Annotated[tuple[Block, ...], AfterValidator(_once)] = LEADING
+
+    @property
+    def own(self) -> str | None:
+        """The protocol whose own metrics it shows, or None."""
+        return next((name for name, metrics in OWN.items() if set(metrics) & set(self.metrics)), None)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for block in self.blocks:
+            known = OWN.get(block.protocol, get_args(Plain))
+            if not set(self.metrics) <= set(known):
+                raise ValueError(f"protocol {block.protocol} has the metrics {', '.join(known)} alone; correct metrics")
+        for name, place in self.datasets.items():
+            if self.reported and place.reported is None:
+                raise ValueError(f"dataset {name!r} has no name in the reported numbers; expected a key `reported`")
+        return self
+
+
+class SettingsTable(AnyTable):
+    """A table of hyper-parameters: the resolved values of some methods beside the reported ones."""
+
+    KIND = "settings"
+
+    methods: tuple[str, ...]
+    rows: Annotated[tuple[Setting, ...], AfterValidator(_once)]
+
+
+class ClaimsTable(AnyTable):
+    """A table of claims about ``experiments``, judged on all its datasets together and on ``groups`` of them."""
+
+    KIND = "claims"
+
+    datasets: dict[str, Place]
+    groups: Mapping[str, tuple[str, ...]] = {}
+    experiments: Mapping[str, Experiment]
+    blocks: tuple[Block, ...]
+    rows: Annotated[tuple[Claim, ...], AfterValidator(_once)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for claim in self.rows:
+            _known(f"claim {claim.id!r}: experiment", claim.experiments, self.experiments)
+        for group, datasets in self.groups.items():
+            _known(f"group {group!r}: dataset", datasets, self.datasets)
+        return self
+
+
+class RuntimeTable(AnyTable):
+    """A table of training times on one task, ``dataset`` and ``task``."""
+
+    KIND = "runtime"
+
+    dataset: str
+    task: str
+    rows: Annotated[tuple[TimedRow, ...], AfterValidator(_once)]
+
 
 KINDS: Mapping[str, type[AnyTable]] = {table.KIND: table for table in (Table, ClaimsTable, SettingsTable, RuntimeTable)}
-
-# Figures are data of the same file; `rgwot.reporting.figures` reads them.
-KEYS, OTHER_KEYS = ("datasets", "tables"), ("figures", "shared")
-SWEEP = "sweep"
-_NAME = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
 def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None) -> dict[str, AnyTable]:
@@ -35,16 +291,21 @@ def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None
         One line: the table and key, what was found, what was expected.
     """
     source = Path(path)
-    content = read_yaml(source)
-    if not isinstance(content, dict) or not set(KEYS) <= set(content) <= {*KEYS, *OTHER_KEYS}:
-        found = sorted(map(str, content)) if isinstance(content, dict) else type(content).__name__
-        raise RgwotError(f"{source}: found {found}, expected the two keys datasets and tables, and perhaps figures")
-    names, tables = datasets_in_print(content, source), {}
-    context = {"canonical": canonical, "folder": source.parent}
-    for table_id, entry in section(content, "tables", source).items():
-        where = f"{source}: table {table_id!r}"
-        check_id(table_id, where, "egoprocel")
-        tables[table_id] = checked(*_table(table_id, entry, names, where), where, context)
+    content, tables = read_entries(source), {}
+    names, context = datasets_in_print(content, source), {"canonical": canonical, "folder": source.parent}
+    for table_id, where, entry in named(content, "tables", source):
+        kind = entry.setdefault("kind", Table.KIND)
+        if kind not in KINDS:
+            raise RgwotError(f"{where}: unknown kind {kind!r}; {nearest(str(kind), KINDS)}")
+        entry["rows"] = expand(entry.get("rows"), f"{where}: rows")
+        reported = entry.get("reported")
+        if isinstance(reported, dict) and "methods" in reported:
+            methods = expand(reported["methods"], f"{where}: reported.methods")
+            made = content["made"] if kind == Table.KIND else {}
+            entry["reported"] = {**reported, "methods": [{**made.get(one.get("method"), {}), **one} for one in methods]}
+        if kind in (Table.KIND, ClaimsTable.KIND):
+            entry["datasets"] = dict(_places(entry.get("datasets"), names, where))
+        tables[table_id] = checked(KINDS[kind], entry, where, context)
     return tables
 
 
@@ -55,28 +316,9 @@ def find_table(tables: Mapping[str, AnyTable], table_id: str) -> AnyTable:
     return tables[table_id]
 
 
-def _table(
-    table_id: str, entry: Any, names: Mapping[str, DatasetName], where: str
-) -> tuple[type[AnyTable], dict[str, Any]]:
-    """Return the kind of a table, and its entry with everything written out that stands for something else."""
-    if not isinstance(entry, dict):
-        raise RgwotError(f"{where}: found {type(entry).__name__}, expected title, datasets, metrics, rows")
-    kind = entry.get("kind", Table.KIND)
-    if kind not in KINDS:
-        raise RgwotError(f"{where}: unknown kind {kind!r}; {nearest(str(kind), KINDS)}")
-    content = {**entry, "id": table_id, "kind": kind, "rows": expand(entry.get("rows"), f"{where}: rows")}
-    reported = entry.get("reported")
-    if isinstance(reported, dict) and "methods" in reported:
-        methods = expand(reported["methods"], f"{where}: reported.methods")
-        content["reported"] = {**reported, "methods": methods}
-    if KINDS[kind] in (Table, ClaimsTable):
-        content["datasets"] = dict(_places(entry.get("datasets"), names, where))
-    return KINDS[kind], content
-
-
 def _places(wanted: Any, names: Mapping[str, DatasetName], where: str) -> Iterator[tuple[str, Place]]:
     """Turn ``meccano``, ``procel/make_coffee`` and ``procel/*`` into places, by the id their columns begin with."""
-    if not isinstance(wanted, list) or len(set(map(str, wanted))) != len(wanted):
+    if not isinstance(wanted, list) or not wanted or len(set(map(str, wanted))) != len(wanted):
         raise RgwotError(f"{where}: datasets: found {wanted!r}, expected a list of different names")
     for name in map(str, wanted):
         dataset, _, task = name.partition("/")
@@ -87,10 +329,8 @@ def _places(wanted: Any, names: Mapping[str, DatasetName], where: str) -> Iterat
             yield dataset, Place(**in_print)
             continue
         facts = {row.task: row for row in tasks_of(dataset)}
-        if task == "*" and not facts:
-            raise RgwotError(f"{where}: {name}: the tasks of {dataset} are not registered; name each of them")
-        if task != "*" and facts and task not in facts:
-            raise RgwotError(f"{where}: unknown task {name!r}; {nearest(task, facts)}")
+        if task not in facts and (facts or task == "*") and not (facts and task == "*"):
+            raise RgwotError(f"{where}: unknown task {name!r}; {nearest(task, facts) if facts else 'name each task'}")
         for one in facts if task == "*" else [task]:
             known = facts.get(one)
             # CrossTask's tasks are numbers, in its files and in print; their names say more.
@@ -100,52 +340,38 @@ def _places(wanted: Any, names: Mapping[str, DatasetName], where: str) -> Iterat
             yield one, Place(**in_print, task=one)
 
 
-def expand(entries: Any, where: str) -> Any:
+def expand(entries: Any, where: str) -> list[Any]:
     """Write every entry of a list with a key ``sweep`` out, once for every combination of its values.
 
-    ``{alpha}`` in the texts of an entry becomes the value as experiment ids spell it, and ``at`` says which value the
-    entry stands for. A list inside the list is taken as its entries, so that tables can share rows (YAML's ``*name``).
-    Anything that is no list of mappings is returned as it is, for the check of types to refuse.
+    ``{alpha}`` in the texts of an entry becomes the value as experiment ids spell it. A list inside the list is taken
+    as its entries, so that tables can share rows (YAML's ``*name``).
 
     >>> expand([{"id": "a={alpha}", "sweep": {"alpha": [0, 0.3]}}], "table 'x'")
-    [{'id': 'a=0', 'at': {'alpha': 0}}, {'id': 'a=0.3', 'at': {'alpha': 0.3}}]
+    [{'id': 'a=0'}, {'id': 'a=0.3'}]
     """
     if not isinstance(entries, list):
-        return entries
-    return [one for number, entry in enumerate(_flat(entries)) for one in _written_out(entry, f"{where}.{number}")]
+        raise RgwotError(f"{where}: found {type(entries).__name__}, expected a list of entries")
+    found: list[Any] = []
+    for entry in entries:
+        if isinstance(entry, list):
+            found += expand(entry, where)
+        elif isinstance(entry, dict) and "sweep" in entry:
+            rest = {key: value for key, value in entry.items() if key != "sweep"}
+            for chosen in itertools.product(*entry["sweep"].values()):
+                values = {name: value_text(value) for name, value in zip(entry["sweep"], chosen, strict=True)}
+                found.append(_filled(rest, values, where))
+        else:
+            found.append(entry)
+    return found
 
 
-def _flat(entries: list[Any]) -> list[Any]:
-    return [one for entry in entries for one in (_flat(entry) if isinstance(entry, list) else [entry])]
-
-
-def _written_out(entry: Any, where: str) -> list[Any]:
-    if not isinstance(entry, Mapping) or SWEEP not in entry:
-        return [entry]
-    sweep = entry[SWEEP]
-    if not isinstance(sweep, Mapping) or not sweep:
-        raise RgwotError(f"{where}.{SWEEP}: found {sweep!r}, expected names with their values, like alpha: [0, 0.3]")
-    for name, values in sweep.items():
-        good = isinstance(values, list) and values
-        if not good or any(not isinstance(value, (str, int, float)) for value in values):
-            raise RgwotError(f"{where}.{SWEEP}.{name}: found {values!r}, expected a list of numbers or words")
-    rest = {key: value for key, value in entry.items() if key != SWEEP}
-    combinations = (dict(zip(sweep, chosen, strict=True)) for chosen in itertools.product(*sweep.values()))
-    return [{**_filled(rest, at, where), "at": at} for at in combinations]
-
-
-def _filled(part: Any, at: Mapping[str, Any], where: str) -> Any:
-    """Put values in place of their names, in every text below ``part``."""
-    if isinstance(part, Mapping):
-        return {key: _filled(value, at, f"{where}.{key}") for key, value in part.items()}
-    if isinstance(part, list):
-        return [_filled(value, at, where) for value in part]
+def _filled(part: Any, values: Mapping[str, str], where: str) -> Any:
+    """Put values in place of their names in braces, in every text below ``part``."""
+    if isinstance(part, dict):
+        return {key: _filled(value, values, where) for key, value in part.items()}
     if not isinstance(part, str):
         return part
-
-    def value(match: re.Match[str]) -> str:
-        if match[1] not in at:
-            raise RgwotError(f"{where}: found {match[0]}, which is not swept; {nearest(match[1], list(map(str, at)))}")
-        return value_text(at[match[1]])
-
-    return _NAME.sub(value, part)
+    missing = [name for name in re.findall(r"\{(\w+)\}", part) if name not in values]
+    if missing:
+        raise RgwotError(f"{where}: found {{{missing[0]}}}, which is not swept; {nearest(missing[0], list(values))}")
+    return re.sub(r"\{(\w+)\}", lambda match: values[match[1]], part)

@@ -9,7 +9,7 @@ function drawAlignment() {
   const usable = view && view.alignments;
   for (const picker of pickers) picker.disabled = !usable;
   if (!usable) {
-    const why = view ? "An alignment needs two videos." : `Alignments were not worked out for this result. Ask for them, then for this page: snakemake ${DATA.views[state.run]}`;
+    const why = view ? "An alignment needs two videos." : "Alignments are shown of the first seed of a method.";
     space.replaceChildren(make("p", { textContent: factsOf(state.run).kind === "trivial" ? "A trivial answer has no embedding to align by." : why }));
     plan.shown = null;
     return;

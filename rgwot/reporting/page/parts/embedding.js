@@ -12,7 +12,7 @@ function drawClouds() {
   clouds.here = null;
   clouds.canvases = [];
   if (!view || view.points.why) {
-    const why = view ? `No picture: ${view.points.why}.` : `The layout was not worked out for this result. Ask for it, then for this page: snakemake ${DATA.views[state.run]}`;
+    const why = view ? `No picture: ${view.points.why}.` : "The layout is shown of the first seed of a method.";
     space.replaceChildren(make("p", { textContent: factsOf(state.run).kind === "trivial" ? "A trivial answer has no embedding." : why }));
     return;
   }

@@ -12,7 +12,7 @@ function drawSteps() {
   const view = viewOf(run);
   const note = view ? null : make("p", {
     className: "notice",
-    textContent: `Typical frames were not worked out for this result. Ask for them, then for this page: snakemake ${DATA.views[run]}`,
+    textContent: "Typical frames are shown of the first seed of a method.",
   });
   const numbers = stepNumbers(run);
   rows.replaceChildren(...[note].filter(Boolean), ...factsOf(run).steps.map((step) => stepRow(run, step, view, numbers.get(step))));

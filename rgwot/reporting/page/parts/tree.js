@@ -43,10 +43,9 @@ function drawTree() {
   for (const id of ["tree-controls", "dendrogram", "cut-bars", "cut-next", "cut-words"]) byId(id).hidden = !own;
   byId("no-tree").hidden = Boolean(own);
   if (!own) {
-    const former = view ? `Its view is from a version without trees: remove ${DATA.views[state.run]}, and ask` : "Ask";
     byId("no-tree").textContent = factsOf(state.run).kind === "trivial"
       ? "A trivial answer has no embedding to make a tree of."
-      : `The tree was not worked out for this result. ${former} for it, then for this page: snakemake ${DATA.views[state.run]}`;
+      : "The tree is shown of the first seed of a method.";
     return;
   }
   const n = own.leaves.length;

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-import os
-import re
 from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from rgwot.config.experiments import value_text
 from rgwot.reporting.tables.forms import write_flat
-from rgwot.reporting.tables.models import Setting, SettingsTable
-from rgwot.reporting.tables.rows import Paths, joined, read_flat, read_texts
+from rgwot.reporting.tables.scores import Paths, read_flat, read_texts
+from rgwot.reporting.tables.spec import Setting, SettingsTable
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 
@@ -28,9 +24,7 @@ def columns(table: SettingsTable) -> list[str]:
     return ["parameter", "label", "symbol", "key", *table.methods, "reported", "source", "note"]
 
 
-def make_row(
-    table: SettingsTable, row_id: str, inputs: Paths, output: str | os.PathLike[str], facts: Mapping[str, Any]
-) -> None:
+def make_row(table: SettingsTable, row_id: str, inputs: Paths, output: Path, facts: Mapping[str, Any]) -> None:
     """Write one hyper-parameter; of the inputs nothing is read.
 
     ``facts`` has ``seeds``, and ``settings``: for every method its resolved settings by dotted key.
@@ -47,12 +41,7 @@ def make_row(
     write_csv(pd.DataFrame([{column: line.get(column, "") for column in columns(table)}]), output)
 
 
-def join_rows(table: SettingsTable, rows: Paths, output: str | os.PathLike[str]) -> None:
-    """Write the table from its rows."""
-    write_csv(joined(table, rows, lambda path: read_flat(path, columns(table))), output)
-
-
-def render_table(table: SettingsTable, csv: str | os.PathLike[str]) -> None:
+def render_table(table: SettingsTable, csv: Path) -> None:
     """Write the printed forms beside the CSV; notes become footnotes below the table."""
     frame = read_flat(csv, columns(table))
     rows = frame.to_dict("records")
@@ -69,8 +58,8 @@ def render_table(table: SettingsTable, csv: str | os.PathLike[str]) -> None:
 
 
 def _ours(row: Setting, method: str, facts: Mapping[str, Any]) -> str:
-    if method in row.constants:
-        return value_text(constant(row.constants[method]))
+    if method in row.fixed:
+        return row.fixed[method]
     if row.key is None:
         return ""
     value = facts["seeds"] if row.key == SEEDS else facts["settings"][method][row.key]
@@ -85,24 +74,3 @@ def _reported(table: SettingsTable, name: str) -> Mapping[Any, str]:
     if len(rows) != 1:
         raise RgwotError(f"{path}: found {len(rows)} rows {name!r}, expected one for table {table.id!r}")
     return rows[0]
-
-
-@cache
-def constant(place: str) -> Any:
-    """Return a number that is fixed in the source, without importing the module.
-
-    ``place`` is ``file:NAME`` below the package: a variable, or a parameter, that gets its number on a line of its own.
-
-    >>> constant("reporting/tables/settings_table.py:SEEDS")
-    'seeds'
-    """
-    path, _, name = place.partition(":")
-    source = files("rgwot").joinpath(path)
-    if not source.is_file():
-        raise RgwotError(f"constant {place!r}: no file {path} in the package; correct it in tables.yaml")
-    line = rf"^ *{re.escape(name)}(?:: *\w+)? = ([^\s,]+),?$"
-    found = re.search(line, source.read_text(encoding="utf-8"), re.MULTILINE)
-    try:
-        return ast.literal_eval(found[1] if found else "")
-    except (SyntaxError, ValueError):
-        raise RgwotError(f"constant {place!r}: no number of this name in {path}; correct it in tables.yaml") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,9 @@ import pandas as pd
 from rgwot.evaluation.claims import FAILS, HOLDS, UNKNOWN, judge
 from rgwot.records import read_history, read_scores
 from rgwot.reporting.tables.forms import write_flat
-from rgwot.reporting.tables.grid import PRINTED_RULE, block_title
-from rgwot.reporting.tables.models import Block, Claim, ClaimsTable
-from rgwot.reporting.tables.rows import Paths, joined, read_flat
+from rgwot.reporting.tables.printed import PRINTED_RULE, block_title
+from rgwot.reporting.tables.scores import Paths, read_flat
+from rgwot.reporting.tables.spec import Block, Claim, ClaimsTable
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 
@@ -25,9 +24,7 @@ COLUMNS = (
 ALL = "all"
 
 
-def make_row(
-    table: ClaimsTable, row_id: str, inputs: Paths, output: str | os.PathLike[str], facts: Mapping[str, Any]
-) -> None:
+def make_row(table: ClaimsTable, row_id: str, inputs: Paths, output: Path, facts: Mapping[str, Any]) -> None:
     """Write what measurements say of one claim, for every block of the table and every group of tasks.
 
     ``inputs`` are scores, or for ``metric: seconds`` histories of trainings. ``facts`` may have ``experiments``: method
@@ -108,12 +105,7 @@ def _of(values: pd.DataFrame, experiment: tuple[str, str], where: str) -> list[S
     return list(by_task.values())
 
 
-def join_rows(table: ClaimsTable, rows: Paths, output: str | os.PathLike[str]) -> None:
-    """Write the table from the rows of its claims."""
-    write_csv(joined(table, rows, lambda path: read_flat(path, COLUMNS)), output)
-
-
-def render_table(table: ClaimsTable, csv: str | os.PathLike[str]) -> None:
+def render_table(table: ClaimsTable, csv: Path) -> None:
     """Write the printed forms beside the CSV: of every claim the leading block, and what it is elsewhere."""
     frame = read_flat(csv, COLUMNS)
     lines = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,10 +12,8 @@ import pandas as pd
 
 from rgwot.paths import HISTORY, MACHINE, name_of
 from rgwot.reporting.tables.forms import write_flat
-from rgwot.reporting.tables.make import summarise
-from rgwot.reporting.tables.models import RuntimeTable, TimedRow
-from rgwot.reporting.tables.reported import reported_values
-from rgwot.reporting.tables.rows import Paths, joined, read_flat
+from rgwot.reporting.tables.scores import Paths, joined, read_flat, reported_values, summarise
+from rgwot.reporting.tables.spec import RuntimeTable, TimedRow
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 
@@ -26,13 +23,10 @@ COLUMNS = (
 )  # fmt: skip
 METRIC = "training_time_minutes"
 SUFFIXES = {"benchmark": ".tsv", "history": name_of(HISTORY), "machine": name_of(MACHINE)}
-# A benchmark also counts loading; one that is shorter than the training itself is of a resumed run.
 RESUMED = "seed {seed}: the training was resumed, so its benchmark covers {benchmark:.1f} of {trained:.1f} minutes"
 
 
-def make_row(
-    table: RuntimeTable, row_id: str, inputs: Paths, output: str | os.PathLike[str], facts: Mapping[str, Any]
-) -> None:
+def make_row(table: RuntimeTable, row_id: str, inputs: Paths, output: Path, facts: Mapping[str, Any]) -> None:
     """Write the training time of one method, and what is reported of it; of the facts nothing is read.
 
     ``inputs`` are for every seed the benchmark of its training (``seed0.tsv``), its ``seed0/history.csv`` with the
@@ -41,7 +35,11 @@ def make_row(
     """
     row: TimedRow = table.row(row_id)
     where = f"table {table.id!r}, row {row.id!r}"
-    runs = pd.DataFrame([_run(seed, paths) for seed, paths in sorted(_by_seed(inputs).items())])
+    files: dict[int, dict[str, Path]] = {}
+    for path in map(Path, inputs):
+        seed = int(re.findall(r"seed(\d+)", str(path))[-1])
+        files.setdefault(seed, {})[next(kind for kind, end in SUFFIXES.items() if path.name.endswith(end))] = path
+    runs = pd.DataFrame([_run(seed, own) for seed, own in sorted(files.items())])
     if runs.empty:
         raise RgwotError(f"{where}: found no benchmark, expected those of its trainings")
     iterations = sorted(runs["iterations"].unique())
@@ -66,21 +64,18 @@ def make_row(
     write_csv(frame.astype({"n_runs": "Int64", "iterations": "Int64"}), output)
 
 
-def join_rows(table: RuntimeTable, rows: Paths, output: str | os.PathLike[str]) -> None:
+def join_rows(table: RuntimeTable, rows: Paths, output: Path) -> None:
     """Write the table from its rows, the reported ones first; all have to be trained for equally many iterations."""
     frame = joined(table, rows, lambda path: read_flat(path, COLUMNS))
     measured = frame[frame["kind"] == "measured"]
     by_iterations = measured.groupby("iterations")["method"].agg(", ".join)
     if len(by_iterations) > 1:
         found = " and ".join(f"{count} ({methods})" for count, methods in by_iterations.items())
-        raise RgwotError(
-            f"table {table.id!r}: found trainings of {found} iterations, expected equally many; "
-            "give all rows the same train.iterations"
-        )
+        raise RgwotError(f"table {table.id!r}: found trainings of {found} iterations, expected equally many")
     write_csv(pd.concat([frame[frame["kind"] == "reported"], measured]), output)
 
 
-def render_table(table: RuntimeTable, csv: str | os.PathLike[str]) -> None:
+def render_table(table: RuntimeTable, csv: Path) -> None:
     """Write the printed forms beside the CSV."""
     rows = read_flat(csv, COLUMNS).to_dict("records")
     labels = {row.id: row.label for row in table.rows}
@@ -111,38 +106,28 @@ def _number(text: str, digits: int) -> str:
     return f"{float(text):.{digits}f}" if text else "–"
 
 
-def _by_seed(inputs: Paths) -> dict[int, dict[str, Path]]:
-    """Sort files by the seed in their paths and by what they are."""
-    seeds: dict[int, dict[str, Path]] = {}
-    for path in map(Path, inputs):
-        named = re.findall(r"seed(\d+)", str(path))
-        kind = next((kind for kind, suffix in SUFFIXES.items() if path.name.endswith(suffix)), None)
-        if not named or kind is None:
-            raise RgwotError(f"{path}: expected a benchmark, history.csv or machine.json of a training with a seed")
-        seeds.setdefault(int(named[-1]), {})[kind] = path
-    for seed, files in seeds.items():
-        missing = [kind for kind in SUFFIXES if kind not in files]
-        if missing:
-            raise RgwotError(f"seed {seed}: found no {missing[0]} of its training beside {next(iter(files.values()))}")
-    return seeds
-
-
-def _run(seed: int, paths: Mapping[str, Path]) -> dict[str, Any]:
+def _run(seed: int, files: Mapping[str, Path]) -> dict[str, Any]:
+    """Read the time, the memory and the hardware of one training."""
     try:
-        benchmark = pd.read_csv(paths["benchmark"], sep="\t", na_values=["-"]).iloc[-1]
-        seconds, memory = float(benchmark["s"]), float(benchmark["max_rss"])
-        last = pd.read_csv(paths["history"]).iloc[-1]
-        iterations, trained = int(last["step"]), float(last["seconds"])
-        machine = json.loads(paths["machine"].read_text(encoding="utf-8"))
-        threads = int(machine["threads"])
-        processor = f"{threads} thread{'' if threads == 1 else 's'} of {machine['processor']}"
-        hardware = f"{machine['gpu']}, {processor}" if machine["gpu"] else processor
+        benchmark = pd.read_csv(files["benchmark"], sep="\t", na_values=["-"]).iloc[-1]
+        last = pd.read_csv(files["history"]).iloc[-1]
+        machine = json.loads(files["machine"].read_text(encoding="utf-8"))
+        seconds, trained = float(benchmark["s"]), float(last["seconds"])
+        plural = "" if machine["threads"] == 1 else "s"
+        processor = f"{machine['threads']} thread{plural} of {machine['processor']}"
+        return {
+            "minutes": seconds / 60,
+            "memory_mb": float(benchmark["max_rss"]),
+            "iterations": int(last["step"]),
+            "hardware": f"{machine['gpu']}, {processor}" if machine["gpu"] else processor,
+            # A benchmark also counts loading; one that is shorter than the training itself is of a resumed run.
+            "note": RESUMED.format(seed=seed, benchmark=seconds / 60, trained=trained / 60)
+            if seconds < trained
+            else "",
+        }
     except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
         why = " ".join(str(error).split())
-        raise RgwotError(f"{paths['benchmark']}: time of a training cannot be read ({why}); train it again") from None
-    note = RESUMED.format(seed=seed, benchmark=seconds / 60, trained=trained / 60) if seconds < trained else ""
-    found = {"minutes": seconds / 60, "memory_mb": memory, "iterations": iterations}
-    return {**found, "hardware": hardware, "note": note}
+        raise RgwotError(f"seed {seed}: time of a training cannot be read ({why}); train it again") from None
 
 
 def _reported(table: RuntimeTable, row_id: str) -> list[dict[str, Any]]:

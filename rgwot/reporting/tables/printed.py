@@ -1,0 +1,337 @@
+"""Printed forms of a table of scores: Markdown, LaTeX (booktabs) and plain text for a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+from tabulate import tabulate
+
+from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
+from rgwot.reporting.tables.forms import escape, floating, pipe, tabular, write_forms
+from rgwot.reporting.tables.scores import read_table
+from rgwot.reporting.tables.spec import OWN, UNKNOWN, Block, Table
+
+PRINTED_RULE = "exact"
+LOWER_IS_BETTER = ("order_distance", "consensus_distance")
+METRIC_LABELS = {
+    "f1": "F1", "iou": "IoU", "precision": "Precision", "recall": "Recall", "order_distance": "Order",
+    "mof": "MoF", "miou": "mIoU", "precision_sampled": "Precision of segments", "recall_sampled": "Recall of segments",
+    "f1_sampled": "F1 of segments", "f1_10": "F1@10", "f1_25": "F1@25", "f1_50": "F1@50", "edit": "Edit",
+    "edge_precision": "Precision of edges", "edge_recall": "Recall of edges", "edge_f1": "F1 of edges",
+    "consensus_distance": "One order", "order_f1": "F1 of order errors", "missing_f1": "F1 of steps left out",
+}  # fmt: skip
+#: Columns of a grid at most; with more, all metrics of a dataset share one.
+MAX_COLUMNS, TERMINAL_COLUMNS = 12, 6
+#: Share of collapsed runs from which a cell is marked with an X, as the paper marks a method that collapsed.
+DEGENERATE_SHARE = 0.5
+COLLAPSED = "X"
+
+
+class Form(NamedTuple):
+    """How values are written: what is before a deviation, for no value, around the best of a column."""
+
+    plus_minus: str
+    missing: str
+    best: str
+
+
+PLAIN = Form("±", "-", "{}*")
+MARKDOWN = Form(" ± ", "–", "**{}**")
+LATEX = Form(r"\,$\pm$\,", "--", r"\textbf{{{}}}")
+
+
+class Value(NamedTuple):
+    """One value in percent: mean, deviation (or NaN), collapsed runs of all, and whether it is the best of its column.
+
+    ``runs`` is 0 for a reported value, of whose runs nothing is known.
+    """
+
+    mean: float
+    deviation: float
+    collapsed: int
+    runs: int
+    best: bool = False
+
+    @property
+    def degenerate(self) -> bool:
+        """Whether so many runs collapsed that the value stands for them."""
+        return self.collapsed > 0 and self.collapsed >= DEGENERATE_SHARE * self.runs
+
+    @property
+    def shown(self) -> bool:
+        """Whether there is something to print, at least the mark of a collapse."""
+        return self.degenerate or not math.isnan(self.mean)
+
+    def text(self, form: Form) -> str:
+        """Return the value as text, with an X where it stands for collapsed runs, or with how many collapsed."""
+        if math.isnan(self.mean):
+            return COLLAPSED if self.degenerate else form.missing
+        deviation = "" if math.isnan(self.deviation) else f"{form.plus_minus}{self.deviation:.1f}"
+        text = f"{self.mean:.1f}{deviation}"
+        if self.degenerate:
+            return f"{COLLAPSED} ({text})"
+        if self.collapsed:
+            text = f"{text} ({self.collapsed}/{self.runs} {COLLAPSED})"
+        return form.best.format(text) if self.best else text
+
+
+class Line(NamedTuple):
+    """One line in print: its label, ``measured`` or ``reported`` (or ``dataset``), trivial or not."""
+
+    label: str
+    kind: str
+    trivial: bool = False
+
+
+class Grid(NamedTuple):
+    """One printed table under a block: its columns (dataset or row, and metrics), its lines, and a cell for each.
+
+    A cell has one value, or those of several metrics.
+    """
+
+    block: Block
+    columns: Sequence[tuple[str, Sequence[str]]]
+    lines: Sequence[tuple[Line, Sequence[Sequence[Value]]]]
+
+    def heads(self, separator: str) -> list[str]:
+        """Return what is above the columns."""
+        arrows = {name: " ↓" if name in LOWER_IS_BETTER else "" for name in METRIC_LABELS}
+        metrics = [" / ".join(METRIC_LABELS[name] + arrows[name] for name in names) for _, names in self.columns]
+        return [separator.join(filter(None, (name, own))) for (name, _), own in zip(self.columns, metrics, strict=True)]
+
+    def texts(self, form: Form) -> list[list[str]]:
+        """Return the cells of every line as text; a cell without any value is one mark."""
+        return [
+            [
+                " / ".join(value.text(form) for value in (cell if any(one.shown for one in cell) else cell[:1]))
+                for cell in cells
+            ]
+            for _, cells in self.lines
+        ]
+
+
+def block_title(block: Block) -> str:
+    """Name a block: the protocol and what happens to background."""
+    return f"{block.protocol}, {block.background} background"
+
+
+def make_grid(table: Table, frame: pd.DataFrame, block: Block, max_columns: int = MAX_COLUMNS) -> Grid:
+    """Choose the cells of a printed table.
+
+    Measured rows are in the order of the table, and the best of each column is marked, trivial answers included: they
+    were all made by the same protocol on the same videos. Cells marked as degenerate are not compared. Reported rows
+    come first, only under the protocol that they were made with, and are not compared. A column without any value is
+    left out. With ``lines: datasets`` the datasets of a table are lines and its rows columns.
+    """
+    here = frame[(frame["protocol"] == block.protocol) & (frame["background"] == block.background)]
+    # Reported rows come with whatever label rule their code has; measured ones are shown by one of the two.
+    here = here[(here["kind"] == "reported") | (here["label_rule"] == PRINTED_RULE)]
+    found = {(row["kind"], row["method"]): row for row in here.to_dict("records")}
+    rows = {key: line for key, line in _lines(table).items() if key in found}
+    reported = frame[frame["kind"] == "reported"]
+    # An X of a reported method is shown under the metrics that the papers print; under all where they print only X.
+    printed = [
+        m for m in table.metrics if reported[[f"{place}_{m}" for place in table.datasets]].notna().any(axis=None)
+    ]
+    values = {
+        (name, metric): _values(found, rows, name, metric, metric in printed or not printed)
+        for name in table.datasets
+        for metric in table.metrics
+    }
+    joined = len(table.datasets) * len(table.metrics) > max_columns or table.lines == "datasets"
+    groups = [table.metrics] if joined else [(metric,) for metric in table.metrics]
+    columns: list[tuple[str, Sequence[str]]] = []
+    cells: list[Sequence[Sequence[Value]]] = []
+    for name, place in table.datasets.items():
+        for metrics in groups:
+            own = list(zip(*(values[name, metric] for metric in metrics), strict=True))
+            if any(value.shown for cell in own for value in cell):
+                columns.append((place.label if len(table.datasets) > 1 else "", metrics))
+                cells.append(own)
+    lines = list(zip(rows.values(), zip(*cells, strict=True), strict=True)) if cells else []
+    if table.lines == "rows":
+        return Grid(block, columns, lines)
+    # Lines are rows up to here; a column of one row holds all that is known of it.
+    turned = [(Line(name, "dataset"), column) for (name, _), column in zip(columns, cells, strict=True)]
+    return Grid(block, [(line.label, table.metrics) for line, _ in lines], turned)
+
+
+def _lines(table: Table) -> dict[tuple[str, str], Line]:
+    """Return all rows of a table by kind and id, the reported ones first."""
+    labels = {row.id: row.label for row in table.rows}
+    # With a condition, several reported rows are of one method, and only the condition distinguishes them.
+    reported = {
+        ("reported", entry.id): Line(f"{labels.get(entry.id, entry.method)} (reported)", "reported")
+        for entry in (table.reported.methods if table.reported else ())
+    }
+    return reported | {("measured", row.id): Line(row.label, "measured", row.trivial) for row in table.rows}
+
+
+def _values(
+    found: Mapping[tuple[str, str], Mapping[Any, Any]],
+    rows: Collection[tuple[str, str]],
+    place: str,
+    metric: str,
+    printed: bool,
+) -> list[Value]:
+    values = []
+    for key in rows:
+        own = found[key]
+        counts = [
+            own[f"{place}_{what}"] if printed or key[0] == "measured" else 0 for what in ("degenerate", "task_runs")
+        ]
+        mean, deviation = (100 * own[f"{place}_{metric}{end}"] for end in ("", "_sd"))
+        collapsed, runs = (int(n) if pd.notna(n) else 0 for n in counts)
+        values.append(Value(mean, deviation, collapsed, runs))
+    ranked = [
+        value.mean
+        for (kind, _), value in zip(rows, values, strict=True)
+        if kind == "measured" and not value.degenerate and not math.isnan(value.mean)
+    ]
+    if len(set(ranked)) < 2:
+        return values
+    best = min(ranked) if metric in LOWER_IS_BETTER else max(ranked)
+    return [
+        value._replace(best=kind == "measured" and not value.degenerate and value.mean == best)
+        for (kind, _), value in zip(rows, values, strict=True)
+    ]
+
+
+def grids(table: Table, frame: pd.DataFrame) -> Iterator[tuple[str, Grid]]:
+    """Yield what has something to show, with its title: the leading blocks, then all others, the unknown one last."""
+    others = [Block(protocol=name, background=how) for name in DESCRIPTIONS for how in BACKGROUNDS]  # type: ignore[arg-type]
+    blocks = [*table.blocks, *(block for block in others if block not in table.blocks)]
+    made = [(block_title(block), make_grid(table, frame, block)) for block in blocks]
+    # A grid is under a block; this one is not named.
+    placed = frame[frame["protocol"] == UNKNOWN].assign(**dict(table.blocks[0]))
+    made.append((f"reported, protocol {UNKNOWN}", make_grid(table, placed, table.blocks[0])))
+    return ((title, grid) for title, grid in made if grid.columns and grid.lines)
+
+
+def render_table(table: Table, csv: Path) -> None:
+    """Write the Markdown and the LaTeX form of a table beside its CSV."""
+    frame = read_table(table, csv)
+    write_forms(csv, markdown(table, frame), latex(table, frame))
+
+
+def terminal_table(table: Table, csv: Path) -> str:
+    """Return the leading blocks of a table for a terminal, the best value of a column with a star."""
+    frame = read_table(table, csv)
+    parts = [table.title]
+    for block in table.blocks:
+        grid = make_grid(table, frame, block, TERMINAL_COLUMNS)
+        lines = [[line.label, *texts] for (line, _), texts in zip(grid.lines, grid.texts(PLAIN), strict=True)]
+        aligned = ("left", *("right" for _ in grid.columns))
+        parts.append(block_title(block))
+        parts.append(tabulate(lines, ["percent", *grid.heads("\n")], disable_numparse=True, colalign=aligned))
+    # Notes that explain columns a terminal does not show would only be in the way.
+    remarks = [*row_notes(table, frame), *reported_notes(table, frame), *table.notes]
+    return "\n\n".join([*parts, "\n".join(["* best of the column.", *remarks])]) + "\n"
+
+
+def markdown(table: Table, frame: pd.DataFrame) -> str:
+    """Return the Markdown form: leading blocks, notes on how protocols differ, other protocols."""
+    parts = [f"# {table.title}"]
+    leading = list(map(block_title, table.blocks))
+    shown = list(grids(table, frame))
+    for title, grid in shown:
+        lines = [
+            [f"*{line.label}*" if line.trivial else line.label, *texts]
+            for (line, _), texts in zip(grid.lines, grid.texts(MARKDOWN), strict=True)
+        ]
+        parts += [f"### {title[0].upper()}{title[1:]}", pipe(["", *grid.heads("<br>")], lines)]
+    parts.insert(
+        1 + 2 * sum(title in leading for title, _ in shown), "\n".join(f"- {note}" for note in notes(table, frame))
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def latex(table: Table, frame: pd.DataFrame) -> str:
+    r"""Return a ``table*`` environment: the leading blocks, then the blocks of every other reported row."""
+    parts: list[str] = []
+    leading = list(map(block_title, table.blocks))
+    for title, grid in grids(table, frame):
+        if title not in leading and all(line.kind != "reported" for line, _ in grid.lines):
+            continue
+        parts += [*([r"\\[1ex]"] if parts else []), escape(title) + r"\\[0.5ex]"]
+        cells = [[escape(line.label), *texts] for (line, _), texts in zip(grid.lines, grid.texts(LATEX), strict=True)]
+        numbered = groupby(range(len(cells)), key=lambda at, own=grid.lines: own[at][0][1:])  # type: ignore[misc]
+        parts += tabular(["", *map(escape, grid.heads(" "))], [[cells[at] for at in group] for _, group in numbered])
+    return floating(table.id, (f"{table.title}.", *notes(table, frame, short=True)), parts)
+
+
+def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
+    """Return the notes of a table; ``short``: only on what a caption is above, leading blocks and reported rows."""
+    names: list[str] = [block.protocol for block in table.blocks]
+    if short:
+        names += [name for name in frame[frame["kind"] == "reported"]["protocol"] if name != UNKNOWN]
+    shown = [n for n in DESCRIPTIONS if n in names or not (short or table.own or n in OWN)]
+    protocols = "; ".join(f"{name}: {DESCRIPTIONS[name]}" for name in shown)
+    runs = sorted({int(count) for count in frame["n_runs"].dropna()})
+    over = "One run (one seed on all tasks), so there is no deviation;"
+    if runs != [1]:
+        counts = " or ".join(map(str, runs))
+        over = f"Mean ± sample standard deviation over {counts} runs: a run is one seed on all tasks, and"
+    found = [
+        f"Percent. Protocols: {protocols}. Values of different protocols must not be compared.",
+        f"{over} a dataset is the unweighted mean over its tasks. Best of the measured rows in bold.",
+    ]
+    trivial = [row.label for row in table.rows if row.trivial]
+    if trivial:
+        found.append(f"Trivial baselines, which look at no picture: {', '.join(trivial)}.")
+    if "order_distance" in table.metrics:
+        found.append("Order: Kendall distance to the true order, lower is better, 50 is no information.")
+    found += [*row_notes(table, frame), *reported_notes(table, frame)]
+    if not short:
+        found.append("Labels by the rule `exact`; the CSV also has the rule `cnc`, and precise values of everything.")
+    return [*found, *table.notes]
+
+
+def reported_notes(table: Table, frame: pd.DataFrame) -> list[str]:
+    """Return what is said about reported rows: where they come from, and which protocol each was made with."""
+    reported = frame[frame["kind"] == "reported"]
+    if table.reported is None or reported.empty:
+        return []
+    found = [f"Reported rows: {table.reported.note}."] if table.reported.note else []
+    names = {entry.id: entry.method for entry in table.reported.methods}
+    called = reported["method"].map(names).groupby(reported["protocol"], sort=False)
+    listed = "; ".join(f"{protocol}: {', '.join(methods.unique())}" for protocol, methods in called)
+    found.append(f"Protocols of the reported rows, each under its own only: {listed}.")
+    if len(called) > 1:
+        found.append(
+            "The reported rows were made with different protocols, so their order in the papers says nothing: "
+            "compare a reported row with the measured rows of the same protocol."
+        )
+    return found
+
+
+def row_notes(table: Table, frame: pd.DataFrame) -> list[str]:
+    """Return what is particular to measured rows: collapsed runs, skipped videos, missing tasks."""
+    measured = frame[frame["kind"] == "measured"]
+    labels = {row.id: row.label for row in table.rows}
+    found, counts = [], []
+    for row, part in measured[measured["degenerate"] > 0].groupby("method", sort=False):
+        most = part[[f"{name}_{what}" for name in table.datasets for what in ("degenerate", "task_runs")]].max()
+        where = [
+            f"{place.label} {most[f'{name}_degenerate']} of {most[f'{name}_task_runs']}"
+            for name, place in table.datasets.items()
+            # A task that the configuration leaves out has no runs.
+            if pd.notna(most[f"{name}_degenerate"]) and most[f"{name}_degenerate"] > 0
+        ]
+        counts.append(f"{labels[str(row)]}: {', '.join(where)}")
+    if counts:
+        found.append(
+            "X: degenerate, as the papers mark it: runs of single tasks that collapsed (at most, under any protocol): "
+            f"{'; '.join(counts)}. Their values are part of the mean; the CSV also has them alone."
+        )
+    remarks = measured.drop_duplicates(["method", "note"]).groupby("note", sort=False)["method"].agg(list)
+    for note, rows in remarks.items():
+        if note:
+            who = "All measured rows" if len(set(rows)) == len(table.rows) else ", ".join(labels[row] for row in rows)
+            found.append(f"{who}: {note}.")
+    return found

@@ -1,0 +1,295 @@
+"""Tables of comparison from scores: tasks are averaged within a seed, then seeds are summarised."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rgwot.records import CELL, read_scores
+from rgwot.reporting.tables.spec import OWN, UNKNOWN, AnyTable, ReportedMethod, Row, Table
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import text_of, write_csv
+
+Paths = Iterable[str | os.PathLike[str]]
+LEADING_COLUMNS = (
+    "method", "kind", "protocol", "background", "label_rule", "n_runs", "n_videos", "degenerate", "note",
+)  # fmt: skip
+#: Which run of one task a score is of.
+RUN = ("dataset", "task", "seed")
+REPORTED_COLUMNS = ("method", "dataset", "task", "metric", "value", "mark", "source", "note")
+#: As the papers spell them; only these enter a table of scores.
+METRIC_NAMES = {"f1": "F1", "iou": "IoU", "precision": "Precision", "recall": "Recall"}
+#: How the notes of a file begin where the paper prints an X instead of a number.
+COLLAPSED = "degenerate"
+
+
+def table_columns(table: Table) -> list[str]:
+    """Return the columns of a table: the leading ones, then value and deviation per dataset and metric.
+
+    Last, per dataset, how many runs of single tasks (tasks x seeds) are behind its values, how many of them
+    collapsed, and the mean over those alone.
+    """
+    values = [f"{place}_{metric}{end}" for place in table.datasets for metric in table.metrics for end in ("", "_sd")]
+    behind = ["task_runs", "degenerate", *(f"{metric}_degenerate" for metric in table.metrics)]
+    return [*LEADING_COLUMNS, *values, *(f"{place}_{what}" for place in table.datasets for what in behind)]
+
+
+def counts_of(table: Table) -> dict[str, str]:
+    """Return the columns that count, with their type: whole numbers, beside the empty cells of reported rows."""
+    names = ["n_runs", "n_videos", "degenerate"]
+    names += [f"{place}_{what}" for place in table.datasets for what in ("task_runs", "degenerate")]
+    return dict.fromkeys(names, "Int64")
+
+
+def summarise(per_seed: Iterable[float]) -> tuple[float, float]:
+    """Return mean and sample standard deviation over seeds, without NaN; a single value has no deviation (NaN).
+
+    >>> summarise([0.25, 0.5, 0.75])
+    (0.5, 0.25)
+    """
+    values = np.asarray([value for value in per_seed if not math.isnan(value)], dtype=np.float64)
+    if not values.size:
+        return float("nan"), float("nan")
+    return float(values.mean()), float(values.std(ddof=1)) if values.size > 1 else float("nan")
+
+
+def _mean(values: Iterable[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return math.fsum(known) / len(known) if known else math.nan
+
+
+def _total(runs: pd.DataFrame, metric: str) -> int:
+    """Add a count up over tasks; of seeds the largest is taken, should they differ."""
+    return int(runs.groupby(["dataset", "task"])[metric].max().sum()) if metric in runs else 0
+
+
+def _notes(table: Table, name: str, runs: pd.DataFrame) -> list[str]:
+    """Return what is missing at a place: tasks, videos, values."""
+    tasks, expected = runs.drop_duplicates(["dataset", "task"]), table.datasets[name].n_tasks
+    if tasks.empty:
+        return [f"{name}: no scores"]
+    notes = [f"{name}: {len(tasks)} of {expected} tasks"] if expected is not None and len(tasks) < expected else []
+    skipped, unscored = _total(runs, "n_skipped"), _total(runs, "n_unscored")
+    listed = _total(runs, "n_videos") + skipped + unscored
+    if skipped:
+        notes.append(f"{name}: {skipped} of {listed} videos skipped")
+    if unscored:
+        notes.append(f"{name}: {unscored} of {listed} videos without annotation")
+    for metric in table.metrics:
+        n_empty = len(runs[runs[metric].isna()].drop_duplicates(["dataset", "task"])) if metric in runs else 0
+        if n_empty:
+            notes.append(f"{name}: {metric} of {n_empty} of {len(tasks)} tasks has no value and is left out")
+    return notes
+
+
+def _cells(name: str, metrics: Iterable[str], runs: pd.DataFrame) -> dict[str, Any]:
+    """Return the values of one row at one place under one protocol."""
+    collapsed = runs[runs["degenerate"] > 0]
+    cells: dict[str, Any] = {f"{name}_task_runs": len(runs), f"{name}_degenerate": len(collapsed)}
+    for metric in metrics:
+        # A task without a value (no order to score) is left out of the mean; the note says so.
+        values = runs.get(metric, pd.Series(math.nan, runs.index))
+        cells[f"{name}_{metric}"], cells[f"{name}_{metric}_sd"] = summarise(values.groupby(runs["seed"]).agg(_mean))
+        cells[f"{name}_{metric}_degenerate"] = _mean(values[collapsed.index])
+    return cells
+
+
+def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return one measured row of a table, for every protocol, background and label rule that was scored.
+
+    A metric of a dataset is the unweighted mean over its tasks within a seed (methods 6.1), then mean and
+    sample standard deviation over the ``n_runs`` seeds: one run of a row is all its tasks with one seed. A task's
+    run that collapsed is part of the mean all the same; ``degenerate`` counts those among tasks x seeds, and
+    columns behind the values count them per dataset.
+    """
+    where = f"table {table.id!r}, row {row.id!r}"
+    own = scores[(scores["method"] == row.method) & (scores["decoder"] == row.decoder)]
+    at = {
+        name: (own["dataset"] == place.dataset) & ((own["task"] == place.task) | (place.task is None))
+        for name, place in table.datasets.items()
+    }
+    own = own[np.logical_or.reduce(list(at.values()))]
+    if own.empty:
+        raise RgwotError(
+            f"{where}: found no scores of {row.method}/{row.decoder} on {', '.join(table.datasets)}; "
+            "run `rgwot evaluate` for them first"
+        )
+    tasks = {int(str(seed)): set(part["dataset"] + "/" + part["task"]) for seed, part in own.groupby("seed")}
+    for seed, found in tasks.items():
+        if gone := sorted(set().union(*tasks.values()) - found):
+            raise RgwotError(
+                f"{where}: seed {seed}: found no scores of {', '.join(gone)}, expected them as for the other seeds"
+            )
+    own = own[own["protocol"].isin([table.own]) if table.own else ~own["protocol"].isin(OWN)]
+    if own.empty:
+        raise RgwotError(f"{where}: found scores without the protocol {table.own}; run `rgwot evaluate` again")
+    wide = own.pivot(index=[*CELL, *RUN], columns="metric", values="value").reset_index()
+    wide["degenerate"] = wide.get("degenerate", 0.0)
+    rows = []
+    for cell in own[list(CELL)].drop_duplicates().itertuples(index=False, name=None):
+        # A task that is in several columns counts once.
+        runs = wide[(wide[list(CELL)] == list(cell)).all(axis=1)]
+        places = {
+            name: runs[(runs["dataset"] == place.dataset) & ((runs["task"] == place.task) | (place.task is None))]
+            for name, place in table.datasets.items()
+        }
+        line = {
+            "method": row.id,
+            "kind": "measured",
+            **dict(zip(CELL, cell, strict=True)),
+            "n_runs": runs["seed"].nunique(),
+            "n_videos": _total(runs, "n_videos"),
+            "degenerate": int((runs["degenerate"] > 0).sum()),
+            "note": "; ".join(note for name, here in places.items() for note in _notes(table, name, here)),
+        }
+        for name, here in places.items():
+            line |= _cells(name, table.metrics, here) if len(here) else {}
+        rows.append(line)
+    return rows
+
+
+def make_row(table: Table, row_id: str, scores: Paths, output: Path, facts: Mapping[str, Any]) -> pd.DataFrame:
+    """Write one row of a table by itself: what is reported of it, and every protocol, background and label rule.
+
+    ``facts`` may have ``method`` and ``decoder`` in the one spelling that scores use.
+    """
+    spelling = {key: value for key, value in facts.items() if key in ("method", "decoder") and value}
+    row = table.row(row_id).model_copy(update=spelling)
+    return _write(table, [*reported_rows(table, row_id), *measured_rows(table, row, read_scores(scores))], output)
+
+
+def join_rows(table: Table, rows: Paths, output: Path) -> pd.DataFrame:
+    """Write a table from its rows: the reported ones first, then the measured ones in the order of the table."""
+    measured = joined(table, rows, lambda path: read_table(table, path).query("kind == 'measured'"))
+    return _write(table, [*reported_rows(table), *measured.to_dict("records")], output)
+
+
+def _write(table: Table, rows: Sequence[Mapping[Any, Any]], output: Path) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=table_columns(table)).astype(counts_of(table))
+    write_csv(frame, output)
+    return frame
+
+
+def read_table(table: Table, path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a table or one of its rows as written here."""
+    columns = table_columns(table)
+    frame = read_flat(path, columns)
+    numbers = [column for column in columns if column not in ("method", "kind", *CELL, "note")]
+    try:
+        frame[numbers] = frame[numbers].apply(pd.to_numeric)
+        return frame.astype(counts_of(table))
+    except (TypeError, ValueError) as error:
+        raise RgwotError(f"{path}: cannot be read as a table: {' '.join(str(error).split())}") from None
+
+
+def read_texts(path: str | os.PathLike[str], what: str = "a table", needed: Sequence[str] = ()) -> pd.DataFrame:
+    """Read a CSV file whose cells are texts and which has at least the columns ``needed``."""
+    try:
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
+    except (OSError, ValueError) as error:
+        raise RgwotError(f"{path}: cannot be read as {what}: {' '.join(str(error).split())}") from None
+    missing = [column for column in needed if column not in frame.columns]
+    if missing:
+        raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")
+    return frame
+
+
+def read_flat(path: str | os.PathLike[str], columns: Sequence[str]) -> pd.DataFrame:
+    """Read a table of texts that has exactly these columns."""
+    frame = read_texts(path)
+    if list(frame.columns) != list(columns):
+        other = sorted(set(frame.columns) ^ set(columns))
+        raise RgwotError(f"{path}: found other columns than its table has ({', '.join(other[:4])}); make it again")
+    return frame
+
+
+def joined(table: AnyTable, rows: Paths, read: Callable[[Path], pd.DataFrame]) -> pd.DataFrame:
+    """Put the rows of a table together, in its order: each once, none missing; the first column names it."""
+    parts: dict[str, pd.DataFrame] = {}
+    for path in map(Path, rows):
+        frame = read(path)
+        ids = list(frame.iloc[:, 0].unique())
+        if len(ids) != 1 or ids[0] not in [row.id for row in table.rows] or ids[0] in parts:
+            raise RgwotError(
+                f"{path}: found rows {', '.join(ids)}, expected one row of table {table.id!r}, each row once"
+            )
+        parts[ids[0]] = frame
+    missing = [row.id for row in table.rows if row.id not in parts]
+    if missing:
+        raise RgwotError(f"table {table.id!r}: found no row {', '.join(missing)}; make it first with `rgwot table`")
+    return pd.concat([parts[row.id] for row in table.rows], ignore_index=True)
+
+
+def read_reported(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read reported numbers: one value per row, in percent, empty where the paper prints none.
+
+    A file that cannot be read, lacks a column, or holds a value that is no percentage is an `RgwotError`.
+    """
+    frame = read_texts(path, "reported numbers", REPORTED_COLUMNS)
+    values = pd.to_numeric(frame["value"], errors="coerce")
+    scores = frame["metric"].isin(METRIC_NAMES.values())
+    bad = frame[scores & (frame["value"] != "") & ~values.between(0, 100)]
+    if len(bad):
+        raise RgwotError(f"{path}: row {int(bad.index[0]) + 2}: found {bad['value'].iloc[0]!r}, expected a percentage")
+    return frame.assign(value=values)
+
+
+def reported_values(table: AnyTable, entry: ReportedMethod) -> pd.DataFrame:
+    """Return the lines of the reported file, at least one, that belong to one reported row of a table."""
+    assert table.reported is not None
+    path, source = table.reported.file, table.reported.source
+    own = read_reported(path)
+    own = own[(own["method"] == entry.method) & ((source is None) | (own["source"] == source))]
+    for column, value in entry.where.items():
+        if column not in own.columns:
+            raise RgwotError(f"{path}: found no column {column!r}, expected it for table {table.id!r}")
+        # `1` in a file is the value 1.0 of a sweep.
+        numbers = pd.to_numeric(own[column], errors="coerce")
+        own = own[(own[column] == value) | (numbers == pd.to_numeric(value, errors="coerce"))]
+    if own.empty:
+        condition = "".join(f", {column} {value}" for column, value in entry.where.items())
+        raise RgwotError(f"{path}: found no method {entry.method!r}{condition}, expected it for table {table.id!r}")
+    return own
+
+
+def reported_rows(table: Table, row_id: str | None = None) -> list[dict[str, Any]]:
+    """Return one row per reported method of a table, values in [0, 1]; with ``row_id`` those of a measured row."""
+    rows = []
+    for entry in table.reported.methods if table.reported else ():
+        if row_id is not None and entry.row != row_id:
+            continue
+        comparable = f"made with {entry.protocol}: not comparable with rows of another protocol"
+        if entry.protocol == UNKNOWN:
+            comparable = (
+                f"protocol {UNKNOWN}: comparable with no measured row, nor with reported rows of a known protocol"
+            )
+        made = entry.model_dump(include={"protocol", "background", "label_rule"})
+        note = "; ".join(filter(None, (table.reported.note if table.reported else "", comparable)))
+        rows.append({"method": entry.id, "kind": "reported", **made, "note": note, **_reported_cells(table, entry)})
+    return rows
+
+
+def _reported_cells(table: Table, entry: ReportedMethod) -> dict[str, float]:
+    own = reported_values(table, entry)
+    cells: dict[str, float] = {}
+    for name, place in table.datasets.items():
+        here = own[(own["dataset"] == place.reported) & own["task"].isin(place.reported_tasks)]
+        for metric in table.metrics:
+            found = here[here["metric"] == METRIC_NAMES.get(metric)]
+            if len(found) > 1:
+                raise RgwotError(
+                    f"{table.reported.file if table.reported else ''}: found {len(found)} values of {entry.method!r} "
+                    f"for {place.reported} {METRIC_NAMES[metric]}, expected one"
+                )
+            # Divided as a decimal would be: 54.4 becomes 0.544, not 0.5439999999999999.
+            cells[f"{name}_{metric}"] = round(float(found["value"].iloc[0]) / 100, 6) if len(found) else math.nan
+            if found["note"].str.startswith(COLLAPSED).any():
+                # Printed as an X: there is a mark and no number.
+                cells[f"{name}_degenerate"] = 1
+    return cells
