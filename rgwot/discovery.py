@@ -32,10 +32,11 @@ from rgwot.config.settings import BLOCKS, Settings, describe
 from rgwot.datasets.arrays import TIMES
 from rgwot.datasets.names import LONGEST_ID, stem_of, video_id
 from rgwot.datasets.split import split_videos, subjects_of
+from rgwot.embedding.stored import read_embeddings
 from rgwot.features.importing import FEATURES_ALONE, import_features
 from rgwot.features.index import open_stores, write_index
 from rgwot.features.store import FeatureStore
-from rgwot.keysteps.decode import decode, read_embeddings
+from rgwot.keysteps.decode import decode
 from rgwot.keysteps.ordering import Order
 from rgwot.paths import STORE, Run, Tree
 from rgwot.procedure import Procedure

@@ -111,12 +111,12 @@ def _size(store: FeatureStore) -> str:
     """Return the size of one feature in words, and of features made elsewhere their rate."""
     shape = " x ".join(map(str, store.shape[1 : 2 if store.vectors else 4]))
     what = f"{'vectors' if store.vectors else 'maps'} of {shape}"
-    return f"{what}, {store.attributes.get('fps'):g} per second, imported" if store.imported else what
+    return f"{what} at {store.attributes.get('fps'):g} per second" if store.imported else what
 
 
 def _other_size(path: Path, found: str, first: str, expected: str) -> str:
     again = "delete it and extract the video again"
-    if found.endswith("imported"):
+    if found.endswith("per second"):
         again = (
             "one size and rate per task: make its features again or leave the video out; is the order of axes right?"
         )

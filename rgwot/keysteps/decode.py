@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import Settings
+from rgwot.embedding.stored import EmbeddedTask, EmbeddedVideo, read_embeddings
 from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, choose, extended
 from rgwot.keysteps.doubts import doubts
@@ -21,52 +22,14 @@ from rgwot.keysteps.fuzzifier import direction_eigenvalue
 from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Unseen
 from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import generator_for, procedure_of, write_keysteps
-from rgwot.runtime.errors import RgwotError, first_line, nearest
+from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.progress import counted
-from rgwot.runtime.provenance import remake
-from rgwot.timing import label_segments, parse_rate
+from rgwot.timing import label_segments
 
 log = logging.getLogger(__name__)
 
 TWICE = ("graphcut", "kmeans", "meanfield", "subset")
 """Decoders cheap enough to be run with a second seed, to say whether two seeds agree."""
-
-
-@dataclass(frozen=True)
-class EmbeddedVideo:
-    """Embeddings (T, D) float64 of one video, sample times (T,) and its length in seconds, native frames per second.
-
-    ``background`` (T,), where the embedding stage has an opinion: these samples take no part in the clustering.
-    ``views`` (2P, T, D'), where it has them: what choices are made by (`rgwot.keysteps.choices`).
-    """
-
-    embedding: NDArray[np.float64]
-    time_s: NDArray[np.float64]
-    duration_s: float
-    native_fps: float
-    background: NDArray[np.bool_] | None = None
-    views: NDArray[np.float64] | None = None
-
-
-@dataclass(frozen=True)
-class EmbeddedTask:
-    """Every video of a task by id, in the order of the ids; those without a frame are listed in ``empty``.
-
-    ``held_out`` names the videos the clustering must not see, also those without a frame; ``notes`` are sentences about
-    the training of the embedding. ``scales`` is how far the scales of the features' channels differ, where they weigh.
-    """
-
-    videos: Mapping[str, EmbeddedVideo]
-    empty: tuple[str, ...]
-    features_fps: float
-    method: str
-    held_out: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    scales: float | None = None
-
-    def part(self, held_out: bool) -> dict[str, EmbeddedVideo]:
-        """Return the videos that are held out, or the others."""
-        return {name: video for name, video in self.videos.items() if (name in self.held_out) == held_out}
 
 
 def decode(
@@ -184,84 +147,6 @@ def decode(
     return diagnostics
 
 
-def read_embeddings(path: str | Path) -> EmbeddedTask:
-    """Read a store of embeddings, or refuse it.
-
-    Raises
-    ------
-    RgwotError
-        When it is missing, incomplete or damaged, has no video with a frame, or holds values that are not finite.
-    """
-    store = Path(path)
-    if not store.is_dir():
-        raise RgwotError(f"embeddings {store}: found nothing there; run `rgwot embed` first")
-    try:
-        return _read_embeddings(store)
-    except (RuntimeError, ValueError, OSError, LookupError, TypeError, AttributeError) as error:
-        # What Zarr, its codecs and JSON say of a store that is cut short or changed.
-        raise RgwotError(f"embeddings {store}: damaged ({first_line(error)}); {remake(store, 'embed')}") from None
-
-
-def _read_embeddings(store: Path) -> EmbeddedTask:
-    import zarr
-
-    root = zarr.open_group(str(store), mode="r")
-    about: dict[str, Any] = dict(root.attrs)
-    if about.get("complete") is not True:
-        raise RgwotError(f"embeddings {store}: not complete; remove it and run `rgwot embed` again")
-    videos: dict[str, EmbeddedVideo] = {}
-    empty: list[str] = []
-    for name, group in sorted(root.groups()):
-        attrs: dict[str, Any] = dict(group.attrs)
-        x, time_s = (_whole(group, array, store, np.float64) for array in ("embedding", "time_s"))
-        if len(x) == 0:
-            empty.append(name)
-            continue
-        if not np.isfinite(x).all():
-            bad = int((~np.isfinite(x)).any(axis=1).sum())
-            raise RgwotError(
-                f"embeddings {store}: video {name}: {bad} of {len(x)} samples are not finite; "
-                "expected numbers; train again with a smaller train.lr or with train.precision float32"
-            )
-        background = _whole(group, "background", store, np.bool_) if "background" in group else None
-        views = _whole(group, "views", store, np.float64) if "views" in group else None
-        native_fps = float(parse_rate(str(attrs["native_fps"])))
-        videos[name] = EmbeddedVideo(x, time_s, float(attrs["duration_s"]), native_fps, background, views)
-    if not videos:
-        raise RgwotError(f"embeddings {store}: no video with a frame; expected at least one, see the feature index")
-    held_out = tuple(about.get("held_out", ()))
-    present = len(set(held_out).intersection(videos))
-    if held_out and not 0 < present < len(videos):
-        raise RgwotError(
-            f"embeddings {store}: {present} of {len(videos)} videos with a frame are held out, expected some and not "
-            "all; see the feature index for videos without one, or take another data.split_seed"
-        )
-    return EmbeddedTask(
-        videos,
-        tuple(empty),
-        float(about["features_fps"]),
-        str(about.get("method", "")),
-        held_out,
-        tuple(about.get("notes", ())),
-        about.get("scales"),
-    )
-
-
-def _whole(group: Any, name: str, store: Path, dtype: Any) -> NDArray[Any]:
-    """Return an array whose chunks are all there; Zarr takes one that is missing for zeros."""
-    array = group[name]
-    # Without checksums, as rgwot 0.1.0 wrote them, chunks of nothing but zeros were left out: times of one sample, and
-    # backgrounds without any.
-    lenient = not any(type(codec).__name__ == "Crc32cCodec" for codec in array.compressors)
-    zeros = lenient and (name == "background" or (name == "time_s" and array.shape == (1,)))
-    if array.nchunks_initialized < array.nchunks and not zeros:
-        raise RgwotError(
-            f"embeddings {store}: {array.nchunks - array.nchunks_initialized} of {array.nchunks} chunks of "
-            f"{array.path} are missing; {remake(store, 'embed')}"
-        )
-    return np.asarray(array[:], dtype=dtype)
-
-
 @dataclass(frozen=True)
 class Result:
     """Labels (T,) of all samples x (T, D), and how the decoder arrived at those that are not background."""
@@ -302,7 +187,7 @@ def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, dec
     labels = np.full(len(x), BACKGROUND, dtype=np.int64)
     decoded = Decoded(labels[rows])
     if rows.any():
-        some = [(int(one.sum()), video.native_fps) for video, one in zip(videos, kept, strict=True) if one.any()]
+        some = [(int(one.sum()), float(video.native_fps)) for video, one in zip(videos, kept, strict=True) if one.any()]
         lengths, rates = zip(*some, strict=True)
         decoded = decoder(Frames(x[rows], lengths, features_fps, rates))
         labels[rows] = decoded.labels

@@ -215,7 +215,14 @@ class DatasetCatalogue:
         file, folder = self.video_file(dataset, task, video), self._imported(dataset).get("folder")
         if folder is None or self.config.dataset(dataset).features_alone:
             return file
-        return plain_path(str(feature_file(self.config.folder(folder), task, video)))
+        place = self.config.folder(folder)
+        try:
+            return plain_path(str(feature_file(place, task, video)))
+        except RgwotError:
+            # Gone since its store was made, which is no reason to run; where something else is, Snakemake names it.
+            if not paths.at(paths.FEATURES, dataset=dataset, task=task, video=video).exists():
+                raise
+            return plain_path(str(place / task / video))
 
     def import_options(self, dataset: str) -> str:
         """Return the options of ``rgwot import-features`` for a dataset, quoted for a shell."""

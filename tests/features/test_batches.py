@@ -215,7 +215,7 @@ def test_an_index_from_parts_is_that_from_stores(given: Path) -> None:
     writer = StoreWriter(PART.parent / "d.zarr", np.arange(2) / 2, (), channels=4, layer="imported")
     writer.write(0, np.zeros((2, 4)))
     writer.finish(2, {"status": "ok", "reason": "", "decoder": "import", "fps": 2.0})
-    with pytest.raises(RgwotError, match=r"d\.zarr: vectors of 4, 2 per second, imported, expected vectors of 3"):
+    with pytest.raises(RgwotError, match=r"d\.zarr: vectors of 4 at 2 per second, expected vectors of 3"):
         write_index([PART, PART.parent / "d.zarr"], "joined.csv")
 
 

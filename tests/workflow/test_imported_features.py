@@ -50,6 +50,9 @@ def test_both_end_in_the_feature_index(fresh: Checkout, configured: Callable[[st
     # Other options make the stores again, and nothing else.
     again = configured(CONFIGURATION.replace("weights: other", "weights: third"))
     assert fresh.plan(*targets, more=[again]).jobs == {"import_features": 1, "index": 1}
+    # Features that are gone are no reason to run where everything that was made of them is there.
+    (fresh.path / "features/tea/c.npy").unlink()
+    assert not fresh.plan(*targets, more=[more]).jobs
 
 
 def test_a_missing_file_is_named_before_any_job_runs(fresh: Checkout, configured: Callable[[str], str]) -> None:
