@@ -124,12 +124,7 @@ def _read(store: Path) -> EmbeddedTask:
     for place in sorted(range(len(names)), key=names.__getitem__):
         rows = slice(offsets[place], offsets[place + 1])
         name, x = names[place], arrays["embedding"][rows].astype(np.float64)
-        if not np.isfinite(x).all():
-            bad = int((~np.isfinite(x)).any(axis=1).sum())
-            raise RgwotError(
-                f"embeddings {store}: video {name}: {bad} of {len(x)} samples are not finite; "
-                "expected numbers; train again with a smaller train.lr or with train.precision float32"
-            )
+        check_finite(x, f"embeddings {store}: video {name}")
         if len(x):
             videos[name] = EmbeddedVideo(
                 x,
@@ -141,19 +136,34 @@ def _read(store: Path) -> EmbeddedTask:
             )
     if not videos:
         raise RgwotError(f"embeddings {store}: no video with a frame; expected at least one, see the feature index")
-    held_out = tuple(about.get("held_out", ()))
-    present = len(set(held_out).intersection(videos))
-    if held_out and not 0 < present < len(videos):
-        raise RgwotError(
-            f"embeddings {store}: {present} of {len(videos)} videos with a frame are held out, expected some and not "
-            "all; see the feature index for videos without one, or take another data.split_seed"
-        )
-    return EmbeddedTask(
+    task = EmbeddedTask(
         videos,
         tuple(sorted(set(names) - set(videos))),
         float(about["features_fps"]),
         str(about.get("method", "")),
-        held_out,
+        tuple(about.get("held_out", ())),
         tuple(about.get("notes", ())),
         about.get("scales"),
     )
+    return with_both_parts(task, f"embeddings {store}")
+
+
+def with_both_parts(task: EmbeddedTask, where: str) -> EmbeddedTask:
+    """Return the task, or raise RgwotError where all or none of its videos with frames are held out."""
+    present = len(set(task.held_out).intersection(task.videos))
+    if task.held_out and not 0 < present < len(task.videos):
+        raise RgwotError(
+            f"{where}: {present} of {len(task.videos)} videos with a frame are held out, expected some and not "
+            "all; see the feature index for videos without one, or take another data.split_seed"
+        )
+    return task
+
+
+def check_finite(x: NDArray[np.float64], where: str) -> None:
+    """Raise RgwotError where an embedding (T, D) has a value that is not finite."""
+    if not np.isfinite(x).all():
+        bad = int((~np.isfinite(x)).any(axis=1).sum())
+        raise RgwotError(
+            f"{where}: {bad} of {len(x)} samples are not finite; "
+            "expected numbers; train again with a smaller train.lr or with train.precision float32"
+        )

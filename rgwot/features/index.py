@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,13 @@ def _row(path: Path) -> tuple[str, str, str, int, str]:
 
 def _part(path: Path) -> list[tuple[str, str, str, int, str]]:
     return [(row["video"], row["status"], row["reason"], row["frames"], row[SIZE]) for row in read_index(path)]
+
+
+def check_stores(stores: Iterable[FeatureStore]) -> None:
+    """Raise RgwotError when the features of a video are of another size than those of the first of a task."""
+    with_frames = [store for store in stores if len(store)]
+    for store in with_frames:
+        _check_size(store, with_frames[0])
 
 
 def indexed_videos(index_csv: str | Path) -> dict[str, int]:
