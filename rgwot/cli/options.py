@@ -66,10 +66,12 @@ def resolved(
 
 def key_steps(settings: Settings) -> int:
     """Return K as a number."""
-    K = settings.decode.K
-    if isinstance(K, int):
-        return K
-    raise RgwotError(f"decode.K: found {K!r}, expected a number here; only decoders that read embeddings choose it")
+    from rgwot.config.settings import resolved_K
+
+    K = resolved_K(settings.decode.K)
+    if K == "auto":
+        raise RgwotError("decode.K: found auto, expected a number; only decoders that read embeddings choose it")
+    return K
 
 
 def read_rate(text: str | float | None, option: str) -> Any:

@@ -5,23 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import zarr
-from numpy.typing import NDArray
+from typing import Any, NamedTuple
 
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import EMBEDDINGS, FAMILIES
 from rgwot.config.settings import Settings
 from rgwot.datasets.split import check_held_out
 from rgwot.embedding.interface import EmbedVideo, Fit
+from rgwot.embedding.stored import EmbeddedVideo, write_embedded
 from rgwot.features.index import indexed_videos, open_stores
 from rgwot.features.scales import usual_ratio
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import Progress
-from rgwot.runtime.stores import put
 
 logger = logging.getLogger(__name__)
 
@@ -44,13 +40,10 @@ def embed(
 ) -> None:
     """Embed every frame of every video of a task that has frames.
 
-    Writes a Zarr (version 3) group per video with the arrays ``embedding`` (T, D) float32 and ``time_s`` (T,)
-    float64, from methods that tell background apart also ``background`` (T,) bool, from those with views of the
-    features ``views`` (2P, T, D') float32, and the attributes ``duration_s`` and ``native_fps``; the root has
-    ``method``, ``seed``, ``features_fps`` and, last, ``complete``. Where videos were held out, the group of every
-    video also has ``split`` (``train`` or ``test``) and the root ``held_out``, which names those without frames too.
-    ``notes`` of the root are sentences about the training that a reader of its results should know, ``scales`` is
-    how far the scales of the features' channels differ, where they are known and weigh on the embedding.
+    Writes what `rgwot.embedding.stored` describes, with the attributes ``method``, ``seed`` and ``features_fps``.
+    Where videos were held out, ``held_out`` names them, those without frames too. ``notes`` are sentences about the
+    training that a reader of its results should know, ``scales`` is how far the scales of the features' channels
+    differ, where they are known and weigh on the embedding.
     Context frames are chosen as in training (methods 3.8).
 
     Parameters
@@ -84,40 +77,80 @@ def embed(
     stores = open_stores(index_csv, features_dir)
     if not stores:
         raise RgwotError(f"{index_csv}: no video with features, expected at least 1; see its column reason")
-    fps = float(stores[0].attributes["fps"])
-    notes: list[str] = []
-    scales = usual_ratio(store.attributes for store in stores)
-    if model_path is None:
-        name, number = method or "raw", seed or 0
-        fit = fit_of(name)
-        check_held_out(held_out, indexed_videos(index_csv), str(index_csv))
-        training = [store for store in stores if store.video not in held_out]
-        embed_one: EmbedVideo = fit(training, settings or Settings(), number)
-        standardised = FAMILIES[split_id(name)[0]].embedding in STANDARDISED
-    else:
+    model = None
+    if model_path is not None:
         # Not at the top: a method without an encoder need not wait for PyTorch.
-        from rgwot.embedding.model import embed_by_model, load_model
+        from rgwot.embedding.model import load_model
 
         model = load_model(model_path)
         if held_out:
             raise RgwotError(f"{model_path}: the model says which videos were held out; leave out --hold-out")
-        held_out = model.get("held_out", ())
-        notes = model.get("notes", [])
+    check_held_out(held_out, indexed_videos(index_csv), str(index_csv))
+    made = embedder(stores, settings or Settings(), model, method, seed, device, threads, held_out)
+    write_embeddings(output_zarr, stores, made.embed, made.facts, made.held_out)
+
+
+class Embedder(NamedTuple):
+    """How the videos of a task are embedded.
+
+    Attributes
+    ----------
+    embed
+        One video -> its embedding.
+    facts
+        ``method``, ``seed`` and ``features_fps``; ``notes`` and ``scales`` as in `embed`.
+    held_out
+        Videos that were not learned from.
+    """
+
+    embed: EmbedVideo
+    facts: dict[str, Any]
+    held_out: tuple[str, ...] = ()
+
+
+def embedder(
+    stores: Sequence[FeatureStore],
+    settings: Settings,
+    model: Mapping[str, Any] | None = None,
+    method: str | None = None,
+    seed: int | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+    held_out: Sequence[str] = (),
+) -> Embedder:
+    """Return how the videos of a task are embedded: by a trained model, or as fitted here to the videos not held out.
+
+    Parameters are those of `embed`, with open stores of all videos and a loaded model.
+
+    Raises
+    ------
+    RgwotError
+        When the model was trained on other features, or the method needs a model and none is given.
+    """
+    fps = float(stores[0].attributes["fps"])
+    scales = usual_ratio(store.attributes for store in stores)
+    if model is None:
+        name, number, notes = method or "raw", seed or 0, []
+        training = [store for store in stores if store.video not in held_out]
+        embed_one = fit_of(name)(training, settings, number)
+        standardised = FAMILIES[split_id(name)[0]].embedding in STANDARDISED
+    else:
+        from rgwot.embedding.model import embed_by_model
+
+        name, number = method or "trained", int(model["seed"] if seed is None else seed)
+        held_out, notes = model.get("held_out", ()), model.get("notes", [])
         for key, value in model["features"].items():
             found = stores[0].attributes.get(key)
             if found != value:
                 raise RgwotError(
-                    f"{model_path}: trained on features with {key} {value!r}, found {found!r} in "
-                    f"{stores[0].path}; train again"
+                    f"model: trained on features with {key} {value!r}, found {found!r} in {stores[0].path}; train again"
                 )
         embed_one = embed_by_model(model, fps, device, threads)
-        name, number = method or "trained", int(model["seed"] if seed is None else seed)
         standardised = model["architecture"]["input_norm"] or "projection" in model
-
     facts = {"method": name, "seed": number, "features_fps": fps, **({"notes": notes} if notes else {})}
     if scales is not None and not standardised:
         facts["scales"] = scales
-    write_embeddings(output_zarr, stores, embed_one, facts, held_out)
+    return Embedder(embed_one, facts, tuple(held_out))
 
 
 def write_embeddings(
@@ -127,33 +160,17 @@ def write_embeddings(
     facts: Mapping[str, Any],
     held_out: Sequence[str] = (),
 ) -> None:
-    """Embed videos and write the store that `embed` describes; ``facts`` are the attributes of its root."""
+    """Embed videos and write the store that `embed` describes; ``facts`` are its attributes."""
+    videos: dict[str, EmbeddedVideo] = {}
     frames = sum(len(store) for store in stores)
-    with (
-        replacing(output_zarr) as temporary,
-        Progress(logger, f"embed {output_zarr}", frames, unit="frame") as progress,
-    ):
-        root = zarr.open_group(temporary, mode="w", zarr_format=3)
+    with Progress(logger, f"embed {output_zarr}", frames, unit="frame") as progress:
         for store in stores:
             found = embed_one(store)
-            attributes: dict[str, Any] = {"duration_s": store.duration_s, "native_fps": str(store.native_fps)}
-            if held_out:
-                attributes["split"] = "test" if store.video in held_out else "train"
-            group = root.create_group(store.video, attributes=attributes)
-            arrays: dict[str, NDArray[Any] | None] = {
-                "embedding": found.embedding,
-                "time_s": store.time_s,
-                "background": found.background,
-                "views": found.views,
-            }
-            for label, array in arrays.items():
-                if array is not None:
-                    put(group, label, array)
+            videos[store.video] = EmbeddedVideo(
+                found.embedding, store.time_s, store.duration_s, store.native_fps, found.background, found.views
+            )
             progress.advance(len(store))
-        root.attrs.update(dict(facts))
-        if held_out:
-            root.attrs["held_out"] = sorted(held_out)
-        root.attrs["complete"] = True
+    write_embedded(output_zarr, videos, {**facts, "held_out": sorted(held_out)} if held_out else facts)
 
 
 def fit_of(method: str) -> Fit:

@@ -7,6 +7,7 @@ import logging
 import math
 import os
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
@@ -23,7 +24,7 @@ from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import video_id
 from rgwot.datasets.pairing import VIDEO_SUFFIXES, by_task, walk
 from rgwot.features.scales import Spread, scales_differ
-from rgwot.features.store import CHUNK, IMPORTER, StoreWriter, source_facts, video_facts
+from rgwot.features.store import CHUNK, IMPORTER, StoreWriter, is_current, source_facts, video_facts
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
@@ -150,13 +151,21 @@ def import_features(
     The source is a file that `rgwot.datasets.arrays` opens, with one array of floating-point numbers, maps or vectors
     of any number of channels; feature i stands at ``start_s + i / fps``, or at the time that the file says. Memory
     holds 64 frames, whatever the length of the video, unless the file is text or packed. The store is a folder
-    ``{video}.zarr``; an older one is replaced when the new one is complete. Without footage it has no frames, and
+    ``{video}.zarr``; another one is replaced when the new one is complete. Without footage it has no frames, and
     ``reason`` says why. Where scales of the channels of vectors differ by 1,000 or more, a warning says so.
+
+    A store that is there is kept if it was made from the same file and for the same video with the same settings.
 
     Raises RgwotError when the file cannot be read, its shape is not as stated, a value is not finite or beyond float16,
     or the number or times of the features do not fit the duration.
     """
     source, output = Path(source), Path(output)
+    expect: dict[str, Any] = {"settings": settings.model_dump(mode="json")}
+    if footage != FEATURES_ALONE:
+        expect |= {key: value for key, value in video_facts(footage, "", "").items() if key not in ("status", "reason")}
+    if source.is_file() and is_current(output, source, expect, "skip" if footage is None else "fail"):
+        logger.info("%s: made from this file with these settings before; kept", output)
+        return
     with open_array(source, settings.key, output.parent, settings.times) as array:
         found = measure(source, array, settings)
         if footage == FEATURES_ALONE:
@@ -180,7 +189,7 @@ def import_features(
                 store.write(chunk, maps)
                 if spread is not None:
                     spread.add(maps)
-            facts = _described(source, array, found, settings)
+            facts = described(array, found, settings, source_facts(source))
             if spread is not None:
                 facts["scales"] = spread.ratio
             store.finish(count, {**facts, **video_facts(footage, status, reason)})
@@ -193,7 +202,7 @@ def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason:
     nothing = {"source_key": settings.key or "", "source_axes": settings.axes, "fps_exact": settings.fps}
     with replacing(output) as temporary:
         store = StoreWriter(temporary, np.empty(0), (), channels=settings.channels or 1, layer=settings.layer)
-        facts = {**_origin(source, settings), **nothing, "fps": 0.0, "precision": ""}
+        facts = {**_origin(settings, source_facts(source)), **nothing, "fps": 0.0, "precision": ""}
         store.finish(0, {**facts, **video_facts(None, "skipped", reason)})
 
 
@@ -254,10 +263,16 @@ def read_maps(source: Path, array: ArraySource, axes: str, start: int, end: int)
     return maps
 
 
-def _described(source: Path, array: ArraySource, found: Measured, settings: ImportSettings) -> dict[str, Any]:
+def described(
+    array: ArraySource, found: Measured, settings: ImportSettings, source: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the attributes of a store of imported features, without those about its video.
+
+    ``source`` are those of the file they come from (`rgwot.features.store.source_facts`).
+    """
     timed = {} if settings.times is None else {"source_times": settings.times}
     return {
-        **_origin(source, settings),
+        **_origin(settings, source),
         "precision": array.dtype,
         "fps": float(found.fps),
         "fps_exact": str(found.fps),
@@ -269,7 +284,7 @@ def _described(source: Path, array: ArraySource, found: Measured, settings: Impo
     }
 
 
-def _origin(source: Path, settings: ImportSettings) -> dict[str, Any]:
+def _origin(settings: ImportSettings, source: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "backbone": settings.backbone,
         "weights": settings.weights,
@@ -278,7 +293,8 @@ def _origin(source: Path, settings: ImportSettings) -> dict[str, Any]:
         "layer": settings.layer,
         "transform": IMPORTED,
         "size": None,
-        **source_facts(source),
+        **source,
+        "settings": settings.model_dump(mode="json"),
         "decoder": IMPORTER,
         "decoder_version": __version__,
         "rgwot_version": __version__,

@@ -26,7 +26,7 @@ from zarr.codecs import BloscCodec, Crc32cCodec, ZstdCodec
 from zarr.errors import NodeNotFoundError
 
 from rgwot.config.extractors import EXTRACTORS
-from rgwot.features import ARRAYS, CONV4C, OTHER
+from rgwot.features import ARRAYS, CONV4C, OTHER, left_out
 from rgwot.paths import STORE
 from rgwot.runtime import stores
 from rgwot.runtime.errors import RgwotError, first_line
@@ -50,6 +50,16 @@ _TIMES = "time_s"
 _COMPLETE = "complete"
 
 
+class HeldArray:
+    """An array in memory, read as one of Zarr is."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.oindex, self.shape, self.ndim = array, array.shape, array.ndim
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.oindex[index]
+
+
 @dataclass(frozen=True)
 class FeatureStore:
     """The complete feature store of one video, open for reading.
@@ -61,7 +71,7 @@ class FeatureStore:
     path: Path
     attributes: Mapping[str, Any]
     time_s: NDArray[np.float64]
-    _array: zarr.Array[Any]
+    _array: zarr.Array[Any] | HeldArray
 
     @property
     def video(self) -> str:
@@ -199,8 +209,28 @@ def _channels(attributes: Mapping[str, Any], name: str) -> int | None:
 
 
 def source_facts(path: Path) -> dict[str, Any]:
-    """Return the attributes that say which file a store was made from: its name, bytes and SHA-256."""
-    return {"source": path.name, "source_bytes": path.stat().st_size, "source_sha256": sha256(path)}
+    """Return the attributes that say which file a store was made from: its name, bytes, time and SHA-256."""
+    found = path.stat()
+    facts = {"source": path.name, "source_bytes": found.st_size, "source_mtime_ns": found.st_mtime_ns}
+    return {**facts, "source_sha256": sha256(path)}
+
+
+def is_current(path: Path, source: Path, expect: Mapping[str, Any], on_bad_video: Literal["fail", "skip"]) -> bool:
+    """Return whether there is a complete store with the attributes to ``expect``, made from this source as it is now.
+
+    A source of another modification time is read, and is the same if its SHA-256 is. A store that lacks frames, because
+    a bad video was to be skipped, is current only where bad videos are to be skipped.
+    """
+    try:
+        store = open_store(path, expect)
+    except RgwotError:
+        return False
+    if on_bad_video == "fail" and left_out(store.status, store.imported):
+        return False
+    made, found = store.attributes, source.stat()
+    if (made.get("source"), made.get("source_bytes")) != (source.name, found.st_size):
+        return False
+    return made.get("source_mtime_ns") == found.st_mtime_ns or made.get("source_sha256") == sha256(source)
 
 
 def video_facts(video: Any, status: str, reason: str) -> dict[str, Any]:

@@ -5,9 +5,10 @@ The folder of a dataset is walked once, when it is asked for, and no video is op
 
 from __future__ import annotations
 
+import os
 import shlex
+from collections.abc import Iterable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from rgwot import paths
@@ -19,8 +20,6 @@ from rgwot.datasets.base import Found, VideoEntry
 from rgwot.datasets.finding import find, layout_module, read_options
 from rgwot.datasets.looks import no_task
 from rgwot.datasets.names import video_id
-from rgwot.features import left_out, read_index
-from rgwot.runtime.arguments import split_words
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.provenance import stamp
 from rgwot.study.study import Study
@@ -28,6 +27,8 @@ from rgwot.synthetic.layouts import TaskPlaces, task_places
 
 #: Aligning takes a pair of distinct videos.
 MIN_VIDEOS = 2
+#: Videos, and bytes of their files, whose features one job makes: about ten minutes of work on a core.
+BATCH, BATCH_BYTES = 32, 10**9
 
 
 def plain_path(path: str) -> str:
@@ -58,14 +59,6 @@ def written(study: Study, dataset: str) -> dict[str, TaskPlaces] | None:
     if root != expected:
         raise RgwotError(f"datasets.{dataset}.root: found {root!r}; expected {expected!r} beside a synth block")
     return {places.task.removeprefix(f"{dataset}/"): places for places in task_places(entry.synth)}
-
-
-def written_root(study: Study, dataset: str) -> list[str]:
-    """Return the folder of a synthetic dataset, which a job writes, as the input of jobs; nothing for any other.
-
-    Videos of other datasets are no input, so that their times do not matter; `stamp` notices what changes.
-    """
-    return [str(study.config.root_of(dataset))] if written(study, dataset) is not None else []
 
 
 def synth_settings(study: Study, dataset: str) -> SynthSettings:
@@ -134,7 +127,7 @@ def video_path(study: Study, dataset: str, task: str, video: str) -> str:
 
 def task_videos(study: Study, dataset: str, task: str) -> list[str]:
     """Return the video files of a task, or the folder of the synthetic dataset that holds them."""
-    return list(dict.fromkeys(video_file(study, dataset, task, video) for video in videos(study, dataset, task)))
+    return footage_of(study, dataset, task, videos(study, dataset, task))
 
 
 def files(study: Study, dataset: str, task: str) -> list[str]:
@@ -154,12 +147,19 @@ def imported(study: Study, dataset: str) -> ImportedFeatures:
     return settings
 
 
-def feature_files(study: Study, dataset: str, task: str, video: str) -> list[str]:
-    """Return the file with the imported features of one video, as the input of a job."""
+def imported_file(study: Study, dataset: str, task: str, video: str) -> str:
+    """Return the file with the imported features of one video."""
     file, folder = video_file(study, dataset, task, video), imported(study, dataset).folder
     if folder is None or study.config.dataset(dataset).features_alone:
-        return [file]
-    return [plain_path(str(feature_file(study.config.folder(folder), task, video)))]
+        return file
+    place = study.config.folder(folder)
+    try:
+        return plain_path(str(feature_file(place, task, video)))
+    except RgwotError:
+        # Gone since its store was made, which is no reason to run; where something else is, Snakemake names it.
+        if not paths.at(paths.FEATURES, dataset=dataset, task=task, video=video).exists():
+            raise
+        return plain_path(str(place / task / video))
 
 
 def manifest_entry(study: Study, dataset: str) -> dict[str, Any]:
@@ -196,78 +196,69 @@ def footage_stamp(study: Study, dataset: str, task: str) -> str:
     return "" if study.config.dataset(dataset).synth else stamp(task_videos(study, dataset, task))
 
 
-def video_stamp(study: Study, dataset: str, task: str, video: str) -> str:
-    """Return the `stamp` of a video and of the file with its imported features, empty where jobs write them."""
-    entry = study.config.dataset(dataset)
-    if entry.synth:
-        return ""
-    features = feature_files(study, dataset, task, video) if entry.imported else []
-    return stamp([video_file(study, dataset, task, video), *features])
-
-
-def check_left_out(study: Study, dataset: str, task: str, video: str | None = None) -> None:
-    """Raise RgwotError if an earlier run skipped a bad video (this one, or any) and bad videos are now to fail."""
-    for name, error in skipped_before(study, dataset, task).items():
-        if video in (None, name):
-            raise RgwotError(error)
-
-
 @cache
-def skipped_before(study: Study, dataset: str, task: str) -> dict[str, str]:
-    """Return the errors of videos that the index of a task lists as skipped and that are to fail now, by id.
+def batches(study: Study, dataset: str, task: str) -> list[list[str]]:
+    """Return the videos of a task in the batches whose features one job makes.
 
-    A video that has changed since is extracted again, and judged then.
+    A batch has at most `BATCH` videos and about `BATCH_BYTES` of files, so that a job takes about ten minutes.
     """
-    index = paths.at(paths.INDEX, dataset=dataset, task=task)
-    if study.config.on_bad_video != "fail" or not index.is_file():
-        return {}
-    by_others = study.config.dataset(dataset).imported is not None
-    try:
-        rows = [row for row in read_index(index) if left_out(row.get("status") or "", by_others)]
-    except (OSError, RgwotError):
-        # Damaged: whatever reads the index will say so, and a plan that rebuilds it must not stop here.
-        return {}
-    errors = {}
-    for row in rows:
-        store = index.with_name(f"{row['video']}{paths.STORE}")
-        if row["video"] not in videos(study, dataset, task) or not store.exists():
-            continue
-        path = Path(video_path(study, dataset, task, row["video"]))
-        if path.exists() and path.stat().st_mtime <= index.stat().st_mtime:
-            errors[row["video"]] = (
-                f"{path}: {row['status']} by an earlier run ({row.get('reason')}), and on_bad_video is fail; mend "
-                f"the video and delete {store}, or set on_bad_video: skip"
-            )
-    return errors
+    divided: list[list[str]] = []
+    left = 0
+    for video in videos(study, dataset, task):
+        path = video_file(study, dataset, task, video)
+        size = os.stat(path).st_size if os.path.isfile(path) else 0
+        if not divided or len(divided[-1]) == BATCH or size > left:
+            divided.append([])
+            left = BATCH_BYTES
+        divided[-1].append(video)
+        left -= size
+    return divided
 
 
-def feature_stores(study: Study, dataset: str, task: str) -> list[str]:
-    """Return the feature stores of all videos of a task, after `check_left_out`."""
-    check_left_out(study, dataset, task)
-    known = videos(study, dataset, task)
-    return [str(paths.at(paths.FEATURES, dataset=dataset, task=task, video=video)) for video in known]
-
-
-@cache
-def index_parts(study: Study, dataset: str, task: str) -> list[list[str]]:
-    """Return the feature stores of a task, divided as far as one command can name them."""
-    return split_words(feature_stores(study, dataset, task))
+def batch(study: Study, dataset: str, task: str, part: str) -> list[str]:
+    """Return the videos of one batch."""
+    known = batches(study, dataset, task)
+    if int(part) >= len(known):
+        raise RgwotError(f"{dataset}/{task}: found no part {part} of its index, expected 0 to {len(known) - 1}")
+    return known[int(part)]
 
 
 def index_input(study: Study, dataset: str, task: str) -> list[str]:
-    """Return the input of a task's index: its feature stores, or index parts where one command cannot name all."""
-    parts = index_parts(study, dataset, task)
-    if len(parts) <= 1:
-        return feature_stores(study, dataset, task)
-    return [str(paths.at(paths.INDEX_PART, dataset=dataset, task=task, part=part)) for part in range(len(parts))]
+    """Return the parts of a task's index, one per batch."""
+    parts = range(len(batches(study, dataset, task)))
+    return [str(paths.at(paths.INDEX_PART, dataset=dataset, task=task, part=part)) for part in parts]
 
 
-def index_part_input(study: Study, dataset: str, task: str, part: str) -> list[str]:
-    """Return the feature stores that one part of the index of a task lists."""
-    parts = index_parts(study, dataset, task)
-    if int(part) >= len(parts):
-        raise RgwotError(f"{dataset}/{task}: found no part {part} of its index, expected 0 to {len(parts) - 1}")
-    return parts[int(part)]
+def footage_of(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> list[str]:
+    """Return the files of videos, or the folder of the synthetic dataset that holds them."""
+    return list(dict.fromkeys(video_file(study, dataset, task, video) for video in chosen))
+
+
+def features_of(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> list[str]:
+    """Return the files with the imported features of videos."""
+    return [imported_file(study, dataset, task, video) for video in chosen]
+
+
+def stamp_of(study: Study, dataset: str, task: str, chosen: Sequence[str]) -> str:
+    """Return the `stamp` of videos and of the files with their imported features, empty where jobs write them."""
+    entry = study.config.dataset(dataset)
+    features = features_of(study, dataset, task, chosen) if entry.imported else []
+    return "" if entry.synth else stamp([*footage_of(study, dataset, task, chosen), *features])
+
+
+def extract_options(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> str:
+    """Return the options of ``rgwot extract`` that name videos, quoted for a shell."""
+    named = ((video, video_path(study, dataset, task, video)) for video in chosen)
+    return shlex.join(word for video, path in named for word in ("--video", video, "--source", path))
+
+
+def import_sources(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> str:
+    """Return the options of ``rgwot import-features`` that name videos and their features, quoted for a shell."""
+    words: list[str] = []
+    for video in chosen:
+        features, footage = imported_file(study, dataset, task, video), video_path(study, dataset, task, video)
+        words += ("--video", video, "--source", features, "--footage", footage)
+    return shlex.join(words)
 
 
 def key_steps(study: Study, dataset: str, task: str) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any
 from rgwot.config.experiments import family_of, split_id
 from rgwot.config.extractors import extractor, missing_checkpoint
 from rgwot.config.methods import ANNOTATED, DECODERS, EMBEDDINGS
-from rgwot.config.settings import EXECUTION, Settings, build, flatten
+from rgwot.config.settings import EXECUTION, Settings, build, flatten, resolved_K
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.runtime.errors import RgwotError
@@ -68,14 +68,11 @@ def stage_settings(
         if key in wanted or block in wanted:
             blocks.setdefault(block, {})[name] = value
     K = blocks.get("decode", {}).get("K")
-    if isinstance(K, str) and K != "auto":
-        number = annotated_steps(study, dataset, task)
-        if number is None:
-            raise RgwotError(
-                f"{dataset}/{task}: K={K} is the number of annotated steps, and no video of the task is annotated; "
-                "give K as a number"
-            )
-        blocks["decode"]["K"] = number + (K == "gt+1")
+    if K in ("gt", "gt+1"):
+        try:
+            blocks["decode"]["K"] = resolved_K(K, annotated_steps(study, dataset, task))
+        except RgwotError as error:
+            raise RgwotError(f"{dataset}/{task}: {error}") from None
     return blocks
 
 

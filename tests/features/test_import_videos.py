@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import zarr
 from import_helpers import ARRAYS, FRAMES, NTSC, TCHW, npy, run
 from videos import write_video
 
 from rgwot.config.configuration import load_config
 from rgwot.config.importing import ImportSettings
 from rgwot.embedding.embed import embed
+from rgwot.embedding.stored import read_embeddings
 from rgwot.features.importing import import_video
 from rgwot.features.index import write_index
 from rgwot.features.store import open_store
@@ -55,7 +55,7 @@ def test_pooled_features_go_through_the_stages(tmp_path: Path) -> None:
         stores.append(run(tmp_path / f"{name}.npy", "TC")[0])
     write_index(stores, tmp_path / "index.csv")
     embed(tmp_path / "index.csv", tmp_path, None, tmp_path / "e.zarr")
-    found = np.asarray(zarr.open_group(tmp_path / "e.zarr", mode="r")["a/embedding"][:])  # type: ignore[index]
+    found = read_embeddings(tmp_path / "e.zarr").videos["a"].embedding
     expected = ARRAYS["TC"].astype(np.float16).astype(np.float32)
     np.testing.assert_allclose(found, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
 
@@ -100,19 +100,19 @@ def test_the_workflow_finds_the_file_of_each_video(tmp_path: Path) -> None:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()
     found = study(tmp_path, fps=29.97002997, key="a 'b'", on_mismatch="trim")
-    assert datasets.feature_files(found, "mine", "tea", "a%20b") == [str(tmp_path / "features/tea/a b.h5")]
-    assert datasets.feature_files(found, "mine", "tea", "c") == [str(tmp_path / "features/c.npy")]
+    assert datasets.imported_file(found, "mine", "tea", "a%20b") == str(tmp_path / "features/tea/a b.h5")
+    assert datasets.imported_file(found, "mine", "tea", "c") == str(tmp_path / "features/c.npy")
     options = datasets.import_options(found, "mine")
-    assert options == """--axes=TC --fps=30000/1001 '--key=a '"'"'b'"'"'' --on-mismatch=trim"""
+    assert options == ("""--axes=TC --fps=30000/1001 '--key=a '"'"'b'"'"'' --on-mismatch=trim""")
     with pytest.raises(
         RgwotError, match=r"tea/d: no features; expected one file .*features/tea/d or .*features/d with"
     ):
-        datasets.feature_files(found, "mine", "tea", "d")
+        datasets.imported_file(found, "mine", "tea", "d")
     (tmp_path / "features/tea/c.pt").touch()
     with pytest.raises(RgwotError, match=r"tea/c: features in .*c.pt and .*c.npy; expected one"):
-        datasets.feature_files(found, "mine", "tea", "c")
+        datasets.imported_file(found, "mine", "tea", "c")
     with pytest.raises(RgwotError, match="no such video"):
-        datasets.feature_files(found, "mine", "tea", "e")
+        datasets.imported_file(found, "mine", "tea", "e")
 
 
 @pytest.mark.parametrize(

@@ -45,10 +45,20 @@ FEATURED = f"(?!{FEATURELESS}/)[^/]+"
 IMPORTED = "|".join(sorted(name for name, entry in STUDY.config.datasets.items() if entry.imported))
 
 
-def video_input(wildcards):
-    """The folder of the synthetic dataset that holds a video; a video that was skipped before is refused."""
-    datasets.check_left_out(STUDY, wildcards.dataset, wildcards.task, wildcards.video)
-    return datasets.written_root(STUDY, wildcards.dataset)
+def batch(function):
+    """An input or params function: what a function of `rgwot.study.datasets` returns for the videos of a batch."""
+
+    @one_line_errors
+    def of_batch(wildcards):
+        task = STUDY, wildcards.dataset, wildcards.task
+        return function(*task, datasets.batch(*task, wildcards.part))
+
+    return of_batch
+
+
+def lone(function):
+    """The same for one video."""
+    return one_line_errors(lambda wildcards: function(STUDY, wildcards.dataset, wildcards.task, [wildcards.video]))
 
 
 def figure_labels(form):

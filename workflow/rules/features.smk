@@ -3,7 +3,7 @@
 
 rule manifest:
     input:
-        one_line_errors(lambda w: datasets.written_root(STUDY, w.dataset)),
+        one_line_errors(lambda w: datasets.files(STUDY, w.dataset, w.task)),
     output:
         manifest="results/manifest/{dataset}/{task}.csv",
         annotations="results/annotations/{dataset}/{task}.csv",
@@ -25,86 +25,101 @@ rule manifest:
         " --annotations {output.annotations:q} {output.manifest:q} 2> {log:q}"
 
 
+# A job makes the features of a batch of videos, and declares only its part of the index: stores that are there, of the
+# same source and settings, are kept, and a batch that was killed goes on at its first unfinished video.
 rule extract:
     input:
-        video=one_line_errors(video_input),
+        videos=batch(datasets.footage_of),
+        weights=one_line_errors(lambda w: jobs.weights_file(STUDY, w.dataset)),
+    output:
+        "results/features/{dataset}/{task}/index.{part}.csv",
+    log:
+        "results/logs/extract/{dataset}/{task}/{part}.log",
+    wildcard_constraints:
+        dataset=f"(?!(?:{IMPORTED})/)[a-z][a-z0-9_]*",
+    conda:
+        "../../envs/train.yaml"
+    resources:
+        mem_mb=doubled(2500),
+        runtime=doubled(120),
+        gpu=GPUS,
+    params:
+        videos=batch(datasets.extract_options),
+        sources=batch(datasets.stamp_of),
+        config=CONFIGURATION,
+        settings=settings_of("extract"),
+        frames_fps=one_line_errors(lambda w: STUDY.config.dataset(w.dataset).frames_fps),
+        on_bad_video=STUDY.config.on_bad_video,
+    message:
+        "extract: {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
+    shell:
+        "rgwot extract --config {params.config} --dataset {wildcards.dataset} --threads {threads} {params.videos}"
+        " {output:q} 2> {log:q}"
+
+
+# The same for one video, asked for by the path of its store.
+use rule extract as extract_video with:
+    input:
+        videos=lone(datasets.footage_of),
         weights=one_line_errors(lambda w: jobs.weights_file(STUDY, w.dataset)),
     output:
         directory("results/features/{dataset}/{task}/{video}.zarr"),
     log:
-        "results/logs/extract/{dataset}/{task}/{video}.log",
-    wildcard_constraints:
-        dataset=f"(?!(?:{IMPORTED})/)[a-z][a-z0-9_]*",
-    group:
-        "extract"
-    conda:
-        "../../envs/train.yaml"
-    resources:
-        mem_mb=doubled(2500),
-        runtime=doubled(60),
-        gpu=GPUS,
+        "results/logs/extract_video/{dataset}/{task}/{video}.log",
     params:
+        videos=lone(datasets.extract_options),
+        sources=lone(datasets.stamp_of),
         config=CONFIGURATION,
-        source=one_line_errors(lambda w: datasets.video_path(STUDY, w.dataset, w.task, w.video)),
-        sources=one_line_errors(lambda w: datasets.video_stamp(STUDY, w.dataset, w.task, w.video)),
-        frames_fps=one_line_errors(lambda w: STUDY.config.dataset(w.dataset).frames_fps),
         settings=settings_of("extract"),
+        frames_fps=one_line_errors(lambda w: STUDY.config.dataset(w.dataset).frames_fps),
+        on_bad_video=STUDY.config.on_bad_video,
     message:
         "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
-    shell:
-        "rgwot extract --config {params.config} --dataset {wildcards.dataset} --source {params.source:q}"
-        " --threads {threads} {output:q} 2> {log:q}"
 
 
 rule import_features:
     input:
-        video=one_line_errors(video_input),
+        features=batch(datasets.features_of),
+        videos=batch(datasets.footage_of),
     output:
-        directory("results/features/{dataset}/{task}/{video}.zarr"),
+        "results/features/{dataset}/{task}/index.{part}.csv",
     log:
-        "results/logs/import_features/{dataset}/{task}/{video}.log",
+        "results/logs/import_features/{dataset}/{task}/{part}.log",
     wildcard_constraints:
         # No name at all where no dataset brings its features.
         dataset=IMPORTED or "(?!)",
-    group:
-        "extract"
     conda:
         "../../envs/train.yaml"
     resources:
         mem_mb=doubled(2500),
         runtime=doubled(60),
     params:
-        features=one_line_errors(lambda w: datasets.feature_files(STUDY, w.dataset, w.task, w.video)),
-        footage=one_line_errors(lambda w: datasets.video_path(STUDY, w.dataset, w.task, w.video)),
-        sources=one_line_errors(lambda w: datasets.video_stamp(STUDY, w.dataset, w.task, w.video)),
-        on_bad_video=untracked(STUDY.config.on_bad_video),
+        videos=batch(datasets.import_sources),
+        sources=batch(datasets.stamp_of),
         options=one_line_errors(lambda w: datasets.import_options(STUDY, w.dataset)),
+        on_bad_video=STUDY.config.on_bad_video,
+    message:
+        "import: features of {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
+    shell:
+        "rgwot import-features {params.videos} --on-bad-video {params.on_bad_video}"
+        " {params.options} {output:q} 2> {log:q}"
+
+
+use rule import_features as import_video with:
+    input:
+        features=lone(datasets.features_of),
+        videos=lone(datasets.footage_of),
+    output:
+        directory("results/features/{dataset}/{task}/{video}.zarr"),
+    log:
+        "results/logs/import_video/{dataset}/{task}/{video}.log",
+    params:
+        videos=lone(datasets.import_sources),
+        sources=lone(datasets.stamp_of),
+        options=one_line_errors(lambda w: datasets.import_options(STUDY, w.dataset)),
+        on_bad_video=STUDY.config.on_bad_video,
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
-    shell:
-        "rgwot import-features --source {params.features:q} --footage {params.footage:q}"
-        " --on-bad-video {params.on_bad_video} {params.options} {output:q} 2> {log:q}"
-
-
-# Of a task with so many videos that one command cannot name them all.
-rule index_part:
-    input:
-        one_line_errors(lambda w: datasets.index_part_input(STUDY, w.dataset, w.task, w.part)),
-    output:
-        "results/features/{dataset}/{task}/index.{part}.csv",
-    log:
-        "results/logs/index_part/{dataset}/{task}/{part}.log",
-    conda:
-        "../../envs/train.yaml"
-    resources:
-        mem_mb=doubled(1000),
-        runtime=doubled(30),
-    params:
-        on_bad_video=untracked(STUDY.config.on_bad_video),
-    message:
-        "index: part {wildcards.part} of the features of {wildcards.dataset}/{wildcards.task}"
-    shell:
-        "rgwot index --on-bad-video {params.on_bad_video} {output:q} {input:q} 2> {log:q}"
 
 
 rule index:
@@ -119,9 +134,7 @@ rule index:
     resources:
         mem_mb=doubled(1000),
         runtime=doubled(30),
-    params:
-        on_bad_video=untracked(STUDY.config.on_bad_video),
     message:
         "index: features of {wildcards.dataset}/{wildcards.task}"
     shell:
-        "rgwot index --on-bad-video {params.on_bad_video} {output:q} {input:q} 2> {log:q}"
+        "rgwot index {output:q} {input:q} 2> {log:q}"
