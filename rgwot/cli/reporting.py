@@ -84,21 +84,6 @@ def plot_choices(output: Path, diagnostics: Path, title: str) -> None:
 
 
 @click.command()
-@click.argument("output", type=Folder)
-@click.option("--plan", required=True, metavar="JSON", help="What to draw, from which files, as the workflow says it.")
-def figure(output: Path, plan: str) -> None:
-    """Draw a figure of workflow/tables.yaml into OUTPUT (PDF, and PNG beside it).
-
-    The workflow makes the plan: `snakemake results/figures/teaser.pdf`. To draw a figure again by hand, copy the line
-    from what `snakemake --printshellcmds` prints.
-    """
-    from rgwot.reporting.figures.interface import read_plan
-    from rgwot.reporting.figures.style import save
-
-    save(read_plan(plan).draw(), output)
-
-
-@click.command()
 @click.argument("table", type=Folder)
 @click.option("--tables", type=Folder, help="The file that defines all tables. Default: that of the workflow.")
 @click.option("--yardsticks", type=Folder, help="Also say how hard the clips are.")
