@@ -5,6 +5,7 @@ from inspect import signature
 from pathlib import Path
 
 from rgwot import paths
+from rgwot.cli.records import record
 from rgwot.config.methods import EMBEDDINGS, method_pattern
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import record_run

@@ -103,3 +103,4 @@ rule figure:
     # What is drawn follows from tables and configuration, which the process of this job has read.
     run:
         plainly(CATALOGUE.draw_figure)(wildcards.figure, output.vector, log[0])
+        record("figure", {"output": Path(output.vector)})

@@ -198,11 +198,8 @@ class Figure(Part):
         """
         data = tuple(dict.fromkeys(datasets.values()))
         features = [study.experiments.settings("none", None, one).features for one in datasets]
-        about = [
-            ", ".join(data),
-            *filter(None, said),
-            f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}",
-        ]
+        seeding = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+        about = [", ".join(data), *filter(None, said), seeding]
         if any(one.weights == "random" for one in features):
             about.append("backbone with random weights: not the paper's numbers")
         if networks := {one.backbone for one in features} - {"resnet50"}:
