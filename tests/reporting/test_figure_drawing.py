@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 import pytest
 from figure_tree import Tree, catalogue
@@ -19,7 +16,6 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from rgwot import paths
 from rgwot.reporting.figures.interface import Plan
 from rgwot.reporting.figures.style import PAGE, SMALLEST, save
 
@@ -31,7 +27,7 @@ READ = {
     "degenerate": ("ground truth", "VAOT", "cosine", "labels", "not degenerate"),
     "qualitative": ("ground truth", "CnC", "OPEL", "RGWOT", "A", "B", "segments"),
     "training_videos": ("CnC", "RGWOT", "one label", "RGWOT, reported 59.5", "OPEL, reported 39.2", "17"),
-    "sensitivity": ("temperature ε/(1−α)", "active radius a, frames", "prior off", "reported peak", "precision", "IoU"),
+    "sensitivity": ("temperature ε/(1−α)", "active radius a, frames", "prior off", "reported peak", "Precision", "IoU"),
     "collapse_beta": ("mean pairwise cosine", "membership entropy", "reported", "β, weight of C-IDM"),
     "k_score": ("PC Assembly", "PC Disassembly", "K_gt + 1 = 10: P = R", "uniform answer without training, F1"),
     "transport_plan": ("T*, parity", "T*, converged", "a = 3: prior acts", "a = 0: prior off", "left unmatched"),
@@ -175,60 +171,3 @@ def test_a_degenerate_run_is_drawn_open(tree: Tree, folder: Path) -> None:
     assert "open: a run behind it is degenerate" in "\n".join(text.get_text() for text in shown(figure))
     open_markers = [line for line in figure.axes[0].get_lines() if line.get_markerfacecolor() == "#FFFFFF"]
     assert {tuple(line.get_xdata()) for line in open_markers} == {(0.01,)}
-
-
-def test_levels_are_the_scores_of_answers_without_training(tree: Tree, folder: Path) -> None:
-    figure = drawn(tree, "training_videos")
-    levels = [line for line in figure.axes[0].get_lines() if list(line.get_xdata()) == [0, 1]]
-    assert [float(line.get_ydata()[0]) for line in levels] == pytest.approx([57.0] * 4)
-
-
-@pytest.mark.parametrize("name", ["qualitative", "transport_plan"])
-def test_odd_names_are_written_as_they_are_and_stay_inside(tree: Tree, folder: Path, name: str) -> None:
-    plan = planned(tree, name)
-    task = plan.tasks[0]
-    manifest = folder / task.at(paths.MANIFEST)
-    text = manifest.read_text()
-    try:
-        table = pd.read_csv(manifest)
-        table["name"] = "from $5 to $6 " + "a_very_long_name_" * 8 + "{end}\\n"
-        table.to_csv(manifest, index=False)
-        figure = draw(name)
-        figure.canvas.draw()
-    finally:
-        manifest.write_text(text)
-    said = " ".join(" ".join(one.get_text().split()) for one in shown(figure))
-    assert "from $5 to $6" in said
-    assert "…" in said
-    box = figure.get_tightbbox()
-    assert box.x0 >= -0.02
-    assert box.x1 <= PAGE + 0.02
-
-
-def test_a_video_without_key_steps_is_left_out(tree: Tree, folder: Path) -> None:
-    plan = planned(tree, "qualitative")
-    task = plan.tasks[0]
-    first, second = list(FACTS.videos(task.dataset, task.task))[:2]
-    segments = folder / task.runs[-1].at(paths.SEGMENTS)
-    text = segments.read_text()
-    try:
-        table = pd.read_csv(segments)
-        table[table["video"] != first].to_csv(segments, index=False)
-        titles = [axis.get_title(loc="left") for axis in draw("qualitative").axes]
-    finally:
-        segments.write_text(text)
-    assert titles[0].startswith(f"{task.task}, {second}")
-
-
-def test_a_skipped_video_is_told_and_the_others_are_drawn(tree: Tree, folder: Path) -> None:
-    from rgwot.features.store import StoreWriter
-
-    plan = planned(tree, "tsne_procel")
-    features = folder / "results" / "features" / "none.zarr"
-    writer = StoreWriter(features, np.empty(0), 2)
-    writer.finish(0, {"status": "skipped", "reason": "no video stream"})
-    missing = replace(plan.videos[0], dataset=".", task=".", video="none")
-    figure = draw("tsne_procel", replace(plan, videos=(missing, *plan.videos[1:])))
-    said = [text.get_text() for text in shown(figure)]
-    assert "no video stream" in said
-    assert sum(bool(re.match(r"d = ", text)) for text in said) == 3

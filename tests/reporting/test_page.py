@@ -117,7 +117,7 @@ def test_it_is_said_where_a_result_stands(made: Task, data: dict[str, object]) -
     rows = {(row["method"], row["decoder"]): row for row in data["scores"]["rows"]}  # type: ignore[index]
     for run in data["runs"]:  # type: ignore[attr-defined]
         own = {one["seed"]: one["value"] for one in rows[run["method"], run["decoder"]]["seeds"]}[run["seed"]]
-        text = " ".join(run["standing"])
+        text = " ".join(run["ranking"])
         assert bool(text) is (run["kind"] != "trivial")
         if text:
             value = own["strict_task with exact f1"]
@@ -202,7 +202,7 @@ def test_a_task_without_annotation_has_a_page_without_scores(tmp_path: Path) -> 
     content = embedded_data(task.page())
     assert content["scores"] is None
     for run in content["runs"]:  # type: ignore[attr-defined]
-        assert run["standing"][0] == (
+        assert run["ranking"][0] == (
             "Nothing is annotated, so nothing here says whether these key steps are the right ones."
         )
         assert run["words"][0].startswith("No collapse")

@@ -23,7 +23,7 @@ from rgwot.config.settings import TransportSettings
 from rgwot.paths import Run, Tree
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import named_order, names_in, names_of, read_names, result_id
-from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, shown_aspect, strip_times, write_strips
+from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, strip_times, write_strips
 from rgwot.reporting.page.render import embedded, policy, style_sheet
 from rgwot.reporting.page.runs import soundness
 from rgwot.reporting.page.view import (
@@ -332,12 +332,6 @@ def test_strips_show_the_frames_of_their_times_and_bad_videos_none(tmp_path: Pat
     assert len(content) < 300_000
     shown = [number(part) for part in np.split(strip, FRAMES, axis=1)]
     assert shown == [int(time * 30) for time in strip_times(4.0)]
-
-
-def test_aspects_are_bounded() -> None:
-    assert shown_aspect(1920, 1080) == pytest.approx(16 / 9)
-    assert (shown_aspect(100, 1000), shown_aspect(5000, 100)) == (0.5, 2.4)
-    assert shown_aspect(float("nan"), 3) == pytest.approx(4 / 3)
 
 
 def test_runs_are_read_and_found(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ FORMATS: Mapping[str, Format] = {
     "srt": Format("subtitles, VIDEO.srt, which video players show"),
     "boris": Format("a project of BORIS, project.boris, an observation per video"),
     "clips": Format("a clip per segment, and a sheet of pictures per key step; needs --root"),
-    "transitions": Format("which key step follows which and how often, transitions.csv and .pdf"),
+    "transitions": Format("which key step follows which and how often, transitions.csv"),
     "dot": Format("the procedure for Graphviz, procedure.dot", graph=True),
     "mermaid": Format("the procedure as a flowchart in Markdown, procedure.mmd", graph=True),
     "graphml": Format("the procedure as a graph, procedure.graphml, with all its numbers", graph=True),
