@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rgwot import paths
-from rgwot.config.experiments import family_of
+from rgwot.config.experiments import family_of, value_text
 from rgwot.config.methods import EMBEDDINGS
 from rgwot.config.settings import flatten
 from rgwot.datasets.base import too_few_videos
@@ -148,21 +148,20 @@ class TableCatalogue(JobCatalogue):
     def row_options(self, table: str, row: str) -> str:
         """Return the options of ``rgwot table --row``, quoted for a shell."""
         spec = self.any_table(table)
-        one = spec.row(row)
+        one, facts = spec.row(row), {}
         if isinstance(spec, SettingsTable):
-            settings = {
-                method: flatten(self.experiments.settings(method, None, "").model_dump(by_alias=True, mode="json"))
-                for method in spec.methods
-            }
-            shown = {method: {one.key: keys[one.key]} if one.key in keys else {} for method, keys in settings.items()}
-            facts = json.dumps({"seeds": list(self.config.seeds), "settings": shown}, sort_keys=True)
-            return shlex.join(["--facts", facts])
-        if isinstance(spec, ClaimsTable):
-            experiments = {
-                name: [spec.experiments[name].method, spec.experiments[name].decoder] for name in one.experiments
-            }
-            return shlex.join(["--facts", json.dumps({"experiments": experiments}, sort_keys=True)])
-        return shlex.join(["--method", one.method, "--decoder", one.decoder]) if isinstance(spec, Table) else ""
+            for method in spec.methods:
+                settings = self.experiments.settings(method, None, "").model_dump(by_alias=True, mode="json")
+                values = {"seeds": list(self.config.seeds), **flatten(settings)}
+                if one.key in values:
+                    value = values[one.key]
+                    facts[method] = ", ".join(map(value_text, value if isinstance(value, list) else [value]))
+        elif isinstance(spec, ClaimsTable):
+            named = {name: spec.experiments[name] for name in one.experiments}
+            facts = {name: f"{found.method}/{found.decoder}" for name, found in named.items()}
+        elif isinstance(spec, Table):
+            facts = {"method": one.method, "decoder": one.decoder}
+        return shlex.join([part for name, text in facts.items() for part in ("--fact", f"{name}={text}")])
 
     def check_table(self, table: str, row: str | None = None) -> None:
         """Raise if a table, or one row of it, cannot be made in this configuration."""

@@ -354,21 +354,23 @@ class Sweep(Scored):
         """Draw the metrics of one sweep; return what the legend says, and how it looks."""
         table, scores = read_rows(sweep.row_files), sweep_scores(sweep.runs)
         rows = next(iter(sweep.lines().values()))
-        seen = {METRIC_LABELS[metric]: line_style(number) for number, metric in enumerate(self.metrics)}
+        seen: dict[str, dict[str, Any]] = {
+            METRIC_LABELS[metric]: line_style(number) for number, metric in enumerate(self.metrics)
+        }
         for number, metric in enumerate(self.metrics):
             found = curve(sweep, rows, table, scores, metric, self.how)
             draw_curve(axis, found, number)
             if found.degenerate.any():
-                look = {"marker": "o", "linestyle": "none", "color": "#000000", "markerfacecolor": "w"}
-                seen["open: a run behind it is degenerate"] = look
+                opened = {"marker": "o", "linestyle": "none", "color": "#000000", "markerfacecolor": "w"}
+                seen["open: a run behind it is degenerate"] = opened
         for line, answers in sweep.lines(trained=False).items():
             found = curve(sweep, answers, table, scores, "f1", self.how)
-            look = {"color": GREY, "linewidth": 0.9, "linestyle": DOTTED}
+            look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": DOTTED}
             axis.plot(found.x, 100 * found.mean, zorder=1, **look)
             seen[f"{line} answer without training, F1"] = look
         if panel.reported is not None:
-            for metric, points in reported_points(panel.reported, sweep, self.metrics).items():
-                colour = line_style(list[str](self.metrics).index(metric))["color"]
+            for name, points in reported_points(panel.reported, sweep, self.metrics).items():
+                colour = line_style(list[str](self.metrics).index(name))["color"]
                 axis.plot([x for x, _ in points], [100 * y for _, y in points], **STAR, color=colour, zorder=5)
                 seen[panel.reported.mark] = {"color": "#FFFFFF", **STAR}
         # Then every class and every cluster has a partner, and both ratios are of all frames (methods 6.1, A).
