@@ -1,4 +1,4 @@
-r"""ASOT: an embedding and K centres, learnt from transport plans between frames and key steps (methods 5.12).
+r"""ASOT: an embedding and K centres, learned from transport plans between frames and key steps (methods 5.12).
 
 Xu and Gould, "Temporally consistent unbalanced optimal transport for unsupervised action segmentation", CVPR 2024.
 
@@ -68,7 +68,7 @@ PairLoss = Callable[[Drawn, Drawn], Tensor]
 
 @dataclass(frozen=True)
 class Segmenter:
-    """What was learnt: a network and centres (K', D) of length 1, K' <= K."""
+    """What was learned: a network and centres (K', D) of length 1, K' <= K."""
 
     network: nn.Module
     centres: Tensor
@@ -227,7 +227,7 @@ def decode_asot(frames: Frames, K: int, settings: Settings, generator: np.random
 def labelled(
     learnt: Segmenter, losses: Sequence[float], frames: Frames, K: int, settings: Settings, name: str
 ) -> Decoded:
-    """Label the frames of videos by what was learnt, and record it under a decoder's name."""
+    """Label the frames of videos by what was learned, and record it under a decoder's name."""
     memberships, residual = learnt.memberships(frames)
     facts = {
         "key_steps": len(learnt.centres),

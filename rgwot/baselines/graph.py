@@ -176,7 +176,7 @@ def node_embeddings(
 def fit_graph(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
     """Build the graph of the videos given; all samples of a clip get the embedding of its node.
 
-    A graph knows its own nodes only. A clip of another video, one that was held out, is put beside the clips it would
+    A graph knows its own nodes only. A clip of another video, one that was held out, is put next to the clips it would
     have an edge to: with Node2Vec it gets the mean of their embeddings, else the mean of their features, its own and
     that of its neighbours in time.
 
@@ -217,7 +217,7 @@ def fit_graph(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> 
 
 
 def restore_graph(learnt: Learnt, settings: Settings) -> EmbedVideo:
-    """Put the clips of other videos beside those of the graph."""
+    """Put the clips of other videos next to those of the graph."""
     from threadpoolctl import threadpool_limits
 
     block = settings.graph
@@ -239,7 +239,7 @@ def _clips(store: FeatureStore, clip_s: float) -> Clips:
 def _beside(
     x: NDArray[np.float32], known: NDArray[np.float32], nodes: NDArray[np.float32], settings: GraphSettings
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return embeddings of the clips x (C, F) of a new video, and their mean cosine to the clips beside them."""
+    """Return embeddings of the clips x (C, F) of a new video, and their mean cosine to the clips next to them."""
     nearest, similarity = most_similar(x, known, settings.neighbours)
     if settings.update == "node2vec":
         return unit(nodes[nearest].mean(axis=1)), similarity

@@ -112,7 +112,7 @@ class Codebook:
 
 @dataclass(frozen=True)
 class Quantiser:
-    """What was learnt: an encoder and two levels of codes, the second of which are the key steps."""
+    """What was learned: an encoder and two levels of codes, the second of which are the key steps."""
 
     encoder: nn.Module
     fine: Codebook

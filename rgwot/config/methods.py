@@ -15,7 +15,7 @@ from rgwot.config.registry import Entry, with_extensions
 
 @dataclass(frozen=True)
 class Loss(Entry):
-    """An alignment loss (`rgwot.losses.interface.Alignment`); ``learned`` makes what it learns beside the encoder."""
+    """An alignment loss (`rgwot.losses.interface.Alignment`); ``learned`` makes what else it learns."""
 
     learned: str = ""
 

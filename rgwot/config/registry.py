@@ -8,7 +8,7 @@ The environment variable ``RGWOT_EXTENSIONS`` names a YAML file with further ent
     decoders:
       pieces: {function: "my_methods:decode_pieces", description: K equal pieces, reads: [decode.restarts]}
 
-Modules beside that file can be imported, as well as everything that is installed.
+Modules next to that file can be imported, as well as everything that is installed.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def with_extensions(kind: str, entry: type[AnyEntry], known: Mapping[str, AnyEnt
 
 @cache
 def _extensions() -> Mapping[str, Mapping[str, Any]]:
-    """Return the content of the file of extensions, and make the modules beside it importable."""
+    """Return the content of the file of extensions, and make the modules next to it importable."""
     if not os.environ.get(EXTENSIONS):
         return {}
     import yaml

@@ -17,7 +17,7 @@ OPTIONS = frozenset({"strict", "subset"})
 EXPECTED = f"a folder of feature files per task: <task>/*.npy (or {', '.join(list(OPENERS)[1:])})"
 
 LOOKED_AT = frozenset({*OPENERS, *VIDEO_SUFFIXES})
-"""Suffixes of files with features, and of those that tell what a table beside them is."""
+"""Suffixes of files with features, and of those that tell what a table next to them is."""
 
 _ANNOTATIONS = "annotations"
 

@@ -42,7 +42,7 @@ def required_subfolder(root: Path, name: str, dataset: str, expected: str) -> Pa
 def walk(root: Path, folder: Path, suffixes: Collection[str]) -> list[str]:
     """Return the files below ``folder`` with one of the suffixes, relative to ``root`` with ``/``, sorted.
 
-    Links are followed once; ``._*`` files, which macOS leaves beside copies, are left out.
+    Links are followed once; ``._*`` files, which macOS leaves next to copies, are left out.
 
     Raises RgwotError if a folder cannot be listed.
     """

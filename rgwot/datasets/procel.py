@@ -79,7 +79,7 @@ def _paired(root: Path, data: str, videos: Sequence[str], options: Options) -> F
 
 
 def read_video_names(data: Path, drop_rows: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the video names of the ``readme.txt`` beside a ``data.mat``, in the order of its cells.
+    """Return the video names of the ``readme.txt`` next to a ``data.mat``, in the order of its cells.
 
     Raises RgwotError if the file is missing, a line has no two tab-separated fields, or a name occurs twice.
     """

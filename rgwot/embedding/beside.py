@@ -1,4 +1,4 @@
-"""Whitened features beside what an encoder has learnt, in one embedding (methods 4.14)."""
+"""Whitened features combined with a learned embedding (methods 4.14)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rgwot.features.store import FeatureStore
 
 @dataclass(frozen=True)
 class Beside:
-    r"""How whitened features w of length 1 and learnt embeddings z make one embedding.
+    r"""How whitened features w of length 1 and learned embeddings z make one embedding.
 
     .. math:: \left[\sqrt{s}\, w,\ \sqrt{1 - s}\, \frac{z - c}{|z - c|}\right]
 
@@ -39,7 +39,7 @@ class Beside:
     centre: NDArray[np.float32]
 
     def join(self, store: FeatureStore, learnt: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Put the whitened features of a video in front of its learnt embedding (T, D)."""
+        """Put the whitened features of a video in front of its learned embedding (T, D)."""
         with threadpool_limits(limits=1):
             white = self.whitening.apply(conditioned([store], VECTORS)[0])
         parts = [np.sqrt(self.share) * white, np.sqrt(1 - self.share) * unit(learnt - self.centre)]

@@ -41,15 +41,15 @@ EmbedVideo = Callable[[FeatureStore], Embedded]
 """One video, seen before or not -> its embedding."""
 
 Learnt = Mapping[str, NDArray[Any]]
-"""What was learnt from the videos that may be learnt from, as arrays that can be kept."""
+"""What was learned from the videos that may be learned from, as arrays that can be kept."""
 
 Restore = Callable[[Learnt, Settings], EmbedVideo]
-"""What was learnt, settings -> how videos are embedded by it."""
+"""What was learned, settings -> how videos are embedded by it."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """How every video is embedded, an `EmbedVideo` that also gives what it has learnt."""
+    """How every video is embedded, an `EmbedVideo` that also gives what it has learned."""
 
     embed: EmbedVideo
     learnt: Callable[[], Learnt]
@@ -60,4 +60,4 @@ class Fitted:
 
 
 Fit = Callable[[Sequence[FeatureStore], Settings, int], EmbedVideo]
-"""The videos that may be learnt from, settings, seed -> how every video is embedded. No other randomness."""
+"""The videos that may be learned from, settings, seed -> how every video is embedded. No other randomness."""

@@ -79,7 +79,7 @@ def objective(batch: PairBatch, settings: Settings) -> Terms:
 
 
 def learned_by(settings: Settings, seed: int) -> nn.Module | None:
-    """Make what the alignment loss learns beside the encoder, its initial weights from ``seed``; None for most.
+    """Make what the alignment loss learns in addition to the encoder, its initial weights from ``seed``; None for most.
 
     Leaves the global random state untouched.
     """
@@ -107,7 +107,7 @@ class Trainer:
     history
         One record per iteration done.
     learned
-        What the alignment loss learns beside the encoder, or None.
+        What the alignment loss learns in addition to the encoder, or None.
     pairs_at_once
         Pairs in one forward pass; does not change results beyond rounding.
     """

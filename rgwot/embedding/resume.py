@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class Checkpoint:
-    """The state of one run, in ``.resume/<digest>/`` beside its output directory: no declared output.
+    """The state of one run, in ``.resume/<digest>/`` next to its output directory: no declared output.
 
     ``identity`` is everything the result depends on, as JSON values; a run with another one has another checkpoint.
     """

@@ -42,7 +42,7 @@ def measure(
 ) -> dict[str, float | int]:
     """Measure both yardsticks on the annotated videos of a task and write them as JSON: ``rgwot yardsticks``.
 
-    The stores lie beside the feature index; only videos with status ``ok`` are used. ``output_json`` holds
+    The stores are next to the feature index; only videos with status ``ok`` are used. ``output_json`` holds
     ``kmeans_f1``, ``probe_accuracy``, ``largest_step_share``, ``K``, ``n_videos`` and ``n_frames``.
 
     Raises

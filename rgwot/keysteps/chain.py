@@ -136,7 +136,7 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     import numba
 
     try:
-        # The machine code is kept beside this file or in numba's cache folder.
+        # The machine code is kept next to this file or in numba's cache folder.
         return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
     except RuntimeError:
         # Neither this folder nor the home folder can be written.

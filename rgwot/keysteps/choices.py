@@ -78,7 +78,7 @@ MOST_SAMPLES = 20_000
 
 
 KEPT = "key_step_clusters"
-"""Among what was learnt, the clusters that are key steps; the others are background."""
+"""Among what was learned, the clusters that are key steps; the others are background."""
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ def extended(decoder: Decoder, choices: Choices) -> Decoder:
 
 
 def restored(restore: Restore, learnt: Learnt, choices: Choices, settings: Settings) -> Unseen:
-    """Return how other videos are labelled by what a decoder learnt that was `extended` by the same choices."""
+    """Return how other videos are labelled by what a decoder learned that was `extended` by the same choices."""
     unseen = restore(learnt, choices.K + choices.surplus, settings)
     if not choices.time and not choices.surplus:
         return unseen

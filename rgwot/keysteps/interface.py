@@ -42,10 +42,10 @@ Unseen = Callable[[Frames], "Decoded"]
 """Samples of other videos -> their labels by a clustering that is not touched by them."""
 
 Learnt = Mapping[str, NDArray[Any]]
-"""What a clustering learnt from its samples, as arrays that can be kept."""
+"""What a clustering learned from its samples, as arrays that can be kept."""
 
 Restore = Callable[[Learnt, int, Settings], Unseen]
-"""What was learnt, K, settings -> how other videos are labelled by it."""
+"""What was learned, K, settings -> how other videos are labelled by it."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Decoded:
     halves: Callable[[], tuple[NDArray[np.int64], NDArray[np.int64]]] | None = None
 
     def inductive(self, restore: Restore, learnt: Callable[[], Learnt], K: int, settings: Settings) -> Decoded:
-        """Return the same, able to label other videos by what was learnt, today as from a bundle."""
+        """Return the same, able to label other videos by what was learned, today as from a bundle."""
         return replace(self, unseen=lambda others: restore(learnt(), K, settings)(others), learnt=learnt)
 
 

@@ -28,7 +28,7 @@ class PairBatch:
     iterations
         (P,) which iteration of the training each pair is, from 0.
     learned
-        What the alignment loss learns beside the encoder, or None.
+        What the alignment loss learns in addition to the encoder, or None.
     planned
         Iterations of the whole training.
     chance

@@ -1,1 +1,1 @@
-"""Tables, figures, pages and exports of results; reported values stand beside measured ones."""
+"""Tables, figures, pages and exports of results; reported values next to measured ones."""

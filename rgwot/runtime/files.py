@@ -29,10 +29,10 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; on success rename it over ``path``, on failure remove it.
+    """Yield a temporary path next to ``path``; on success rename it over ``path``, on failure remove it.
 
     Works for a file and for a directory (an existing directory is replaced as a whole). Of two processes that write
-    the same path, the later one wins, and at no time is it half of each. What a killed process left beside ``path``
+    the same path, the later one wins, and at no time is it half of each. What a killed process left next to ``path``
     is removed first.
 
     Raises RgwotError when the disk is full.

@@ -18,7 +18,7 @@ def alone(path: str | os.PathLike[str]) -> Iterator[bool]:
     """Keep other processes of this machine from making the same output, waiting while one of them does.
 
     Yields whether another process held the lock first, and may have made the output meanwhile. The lock is a hidden
-    file beside the output, removed in the end; the system releases it when the process ends, however it ends. Where a
+    file next to the output, removed in the end; the system releases it when the process ends, however it ends. Where a
     file system has no locks, nothing is locked.
     """
     target = Path(path)

@@ -61,5 +61,5 @@ def _timelines(task: TaskPlaces, settings: SynthSettings) -> list[Timeline]:
 
 
 def _seed(seed: int, task: str, stream: int) -> int:
-    """Mix seed, task name and stream, so that a task is the same whatever is written beside it."""
+    """Mix seed, task name and stream, so that a task is the same whatever is written next to it."""
     return int(np.random.SeedSequence([seed, zlib.crc32(task.encode()), stream]).generate_state(1)[0])

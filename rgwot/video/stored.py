@@ -1,7 +1,7 @@
 """Videos kept as frames: HDF5 files with the dataset ``images``, as the CnC code writes them.
 
 ``images`` is ``(T, H, W, 3)`` uint8 in the order blue, green, red, every frame of the film squashed to one size. Such a
-file states no frame rate unless somebody added the attribute ``fps``, so the rate is given beside it.
+file states no frame rate unless somebody added the attribute ``fps``, so the rate is given next to it.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def padded(x: Tensor, kernel: int, stride: int) -> Tensor:
 
 
 class Block(nn.Module):
-    """A MobileNet block: 1x1 to more channels, depthwise, 1x1 to fewer, beside a shortcut where shapes allow."""
+    """A MobileNet block: 1x1 to more channels, depthwise, 1x1 to fewer, with a shortcut where shapes allow."""
 
     def __init__(self, expansion: int, kernel: int, stride: int, channels: int, out: int) -> None:
         super().__init__()

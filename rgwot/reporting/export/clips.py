@@ -56,7 +56,7 @@ def export_clips(videos: Sequence[Video], folder: Path) -> None:
 
 
 def cut(video: Video, segment: Segment, output: Path) -> None:
-    """Write the frames of a video from the start of a segment to its end, upright, encoded anew and without sound."""
+    """Write the frames of a video from the start of a segment to its end, upright, encoded again and without sound."""
     with opened(str(video.path)) as source, av.open(str(output), "w") as target:
         stream = source.streams.video[0]
         stream.thread_type = "AUTO"

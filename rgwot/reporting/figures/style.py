@@ -80,7 +80,7 @@ def styled() -> Iterator[None]:
 
 
 def save(figure: Drawn, path: str | os.PathLike[str]) -> None:
-    """Write a figure as PDF and as PNG beside it (``path`` may carry either suffix), in its own size."""
+    """Write a figure as PDF and as PNG next to it (``path`` may carry either suffix), in its own size."""
     target = Path(path)
     # Without a date the same figure is the same bytes.
     for suffix, metadata in ((".pdf", {"CreationDate": None}), (".png", {"Software": None})):

@@ -23,7 +23,7 @@ Piece = tuple[str, list[tuple[float, float]]]
 
 #: Widths from which layers are columns.
 WIDE = 600
-#: Cards beside one another in a layer: tried, and at most.
+#: Cards next to one another in a layer: tried, and at most.
 TRIED = {"right": (2, 3, 4), "down": (2,)}
 #: Between cards of one layer, and between layers, in CSS pixels.
 GAP, SPACE = 22, 38

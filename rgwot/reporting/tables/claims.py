@@ -106,7 +106,7 @@ def _of(values: pd.DataFrame, experiment: tuple[str, str], where: str) -> list[S
 
 
 def render_table(table: ClaimsTable, csv: Path) -> None:
-    """Write the printed forms beside the CSV: of every claim the leading block, and what it is elsewhere."""
+    """Write the printed forms next to the CSV: of every claim the leading block, and what it is elsewhere."""
     frame = read_flat(csv, COLUMNS)
     lines = []
     for claim in table.rows:

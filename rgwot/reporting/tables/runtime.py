@@ -60,7 +60,7 @@ def make_row(table: RuntimeTable, row_id: str, inputs: Paths, output: Path, fact
         "note": "; ".join(filter(None, runs["note"])),
     }
     frame = pd.DataFrame([*_reported(table, row_id), line], columns=list(COLUMNS))
-    # Whole numbers stay whole beside the empty cells of reported rows.
+    # Whole numbers stay whole next to the empty cells of reported rows.
     write_csv(frame.astype({"n_runs": "Int64", "iterations": "Int64"}), output)
 
 
@@ -76,7 +76,7 @@ def join_rows(table: RuntimeTable, rows: Paths, output: Path) -> None:
 
 
 def render_table(table: RuntimeTable, csv: Path) -> None:
-    """Write the printed forms beside the CSV."""
+    """Write the printed forms next to the CSV."""
     rows = read_flat(csv, COLUMNS).to_dict("records")
     labels = {row.id: row.label for row in table.rows}
     lines = [

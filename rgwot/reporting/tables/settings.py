@@ -1,4 +1,4 @@
-"""Tables of hyper-parameters: what the configuration resolves to, beside what the paper prints."""
+"""Tables of hyper-parameters: what the configuration resolves to, next to what the paper prints."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def make_row(table: SettingsTable, row_id: str, inputs: Paths, output: Path, fac
 
 
 def render_table(table: SettingsTable, csv: Path) -> None:
-    """Write the printed forms beside the CSV; notes become footnotes below the table."""
+    """Write the printed forms next to the CSV; notes become footnotes below the table."""
     frame = read_flat(csv, columns(table))
     rows = frame.to_dict("records")
     shown = frame[[*table.methods, "reported"]].replace("", "–")

@@ -1,4 +1,4 @@
-"""CrossTask: the release with its lists, and videos beside it."""
+"""CrossTask: the release with its lists, and videos next to it."""
 
 from __future__ import annotations
 

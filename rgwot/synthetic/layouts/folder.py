@@ -1,4 +1,4 @@
-"""A folder of videos per task, each with its annotation beside it."""
+"""A folder of videos per task, each with its annotation next to it."""
 
 from __future__ import annotations
 
