@@ -18,7 +18,7 @@ from videos import write_video
 
 from rgwot.reporting.export.clips import cut
 from rgwot.reporting.export.interface import FORMATS, Segment, Video, clock, export, read_videos
-from rgwot.reporting.export.transitions import transitions
+from rgwot.reporting.export.logs import transitions
 from rgwot.runtime.errors import RgwotError
 
 NAME = 'pour <b>"oil"</b> & stir'

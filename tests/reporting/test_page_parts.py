@@ -25,7 +25,6 @@ from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import named_order, names_in, names_of, read_names, result_id
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, strip_times, write_strips
 from rgwot.reporting.page.render import embedded, policy, style_sheet
-from rgwot.reporting.page.runs import soundness
 from rgwot.reporting.page.view import (
     APART_S,
     MAX_VIDEOS,
@@ -283,34 +282,6 @@ def test_the_policy_names_style_and_script_and_nothing_else() -> None:
     assert rules["script-src"] == "'sha256-PiPoFgA5WUoziU9lZOGxNIu9egCI1CxKy3PurtWcAJ0='"
     assert "unsafe" not in policy("a", "b")
     assert "http" not in policy("a", "b")
-
-
-@pytest.mark.parametrize(
-    ("diagnostics", "words", "others"),
-    [
-        ({"degenerate": True, "degenerate_cause": "embedding", "K": 7}, ["Collapsed: the embedding"], ["No collapse"]),
-        ({"degenerate": True, "degenerate_cause": "decoder", "K": 7}, ["Collapsed: the decoder"], ["the embedding."]),
-        (
-            {
-                "degenerate": False, "K": 7, "n_videos": 9, "videos_without_frames": ["a"],
-                "task": {
-                    "distinct_labels": 6, "dominant_label_share": 0.314, "relative_variance": 0.04,
-                    "membership_entropy": 0.9,
-                },
-                "video": {"degenerate_videos": ["b", "c"]},
-                "split": {"train": ["a", "b"], "test": ["c"]},
-            },
-            ["No collapse", "6 of 7", "31%", "little", "undecided", "2 of 9", "1 videos have no", "1 were held out"],
-            ["Collapsed"],
-        ),
-        ({}, ["No collapse"], ["None"]),
-    ],
-)  # fmt: skip
-def test_diagnostics_in_words(diagnostics: dict[str, object], words: list[str], others: list[str]) -> None:
-    said = " ".join(soundness(diagnostics))
-    assert all(word in said for word in words), said
-    assert not any(word in said for word in others), said
-    assert "trivial" in soundness(diagnostics, trivial=True)[0]
 
 
 def test_strips_show_the_frames_of_their_times_and_bad_videos_none(tmp_path: Path) -> None:

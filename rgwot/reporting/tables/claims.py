@@ -36,7 +36,7 @@ def make_row(table: ClaimsTable, row_id: str, inputs: Paths, output: Path, facts
         When a file cannot be read, or an experiment lacks a task or seed that another one has.
     """
     claim: Claim = table.row(row_id)
-    spelt = {name: tuple(ids.split("/")) for name, ids in facts.items()}
+    spelt = {name: (text.partition("/")[0], text.partition("/")[2]) for name, text in facts.items()}
     experiments = {name: spelt.get(name, (it.method, it.decoder)) for name, it in table.experiments.items()}
     seconds = claim.metric == "seconds"
     values = _seconds(inputs) if seconds else read_scores(inputs)
