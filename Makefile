@@ -29,23 +29,23 @@ BEFORE ?= HEAD~1
 
 help:
 	@echo "make env    the environment in .venv; TORCH=cpu without CUDA, LOCK= with the newest versions"
-	@echo "make lock   the versions in envs/lock.txt and envs/oldest.txt, and the pins of envs/*.yaml, renewed"
-	@echo "make container  the environment and the workflow as an image, by podman or docker; TORCH=cpu without CUDA"
+	@echo "make lock   renews envs/lock.txt, envs/oldest.txt and the pins of envs/*.yaml"
+	@echo "make container  an image of the environment and the workflow, with podman or docker; TORCH=cpu without CUDA"
 	@echo "make docs   the documentation as a site, in build/docs"
 	@echo "make demo   environment, then the whole pipeline on synthetic clips; prints the table"
 	@echo "make test   environment, then every test"
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
-	@echo "make faults the demo killed at 30 random moments and damaged by 120 random faults, full disks; an hour"
+	@echo "make faults kills the demo at 30 random moments, damages it 120 times, fills disks; an hour"
 	@echo "make bench  the demo, the first answer, a table and a plan against the revision BEFORE"
-	@echo "make bench-answers  every recipe on every development task, and the tables of benchmarks/report/answers.md; 42 minutes on 2 cores"
-	@echo "make comparison  all methods on the same videos, under every protocol, and the tables in print"
-	@echo "make graphs  every learner of task graphs on twelve recipes whose graphs are known; GRAPHS_OPTIONS=--pixels also from pixels"
-	@echo "make claims  the paper's claims on eight development tasks, with intervals and verdicts, and benchmarks/report/claims.md"
-	@echo "make test-page  the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
-	@echo "make pictures   the same, and keeps the pictures of the guide in docs/images"
-	@echo "make cluster-test   the demo through a Slurm on this machine; needs root and installs Debian's packages"
+	@echo "make bench-answers  every recipe on every development task, for benchmarks/report/answers.md; 42 minutes on 2 cores"
+	@echo "make comparison  all methods on the same videos, for benchmarks/report/comparison.md"
+	@echo "make graphs  every learner of task graphs on twelve recipes; GRAPHS_OPTIONS=--pixels also from pixels"
+	@echo "make claims  the paper's claims on eight development tasks, for benchmarks/report/claims.md"
+	@echo "make test-page  tests the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
+	@echo "make pictures   the same, and writes the pictures of the guide to docs/images"
+	@echo "make cluster-test   runs the demo on a single-node Slurm; needs root and installs Debian packages"
 	@echo "make lint   ruff, snakefmt, snakemake --lint and mypy"
-	@echo "make clean  remove what builds, tests and linters leave behind; results and the environment stay"
+	@echo "make clean  removes files of builds, tests and linters; keeps results and the environment"
 
 env: $(READY)
 
@@ -105,7 +105,7 @@ paper-small: $(READY)
 bench: $(DEVELOPER)
 	python benchmarks/speed.py --before $(BEFORE) --cores $(CORES)
 
-# Answers, not speed. Tasks looked at once are part of it: while choosing, ANSWERS_OPTIONS='--split choose'.
+# While choosing a method: ANSWERS_OPTIONS='--split choose'.
 bench-answers: $(READY)
 	python benchmarks/answers.py --cores $(CORES) $(ANSWERS_OPTIONS)
 
@@ -117,7 +117,7 @@ comparison: $(READY)
 graphs: $(READY)
 	python benchmarks/graphs.py --cores $(CORES) $(GRAPHS_OPTIONS)
 
-# What synthetic tasks say of the paper's claims, and benchmarks/report/claims.md.
+# The paper's claims on synthetic tasks, for benchmarks/report/claims.md.
 claims: $(READY)
 	python benchmarks/claims.py --cores $(CORES)
 
