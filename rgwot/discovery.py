@@ -1,20 +1,17 @@
 """Key steps of arrays, without files and without the workflow: `rgwot.discover`.
 
-The stages of the workflow run one after the other in a temporary folder, so that the same features, settings and seed
-give the same key steps here as there.
+The functions are those that the commands of the workflow call, so that the same features, settings and seed give the
+same key steps here as there.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -22,25 +19,24 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from pydantic import ValidationError
 
-from rgwot import paths
-from rgwot.bundles.inputs import Input
 from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments, family_of, split_id
 from rgwot.config.importing import ImportSettings
 from rgwot.config.methods import DECODERS, EMBEDDINGS
-from rgwot.config.settings import BLOCKS, Settings, describe
-from rgwot.datasets.arrays import TIMES
-from rgwot.datasets.names import LONGEST_ID, stem_of, video_id
+from rgwot.config.settings import BLOCKS, Settings, describe, resolved_K
+from rgwot.datasets.names import stem_of
 from rgwot.datasets.split import split_videos, subjects_of
-from rgwot.features.importing import FEATURES_ALONE, import_features
-from rgwot.features.index import open_stores, write_index
-from rgwot.features.store import FeatureStore
-from rgwot.keysteps.decode import decode, read_embeddings
-from rgwot.keysteps.ordering import Order
-from rgwot.paths import STORE, Run, Tree
+from rgwot.embedding.embed import Embedder, embedder
+from rgwot.features.index import check_stores
+from rgwot.features.memory import id_of, store_of_array
+from rgwot.features.store import FeatureStore, open_store
+from rgwot.keysteps.decode import EmbeddedTask, embedded_task, find_key_steps
+from rgwot.keysteps.ordering import Order, rank_procedures
+from rgwot.keysteps.outputs import KeySteps
+from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
+from rgwot.paths import STORE, Run
 from rgwot.procedure import Procedure
-from rgwot.procedure.files import read_procedure
-from rgwot.records import read_deviations, read_orders, read_procedures, read_segments
+from rgwot.procedure.files import deviation_table
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.timing import predicted_labels
 
@@ -52,8 +48,6 @@ Videos = Mapping[str, Video] | Sequence[Video] | NDArray[Any]
 
 Times = Mapping[str, ArrayLike] | Sequence[ArrayLike] | NDArray[Any]
 """The times (T,) of the features of every video, in seconds, by name or one after the other."""
-
-_PLACE = ("arrays", "task")
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,7 +148,7 @@ def discover(
     """Find the key steps of a task and their order from the features of its videos.
 
     Gives what the workflow gives for the same features, ids, settings and seed, label by label. Features are kept in
-    float16, as there, and on disk (a temporary folder) while this runs.
+    float16, as there, and in memory; nothing is written.
 
     Parameters
     ----------
@@ -171,7 +165,7 @@ def discover(
     method, decoder
         Ids as in paths of the workflow, with keys or without: ``whitened``, ``raw``, ``rgwot``, ``rgwot@alpha=0.5``,
         ``rgwot-plus``, ...; ``meanfield``, ``graphcut``, ``consensus``, ``kmeans@K=5``, ... With ``data.split=holdout``
-        the videos drawn by ``data.split_seed`` are labelled and not learnt from.
+        the videos drawn by ``data.split_seed`` are labelled and not learned from.
     K
         Key steps, the same as ``decode.K`` of the settings: a number of 1 or more, or ``"auto"``; by default 7.
     settings
@@ -199,13 +193,11 @@ def discover(
     >>> (order[0], order[1]) in found.procedure.graph.edges, len(found.deviations)
     (True, 0)
     """
-    experiment = resolve(method, decoder, K, settings, seed)
-    with TemporaryDirectory(prefix="rgwot-") as folder:
-        return discover_in(Path(folder), features, experiment, fps=fps, times=times, device=device)
+    return find(features, resolve(method, decoder, K, settings, seed), fps=fps, times=times, device=device).discovery
 
 
 @dataclass(frozen=True)
-class Experiment:
+class Resolved:
     """What to do: the canonical ids with their seed, and the settings of the method and of its decoder."""
 
     run: Run
@@ -215,7 +207,7 @@ class Experiment:
 
 def resolve(
     method: str, decoder: str, K: int | str | None, settings: Mapping[str, Mapping[str, Any]] | None, seed: int
-) -> Experiment:
+) -> Resolved:
     """Resolve ids and settings as the workflow does; RgwotError for those that are wrong."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise RgwotError(f"seed: found {seed!r}, expected a whole number, 0 or more")
@@ -231,103 +223,103 @@ def resolve(
     method = experiments.method(method)
     decoder = experiments.decoder(decoder, method)
     of_decoder = experiments.settings(method, decoder, "")
-    asked = of_decoder.decode.K
-    if asked != "auto" and not isinstance(asked, int):
-        raise RgwotError(f"decode.K: found {asked!r}, expected a number or auto; arrays have no annotations to count")
-    return Experiment(Run(method, decoder, int(seed)), experiments.settings(method, None, ""), of_decoder)
+    resolved_K(of_decoder.decode.K)
+    return Resolved(Run(method, decoder, int(seed)), experiments.settings(method, None, ""), of_decoder)
 
 
-def discover_in(
-    folder: Path,
+@dataclass(frozen=True)
+class Findings:
+    """A `Discovery`, and what it was made from and by: what other videos are labelled with.
+
+    ``stores`` are those of all videos with frames, by id; the rest is None for a trivial decoder.
+    """
+
+    discovery: Discovery
+    stores: Mapping[str, FeatureStore]
+    key_steps: KeySteps
+    embedded: EmbeddedTask | None = None
+    embedder: Embedder | None = None
+    model: Mapping[str, Any] | None = None
+
+
+def find(
     features: Videos,
-    experiment: Experiment,
+    resolved: Resolved,
     *,
     fps: float | str | Fraction | None = None,
     times: Times | None = None,
     device: str = "auto",
-) -> Discovery:
-    """Run `discover` in a permanent folder, laid out as the workflow's results (`tree_in`)."""
-    run, settings, tree = experiment.run, experiment.of_method, tree_in(folder)
+) -> Findings:
+    """Find the key steps of a task, as `discover` describes."""
+    run, settings, decoding = resolved.run, resolved.of_method, resolved.of_decoder
     family, decoder = family_of(run.method), split_id(run.decoder)[0]
     if fps is not None and times is not None:
         raise RgwotError("fps and times are both given; expected one of them")
-    index = tree.at(paths.INDEX)
-    with named_plainly(folder), as_many_threads(family.trained):
-        rate = None if times is not None else str(settings.features.fps if fps is None else fps)
-        sources = write_arrays(features, times, folder)
-        several = EMBEDDINGS[family.embedding].several
-        if several and len(sources) < 2:
-            raise RgwotError(f"features: found {len(sources)} video, expected at least 2 for the method {run.method!r}")
-        _write_stores(sources, tree, rate)
-        # As the workflow lists them; which pairs of videos are drawn depends on it.
-        write_index([_store(tree, video) for video in sorted(sources)], index)
-        stores = open_stores(index, index.parent)
-        held_out: tuple[str, ...] = ()
-        if settings.data.split == "holdout":
-            held_out = split_videos(subjects_of(sources), settings.data.holdout, settings.data.split_seed).test
-        if DECODERS[decoder].trivial:
-            diagnostics = _trivial(tree, stores, decoder, experiment, held_out)
-        else:
-            model = None
+    rate = None if times is not None else str(settings.features.fps if fps is None else fps)
+    given = stores_of(features, times, lambda axes: import_settings(axes, rate))
+    if EMBEDDINGS[family.embedding].several and len(given) < 2:
+        raise RgwotError(f"features: found {len(given)} video, expected at least 2 for the method {run.method!r}")
+    check_stores(given)
+    # In the order of their ids, as the workflow lists them; which pairs of videos are drawn depends on it.
+    stores = sorted((store for store in given if len(store)), key=lambda store: store.video)
+    if not stores:
+        raise RgwotError("features: found no video with a frame, expected at least one")
+    held_out: tuple[str, ...] = ()
+    if settings.data.split == "holdout":
+        subjects = subjects_of(store.video for store in given)
+        held_out = split_videos(subjects, settings.data.holdout, settings.data.split_seed).test
+    model = embedded = made = None
+    if DECODERS[decoder].trivial:
+        videos = [(store.video, store.duration_s, store.native_fps) for store in stores]
+        K, learner = decoding.decode.K, decoding.procedure.learner
+        segments = trivial_segments(videos, decoder, K, run.seed, decoding.evaluation.stride)
+        key_steps = trivial_key_steps(segments, decoder, int(K), run.seed, held_out, learner)
+    else:
+        with as_many_threads(family.trained):
             if family.trained:
-                model = tree.at(paths.MODEL, run)
-                _train(index, model, settings, run.seed, device, held_out)
-            _embed(index, model, tree.at(paths.EMBEDDINGS, run), run, settings, device, held_out)
-            diagnostics = decode(
-                tree.at(paths.EMBEDDINGS, run), tree.keysteps(run), decoder, experiment.of_decoder, run.seed
-            )
-    as_given = sorted(stores, key=lambda store: list(sources).index(store.video))
-    return _read(tree, run, experiment.of_decoder, as_given, diagnostics)
+                from rgwot.embedding.train import fit_encoder
+
+                seen = [store for store in stores if store.video not in held_out]
+                model = fit_encoder(seen, settings, run.seed, device=device, held_out=held_out).model
+            made = embedder(stores, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
+            embedded = embedded_task(stores, made)
+        key_steps = find_key_steps(embedded, decoder, decoding, run.seed)
+    present = [store for store in given if len(store)]
+    discovery = _discovery(run, decoding, present, key_steps, embedded)
+    return Findings(discovery, {store.video: store for store in stores}, key_steps, embedded, made, model)
 
 
-def tree_in(folder: Path) -> Tree:
-    """Return the results that `discover_in` leaves in a folder."""
-    # Not `results`, below which a path tells a store of the workflow from a copied one.
-    return Tree(folder / "made", *_PLACE)
+def import_settings(axes: str, rate: str | None) -> ImportSettings:
+    """Return the form of arrays with ``rate`` features per second, or with times where it is None."""
+    when = {"times": "times"} if rate is None else {"fps": rate}
+    try:
+        return ImportSettings.model_validate({"axes": axes, **when})
+    except ValidationError as error:
+        raise RgwotError(describe(error, ImportSettings)) from None
 
 
-def write_arrays(features: Videos, times: Times | None, folder: Path) -> dict[str, Path]:
-    """Write arrays as ``.npy`` files into a folder, and their times beside them; return the files by id of the video.
+def stores_of(features: Videos, times: Times | None, form: Callable[[str], ImportSettings]) -> list[FeatureStore]:
+    """Return the features of videos as open stores, in the order given; ``form`` gives that of arrays by their axes.
 
-    Feature stores stay where they are. RgwotError for what is neither, two videos of one name, or times that do not go
-    with the videos.
+    RgwotError for what is neither an array nor a feature store, two videos of one name, or times that do not go with
+    the videos.
     """
     named = _by_name(features)
     when = _times(times, list(named))
-    files: dict[str, Path] = {}
+    found = []
     for name, video in named.items():
-        what = f"features[{name!r}]"
-        ident = _id(name)
+        what, ident = f"features[{name!r}]", id_of(name)
         if isinstance(video, (str, os.PathLike)):
             path = Path(video).absolute()
             if path.suffix != STORE or not path.is_dir():
                 raise RgwotError(f"{what}: found {str(video)!r}, expected an array, or a feature store ({STORE})")
-            files[ident] = path
+            found.append(replace(open_store(path), path=path.with_name(f"{ident}{STORE}")))
             continue
         array = np.asarray(video)
-        if array.dtype.kind != "f":
-            raise RgwotError(f"{what}: array of {array.dtype}, expected floating-point numbers")
-        if array.ndim not in (2, 4):
+        if array.dtype.kind == "f" and array.ndim not in (2, 4):
             raise RgwotError(f"{what}: shape {array.shape}, expected (T, C) or (T, C, h, w), one array per video")
-        files[ident] = folder / f"{ident}.npy"
-        np.save(files[ident], np.ascontiguousarray(array), allow_pickle=False)
-        if name in when:
-            beside = files[ident].with_name(f"{ident}{TIMES}.npy")
-            np.save(beside, np.asarray(when[name], dtype=np.float64), allow_pickle=False)
-    return files
-
-
-@contextmanager
-def named_plainly(folder: Path) -> Iterator[None]:
-    """Remove the temporary folder from messages of errors: arrays are known by their names alone."""
-    try:
-        yield
-    except RgwotError as error:
-        index = tree_in(folder).at(paths.INDEX)
-        text = str(error).replace(str(index), "features")
-        places = "|".join(re.escape(str(place)) for place in (index.parent, folder / "features", folder))
-        text = re.sub(rf"(?:{places})/([^/:]+)(?:\.npy|\.zarr)", lambda found: f"features[{stem_of(found[1])!r}]", text)
-        raise RgwotError(text.replace(f"{folder}/", "")) from None
+        found.append(store_of_array(name, array, form("TC" if array.ndim == 2 else "TCHW"), when.get(name)))
+    return found
 
 
 @contextmanager
@@ -365,15 +357,6 @@ def _by_name(features: Videos) -> dict[str, Any]:
     return named
 
 
-def _id(name: Any) -> str:
-    if not isinstance(name, str) or not name:
-        raise RgwotError(f"features: found the name {name!r}, expected a text that is not empty")
-    ident = video_id(name)
-    if len(ident) > LONGEST_ID:
-        raise RgwotError(f"features: name {name[:40]!r}...: {len(ident)} characters, expected at most {LONGEST_ID}")
-    return ident
-
-
 def _times(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
     if times is None:
         return {}
@@ -387,105 +370,29 @@ def _times(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
     return times
 
 
-def _store(tree: Tree, video: str) -> Path:
-    return tree.at(paths.INDEX).with_name(paths.name_of(paths.FEATURES).format(video=video))
-
-
-def _write_stores(sources: Mapping[str, Path], tree: Tree, rate: str | None) -> None:
-    """Import arrays from their files, which are removed; link feature stores."""
-    when = {"times": "times"} if rate is None else {"fps": rate}
-    for video, path in sources.items():
-        store = _store(tree, video)
-        store.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == STORE:
-            store.symlink_to(path, target_is_directory=True)
-            continue
-        axes = "TC" if np.load(path, mmap_mode="r", allow_pickle=False).ndim == 2 else "TCHW"
-        try:
-            form = ImportSettings.model_validate({"axes": axes, **when})
-        except ValidationError as error:
-            raise RgwotError(describe(error, ImportSettings)) from None
-        import_features(path, store, form, FEATURES_ALONE)
-        path.unlink()
-
-
-def _train(index: Path, model: Path, settings: Settings, seed: int, device: str, held_out: tuple[str, ...]) -> None:
-    from rgwot.embedding.train import train
-
-    try:
-        train(index, index.parent, model.parent, settings, seed, device=device, held_out=held_out)
-    except SystemExit as stopped:
-        # A job of the workflow ends when it is interrupted; whoever calls a function expects what Python does.
-        if stopped.code == 128 + signal.SIGINT:
-            raise KeyboardInterrupt from None
-        raise
-
-
-def _embed(
-    index: Path, model: Path | None, output: Path, run: Run, settings: Settings, device: str, held_out: tuple[str, ...]
-) -> None:
-    from rgwot.embedding.embed import embed
-
-    embed(
-        index,
-        index.parent,
-        model,
-        output,
-        method=run.method,
-        settings=settings,
-        seed=run.seed,
-        device=device if model else "cpu",
-        threads=1,
-        held_out=() if model else held_out,
-    )
-
-
-def _trivial(
-    tree: Tree, stores: Sequence[FeatureStore], decoder: str, experiment: Experiment, held_out: tuple[str, ...]
-) -> dict[str, Any]:
-    from rgwot.bundles.apply import write_unannotated
-    from rgwot.keysteps.trivial import decode_trivial
-
-    settings, run = experiment.of_decoder, experiment.run
-    write_unannotated(tree, [Input(store.path, False, store) for store in stores])
-    return decode_trivial(
-        tree.at(paths.MANIFEST),
-        tree.keysteps(run),
-        decoder,
-        settings.decode.K,
-        run.seed,
-        stride=settings.evaluation.stride,
-        held_out=held_out,
-        learner=settings.procedure.learner,
-    )
-
-
-def _read(
-    tree: Tree, run: Run, settings: Settings, stores: Sequence[FeatureStore], diagnostics: dict[str, Any]
+def _discovery(
+    run: Run, settings: Settings, stores: Sequence[FeatureStore], found: KeySteps, embedded: EmbeddedTask | None
 ) -> Discovery:
-    """Read the files of a result, with videos under their own names."""
-    segments, order = read_segments(tree.at(paths.SEGMENTS, run)), read_orders(tree.at(paths.ORDER, run))
-    deviations = read_deviations(tree.at(paths.DEVIATIONS, run))
-    of = {str(video): part for video, part in segments[segments["scope"] == "task"].groupby("video")}
-    labels = {}
-    for store in stores:
-        own = of[store.video]
-        found = predicted_labels(own["start_s"], own["end_s"], own["key_step"], store.time_s)
-        labels[stem_of(store.video)] = found
-    embedded = tree.at(paths.EMBEDDINGS, run)
-    videos = read_embeddings(embedded).videos if embedded.exists() else {}
+    """Return a result with videos under their own names, in the order given."""
+    task, tables = found.segments["task"], (found.segment_table, found.order_table, deviation_table(found.deviations))
+    segments, order, deviations = (table.assign(video=table["video"].map(stem_of)) for table in tables)
+    labels = {
+        stem_of(store.video): predicted_labels(own["start_s"], own["end_s"], own["key_step"], store.time_s)
+        for store, own in ((store, task[store.video]) for store in stores)
+    }
+    embeddings = embedded.videos if embedded else {}
     return Discovery(
         run,
         settings,
-        segments.assign(video=segments["video"].map(stem_of)),
-        order.assign(video=order["video"].map(stem_of)),
-        read_procedures(tree.at(paths.PROCEDURES, run)),
-        _named(read_procedure(tree.at(paths.PROCEDURE, run))),
-        deviations.assign(video=deviations["video"].map(stem_of)),
-        diagnostics,
+        segments,
+        order,
+        rank_procedures(found.orders),
+        _named(found.procedure),
+        deviations,
+        found.diagnostics,
         labels,
         times={stem_of(store.video): store.time_s for store in stores},
-        embeddings={stem_of(store.video): videos[store.video].embedding for store in stores if store.video in videos},
+        embeddings={stem_of(store.video): embeddings[store.video].embedding for store in stores if embedded},
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import numpy as np
@@ -13,22 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rgwot.bundles.apply import find_key_steps, restore
-from rgwot.bundles.file import MODEL as MODEL_PART
-from rgwot.bundles.file import read_bundle
-from rgwot.bundles.inputs import How, read_inputs
-from rgwot.bundles.make import make_bundle
-from rgwot.discovery import (
-    Times,
-    Videos,
-    as_many_threads,
-    discover_in,
-    named_plainly,
-    resolve,
-    tree_in,
-    write_arrays,
-)
-from rgwot.paths import BUNDLE, EMBEDDINGS, INDEX, MODEL, SEGMENTS
+from rgwot.bundles.apply import label_videos, restore
+from rgwot.bundles.file import MODEL, bundle_bytes, parse_bundle
+from rgwot.bundles.inputs import check_kind, import_form
+from rgwot.bundles.make import bundle_of, check_rule, choices_of
+from rgwot.datasets.names import stem_of
+from rgwot.discovery import Findings, Times, Videos, as_many_threads, find, resolve, stores_of
+from rgwot.keysteps.decode import embedded_video
 from rgwot.runtime.errors import RgwotError
 
 Labels = dict[str, NDArray[np.int64]] | list[NDArray[np.int64]]
@@ -60,8 +50,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
     Notes
     -----
     `predict` labels each video by itself, by clusters that stay as they are; a video that was fitted gets the labels it
-    has. To have that rule at hand, `fit` lets the decoder, and an embedding that is no encoder, learn a second time;
-    `rgwot.discover` does not.
+    has.
 
     Examples
     --------
@@ -109,32 +98,15 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         RgwotError
             As `rgwot.discover`.
         """
-        experiment = resolve(self.method, self.decoder, self.K, self.settings, self.seed)
-        run = experiment.run
-        with TemporaryDirectory(prefix="rgwot-") as name:
-            folder = Path(name)
-            found = discover_in(folder, X, experiment, fps=self.fps, times=times, device=self.device)
-            tree = tree_in(folder)
-            model, bundle = tree.at(MODEL, run), tree.at(BUNDLE, run)
-            self.bundle_: bytes | None = None
-            self._no_rule = ""
-            try:
-                with named_plainly(folder), as_many_threads(model.exists()):
-                    make_bundle(
-                        bundle,
-                        index_csv=tree.at(INDEX),
-                        embeddings_zarr=tree.at(EMBEDDINGS, run),
-                        segments_csv=tree.at(SEGMENTS, run),
-                        model_path=model if model.exists() else None,
-                        run=run,
-                        dataset=tree.dataset,
-                        task=tree.task,
-                        settings=found.settings,
-                        blocks=found.settings.model_dump(by_alias=True, mode="json"),
-                    )
-                self.bundle_ = bundle.read_bytes()
-            except RgwotError as error:
-                self._no_rule = str(error)
+        resolved = resolve(self.method, self.decoder, self.K, self.settings, self.seed)
+        findings = find(X, resolved, fps=self.fps, times=times, device=self.device)
+        self.bundle_: bytes | None = None
+        self._no_rule = ""
+        try:
+            self.bundle_ = _bundle(findings)
+        except RgwotError as error:
+            self._no_rule = str(error)
+        found = findings.discovery
         self.discovery_ = found
         self.labels_: Labels = found.labels if isinstance(X, Mapping) else list(found.labels.values())
         return self
@@ -164,17 +136,48 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         check_is_fitted(self)
         if self.bundle_ is None:
             raise RgwotError(f"predict: {self._no_rule}")
-        with TemporaryDirectory(prefix="rgwot-") as name, named_plainly(Path(name)):
-            folder = Path(name)
-            path = folder / "what was fitted"
-            path.write_bytes(self.bundle_)
-            bundle = read_bundle(path)
-            sources = write_arrays(X, times, folder)
-            with as_many_threads(MODEL_PART in bundle.parts):
-                result = restore(bundle)
-                inputs = read_inputs(bundle, list(sources.values()), folder / "features", How())
-                found = find_key_steps(bundle, result, [one.store for one in inputs], folder / "embeddings.zarr")
+        bundle = parse_bundle(self.bundle_, Path("what was fitted"))
+        stores = stores_of(X, times, lambda _: import_form(bundle))
+        for store in stores:
+            check_kind(bundle, store)
+        with as_many_threads(MODEL in bundle.parts):
+            result = restore(bundle)
+            videos = {store.video: embedded_video(store, result.embed) for store in stores if len(store)}
+        found = label_videos(bundle, result, [store for store in stores if len(store)], videos)
         empty = np.empty(0, dtype=np.int64)
-        by_source = {one.source: found.steps.get(one.store.video, empty) for one in inputs}
-        labels = [by_source[path] for path in sources.values()]
+        labels = [found.steps.get(store.video, empty) for store in stores]
         return dict(zip(X, labels, strict=True)) if isinstance(X, Mapping) else labels
+
+
+def _bundle(findings: Findings) -> bytes:
+    """Return the bundle of a result; RgwotError where decoder or embedding have no rule for other videos."""
+    found, key_steps, embedded = findings.discovery, findings.key_steps, findings.embedded
+    check_rule(found.run.decoder)
+    # A trivial decoder has no rule.
+    assert embedded is not None
+    assert findings.embedder is not None
+    about, parts = bundle_of(
+        run=found.run,
+        dataset="arrays",
+        task="task",
+        settings=found.settings,
+        blocks=found.settings.model_dump(by_alias=True, mode="json"),
+        stores=list(findings.stores.values()),
+        embedded=embedded,
+        embedding=findings.embedder.embed,
+        model=_model_bytes(findings.model),
+        learned=key_steps.learned() if key_steps.learned else None,
+        labels={video: found.labels[stem_of(video)] for video in embedded.part(held_out=False)},
+        choices=choices_of(found.diagnostics),
+        procedure=key_steps.procedure,
+        names={},
+    )
+    return bundle_bytes(about, parts)
+
+
+def _model_bytes(model: Mapping[str, Any] | None) -> bytes | None:
+    if model is None:
+        return None
+    from rgwot.embedding.model import model_bytes
+
+    return model_bytes(model)

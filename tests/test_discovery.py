@@ -140,7 +140,7 @@ def test_stores_of_the_workflow_stand_for_arrays(tmp_path: Path) -> None:
     assert found.embeddings["a"].shape == (len(videos["a"]), 12)
 
 
-@pytest.mark.parametrize("method", [name for name, about in EMBEDDINGS.items() if about.module] + ["none"])
+@pytest.mark.parametrize("method", [name for name, about in EMBEDDINGS.items() if about.function] + ["none"])
 def test_every_embedding_can_be_asked_for(method: str) -> None:
     method = next(family.name for family in FAMILIES.values() if family.embedding == method)
     decoder = "uniform" if method == "none" else "kmeans"
@@ -192,7 +192,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"features": 3}, "features: found int, expected a mapping of names to arrays, or a sequence of arrays"),
         ({"features": flat(9, 4)}, r"features['0']: shape (4,), expected (T, C) or (T, C, h, w), one array per video"),
         ({"features": {"a": np.ones((4, 2), int)}}, "features['a']: array of int64, expected floating-point numbers"),
-        ({"features": {"a": flat(9, 4), "b": flat(9, 5)}}, "features['b']: vectors of 5, expected 4 as in a.zarr"),
+        ({"features": {"a": flat(9, 4), "b": flat(9, 5)}}, "b.zarr: vectors of 5, expected 4 as in a.zarr"),
         ({"features": {"a": np.full((9, 4), np.inf)}}, "features['a']: inf in channel 0 of feature 0; expected finite"),
         ({"features": {"a": "a.npy"}}, "features['a']: found 'a.npy', expected an array, or a feature store (.zarr)"),
         ({"features": {1: flat(9, 4)}}, "features: found the name 1, expected a text that is not empty"),
@@ -206,7 +206,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"method": "rgwot"}, "features: found 1 video, expected at least 2 for the method 'rgwot'"),
         ({"method": "whitend"}, "method 'whitend': unknown base 'whitend'; did you mean 'whitened'?"),
         ({"decoder": "uniform"}, "decoder 'uniform': does not go with method 'rgwot-plus'"),
-        ({"K": "gt"}, "decode.K: found 'gt', expected a number or auto; arrays have no annotations to count"),
+        ({"K": "gt"}, "K=gt is the number of annotated steps, and no video of the task is annotated"),
         ({"seed": -1}, "seed: found -1, expected a whole number, 0 or more"),
         ({"settings": {"datasets": {}}}, "settings: unknown block 'datasets'"),
         ({"settings": {"decode": 3}}, "settings: decode: found 3, expected keys and values"),

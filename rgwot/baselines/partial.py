@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -255,22 +255,37 @@ def align_frames_partially(
     x: Tensor,
     y: Tensor,
     *,
+    alpha: float,
+    epsilon: float,
     rho: float,
     zeta: float,
+    tau_m: float,
+    lambda_s: float,
+    b: float,
     virtual: Virtual,
+    max_iterations: int,
+    tolerance: float,
     x_positions: Tensor | None = None,
     y_positions: Tensor | None = None,
-    **problem: Any,
 ) -> Tensor:
     """Match the frames of pairs of videos by fused partial transport, our reconstruction of REMAP (methods 4.8).
 
-    As :func:`align_frames`, with the problem of :func:`rgwot.baselines.partial.solve_partial` in place of the balanced
-    one; returns the weights, (B, N, M).
+    As :func:`rgwot.transport.align_frames`, with the problem of :func:`solve_partial` in place of the balanced one;
+    returns the weights, (B, N, M).
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
-        cost = alignment_cost(x, y, rho, zeta, virtual, x_positions, y_positions)
-        plan = solve_partial(cost, virtual=virtual == "cost", **problem).plan
-        return real_frames(plan, virtual, zeta, x.dtype)[0]
+        partial = solve_partial(
+            alignment_cost(x, y, rho, zeta, virtual, x_positions, y_positions),
+            alpha=alpha,
+            epsilon=epsilon,
+            tau_m=tau_m,
+            lambda_s=lambda_s,
+            b=b,
+            virtual=virtual == "cost",
+            max_iterations=max_iterations,
+            tolerance=tolerance,
+        )
+        return real_frames(partial.plan, virtual, zeta, x.dtype)[0]
 
 
 def align_partial(batch: PairBatch, settings: Settings) -> Tensor:

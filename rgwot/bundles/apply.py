@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +29,9 @@ from rgwot.keysteps.decode import EmbeddedVideo, Result, labelled, order_of, rea
 from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.interface import Decoded, Unseen
 from rgwot.keysteps.ordering import format_order
-from rgwot.keysteps.outputs import write_keysteps
+from rgwot.keysteps.outputs import KeySteps, write_keysteps
 from rgwot.paths import Tree
 from rgwot.procedure import Procedure
-from rgwot.procedure.files import read_deviation_list
 from rgwot.procedure.words import deviations_in_words
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.reporting.names import named_order, result_id
@@ -86,8 +84,11 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         tree = Tree(results, about.dataset, about.task)
         write_unannotated(tree, inputs)
         embeddings = tree.at(paths.EMBEDDINGS, about.run)
-        key_steps = find_key_steps(bundle, result, [one.store for one in inputs], embeddings)
-        found = _write(bundle, procedure, tree, key_steps, [one.store.video for one in inputs if not len(one.store)])
+        stores = sorted((one.store for one in inputs if len(one.store)), key=lambda store: store.video)
+        facts = {"method": about.method, "seed": about.seed, "features_fps": about.features_fps}
+        write_embeddings(embeddings, stores, result.embed, facts)
+        labelled = label_videos(bundle, result, stores, read_embeddings(embeddings).videos)
+        found = _write(bundle, procedure, tree, labelled, [one.store.video for one in inputs if not len(one.store)])
         _write_pictures(tree, embeddings, bundle, result.settings)
     _write_page(output, bundle)
     return found
@@ -107,7 +108,7 @@ class Restored:
 
 
 @dataclass(frozen=True)
-class KeySteps:
+class LabelledVideos:
     """The embeddings of videos and their key steps (T,), by id; the result was learnt from the videos ``known``."""
 
     videos: Mapping[str, EmbeddedVideo]
@@ -115,25 +116,28 @@ class KeySteps:
     known: Sequence[str]
 
 
-def find_key_steps(bundle: Bundle, result: Restored, stores: Sequence[FeatureStore], embeddings_zarr: Path) -> KeySteps:
-    """Embed videos of feature stores into a file and label each on its own; known videos keep their labels."""
+def label_videos(
+    bundle: Bundle, result: Restored, stores: Sequence[FeatureStore], videos: Mapping[str, EmbeddedVideo]
+) -> LabelledVideos:
+    """Label each video on its own, by its embedding; those of the result keep their labels.
+
+    ``stores`` are of videos with frames, ``videos`` their embeddings by id.
+    """
     from threadpoolctl import threadpool_limits
 
     about = bundle.about
-    facts = {"method": about.method, "seed": about.seed, "features_fps": about.features_fps}
-    with_frames = sorted((store for store in stores if len(store)), key=lambda store: store.video)
-    write_embeddings(embeddings_zarr, with_frames, result.embed, facts)
-    videos = read_embeddings(embeddings_zarr).videos
     with threadpool_limits(limits=1):
-        found = {name: labelled([video], about.features_fps, about.K, result.rule) for name, video in videos.items()}
-    steps = {name: one.labels + 1 for name, one in found.items()}
+        steps = {
+            name: labelled([video], about.features_fps, about.K, result.rule).labels + 1
+            for name, video in videos.items()
+        }
     known = []
-    for store in with_frames:
+    for store in stores:
         answer = result.answers.get(str(store.attributes.get("source_sha256")))
         if answer is not None and answer.shape == steps[store.video].shape:
             steps[store.video] = answer.astype(np.int64)
             known.append(store.video)
-    return KeySteps(videos, steps, known)
+    return LabelledVideos(videos, steps, known)
 
 
 def _settings(bundle: Bundle) -> Settings:
@@ -167,15 +171,12 @@ def restore(bundle: Bundle) -> Restored:
 
 
 def _model(bundle: Bundle) -> EmbedVideo:
-    from rgwot.embedding.model import embed_by_model, load_model
+    from rgwot.embedding.model import embed_by_model, parse_model
 
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, MODEL)
-        path.write_bytes(bundle.parts[MODEL])
-        try:
-            model = load_model(path)
-        except RgwotError as error:
-            raise bundle.wrong(str(error).removeprefix(f"{folder}/").partition("; ")[0]) from None
+    try:
+        model = parse_model(bundle.parts[MODEL])
+    except RgwotError as error:
+        raise bundle.wrong(f"{MODEL}: {error}") from None
     # As `rgwot embed` runs it; more threads would round otherwise.
     return embed_by_model(model, bundle.about.features_fps, "cpu", 1)
 
@@ -201,7 +202,9 @@ def write_unannotated(tree: Tree, inputs: Sequence[Input]) -> None:
     write_rows(ANNOTATION_COLUMNS, [], tree.at(paths.ANNOTATIONS))
 
 
-def _write(bundle: Bundle, procedure: Procedure, tree: Tree, found: KeySteps, empty: Sequence[str]) -> list[Applied]:
+def _write(
+    bundle: Bundle, procedure: Procedure, tree: Tree, found: LabelledVideos, empty: Sequence[str]
+) -> list[Applied]:
     """Write the folder of key steps."""
     about, videos, steps = bundle.about, found.videos, found.steps
     segments = {name: label_segments(video.time_s, steps[name], video.duration_s) for name, video in videos.items()}
@@ -220,11 +223,12 @@ def _write(bundle: Bundle, procedure: Procedure, tree: Tree, found: KeySteps, em
         "applied_by": __version__,
         "known_videos": found.known,
     }
-    write_keysteps(tree.keysteps(about.run), {"task": segments}, orders, procedure, diagnostics)
+    key_steps = KeySteps({"task": segments}, orders, procedure, diagnostics)
+    write_keysteps(tree.keysteps(about.run), key_steps)
     for warning in diagnostics["warnings"]:
         log.warning("%s: %s", bundle.path.name, warning)
     _write_names(tree, bundle, segments)
-    deviations = read_deviation_list(tree.at(paths.DEVIATIONS, about.run))
+    deviations = key_steps.deviations
     return [
         Applied(
             name,

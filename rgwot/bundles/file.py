@@ -26,7 +26,6 @@ from rgwot.paths import Run, name_of
 from rgwot.procedure import Procedure
 from rgwot.reporting.names import LONGEST
 from rgwot.runtime.errors import RgwotError, first_line
-from rgwot.runtime.files import replacing
 
 FORMAT = 1
 """Version of the format; a reader takes this one alone."""
@@ -155,8 +154,11 @@ def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     return written.getvalue()
 
 
-def write_bundle(path: Path, about: Mapping[str, Any], parts: Mapping[str, bytes]) -> None:
-    """Write a bundle of parts by name; `about` is what `About` has beside versions and digests. Reproducible."""
+def bundle_bytes(about: Mapping[str, Any], parts: Mapping[str, bytes]) -> bytes:
+    """Return the bytes of a bundle of parts by name; ``about`` has the fields of `About` but versions and digests.
+
+    The same content gives the same bytes.
+    """
     digests = {name: {"bytes": len(part), "sha256": _digest(part)} for name, part in parts.items()}
     versions = {"format_version": FORMAT, "rgwot_version": __version__}
     manifest = About.model_validate({**versions, **about, "parts": digests}).model_dump_json(indent=1).encode()
@@ -167,8 +169,7 @@ def write_bundle(path: Path, about: Mapping[str, Any], parts: Mapping[str, bytes
             archive.writestr(zipfile.ZipInfo(name), part)
         archive.comment = b"0" * _SEAL
     content = written.getvalue()[:-_SEAL]
-    with replacing(path) as temporary:
-        temporary.write_bytes(content + _digest(content).encode())
+    return content + _digest(content).encode()
 
 
 def read_bundle(path: Path) -> Bundle:
@@ -183,6 +184,11 @@ def read_bundle(path: Path) -> Bundle:
         content = path.read_bytes()
     except FileNotFoundError:
         raise RgwotError(f"{path}: no such file; expected a bundle, {SUFFIX}, written by rgwot bundle") from None
+    return parse_bundle(content, path)
+
+
+def parse_bundle(content: bytes, path: Path) -> Bundle:
+    """Read a bundle from its bytes, as `read_bundle` from a file; ``path`` is what to call it in an error."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _check_version(path, archive)

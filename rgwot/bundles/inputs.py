@@ -80,7 +80,7 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
         named[video] = source
     for source in named.values():
         if source.suffix == STORE:
-            _check(bundle, open_store(source))
+            check_kind(bundle, open_store(source))
     make = _importer(bundle) if imported else _extractor(bundle, how, [p for p in sources if p.suffix != STORE])
     found = []
     for video, source in named.items():
@@ -89,12 +89,12 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
         if make is not None and not given and not _made_before(bundle, path, source):
             make(source, path)
         store = open_store(path)
-        _check(bundle, store)
+        check_kind(bundle, store)
         found.append(Input(source, not given and not imported, store))
     return found
 
 
-def _check(bundle: Bundle, store: FeatureStore) -> None:
+def check_kind(bundle: Bundle, store: FeatureStore) -> None:
     """Refuse features of another kind than the bundle's."""
     kind = bundle.about.features
     # Of features that could not be imported nothing is known.
@@ -118,7 +118,7 @@ def _made_before(bundle: Bundle, path: Path, source: Path) -> bool:
         return False
     try:
         store = open_store(path, source_facts(source))
-        _check(bundle, store)
+        check_kind(bundle, store)
     except RgwotError:
         return False
     return store.status == "ok"
@@ -167,15 +167,21 @@ def _extractor(bundle: Bundle, how: How, videos: Sequence[Path]) -> Make | None:
     return make
 
 
-def _importer(bundle: Bundle) -> Make:
-    """Return what imports a file of features of the form that those of the bundle had."""
-    from rgwot.features.importing import FEATURES_ALONE, import_features
+def import_form(bundle: Bundle) -> ImportSettings:
+    """Return the form of the features made elsewhere that a bundle was made from.
 
+    Raises RgwotError where they were not made elsewhere.
+    """
     kept = bundle.about.features.attributes
+    if kept.get("decoder") != IMPORTER:
+        raise RgwotError(
+            f"{bundle.path}: made from features of {kept.get('backbone')}, not from arrays; expected feature stores "
+            f"({STORE}) of such features"
+        )
     # With times, the rate is what they make of it.
     when = {"times": kept["source_times"]} if kept.get("source_times") else {"start_s": kept.get("start_s", 0.0)}
     fps = None if kept.get("source_times") else kept.get("fps_exact") or str(kept["fps"])
-    settings = ImportSettings.model_validate(
+    return ImportSettings.model_validate(
         {
             "axes": kept["source_axes"],
             "fps": fps,
@@ -184,6 +190,13 @@ def _importer(bundle: Bundle) -> Make:
             **{name: kept[name] for name in ("backbone", "layer", "weights")},
         }
     )
+
+
+def _importer(bundle: Bundle) -> Make:
+    """Return what imports a file of features of the form that those of the bundle had."""
+    from rgwot.features.importing import FEATURES_ALONE, import_features
+
+    settings, kept = import_form(bundle), bundle.about.features.attributes
 
     def make(source: Path, path: Path) -> None:
         several = source.suffix.lower() not in (".npy", ".csv")

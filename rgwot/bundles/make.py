@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE, packed, write_bundle
+from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE, bundle_bytes, packed
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS
 from rgwot.config.settings import Settings
@@ -22,13 +22,15 @@ from rgwot.features.index import SHARED, open_stores
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps.choices import Choices, extended, restored
 from rgwot.keysteps.decode import EmbeddedTask, apart, labelled, read_embeddings
-from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.interface import Decoded, Frames, Learnt
 from rgwot.keysteps.outputs import generator_for
 from rgwot.paths import DIAGNOSTICS, Run, name_of
+from rgwot.procedure import Procedure
 from rgwot.procedure.files import read_procedure
 from rgwot.records import read_diagnostics, read_segments
 from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import replacing
 from rgwot.runtime.lazy import load
 from rgwot.runtime.provenance import remake
 from rgwot.timing import predicted_labels
@@ -68,98 +70,156 @@ def make_bundle(
     RgwotError
         For a decoder that cannot label other videos, or a result that the files do not reproduce.
     """
-    name = split_id(run.decoder)[0]
-    entry = DECODERS.get(name)
-    if entry is None or not entry.restore:
-        why = "looks at no video and learns nothing" if entry and entry.trivial else "has no rule for other videos"
-        raise RgwotError(f"decoder {name!r}: {why}; expected one that has, such as graphcut or meanfield")
+    check_rule(run.decoder)
     embedded = read_embeddings(embeddings_zarr)
     stores = {store.video: store for store in open_stores(index_csv, index_csv.parent)}
     if set(stores) != set(embedded.videos):
         raise RgwotError(f"{embeddings_zarr}: not of the videos of {index_csv}; {remake(embeddings_zarr, 'embed')}")
     segments = read_segments(segments_csv)
-    diagnostics = read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS)))
-    # Results of rgwot 0.1.0 say less; what they do not say was not there to choose.
-    choices = Choices(
-        float(diagnostics.get("time", 0.0)), int(diagnostics.get("surplus", 0)), int(diagnostics.get("K", 0))
-    )
-
-    part = {MODEL: model_path.read_bytes()} if model_path else {}
-    seen = {video: stores[video] for video in embedded.part(held_out=False)}
-    embedding = _embedding(model_path, run, list(seen.values()), settings)
+    choices = choices_of(read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS))))
+    seen = [stores[video] for video in embedded.part(held_out=False)]
+    embedding = _embedding(model_path, run, seen, settings)
     _check_embedding(embedding, embedded, seen, embeddings_zarr)
-    if isinstance(embedding, Fitted):
-        part[EMBEDDING] = packed(embedding.learnt())
 
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):
-        learnt, labels = _learnt(embedded, name, choices, settings, run.seed, segments, segments_csv)
-        rule = restored(load(entry.restore), learnt, choices, settings)
-        again = {
-            video: labelled([embedded.videos[video]], embedded.features_fps, choices.K, rule).labels
-            for video in embedded.part(held_out=False)
-        }
-    agreement = float(np.mean(np.concatenate([again[video] + 1 == labels[video] for video in again])))
-    part[DECODER] = packed(learnt)
-    procedure = segments_csv.with_name(PROCEDURE)
-    # Read first, so that nothing else gets into a bundle.
-    part[PROCEDURE] = (json.dumps(read_procedure(procedure).to_json(), indent=1, allow_nan=False) + "\n").encode()
-    part[ANSWERS] = packed(
-        {
-            str(store.attributes["source_sha256"]): labels[video].astype(np.int16)
-            for video, store in seen.items()
-            if store.attributes.get("source_sha256")
-        }
+        learned, labels = _learned(embedded, run, choices, settings, segments, segments_csv)
+    about, parts = bundle_of(
+        run=run,
+        dataset=dataset,
+        task=task,
+        settings=settings,
+        blocks=blocks,
+        stores=list(stores.values()),
+        embedded=embedded,
+        embedding=embedding,
+        model=model_path.read_bytes() if model_path else None,
+        learned=learned,
+        labels=labels,
+        choices=choices,
+        procedure=read_procedure(segments_csv.with_name(PROCEDURE)),
+        names=names_of(read_names(names_yaml), str(run), segments),
     )
-    first = next(iter(stores.values()))
-    write_bundle(
-        output,
-        {
-            "method": run.method,
-            "decoder": run.decoder,
-            "dataset": dataset,
-            "task": task,
-            "seed": run.seed,
-            "K": choices.K,
-            "time": choices.time,
-            "surplus": choices.surplus,
-            "settings": blocks,
-            "features": {
-                "attributes": {key: first.attributes[key] for key in (*SHARED, *HOW) if key in first.attributes},
-                "frame": first.shape[1:],
-                "vectors": first.vectors,
-            },
-            "features_fps": embedded.features_fps,
-            "names": names_of(read_names(names_yaml), str(run), segments),
-            "videos": list(seen),
-            "held_out": list(embedded.held_out),
-            "agreement": agreement,
-        },
-        part,
-    )
+    with replacing(output) as temporary:
+        temporary.write_bytes(bundle_bytes(about, parts))
+    agreement = float(about["agreement"])
     log.info("%s: the rule for other videos agrees with the result on %.2f %% of its frames", output, 100 * agreement)
     return agreement
 
 
+def check_rule(decoder: str) -> None:
+    """Raise RgwotError for a decoder that cannot label other videos."""
+    name = split_id(decoder)[0]
+    entry = DECODERS.get(name)
+    if entry is None or not entry.restore:
+        why = "looks at no video and learns nothing" if entry and entry.trivial else "has no rule for other videos"
+        raise RgwotError(f"decoder {name!r}: {why}; expected one that has, such as graphcut or meanfield")
+
+
+def choices_of(diagnostics: Mapping[str, Any]) -> Choices:
+    """Return the choices that a result was made with."""
+    return Choices(float(diagnostics["time"]), int(diagnostics["surplus"]), int(diagnostics["K"]))
+
+
+def bundle_of(
+    *,
+    run: Run,
+    dataset: str,
+    task: str,
+    settings: Settings,
+    blocks: Mapping[str, Mapping[str, Any]],
+    stores: Sequence[FeatureStore],
+    embedded: EmbeddedTask,
+    embedding: EmbedVideo,
+    model: bytes | None,
+    learned: Learnt | None,
+    labels: Mapping[str, NDArray[np.int64]],
+    choices: Choices,
+    procedure: Procedure,
+    names: Mapping[int, str],
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return what a bundle says of itself and its parts (`rgwot.bundles.file.bundle_bytes`).
+
+    Parameters
+    ----------
+    stores, embedded
+        Features and embeddings of all videos.
+    embedding, model
+        How videos are embedded, and the bytes of the model where an encoder does it.
+    learned, labels
+        What the decoder learned, and the key steps (T,) of every video it learned from.
+
+    Raises
+    ------
+    RgwotError
+        Where embedding or decoder have no rule for other videos.
+    """
+    check_rule(run.decoder)
+    name = split_id(run.decoder)[0]
+    if learned is None:
+        raise RgwotError(f"decoder {name!r}: has no rule for other videos here; expected two videos or more")
+    parts = {MODEL: model} if model is not None else {}
+    if model is None:
+        if not isinstance(embedding, Fitted):
+            raise RgwotError(f"method {run.method!r}: its embedding cannot be kept; expected one with `restore`")
+        parts[EMBEDDING] = packed(embedding.learnt())
+
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        rule = restored(load(DECODERS[name].restore), learned, choices, settings)
+        again = {
+            video: labelled([embedded.videos[video]], embedded.features_fps, choices.K, rule).labels for video in labels
+        }
+    agreement = float(np.mean(np.concatenate([again[video] + 1 == labels[video] for video in again])))
+    parts[DECODER] = packed(learned)
+    parts[PROCEDURE] = (json.dumps(procedure.to_json(), indent=1, allow_nan=False) + "\n").encode()
+    digests = {store.video: store.attributes.get("source_sha256") for store in stores}
+    parts[ANSWERS] = packed(
+        {str(digests[video]): own.astype(np.int16) for video, own in labels.items() if digests[video]}
+    )
+    first = stores[0]
+    about = {
+        "method": run.method,
+        "decoder": run.decoder,
+        "dataset": dataset,
+        "task": task,
+        "seed": run.seed,
+        "K": choices.K,
+        "time": choices.time,
+        "surplus": choices.surplus,
+        "settings": blocks,
+        "features": {
+            "attributes": {key: first.attributes[key] for key in (*SHARED, *HOW) if key in first.attributes},
+            "frame": first.shape[1:],
+            "vectors": first.vectors,
+        },
+        "features_fps": embedded.features_fps,
+        "names": names,
+        "videos": list(labels),
+        "held_out": list(embedded.held_out),
+        "agreement": agreement,
+    }
+    return about, parts
+
+
 def _embedding(model_path: Path | None, run: Run, stores: list[FeatureStore], settings: Settings) -> EmbedVideo:
-    """Return how videos are embedded: by the model, or as fitted to the videos that were learnt from."""
+    """Return how videos are embedded: by the model, or as fitted to the videos that were learned from."""
     if model_path is None:
-        fitted = fit_of(run.method)(stores, settings, run.seed)
-        if not isinstance(fitted, Fitted):
-            raise RgwotError(f"method {run.method!r}: its embedding cannot be kept; expected one with restore_NAME")
-        return fitted
+        return fit_of(run.method)(stores, settings, run.seed)
     from rgwot.embedding.model import embed_by_model, load_model
 
     return embed_by_model(load_model(model_path), float(stores[0].attributes["fps"]), "cpu", 1)
 
 
 def _check_embedding(
-    embedding: EmbedVideo, embedded: EmbeddedTask, seen: Mapping[str, FeatureStore], embeddings_zarr: Path
+    embedding: EmbedVideo, embedded: EmbeddedTask, seen: Sequence[FeatureStore], embeddings_zarr: Path
 ) -> None:
     """Embed the shortest video again; RgwotError where the result has something else."""
-    video = min(seen, key=lambda name: len(seen[name]))
-    found, stored = embedding(seen[video]).embedding, embedded.videos[video].embedding
+    store = min(seen, key=len)
+    video = store.video
+    found, stored = embedding(store).embedding, embedded.videos[video].embedding
     if found.shape != stored.shape or not np.allclose(found, stored, atol=ROUNDING):
         raise RgwotError(
             f"{embeddings_zarr}: video {video!r}: not what comes of its features by these settings and this rgwot; "
@@ -167,24 +227,22 @@ def _check_embedding(
         )
 
 
-def _learnt(
+def _learned(
     embedded: EmbeddedTask,
-    decoder: str,
+    run: Run,
     choices: Choices,
     settings: Settings,
-    seed: int,
     segments: pd.DataFrame,
     segments_csv: Path,
-) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
+) -> tuple[Learnt | None, dict[str, NDArray[np.int64]]]:
     """Return what the decoder learns from the embeddings, and the key steps (T,) of every video it learns from."""
-    run, seen = extended(DECODERS[decoder].load(), choices), embedded.part(held_out=False)
+    decode = extended(DECODERS[split_id(run.decoder)[0]].load(), choices)
+    seen = embedded.part(held_out=False)
 
     def decoding(frames: Frames) -> Decoded:
-        return run(frames, choices.K, settings, generator_for(seed))
+        return decode(frames, choices.K, settings, generator_for(run.seed))
 
     made = labelled(seen.values(), embedded.features_fps, choices.K, decoding)
-    if made.decoded.learnt is None:
-        raise RgwotError(f"decoder {decoder!r}: has no rule for other videos here; expected two videos or more")
     own = {str(video): part for video, part in segments[segments["scope"] == "task"].groupby("video")}
     labels = {}
     for video, found in apart(seen, made.labels + 1).items():
@@ -200,4 +258,4 @@ def _learnt(
                 f"{remake(segments_csv, 'decode')}"
             )
         labels[video] = stored
-    return dict(made.decoded.learnt()), labels
+    return made.decoded.learnt() if made.decoded.learnt else None, labels

@@ -91,11 +91,12 @@ def read_settings(text: str, execution: str = "{}") -> Any:
 
 def key_steps(settings: Any) -> int:
     """Return K, which the workflow has resolved to a number."""
-    K = settings.decode.K
-    if isinstance(K, int):
-        return K
-    why = "only decoders that read embeddings choose it" if K == "auto" else f"the workflow resolves {K!r} per task"
-    raise RgwotError(f"decode.K: found {K!r}, expected a number here; {why}")
+    from rgwot.config.settings import resolved_K
+
+    K = resolved_K(settings.decode.K)
+    if K == "auto":
+        raise RgwotError("decode.K: found auto, expected a number; only decoders that read embeddings choose it")
+    return K
 
 
 def read_rate(text: str | None, option: str) -> Any:

@@ -335,6 +335,25 @@ class DecodeSettings(Block):
     )
 
 
+def resolved_K(K: int | str, annotated: int | None = None) -> int | Literal["auto"]:
+    """Resolve ``decode.K``: a number, or ``auto``, which decoders that read embeddings resolve by the data.
+
+    >>> resolved_K("gt+1", 7), resolved_K("auto"), resolved_K(5)
+    (8, 'auto', 5)
+
+    Raises RgwotError for ``gt`` and ``gt+1`` where the number of ``annotated`` key steps is unknown.
+    """
+    if isinstance(K, int):
+        return K
+    if K == "auto":
+        return "auto"
+    if annotated is None:
+        raise RgwotError(
+            f"K={K} is the number of annotated steps, and no video of the task is annotated; give K as a number"
+        )
+    return annotated + (K == "gt+1")
+
+
 class ProcedureSettings(Block):
     """The procedure: the task graph that is learned from the key steps of all videos (methods 10)."""
 

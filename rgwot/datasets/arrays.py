@@ -123,7 +123,7 @@ def _npy(path: Path, key: str | None, times: str | None, _scratch: Path, _stack:
     beside = path.with_name(f"{path.stem}{TIMES}{path.suffix}")
     if times is not None and not beside.is_file():
         raise RgwotError(f"{path}: no times; expected {beside.name} beside it, since `times` is set")
-    return _mapped(path, "", None if times is None else _times(path, np.load(beside, allow_pickle=False)))
+    return _mapped(path, "", None if times is None else check_times(path, np.load(beside, allow_pickle=False)))
 
 
 def _npz(path: Path, key: str | None, times: str | None, scratch: Path, stack: ExitStack) -> ArraySource:
@@ -144,7 +144,7 @@ def _npz(path: Path, key: str | None, times: str | None, scratch: Path, stack: E
             shutil.copyfileobj(member, file, 2**20)
         return found
 
-    when = None if times is None else _times(path, np.load(unpacked(times, "times.npy"), allow_pickle=False))
+    when = None if times is None else check_times(path, np.load(unpacked(times, "times.npy"), allow_pickle=False))
     return _mapped(unpacked(name, "array.npy"), name, when)
 
 
@@ -178,7 +178,7 @@ def _hdf5(
 
     key, times = (None if one is None else one.strip("/") for one in (key, times))
     dataset = plain(_chosen(path, key, times, names))
-    when = None if times is None else _times(path, plain(times)[()])
+    when = None if times is None else check_times(path, plain(times)[()])
     shape = dataset.shape or ()
 
     def read(slices: Slices) -> NDArray[np.floating[Any]]:
@@ -196,7 +196,7 @@ def _torch(path: Path, key: str | None, times: str | None, _scratch: Path, _stac
         tensors = {str(label): value for label, value in content.items() if isinstance(value, torch.Tensor)}
         name = _chosen(path, key, times, tensors)
         content = tensors[name]
-        when = None if times is None else _times(path, tensors[times].detach().to_dense().numpy())
+        when = None if times is None else check_times(path, tensors[times].detach().to_dense().numpy())
     elif key is not None or times is not None:
         raise RgwotError(f"{path}: holds no dictionary; leave {f'the key {key!r}' if key else 'times'} out")
     if not isinstance(content, torch.Tensor) or content.layout is not torch.strided:
@@ -249,7 +249,7 @@ def _csv(path: Path, key: str | None, times: str | None, _scratch: Path, _stack:
             raise ValueError(first_line(error)) from None
     when = None
     if times is not None:
-        when = _times(path, table[times].to_numpy())
+        when = check_times(path, table[times].to_numpy())
         table = table.drop(columns=times)
     array = table.to_numpy()
     return ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when)
@@ -267,7 +267,7 @@ def _mat(path: Path, key: str | None, times: str | None, scratch: Path, stack: E
         if one is not None and kinds[one] != "number":
             raise RgwotError(f"{path}: {one!r} is a {kinds[one]}; expected a plain array of numbers")
     places = {one: folder / f"{number}.npy" for number, one in enumerate(kinds)}
-    when = None if times is None else _times(path, np.load(places[times], allow_pickle=False))
+    when = None if times is None else check_times(path, np.load(places[times], allow_pickle=False))
     return _mapped(places[name], name, when)
 
 
@@ -279,7 +279,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _times(path: Path, found: NDArray[Any]) -> NDArray[np.float64]:
+def check_times(path: Path, found: NDArray[Any]) -> NDArray[np.float64]:
     """Check the times of features; MATLAB has columns and rows where others have lists."""
     array = np.asarray(found)
     if array.dtype.kind not in "iuf" or sum(side != 1 for side in array.shape) > 1:

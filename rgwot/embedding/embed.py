@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import zarr
 from numpy.typing import NDArray
@@ -84,40 +84,80 @@ def embed(
     stores = open_stores(index_csv, features_dir)
     if not stores:
         raise RgwotError(f"{index_csv}: no video with features, expected at least 1; see its column reason")
-    fps = float(stores[0].attributes["fps"])
-    notes: list[str] = []
-    scales = usual_ratio(store.attributes for store in stores)
-    if model_path is None:
-        name, number = method or "raw", seed or 0
-        fit = fit_of(name)
-        check_held_out(held_out, indexed_videos(index_csv), str(index_csv))
-        training = [store for store in stores if store.video not in held_out]
-        embed_one: EmbedVideo = fit(training, settings or Settings(), number)
-        standardised = FAMILIES[split_id(name)[0]].embedding in STANDARDISED
-    else:
+    model = None
+    if model_path is not None:
         # Not at the top: a method without an encoder need not wait for PyTorch.
-        from rgwot.embedding.model import embed_by_model, load_model
+        from rgwot.embedding.model import load_model
 
         model = load_model(model_path)
         if held_out:
             raise RgwotError(f"{model_path}: the model says which videos were held out; leave out --hold-out")
-        held_out = model.get("held_out", ())
-        notes = model.get("notes", [])
+    check_held_out(held_out, indexed_videos(index_csv), str(index_csv))
+    made = embedder(stores, settings or Settings(), model, method, seed, device, threads, held_out)
+    write_embeddings(output_zarr, stores, made.embed, made.facts, made.held_out)
+
+
+class Embedder(NamedTuple):
+    """How the videos of a task are embedded.
+
+    Attributes
+    ----------
+    embed
+        One video -> its embedding.
+    facts
+        ``method``, ``seed`` and ``features_fps``; ``notes`` and ``scales`` as in `embed`.
+    held_out
+        Videos that were not learned from.
+    """
+
+    embed: EmbedVideo
+    facts: dict[str, Any]
+    held_out: tuple[str, ...] = ()
+
+
+def embedder(
+    stores: Sequence[FeatureStore],
+    settings: Settings,
+    model: Mapping[str, Any] | None = None,
+    method: str | None = None,
+    seed: int | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+    held_out: Sequence[str] = (),
+) -> Embedder:
+    """Return how the videos of a task are embedded: by a trained model, or as fitted here to the videos not held out.
+
+    Parameters are those of `embed`, with open stores of all videos and a loaded model.
+
+    Raises
+    ------
+    RgwotError
+        When the model was trained on other features, or the method needs a model and none is given.
+    """
+    fps = float(stores[0].attributes["fps"])
+    scales = usual_ratio(store.attributes for store in stores)
+    if model is None:
+        name, number, notes = method or "raw", seed or 0, []
+        training = [store for store in stores if store.video not in held_out]
+        embed_one = fit_of(name)(training, settings, number)
+        standardised = FAMILIES[split_id(name)[0]].embedding in STANDARDISED
+    else:
+        from rgwot.embedding.model import embed_by_model
+
+        name, number = method or "trained", int(model["seed"] if seed is None else seed)
+        held_out, notes = model.get("held_out", ()), model.get("notes", [])
         for key, value in model["features"].items():
             found = stores[0].attributes.get(key)
             if found != value:
                 raise RgwotError(
-                    f"{model_path}: trained on features with {key} {value!r}, found {found!r} in "
-                    f"{stores[0].path}; train again"
+                    f"model: trained on features with {key} {value!r}, found {found!r} in {stores[0].path}; train again"
                 )
         embed_one = embed_by_model(model, fps, device, threads)
-        name, number = method or "trained", int(model["seed"] if seed is None else seed)
         standardised = model["architecture"]["input_norm"] or "projection" in model
-
     facts = {"method": name, "seed": number, "features_fps": fps, **({"notes": notes} if notes else {})}
     if scales is not None and not standardised:
         facts["scales"] = scales
-    write_embeddings(output_zarr, stores, embed_one, facts, held_out)
+    return Embedder(embed_one, facts, tuple(held_out))
 
 
 def write_embeddings(

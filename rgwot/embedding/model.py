@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from rgwot.features.store import FeatureStore
 from rgwot.runtime.device import resolve_device
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import remake
-from rgwot.runtime.tensors import UnreadableTensors, load_tensors
+from rgwot.runtime.tensors import UnreadableTensors, parse_tensors
 
 FRAMES_AT_ONCE = 64
 
@@ -29,26 +31,40 @@ def load_model(path: Path) -> dict[str, Any]:
     RgwotError
         When there is no such file or it is not a model of this library.
     """
-    again = remake(path, "train")
     try:
-        model = load_tensors(path)
+        return parse_model(path.read_bytes())
     except FileNotFoundError:
         raise RgwotError(f"{path}: no such model; expected one written by rgwot train") from None
+    except RgwotError as error:
+        raise RgwotError(f"{path}: {error}; train again; {remake(path, 'train')}") from None
+
+
+def parse_model(content: bytes) -> dict[str, Any]:
+    """Read a model from the bytes of its file; RgwotError where they are no model of this library."""
+    try:
+        model = parse_tensors(content)
     except UnreadableTensors as error:
-        raise RgwotError(f"{path}: not a readable model ({error.why}); train again; {again}") from None
+        raise RgwotError(f"not a readable model ({error.why})") from None
     if not isinstance(model, dict) or not {"encoder", "architecture", "settings", "features", "seed"} <= set(model):
-        raise RgwotError(f"{path}: not a model written by rgwot train; train again; {again}")
+        raise RgwotError("not a model written by rgwot train")
     return model
 
 
-def encoder_of(model: dict[str, Any]) -> Encoder:
+def model_bytes(model: Mapping[str, Any]) -> bytes:
+    """Return a model as the bytes of its file."""
+    written = io.BytesIO()
+    torch.save(dict(model), written)
+    return written.getvalue()
+
+
+def encoder_of(model: Mapping[str, Any]) -> Encoder:
     """Return the encoder of a loaded model, in eval mode."""
     encoder = Encoder(**model["architecture"])
     encoder.load_state_dict(model["encoder"])
     return encoder.eval()
 
 
-def embed_by_model(model: dict[str, Any], fps: float, device: str, threads: int | None) -> EmbedVideo:
+def embed_by_model(model: Mapping[str, Any], fps: float, device: str, threads: int | None) -> EmbedVideo:
     """Return how the encoder of a loaded model embeds videos with features of ``fps`` per second.
 
     Raises
@@ -71,7 +87,9 @@ def embed_by_model(model: dict[str, Any], fps: float, device: str, threads: int 
     return with_beside(embed, arrays, float(model["settings"]["encoder"]["beside"]))
 
 
-def _projected(model: dict[str, Any], offsets: NDArray[np.int64], encoder: Encoder, place: torch.device) -> EmbedVideo:
+def _projected(
+    model: Mapping[str, Any], offsets: NDArray[np.int64], encoder: Encoder, place: torch.device
+) -> EmbedVideo:
     """Return how the encoder embeds videos, whose features are projected first where the model says so."""
     if "projection" not in model:
         return lambda store: Embedded(embed_video(store, offsets, encoder, place))

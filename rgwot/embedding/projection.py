@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.settings import WhitenSettings
-from rgwot.features.store import FeatureStore
+from rgwot.features.store import FeatureStore, HeldArray
 
 CHANNELS = 64
 """Channels of projected maps, at most: a sixteenth of conv4c's."""
@@ -29,25 +28,6 @@ CONSTANT = 1e-4
 
 
 @dataclass(frozen=True)
-class ProjectedStore(FeatureStore):
-    """A store whose maps are those of another one, projected; held in memory, a sixteenth of what they were."""
-
-    maps: NDArray[np.float16] = field(default_factory=lambda: np.zeros((0, 0, 0, 0), np.float16))
-
-    @property
-    def shape(self) -> tuple[int, int, int, int]:
-        """``(T, D, h, w)``."""
-        frames, channels, height, width = self.maps.shape
-        return frames, channels, height, width
-
-    def frames(
-        self, indices: Sequence[int] | NDArray[np.integer[Any]], out: NDArray[np.float16] | None = None
-    ) -> NDArray[np.float16]:
-        """Return the maps of some frames, ``(len(indices), D, h, w)`` float16, in the order asked for."""
-        return np.take(self.maps, np.asarray(indices, dtype=np.int64), axis=0, out=out)
-
-
-@dataclass(frozen=True)
 class Projection:
     """Whitening of single places of maps that are standardised per video and channel, or of vectors, smoothed as well.
 
@@ -61,7 +41,7 @@ class Projection:
         """Project the maps of a video, (T, C, h, w) to (T, D, h, w)."""
         if store.vectors:
             offsets = conditioned(store).astype(np.float64) - self.mean
-            return _held(store, (offsets @ self.basis).astype(np.float16)[:, :, None, None])
+            return _held(store, (offsets @ self.basis).astype(np.float16))
         mean, scale = moments(store)
         basis = scale[:, None] * self.basis
         offset = (mean * scale + self.mean) @ self.basis
@@ -116,5 +96,5 @@ def fit_projection(stores: Sequence[FeatureStore]) -> Projection:
 
 
 def _held(store: FeatureStore, maps: NDArray[np.float16]) -> FeatureStore:
-    """Return a store with these maps in place of its own."""
-    return ProjectedStore(store.path, store.attributes, store.time_s, store._array, maps=maps)  # noqa: SLF001
+    """Return the store of a video with these features in memory in place of its own."""
+    return FeatureStore(store.path, store.attributes, store.time_s, HeldArray(maps))

@@ -6,8 +6,9 @@ import logging
 import os
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -26,9 +27,7 @@ from rgwot.paths import HISTORY, MACHINE, MODEL, name_of
 from rgwot.runtime.device import hardware, resolve_device
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_json, write_rows, write_tensors
-from rgwot.runtime.locks import alone
 from rgwot.runtime.progress import Progress
-from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 
 logger = logging.getLogger(__name__)
 
@@ -80,49 +79,129 @@ def train(
     SystemExit
         With 128 plus the signal's number, after saving, when a signal asked the run to stop.
     """
-    place = resolve_device(device)
-    _set_threads(settings.train.threads)
+    resolve_device(device)
     if (settings.data.split == "holdout") != bool(held_out):
         raise RgwotError(
             f"data.split: found {settings.data.split} and {len(held_out)} videos held out, expected some with holdout "
             "and none with all; name them (--hold-out), as the workflow does"
         )
+    output = Path(output_dir)
     stores = open_stores(index_csv, features_dir, held_out)
+    model, history, checkpoint = fit_encoder(
+        stores, settings, seed, device=device, held_out=held_out, where=str(index_csv), resume=output
+    )
+    write_rows(Record._fields, history, output / name_of(HISTORY))
+    write_json(hardware(resolve_device(device)), output / name_of(MACHINE))
+    write_tensors(model, output / name_of(MODEL))
+    if checkpoint is not None:
+        checkpoint.remove()
+
+
+class Trained(NamedTuple):
+    """A trained model as ``model.pt`` holds it, a record per iteration, and the side checkpoint where there is one."""
+
+    model: dict[str, Any]
+    history: list[Record]
+    checkpoint: Checkpoint | None = None
+
+
+def fit_encoder(
+    stores: Sequence[FeatureStore],
+    settings: Settings,
+    seed: int,
+    *,
+    device: str = "auto",
+    held_out: Sequence[str] = (),
+    where: str = "features",
+    resume: Path | None = None,
+) -> Trained:
+    """Train one encoder on the features of videos, as `train` describes, without writing its files.
+
+    Sets the number of PyTorch's threads to ``train.threads``.
+
+    Parameters
+    ----------
+    stores
+        Features of the videos to train on.
+    held_out
+        Ids of the videos that are not among them, to record.
+    where
+        What to call the features in an error.
+    resume
+        The output directory beside which a side checkpoint is kept and continued from. None: no checkpoint, and signals
+        act as usual.
+
+    Raises
+    ------
+    RgwotError
+        As `train`.
+    SystemExit
+        As `train`, with ``resume``.
+    """
+    place = resolve_device(device)
+    _set_threads(settings.train.threads)
     wanted = settings.data.n_train
     if len(stores) < max(2, wanted or 0):
         need = "at least 2" if wanted is None else f"data.n_train = {wanted}"
         raise RgwotError(
-            f"{index_csv}: {len(stores)} video{'' if len(stores) == 1 else 's'} with features"
+            f"{where}: {len(stores)} video{'' if len(stores) == 1 else 's'} with features"
             f"{' that are not held out' if held_out else ''}, "
             f"expected {need}; add videos to the task or leave it out"
         )
     if wanted is not None:
         stores = [stores[index] for index in draw_videos(len(stores), wanted, seed)]
-    features = {key: stores[0].attributes[key] for key in SHARED if key in stores[0].attributes}
-    chosen = {
-        block: {
-            key: value
-            for key, value in getattr(settings, block).model_dump(by_alias=True, mode="json").items()
-            if f"{block}.{key}" not in EXECUTION
-        }
-        for block in READ
-    }
     notes = [note for note in (inactive_prior(settings), long_window(settings, stores)) if note]
     for note in notes:
         logger.info(note)
     known = {
-        "settings": chosen,
+        "settings": {
+            block: {
+                key: value
+                for key, value in getattr(settings, block).model_dump(by_alias=True, mode="json").items()
+                if f"{block}.{key}" not in EXECUTION
+            }
+            for block in READ
+        },
         "seed": seed,
-        "features": features,
+        "features": {key: stores[0].attributes[key] for key in SHARED if key in stores[0].attributes},
         "videos": [store.video for store in stores],
         "held_out": sorted(held_out),
         "notes": notes,
     }
-    with alone(output_dir) as waited:
-        if waited and _made_meanwhile(Path(output_dir) / name_of(MODEL), known):
-            logger.info("%s: another process has made it", output_dir)
-            return
-        _fit(stores, Path(output_dir), settings, place, known)
+    checkpoint = None
+    if resume is not None:
+        videos = [[store.video, *store.shape, store.duration_s, str(store.native_fps)] for store in stores]
+        identity = {**{key: known[key] for key in ("settings", "seed", "features")}, "videos": videos}
+        checkpoint = Checkpoint(resume, identity)
+
+    sources, projection = stores, None
+    norm = settings.encoder.input_norm
+    if norm == "whitened" or (norm == "auto" and all(store.vectors for store in stores)):
+        from rgwot.embedding.projection import fit_projection
+
+        projection = fit_projection(stores)
+        stores = [projection(store) for store in stores]
+    bank = FeatureBank(stores, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
+    weights = str(stores[0].attributes.get("weights"))
+    encoder, architecture = build_encoder(settings, seed, bank, weights)
+    trainer = Trainer(encoder.to(place), bank, settings, seed)
+    saved = checkpoint.load() if checkpoint else None
+    if saved is not None:
+        trainer.restore(saved)
+        logger.info("%s: going on after iteration %d", resume, trainer.step)
+    _run(trainer, checkpoint, f"train {resume or ''}".strip())
+
+    state = {name: tensor.cpu() for name, tensor in encoder.state_dict().items()}
+    model: dict[str, Any] = {"encoder": state, "architecture": architecture, **known}
+    if projection is not None:
+        model["projection"] = {"mean": torch.from_numpy(projection.mean), "basis": torch.from_numpy(projection.basis)}
+    if settings.encoder.beside:
+        from rgwot.embedding.beside import fit_beside
+
+        embed = embed_by_model(model, float(sources[0].attributes["fps"]), place.type, None)
+        found = fit_beside(sources, embed, settings.encoder.beside).arrays()
+        model["beside"] = {name: torch.from_numpy(array) for name, array in found.items()}
+    return Trained(model, trainer.history, checkpoint)
 
 
 def _set_threads(threads: int) -> None:
@@ -135,63 +214,6 @@ def _set_threads(threads: int) -> None:
             threads, cores, "" if cores == 1 else "s", cores,
         )  # fmt: skip
     torch.set_num_threads(threads)
-
-
-def _fit(
-    stores: Sequence[FeatureStore], output_dir: Path, settings: Settings, place: torch.device, known: dict[str, Any]
-) -> None:
-    """Train on some stores and write the files; ``known`` is all of the model's content that is known before."""
-    videos = [[store.video, *store.shape, store.duration_s, str(store.native_fps)] for store in stores]
-    identity = {**{key: known[key] for key in ("settings", "seed", "features")}, "videos": videos}
-    # States of 0.1.0, which had an optimiser of its own, are not gone on from.
-    identity["optimiser"] = "torch"
-    if all(store.vectors for store in stores):
-        # States of versions whose default gave vectors to the encoder as they are have True here.
-        identity["vectors"] = "whitened by default"
-    checkpoint = Checkpoint(output_dir, identity)
-
-    sources, projection = stores, None
-    wanted = settings.encoder.input_norm
-    if wanted == "whitened" or (wanted == "auto" and identity.get("vectors")):
-        from rgwot.embedding.projection import fit_projection
-
-        projection = fit_projection(stores)
-        stores = [projection(store) for store in stores]
-    bank = FeatureBank(stores, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
-    encoder, architecture = build_encoder(settings, known["seed"], bank, str(known["features"].get("weights")))
-    trainer = Trainer(encoder.to(place), bank, settings, known["seed"])
-    saved = checkpoint.load()
-    if saved is not None:
-        trainer.restore(saved)
-        logger.info("%s: going on after iteration %d", output_dir, trainer.step)
-
-    _run(trainer, checkpoint, output_dir)
-
-    write_rows(Record._fields, trainer.history, output_dir / name_of(HISTORY))
-    write_json(hardware(place), output_dir / name_of(MACHINE))
-    weights = {name: tensor.cpu() for name, tensor in encoder.state_dict().items()}
-    model = {"encoder": weights, "architecture": architecture, **known}
-    if projection is not None:
-        model["projection"] = {"mean": torch.from_numpy(projection.mean), "basis": torch.from_numpy(projection.basis)}
-    if settings.encoder.beside:
-        from rgwot.embedding.beside import fit_beside
-
-        learnt = embed_by_model(model, float(sources[0].attributes["fps"]), place.type, None)
-        found = fit_beside(sources, learnt, settings.encoder.beside).arrays()
-        model["beside"] = {name: torch.from_numpy(array) for name, array in found.items()}
-    write_tensors(model, output_dir / name_of(MODEL))
-    checkpoint.remove()
-
-
-def _made_meanwhile(path: Path, known: dict[str, Any]) -> bool:
-    """Return whether a model is there that was trained on the same in the same way."""
-    if not path.exists():
-        return False
-    try:
-        model = load_tensors(path)
-    except UnreadableTensors:
-        return False
-    return isinstance(model, dict) and all(model.get(key) == value for key, value in known.items())
 
 
 def resolve_precision(name: str, device: torch.device) -> str:
@@ -209,8 +231,7 @@ def resolve_precision(name: str, device: torch.device) -> str:
 def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str) -> tuple[Encoder, dict[str, Any]]:
     """Make the encoder to train, on the CPU, and the arguments it was made with.
 
-    Vectors go through fully connected layers where all videos have them, that is, where none was imported by rgwot
-    0.1.0, which kept vectors as maps of one place.
+    Vectors go through fully connected layers.
 
     Maps of untrained weights are nearly parallel, so ``encoder.input_norm = auto`` standardises those; vectors were
     whitened before (`rgwot.embedding.projection`).
@@ -236,26 +257,26 @@ def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str
     return encoder, architecture
 
 
-def _run(trainer: Trainer, checkpoint: Checkpoint, output_dir: Path) -> None:
-    """Run the loop with progress, periodic saving and stopping on a signal."""
+def _run(trainer: Trainer, checkpoint: Checkpoint | None, label: str) -> None:
+    """Run the loop with progress; with a checkpoint, also with periodic saving and stopping on a signal."""
     total = trainer.settings.train.iterations
     saved = time.monotonic()
     with (
-        stop_requested() as signalled,
-        Progress(logger, f"train {output_dir}", total, trainer.step) as progress,
+        stop_requested() if checkpoint else nullcontext(lambda: 0) as signalled,
+        Progress(logger, label, total, trainer.step) as progress,
     ):
 
         def keep_going(records: Sequence[Record]) -> bool:
             nonlocal saved
             loss, align, cidm = (sum(column) / len(records) for column in list(zip(*records, strict=True))[1:4])
             progress.advance(len(records), f"loss {loss:.4g} (alignment {align:.4g}, C-IDM {cidm:.4g})")
-            if time.monotonic() - saved >= trainer.settings.train.save_every_s:
+            if checkpoint and time.monotonic() - saved >= trainer.settings.train.save_every_s:
                 checkpoint.save(trainer.state())
                 saved = time.monotonic()
             return not signalled()
 
         trainer.run(keep_going)
-        if trainer.step < total:
+        if checkpoint and trainer.step < total:
             checkpoint.save(trainer.state())
-            logger.info("%s: stopped after iteration %d of %d; start again to go on", output_dir, trainer.step, total)
+            logger.info("%s: stopped after iteration %d of %d; start again to go on", label, trainer.step, total)
             raise SystemExit(128 + signalled())

@@ -157,61 +157,78 @@ def score_table(
     return pd.DataFrame(rows, columns=list(SCORED))
 
 
-def evaluate(
-    manifest_csv: str | os.PathLike[str],
-    annotations_csv: str | os.PathLike[str],
-    segments_csv: str | os.PathLike[str],
-    diagnostics_json: str | os.PathLike[str],
-    output_csv: str | os.PathLike[str],
+class Task(NamedTuple):
+    """What a prediction is scored against, as tables of `rgwot.records`.
+
+    Attributes
+    ----------
+    manifest, annotations
+        The videos of the task and their true segments.
+    n_key_steps
+        K_gt, whether or not all steps occur; None for the largest one annotated.
+    """
+
+    manifest: pd.DataFrame
+    annotations: pd.DataFrame
+    n_key_steps: int | None = None
+
+
+def score_task(
+    task: Task,
+    segments: pd.DataFrame,
+    diagnostics: Mapping[str, Any],
     identity: Mapping[str, Any],
-    n_key_steps: int | None,
     stride: int,
     more: ScoreMore | None = None,
 ) -> pd.DataFrame:
-    """Score the decoded key steps of one task and write the tidy table of scores.
+    """Score the decoded key steps of one task.
 
     Besides precision, recall, F1 and IoU every protocol gets ``n_videos`` (scored), ``n_skipped`` (unusable),
     ``n_unscored`` (without annotation) and ``degenerate`` (1 for a collapsed run), and what `score_table` adds.
 
     Parameters
     ----------
-    manifest_csv, annotations_csv, segments_csv
-        The videos of the task, true segments, and decoded ones in both scopes. Only rows of the manifest with status
-        ``ok`` are scored, and where the diagnostics name a split only those held out; others count nowhere.
-    diagnostics_json
+    task
+        Only videos with status ``ok`` are scored, and where the diagnostics name a split only those held out; others
+        count nowhere.
+    segments
+        Decoded segments in both scopes.
+    diagnostics
         What the decoder says about itself: ``K``, ``background`` (true: key step 0 is one more cluster), and
         ``degenerate`` for the whole and in ``task`` and ``video``; ``split`` with the videos held out (``test``).
     identity
         ``dataset``, ``task``, ``method``, ``decoder``, ``seed``: repeated in every row.
-    n_key_steps
-        K_gt of the task, whether or not all steps occur; None for the largest one annotated.
     stride
         Every stride-th native frame is scored.
     more
         A protocol beyond those of `score_table`; its rows come last.
 
+    Returns
+    -------
+    pandas.DataFrame
+        Rows of `rgwot.records.SCORE_COLUMNS`.
+
     Raises
     ------
     RgwotError
-        When no video can be scored, or a file does not fit the others.
+        When no video can be scored, or a table does not fit the others.
     """
     if set(identity) != set(IDENTITY):
         raise ValueError(f"identity: got {sorted(identity)}, expected {sorted(IDENTITY)}")
-    manifest, annotations = read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv))
-    segments = read_segments(Path(segments_csv))
-    diagnostics = read_diagnostics(diagnostics_json)
+    manifest, annotations, n_key_steps = task
+    where = f"task {identity['dataset']}/{identity['task']}"
     if n_key_steps is None:
         n_key_steps = int(annotations["key_step"].max()) if len(annotations) else 1
     outside = annotations[(annotations["key_step"] < 1) | (annotations["key_step"] > n_key_steps)]
     if len(outside):
         row = outside.iloc[0]
         raise RgwotError(
-            f"{annotations_csv}: video {row['video']!r}: found key step {row['key_step']}, expected 1 to "
+            f"{where}: annotations: video {row['video']!r}: found key step {row['key_step']}, expected 1 to "
             f"{n_key_steps}; check the number of key steps of the task"
         )
     clusters = diagnostics.get("K")
     if not isinstance(clusters, int) or clusters < 1:
-        raise RgwotError(f"{diagnostics_json}: found K {clusters!r}, expected the number of clusters; decode again")
+        raise RgwotError(f"{where}: diagnostics: found K {clusters!r}, expected the number of clusters; decode again")
     says_background = bool(diagnostics.get("background", False))
     if "split" in diagnostics:
         manifest = manifest[manifest["video"].isin(diagnostics["split"]["test"])]
@@ -221,7 +238,7 @@ def evaluate(
         log.warning("%s: %d of %d videos skipped: %s", identity["task"], len(skipped), len(manifest), names)
     if not videos:
         raise RgwotError(
-            f"task {identity['dataset']}/{identity['task']}: found no video to score among {len(manifest)} "
+            f"{where}: found no video to score among {len(manifest)} "
             f"{'held out ' if 'split' in diagnostics else ''}"
             f"({len(skipped)} skipped, {len(unscored)} without annotation); "
             "expected one with annotation and decoded key steps"
@@ -232,7 +249,7 @@ def evaluate(
         used = max(int((names != 0).sum() if says_background else len(names)) for names in labels)
         if used > clusters:
             raise RgwotError(
-                f"{segments_csv}: found {used} different key steps in scope {scope!r}, "
+                f"{where}: segments: found {used} different key steps in scope {scope!r}, "
                 f"expected at most K={clusters}{' besides background' if says_background else ''}"
             )
     tables = [score_table(videos, n_key_steps, clusters, says_background)]
@@ -251,5 +268,23 @@ def evaluate(
     table = pd.concat(parts, ignore_index=True)
     for position, column in enumerate(IDENTITY):
         table.insert(position, column, identity[column])
-    write_csv(table[list(SCORE_COLUMNS)], output_csv)
+    return table[list(SCORE_COLUMNS)]
+
+
+def evaluate(
+    manifest_csv: str | os.PathLike[str],
+    annotations_csv: str | os.PathLike[str],
+    segments_csv: str | os.PathLike[str],
+    diagnostics_json: str | os.PathLike[str],
+    output_csv: str | os.PathLike[str],
+    identity: Mapping[str, Any],
+    n_key_steps: int | None,
+    stride: int,
+    more: ScoreMore | None = None,
+) -> pd.DataFrame:
+    """Score the files of one task and write the table of scores; see `score_task`."""
+    task = Task(read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv)), n_key_steps)
+    segments, diagnostics = read_segments(Path(segments_csv)), read_diagnostics(diagnostics_json)
+    table = score_task(task, segments, diagnostics, identity, stride, more)
+    write_csv(table, output_csv)
     return table

@@ -7,6 +7,7 @@ import logging
 import math
 import os
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
@@ -180,7 +181,7 @@ def import_features(
                 store.write(chunk, maps)
                 if spread is not None:
                     spread.add(maps)
-            facts = _described(source, array, found, settings)
+            facts = described(array, found, settings, source_facts(source))
             if spread is not None:
                 facts["scales"] = spread.ratio
             store.finish(count, {**facts, **video_facts(footage, status, reason)})
@@ -193,7 +194,7 @@ def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason:
     nothing = {"source_key": settings.key or "", "source_axes": settings.axes, "fps_exact": settings.fps}
     with replacing(output) as temporary:
         store = StoreWriter(temporary, np.empty(0), (), channels=settings.channels or 1, layer=settings.layer)
-        facts = {**_origin(source, settings), **nothing, "fps": 0.0, "precision": ""}
+        facts = {**_origin(settings, source_facts(source)), **nothing, "fps": 0.0, "precision": ""}
         store.finish(0, {**facts, **video_facts(None, "skipped", reason)})
 
 
@@ -254,10 +255,16 @@ def read_maps(source: Path, array: ArraySource, axes: str, start: int, end: int)
     return maps
 
 
-def _described(source: Path, array: ArraySource, found: Measured, settings: ImportSettings) -> dict[str, Any]:
+def described(
+    array: ArraySource, found: Measured, settings: ImportSettings, source: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the attributes of a store of imported features, without those about its video.
+
+    ``source`` are those of the file they come from (`rgwot.features.store.source_facts`).
+    """
     timed = {} if settings.times is None else {"source_times": settings.times}
     return {
-        **_origin(source, settings),
+        **_origin(settings, source),
         "precision": array.dtype,
         "fps": float(found.fps),
         "fps_exact": str(found.fps),
@@ -269,7 +276,7 @@ def _described(source: Path, array: ArraySource, found: Measured, settings: Impo
     }
 
 
-def _origin(source: Path, settings: ImportSettings) -> dict[str, Any]:
+def _origin(settings: ImportSettings, source: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "backbone": settings.backbone,
         "weights": settings.weights,
@@ -278,7 +285,7 @@ def _origin(source: Path, settings: ImportSettings) -> dict[str, Any]:
         "layer": settings.layer,
         "transform": IMPORTED,
         "size": None,
-        **source_facts(source),
+        **source,
         "decoder": IMPORTER,
         "decoder_version": __version__,
         "rgwot_version": __version__,

@@ -38,17 +38,26 @@ def write_index(
         listed = path.suffix == ".csv"
         paths += [path.with_name(f"{video}{STORE}") for video in indexed_videos(path)] if listed else [path]
     opened = [open_store(path) for path in paths]
-    for store in opened if on_bad_video == "fail" else ():
+    check_stores(opened, on_bad_video)
+    rows = [(store.video, store.status, store.reason, len(store)) for store in opened]
+    write_rows(COLUMNS, rows, output)
+
+
+def check_stores(stores: Sequence[FeatureStore], on_bad_video: Literal["fail", "skip"] = "fail") -> None:
+    """Check that the open stores of a task go together.
+
+    Raises RgwotError when one was made from part of its video and ``on_bad_video`` is ``fail``, or its features are of
+    another size than those of the first.
+    """
+    for store in stores if on_bad_video == "fail" else ():
         if left_out(store.status, store.imported):
             raise RgwotError(
                 f"{store.path}: video {store.video!r} was {store.status} by an earlier run ({store.reason}) and "
                 "on_bad_video is fail; mend the video and delete this folder, or set on_bad_video: skip"
             )
-    with_frames = [store for store in opened if len(store)]
+    with_frames = [store for store in stores if len(store)]
     for store in with_frames:
         _check_size(store, with_frames[0])
-    rows = [(store.video, store.status, store.reason, len(store)) for store in opened]
-    write_rows(COLUMNS, rows, output)
 
 
 def indexed_videos(index_csv: str | Path) -> dict[str, int]:

@@ -50,6 +50,16 @@ _TIMES = "time_s"
 _COMPLETE = "complete"
 
 
+class HeldArray:
+    """An array in memory, read as one of Zarr is."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.oindex, self.shape, self.ndim = array, array.shape, array.ndim
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.oindex[index]
+
+
 @dataclass(frozen=True)
 class FeatureStore:
     """The complete feature store of one video, open for reading.
@@ -61,7 +71,7 @@ class FeatureStore:
     path: Path
     attributes: Mapping[str, Any]
     time_s: NDArray[np.float64]
-    _array: zarr.Array[Any]
+    _array: zarr.Array[Any] | HeldArray
 
     @property
     def video(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.methods import CLUSTERING
-from rgwot.config.settings import Settings
+from rgwot.config.settings import Settings, resolved_K
+from rgwot.embedding.embed import Embedder
+from rgwot.embedding.interface import EmbedVideo
+from rgwot.features.store import FeatureStore
 from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, choose, extended
 from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
-from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Unseen
+from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Learnt, Unseen
 from rgwot.keysteps.ordering import Order, video_order
-from rgwot.keysteps.outputs import generator_for, procedure_of, write_keysteps
+from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of, write_keysteps
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.progress import counted
 from rgwot.runtime.provenance import remake
@@ -72,7 +75,23 @@ class EmbeddedTask:
 def decode(
     embeddings_zarr: str | Path, output_dir: str | Path, decoder: str, settings: Settings, seed: int
 ) -> dict[str, Any]:
-    """Find the key steps of a task and write them.
+    """Find the key steps of a task from its store of embeddings and write them (`find_key_steps`).
+
+    An existing folder is replaced as a whole. Returns the content of ``diagnostics.json``; the same seed gives the same
+    files.
+
+    Raises
+    ------
+    RgwotError
+        As `find_key_steps`, and for a store that cannot be used.
+    """
+    found = find_key_steps(read_embeddings(embeddings_zarr), decoder, settings, seed)
+    write_keysteps(output_dir, found)
+    return found.diagnostics
+
+
+def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: int) -> KeySteps:
+    """Find the key steps of a task.
 
     Every video is labelled twice: with the clusters of all videos of the task (scope ``task``) and with
     clusters of its own (scope ``video``). Cluster k is key step k + 1. Orders, the procedure and what deviates from it
@@ -82,24 +101,17 @@ def decode(
     is ``0``). What the settings leave to the data (``decode.K``, ``decode.time``, ``decode.surplus``: ``auto``) is
     chosen once, on the videos that may be learnt from, and holds for both scopes.
 
-    An existing folder is replaced as a whole. Of the settings, ``decode`` (with K resolved to a number, or ``auto``),
-    ``procedure`` and the blocks of the decoder are read. Returns the content of ``diagnostics.json``; the same seed
-    gives the same files.
+    Of the settings, ``decode`` (with K resolved to a number, or ``auto``), ``procedure`` and the blocks of the decoder
+    are read.
 
     Raises
     ------
     RgwotError
-        For an unknown decoder, one that cannot label videos held out, a K that is not a number, or a store
-        that cannot be used.
+        For an unknown decoder, one that cannot label videos held out, or a K that is not a number.
     """
     if decoder not in CLUSTERING:
         raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, CLUSTERING)}")
-    if settings.decode.K != "auto" and not isinstance(settings.decode.K, int):
-        raise RgwotError(
-            f"decoder {decoder!r}: found K = {settings.decode.K!r}, expected the number of key steps it stands for"
-        )
-    task = read_embeddings(embeddings_zarr)
-
+    resolved_K(settings.decode.K)
     from threadpoolctl import threadpool_limits
 
     # Sums over threads depend on their number; one thread gives the same files everywhere.
@@ -114,10 +126,10 @@ def decode(
             # Neither that of the task nor that of a video, of any seed.
             return run(frames, K, settings, np.random.default_rng([seed, 2]))
 
-        labels, joint, facts = _cluster_task(task, decoder, K, decoding(None), again)
+        labels, joint, facts, learned = _cluster_task(task, decoder, K, decoding(None), again)
         single = {
             name: labelled([video], task.features_fps, K, decoding(name))
-            for name, video in counted(log, f"decode {output_dir}: videos by themselves", task.videos.items(), "video")
+            for name, video in counted(log, f"{decoder}: videos by themselves", task.videos.items(), "video")
         }
     key_steps = {
         "task": {name: labels[name] + 1 for name in task.videos},
@@ -176,12 +188,64 @@ def decode(
     if task.notes:
         diagnostics["notes"] = list(task.notes)
     procedure = procedure_of(segments["task"], settings.procedure.learner, task.held_out)
-    write_keysteps(output_dir, segments, orders, procedure, diagnostics)
     if whole.degenerate:
-        log.warning("%s: degenerate, the %s collapsed (see diagnostics.json)", output_dir, whole.cause)
+        log.warning("%s/%s/seed%d: degenerate, the %s collapsed", task.method, decoder, seed, whole.cause)
     for warning in warnings:
         log.warning("%s/%s/seed%d: %s", task.method, decoder, seed, warning)
-    return diagnostics
+    return KeySteps(segments, orders, procedure, diagnostics, learned)
+
+
+def embedded_task(stores: Sequence[FeatureStore], made: Embedder) -> EmbeddedTask:
+    """Embed the videos of a task, those that `rgwot.embedding.embed.embed` writes into a store."""
+    videos = {store.video: embedded_video(store, made.embed) for store in sorted(stores, key=lambda store: store.video)}
+    facts = made.facts
+    return _with_both_parts(
+        EmbeddedTask(
+            videos,
+            (),
+            facts["features_fps"],
+            facts["method"],
+            tuple(sorted(made.held_out)),
+            tuple(facts.get("notes", ())),
+            facts.get("scales"),
+        ),
+        "features",
+    )
+
+
+def _with_both_parts(task: EmbeddedTask, where: str) -> EmbeddedTask:
+    """Return the task, or raise where all or none of its videos with frames are held out."""
+    present = len(set(task.held_out).intersection(task.videos))
+    if task.held_out and not 0 < present < len(task.videos):
+        raise RgwotError(
+            f"{where}: {present} of {len(task.videos)} videos with a frame are held out, expected some and not "
+            "all; see the feature index for videos without one, or take another data.split_seed"
+        )
+    return task
+
+
+def embedded_video(store: FeatureStore, embed: EmbedVideo) -> EmbeddedVideo:
+    """Embed one video.
+
+    Raises
+    ------
+    RgwotError
+        When a value is not finite.
+    """
+    found = embed(store)
+    views = None if found.views is None else found.views.astype(np.float64)
+    x = np.asarray(found.embedding, dtype=np.float64)
+    _check_finite(x, f"features {store.video!r}")
+    return EmbeddedVideo(x, store.time_s, store.duration_s, float(store.native_fps), found.background, views)
+
+
+def _check_finite(x: NDArray[np.float64], where: str) -> None:
+    if not np.isfinite(x).all():
+        bad = int((~np.isfinite(x)).any(axis=1).sum())
+        raise RgwotError(
+            f"{where}: {bad} of {len(x)} samples are not finite; "
+            "expected numbers; train again with a smaller train.lr or with train.precision float32"
+        )
 
 
 def read_embeddings(path: str | Path) -> EmbeddedTask:
@@ -217,34 +281,23 @@ def _read_embeddings(store: Path) -> EmbeddedTask:
         if len(x) == 0:
             empty.append(name)
             continue
-        if not np.isfinite(x).all():
-            bad = int((~np.isfinite(x)).any(axis=1).sum())
-            raise RgwotError(
-                f"embeddings {store}: video {name}: {bad} of {len(x)} samples are not finite; "
-                "expected numbers; train again with a smaller train.lr or with train.precision float32"
-            )
+        _check_finite(x, f"embeddings {store}: video {name}")
         background = _whole(group, "background", store, np.bool_) if "background" in group else None
         views = _whole(group, "views", store, np.float64) if "views" in group else None
         native_fps = float(parse_rate(str(attrs["native_fps"])))
         videos[name] = EmbeddedVideo(x, time_s, float(attrs["duration_s"]), native_fps, background, views)
     if not videos:
         raise RgwotError(f"embeddings {store}: no video with a frame; expected at least one, see the feature index")
-    held_out = tuple(about.get("held_out", ()))
-    present = len(set(held_out).intersection(videos))
-    if held_out and not 0 < present < len(videos):
-        raise RgwotError(
-            f"embeddings {store}: {present} of {len(videos)} videos with a frame are held out, expected some and not "
-            "all; see the feature index for videos without one, or take another data.split_seed"
-        )
-    return EmbeddedTask(
+    task = EmbeddedTask(
         videos,
         tuple(empty),
         float(about["features_fps"]),
         str(about.get("method", "")),
-        held_out,
+        tuple(about.get("held_out", ())),
         tuple(about.get("notes", ())),
         about.get("scales"),
     )
+    return _with_both_parts(task, f"embeddings {store}")
 
 
 def _whole(group: Any, name: str, store: Path, dtype: Any) -> NDArray[Any]:
@@ -311,8 +364,10 @@ def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, dec
 
 def _cluster_task(
     task: EmbeddedTask, name: str, K: int, decoder: Unseen, second: Unseen
-) -> tuple[dict[str, NDArray[np.int64]], collapse.Diagnosis, dict[str, Any]]:
-    """Cluster the training part, and label the videos held out by it; returns labels, diagnosis and facts.
+) -> tuple[dict[str, NDArray[np.int64]], collapse.Diagnosis, dict[str, Any], Callable[[], Learnt] | None]:
+    """Cluster the training part, and label the videos held out by it.
+
+    Returns labels, diagnosis, facts and what was learned.
 
     The decoder is given nothing else until its clusters are made. ``second`` is the same decoder with another seed.
     """
@@ -323,7 +378,7 @@ def _cluster_task(
         name, made, lambda: labelled(seen.values(), task.features_fps, K, second).labels
     )
     if not task.held_out:
-        return labels, made.diagnosis, facts
+        return labels, made.diagnosis, facts, made.decoded.learnt
     if made.decoded.unseen is None:
         able = ", ".join(other for other in CLUSTERING if other != name)
         raise RgwotError(f"decoder {name!r}: cannot label videos held out; use {able} or data.split=all")
@@ -331,7 +386,7 @@ def _cluster_task(
     applied = labelled(new.values(), task.features_fps, K, made.decoded.unseen)
     whole = collapse.combine([made.diagnosis, applied.diagnosis])
     facts |= {"degenerate": whole.degenerate, "degenerate_cause": whole.cause, "held_out": applied.facts()}
-    return labels | apart(new, applied.labels), whole, facts
+    return labels | apart(new, applied.labels), whole, facts, made.decoded.learnt
 
 
 def _agreement_of_seeds(name: str, made: Result, again: Callable[[], NDArray[np.int64]]) -> float | None:

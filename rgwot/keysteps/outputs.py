@@ -1,50 +1,80 @@
-"""The folder of key steps that every decoder writes: segments, orders, the procedure, deviations and diagnostics."""
+"""What every decoder finds, and the folder it is written to: segments, orders, the procedure and diagnostics."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from rgwot.keysteps.interface import Learnt
 from rgwot.keysteps.ordering import Order, format_order, rank_procedures
 from rgwot.paths import DIAGNOSTICS, ORDER, PROCEDURES, SEGMENTS, name_of
-from rgwot.procedure import FOUND, Procedure, Recording, deviations, learn, recordings_from_segments
+from rgwot.procedure import FOUND, Deviation, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure.files import write_procedure
 from rgwot.records import SCOPES, SEGMENT_COLUMNS
 from rgwot.runtime.files import replacing, write_csv, write_json
 
 
-def write_keysteps(
-    output_dir: str | Path,
-    segments: Mapping[str, Mapping[str, pd.DataFrame]],
-    orders: Mapping[str, Order],
-    procedure: Procedure,
-    diagnostics: Mapping[str, Any],
-) -> None:
-    """Write every file of a folder of key steps (`rgwot.paths.KEYSTEPS`), all or none.
+@dataclass(frozen=True)
+class KeySteps:
+    """The key steps of a task, found by any decoder.
 
-    An existing folder is replaced as a whole. ``segments`` (``start_s,end_s,key_step``) are those of each scope there
-    is and video; ``orders`` those of the scope ``task``, where clusters mean the same in every video. ``procedure`` was
-    learned from these videos (`procedure_of`) or from others; the videos are compared with it.
+    Attributes
+    ----------
+    segments
+        For each scope and video a table ``start_s, end_s, key_step``, times in seconds.
+    orders
+        For each video the order of its key steps of scope ``task``, where clusters mean the same in every video.
+    procedure
+        The task graph, learned from these videos (`procedure_of`) or from others.
+    diagnostics
+        The content of ``diagnostics.json``.
+    learned
+        What the decoder learned, by which other videos are labelled; None where it has no rule for them.
     """
-    rows = [
-        frame.assign(video=video, scope=scope)[list(SEGMENT_COLUMNS)]
-        for scope in SCOPES
-        if scope in segments
-        for video, frame in segments[scope].items()
-    ]
+
+    segments: Mapping[str, Mapping[str, pd.DataFrame]]
+    orders: Mapping[str, Order]
+    procedure: Procedure
+    diagnostics: dict[str, Any]
+    learned: Callable[[], Learnt] | None = None
+
+    @property
+    def segment_table(self) -> pd.DataFrame:
+        """All segments, ``video, scope, start_s, end_s, key_step``."""
+        rows = [
+            frame.assign(video=video, scope=scope)[list(SEGMENT_COLUMNS)]
+            for scope in SCOPES
+            for video, frame in self.segments.get(scope, {}).items()
+        ]
+        return pd.concat(rows, ignore_index=True)
+
+    @property
+    def order_table(self) -> pd.DataFrame:
+        """The orders as text, ``video, order``."""
+        texts = [format_order(order) for order in self.orders.values()]
+        return pd.DataFrame({"video": list(self.orders), "order": texts})
+
+    @property
+    def deviations(self) -> list[Deviation]:
+        """What every video does differently from the procedure."""
+        return deviations(self.procedure, _recordings(self.segments["task"]))
+
+
+def write_keysteps(output_dir: str | Path, found: KeySteps) -> None:
+    """Write every file of a folder of key steps (`rgwot.paths.KEYSTEPS`); an existing folder is replaced as a whole."""
     with replacing(output_dir) as folder:
         folder.mkdir()
-        write_csv(pd.concat(rows, ignore_index=True), folder / name_of(SEGMENTS))
-        texts = [format_order(order) for order in orders.values()]
-        write_csv(pd.DataFrame({"video": list(orders), "order": texts}), folder / name_of(ORDER))
-        write_csv(rank_procedures(orders), folder / name_of(PROCEDURES))
-        write_procedure(folder, procedure, deviations(procedure, _recordings(segments["task"])))
-        write_json(dict(diagnostics), folder / name_of(DIAGNOSTICS))
+        write_csv(found.segment_table, folder / name_of(SEGMENTS))
+        write_csv(found.order_table, folder / name_of(ORDER))
+        write_csv(rank_procedures(found.orders), folder / name_of(PROCEDURES))
+        write_procedure(folder, found.procedure, found.deviations)
+        write_json(found.diagnostics, folder / name_of(DIAGNOSTICS))
 
 
 def procedure_of(

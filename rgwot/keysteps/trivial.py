@@ -5,7 +5,7 @@ Trivial answers read the manifest and nothing else, neither features nor a model
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pandas as pd
 from rgwot.config.methods import ANNOTATED
 from rgwot.datasets.split import check_held_out
 from rgwot.keysteps.ordering import video_order
-from rgwot.keysteps.outputs import generator_for, procedure_of, write_keysteps
+from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of, write_keysteps
 from rgwot.procedure.learning import LEARNER
 from rgwot.records import SCOPES, read_annotations, read_manifest
 from rgwot.runtime.errors import RgwotError, nearest
@@ -74,21 +74,46 @@ def decode_trivial(
     """
     if decoder not in (*TRIVIAL, ANNOTATED):
         raise RgwotError(f"decoder {decoder!r}: not a trivial one; {nearest(decoder, TRIVIAL)}")
-    if not isinstance(K, int) or K < 1 or stride < 1:
-        raise RgwotError(f"decoder {decoder!r}: found K = {K!r} and stride {stride}, expected whole numbers from 1")
     manifest = read_manifest(Path(manifest_csv))
     check_held_out(held_out, manifest["video"].tolist(), f"manifest {manifest_csv}")
     skipped = manifest.loc[manifest["status"] == "skipped", "video"].tolist()
     usable = manifest.loc[manifest["status"] != "skipped", ["video", "duration_s", "fps"]]
+    if usable.empty:
+        raise RgwotError(f"manifest {manifest_csv}: no usable video ({len(skipped)} skipped); expected at least one")
     if decoder == ANNOTATED:
         segments, K = _annotated(usable, annotations_csv, stride)
     else:
-        segments = {
-            video: TRIVIAL[decoder](duration_s, fps, stride, K, generator_for(seed, video))
-            for video, duration_s, fps in usable.to_numpy()
-        }
-    if not segments:
-        raise RgwotError(f"manifest {manifest_csv}: no usable video ({len(skipped)} skipped); expected at least one")
+        segments = trivial_segments(usable.itertuples(index=False, name=None), decoder, K, seed, stride)
+    found = trivial_key_steps(segments, decoder, int(K), seed, held_out, learner, skipped)
+    write_keysteps(output_dir, found)
+    return found.diagnostics
+
+
+def trivial_segments(
+    videos: Iterable[tuple[str, float, Fraction]], decoder: str, K: int | str, seed: int, stride: int
+) -> dict[str, pd.DataFrame]:
+    """Return the segments of videos, each given by its id, duration in seconds and native frame rate.
+
+    Raises RgwotError if K is not a number from 1.
+    """
+    if not isinstance(K, int) or K < 1 or stride < 1:
+        raise RgwotError(f"decoder {decoder!r}: found K = {K!r} and stride {stride}, expected whole numbers from 1")
+    return {
+        video: TRIVIAL[decoder](duration_s, fps, stride, K, generator_for(seed, video))
+        for video, duration_s, fps in videos
+    }
+
+
+def trivial_key_steps(
+    segments: Mapping[str, pd.DataFrame],
+    decoder: str,
+    K: int,
+    seed: int,
+    held_out: Sequence[str] = (),
+    learner: str = LEARNER,
+    skipped: Sequence[str] = (),
+) -> KeySteps:
+    """Return the segments of a trivial decoder as key steps; both scopes hold the same."""
     orders = {video: _order(frame[frame["key_step"] > 0]) for video, frame in segments.items()}
     per_video = {video: frame.key_step.nunique() for video, frame in segments.items()}
     every = np.concatenate([frame.key_step.to_numpy() for frame in segments.values()])
@@ -105,7 +130,7 @@ def decode_trivial(
         "K": K,
         "seed": seed,
         "n_videos": len(segments),
-        "videos_without_frames": skipped,
+        "videos_without_frames": list(skipped),
         "degenerate": False,
         "degenerate_cause": None,
         **dict.fromkeys(SCOPES, facts),
@@ -116,8 +141,7 @@ def decode_trivial(
         training = [video for video in segments if video not in held_out]
         diagnostics["split"] = {"train": training, "test": sorted(held_out)}
     procedure = procedure_of(segments, learner, held_out, annotated=decoder == ANNOTATED)
-    write_keysteps(output_dir, dict.fromkeys(SCOPES, segments), orders, procedure, diagnostics)
-    return diagnostics
+    return KeySteps(dict.fromkeys(SCOPES, segments), orders, procedure, diagnostics)
 
 
 def _annotated(

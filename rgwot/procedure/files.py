@@ -42,7 +42,9 @@ def deviation_table(found: Sequence[Deviation]) -> pd.DataFrame:
     """Return deviations as the table that ``deviations.csv`` holds, in their order."""
     rows = [tuple(getattr(one, column) for column in DEVIATION_COLUMNS) for one in found]
     types = dict.fromkeys(("start_s", "end_s", "surprise"), "float64")
-    return pd.DataFrame(rows, columns=list(DEVIATION_COLUMNS)).astype({"key_step": "int64", **types})
+    return pd.DataFrame(rows, columns=list(DEVIATION_COLUMNS)).astype(
+        {"video": str, "kind": str, "key_step": "int64", **types}
+    )
 
 
 def read_deviation_list(path: str | os.PathLike[str]) -> list[Deviation]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import zipfile
@@ -34,32 +35,42 @@ def load_tensors(path: str | os.PathLike[str], *, mapped: bool = False) -> Any:
     Raises FileNotFoundError when there is no such file, and UnreadableTensors when it is damaged or holds something
     else than tensors and plain values.
     """
+    return _load(Path(path), Path(path), mapped)
+
+
+def parse_tensors(content: bytes) -> Any:
+    """Read the bytes of such a file, as `load_tensors` does."""
+    return _load(io.BytesIO(content), Path("tensors"), mapped=False)
+
+
+def _load(file: Path | io.BytesIO, place: Path, mapped: bool) -> Any:
     import torch
 
-    place = Path(path)
     try:
-        archive = zipfile.is_zipfile(place)
+        archive = zipfile.is_zipfile(file)
         if archive and not mapped:
-            with zipfile.ZipFile(place) as content:
+            with zipfile.ZipFile(file) as content:
                 damaged = content.testzip()
             if damaged is not None:
                 raise UnreadableTensors(place, f"{damaged} in it differs from its checksum")
+        if isinstance(file, io.BytesIO):
+            file.seek(0)
         # Files of torch before 1.6 are no archives and cannot be mapped.
-        return torch.load(place, map_location="cpu", weights_only=True, mmap=mapped and archive)
+        return torch.load(file, map_location="cpu", weights_only=True, mmap=mapped and archive)
     except (FileNotFoundError, UnreadableTensors):
         raise
     except (
         OSError, RuntimeError, ValueError, LookupError, EOFError, TypeError, AttributeError, NotImplementedError,
         pickle.UnpicklingError, zipfile.BadZipFile,
     ) as error:  # fmt: skip
-        raise UnreadableTensors(place, _why(error, place)) from None
+        raise UnreadableTensors(place, _why(error, file)) from None
 
 
-def _why(error: Exception, path: Path) -> str:
+def _why(error: Exception, file: Path | io.BytesIO) -> str:
     said = str(error)
     if isinstance(error, OSError) and error.strerror and error.errno not in (None, 22):
         return f"cannot be read ({error.strerror})"
     if any(words in said for words in _OBJECTS):
         return PICKLED
-    size = path.stat().st_size if path.exists() else 0
+    size = file.getbuffer().nbytes if isinstance(file, io.BytesIO) else file.stat().st_size if file.exists() else 0
     return f"its {size} bytes are cut off, damaged or no file of tensors"

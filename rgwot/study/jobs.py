@@ -12,7 +12,7 @@ from typing import Any
 from rgwot.config.experiments import Experiments, family_of, split_id
 from rgwot.config.extractors import extractor, missing_checkpoint
 from rgwot.config.methods import ANNOTATED, DECODERS, EMBEDDINGS
-from rgwot.config.settings import EXECUTION, flatten
+from rgwot.config.settings import EXECUTION, flatten, resolved_K
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.paths import ANNOTATIONS, at
@@ -115,15 +115,11 @@ class JobCatalogue(DatasetCatalogue):
             for key, value in values.items()
             if (key in wanted or key.split(".")[0] in wanted) and (key in EXECUTION) == execution
         }
-        K = chosen.get("decode.K")
-        if isinstance(K, str) and K != "auto":
-            annotated = self.annotated_steps(dataset, task)
-            if annotated is None:
-                raise RgwotError(
-                    f"{dataset}/{task}: K={K} is the number of annotated steps, and no video of the task is annotated; "
-                    "give K as a number"
-                )
-            chosen["decode.K"] = annotated + (K == "gt+1")
+        if chosen.get("decode.K") in ("gt", "gt+1"):
+            try:
+                chosen["decode.K"] = resolved_K(chosen["decode.K"], self.annotated_steps(dataset, task))
+            except RgwotError as error:
+                raise RgwotError(f"{dataset}/{task}: {error}") from None
         nested: dict[str, dict[str, Any]] = {}
         for key, value in chosen.items():
             block, name = key.split(".", 1)

@@ -23,6 +23,7 @@ from rgwot.transport.semidual import tangent_part
 from rgwot.transport.sinkhorn import sinkhorn
 from rgwot.transport.structure import structure_product
 
+Solver = Literal["converged", "parity"]
 AnyState = TypeVar("AnyState", bound=tuple[Tensor, ...])
 
 # Sinkhorn and Newton work in float64; below this relative error only rounding is left.
@@ -66,7 +67,7 @@ def solve(
     alpha: float,
     epsilon: float,
     r: float,
-    solver: Literal["converged", "parity"],
+    solver: Solver,
     max_iterations: int,
     tolerance: float,
     parity_outer: int = 25,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 from rgwot.transport.costs import add_virtual_frame, cosine_cost, relative_positions, temporal_prior
-from rgwot.transport.fused_gromov_wasserstein import TransportResult, solve
+from rgwot.transport.fused_gromov_wasserstein import Solver, TransportResult, solve
 
 Virtual = Literal["cost", "threshold", "none"]
 
@@ -37,12 +37,17 @@ def align_frames(
     x: Tensor,
     y: Tensor,
     *,
+    alpha: float,
+    epsilon: float,
     rho: float,
+    r: float,
     zeta: float,
+    solver: Solver,
     virtual: Virtual,
+    max_iterations: int,
+    tolerance: float,
     x_positions: Tensor | None = None,
     y_positions: Tensor | None = None,
-    **problem: Any,
 ) -> FrameAlignment:
     r"""Match the frames of pairs of videos by regularised fused Gromov-Wasserstein transport.
 
@@ -53,6 +58,9 @@ def align_frames(
     ----------
     x, y : Tensor, shape (B, N, D) and (B, M, D)
         Embeddings of the two videos of each pair, in temporal order.
+    alpha, epsilon, r, solver, max_iterations, tolerance
+        As of :func:`~rgwot.transport.fused_gromov_wasserstein.solve`: weights of the structural part and of the
+        entropy, radius of the structural prior, and how the problem is solved.
     rho : float
         Weight of the temporal prior.
     zeta : float
@@ -63,8 +71,6 @@ def align_frames(
         probability is below zeta lose their row or column. ``none``: every frame is matched.
     x_positions, y_positions : Tensor, shape (N,) or (B, N), (M,) or (B, M), optional
         Relative times in [0, 1] of the frames for the temporal prior; sampled positions i/N, j/M by default.
-    **problem
-        alpha, epsilon and the other arguments of :func:`~rgwot.transport.fused_gromov_wasserstein.solve`.
 
     Raises
     ------
@@ -72,7 +78,10 @@ def align_frames(
         If shapes disagree or only one of the two positions is given.
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
-        transport = solve(alignment_cost(x, y, rho, zeta, virtual, x_positions, y_positions), **problem)
+        cost = alignment_cost(x, y, rho, zeta, virtual, x_positions, y_positions)
+        transport = solve(
+            cost, alpha=alpha, epsilon=epsilon, r=r, solver=solver, max_iterations=max_iterations, tolerance=tolerance
+        )
         return FrameAlignment(transport, *real_frames(transport.plan, virtual, zeta, x.dtype))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rgwot.evaluation.evaluate import evaluate
+from rgwot.evaluation.evaluate import Task, evaluate, score_task
 from rgwot.evaluation.protocols import PROTOCOLS, score
 from rgwot.keysteps.trivial import decode_trivial
 from rgwot.procedure import learn, recordings_from_segments
@@ -275,8 +275,11 @@ def test_mistakes_end_in_one_line(files, spoil, message):
 def test_missing_files_are_named(tmp_path):
     with pytest.raises(RgwotError, match=r"nowhere\.csv: cannot be read .*; expected video,name,path,"):
         evaluate(tmp_path / "nowhere.csv", "a", "b", "c", tmp_path / "o.csv", IDENTITY, 2, 2)
+
+
+def test_a_score_says_which_run_it_is_of():
     with pytest.raises(ValueError, match="identity: got"):
-        evaluate("a", "b", "c", "e", "d", {"dataset": "demo"}, 2, 2)
+        score_task(Task(pd.DataFrame(), pd.DataFrame(), 2), pd.DataFrame(), {}, {"dataset": "demo"}, stride=2)
 
 
 GRAPHICAL = {"edge_precision", "edge_recall", "edge_f1", "consensus_distance", "order_f1", "missing_f1"}

@@ -277,7 +277,7 @@ def test_drawing_option_reruns_the_figure_only(egoprocel: Checkout) -> None:
 def test_label_of_a_row_reruns_tables_only(egoprocel: Checkout) -> None:
     tables = egoprocel.path / "workflow/tables.yaml"
     text = tables.read_text(encoding="utf-8")
-    tables.write_text(text.replace("label: One label everywhere", "label: One label"), encoding="utf-8")
+    tables.write_text(text.replace("label: Constant baseline", "label: One label"), encoding="utf-8")
     assert set(egoprocel.plan(TABLE).jobs) <= {"table_row", "table"}
     tables.write_text(text, encoding="utf-8")
 
