@@ -88,8 +88,6 @@ rule figure:
         ),
     log:
         paths.log("figure/{figure}"),
-    conda:
-        "../../envs/train.yaml"
     threads: 1
     resources:
         mem_mb=doubled(3000),
