@@ -216,9 +216,6 @@ def test_hostile_names_are_shown_and_never_executed(window: Window) -> None:
     assert window.errors == []
 
 
-MARK = "(mark) => { const c = make('canvas'); point(sharp(c, 16, 16), mark, 8, 8, 5); return c.toDataURL(); }"
-
-
 def test_the_heat_map_shows_the_plan_of_the_chosen_pair(made: Task, window: Window) -> None:
     tab(window, "alignment")
     view = json.loads(made.tree.at(paths.VIEW, FIRST).read_text())
