@@ -205,7 +205,7 @@ def test_any_name_comes_back_from_its_file(tmp_path_factory: pytest.TempPathFact
     ("text", "words"),
     [
         ("[1, 2]", ["list", "rgwot/graphcut/seed0"]),
-        ("a: {names: {}", ["no YAML"]),
+        ("a: {names: {}", ["names.yaml"]),
         ("seed0: {result: x, names: {}}", ["'seed0'", "such as rgwot/graphcut/seed0"]),
         ("rgwot/graphcut/seed0: {names: {1: a}}", ["['names']", "result and names"]),
         ("rgwot/graphcut/seed0: {result: x, names: {0: a}}", ["key step 0", "from 1"]),
@@ -214,7 +214,7 @@ def test_any_name_comes_back_from_its_file(tmp_path_factory: pytest.TempPathFact
         ("rgwot/graphcut/seed0: {result: x, names: {1: 2024-01-01}}", ["put it in quotes"]),
         ('rgwot/graphcut/seed0: {result: x, names: {1: "a\\nb"}}', ["in one line"]),
         (f"rgwot/graphcut/seed0: {{result: x, names: {{1: {'a' * 81}}}}}", ["1 to 80"]),
-        ("rgwot/graphcut/seed0: !!python/object/apply:os.getcwd []", ["no YAML"]),
+        ("rgwot/graphcut/seed0: !!python/object/apply:os.getcwd []", ["names.yaml"]),
     ],
 )
 def test_a_mistake_in_the_file_of_names_is_told_in_one_line(tmp_path: Path, text: str, words: list[str]) -> None:
