@@ -18,10 +18,11 @@ from rgwot.config.methods import DECODERS
 from rgwot.config.settings import Settings
 from rgwot.embedding.embed import fit_of
 from rgwot.embedding.interface import EmbedVideo, Fitted
+from rgwot.embedding.stored import EmbeddedTask, read_embeddings
 from rgwot.features.index import SHARED, open_stores
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps.choices import Choices, extended, restored
-from rgwot.keysteps.decode import EmbeddedTask, apart, labelled, read_embeddings
+from rgwot.keysteps.decode import apart, labelled
 from rgwot.keysteps.interface import Decoded, Frames, Learnt
 from rgwot.keysteps.outputs import generator_for
 from rgwot.paths import DIAGNOSTICS, Run, name_of
