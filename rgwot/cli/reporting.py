@@ -91,9 +91,9 @@ def figure(output: Path, tables: Path, configs: tuple[Path, ...]) -> None:
     """Draw a figure of workflow/tables.yaml into OUTPUT (PDF, and PNG beside it), from the files of the workflow."""
     from rgwot.reporting.figures.style import save
     from rgwot.study.study import Study
-    from rgwot.study.tables import figure_plan
+    from rgwot.study.tables import draw_figure
 
-    save(figure_plan(Study.read(configs, tables), output.stem).draw(), output)
+    save(draw_figure(Study.read(configs, tables), output.stem), output)
 
 
 @click.command()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from typing import Any
 
 from rgwot import paths
-from rgwot.config.experiments import family_of
+from rgwot.config.experiments import family_of, value_text
 from rgwot.config.methods import EMBEDDINGS
 from rgwot.config.settings import flatten
 from rgwot.datasets.base import too_few_videos
-from rgwot.reporting.figures.interface import Plan
-from rgwot.reporting.figures.spec import Figures, load_figures
+from rgwot.reporting.figures.interface import Figures, Plan, load_figures
+from rgwot.reporting.figures.style import Drawn
 from rgwot.reporting.tables.spec import (
     AnyTable,
     ClaimsTable,
@@ -23,7 +23,7 @@ from rgwot.reporting.tables.spec import (
     find_table,
     load_tables,
 )
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.datasets import MIN_VIDEOS, key_steps, tasks, videos
 from rgwot.study.jobs import held_out
 from rgwot.study.study import Study
@@ -50,11 +50,14 @@ def any_table(study: Study, table: str) -> AnyTable:
     return find_table(all_tables(study), table)
 
 
-def score_table(study: Study, table: str) -> Table:
-    """Return a table of scores by its id."""
+def table_with(study: Study, table: str, places: Iterable[str]) -> Table:
+    """Return a table of scores that has columns for the places."""
     found = any_table(study, table)
     if not isinstance(found, Table):
         raise RgwotError(f"table {table!r}: is a table of {found.kind}, expected one of scores")
+    for place in places:
+        if place not in found.datasets:
+            raise RgwotError(f"table {table!r}: no dataset {place!r} for a figure; {nearest(place, found.datasets)}")
     return found
 
 
@@ -112,21 +115,23 @@ def table_rows(study: Study, table: str) -> list[str]:
     return [str(paths.at(paths.ROW, table=table, row=row.id)) for row in any_table(study, table).rows]
 
 
-def row_facts(study: Study, table: str, row: str) -> dict[str, Any]:
-    """Return what a row of a table shows of the configuration itself."""
+def row_facts(study: Study, table: str, row: str) -> dict[str, str]:
+    """Return what a row of a table shows of the configuration: experiments as score files spell them, or settings."""
     spec = any_table(study, table)
-    one = spec.row(row)
+    one, facts = spec.row(row), {}
     if isinstance(spec, SettingsTable):
-        settings = {
-            method: flatten(study.experiments.settings(method, None, "").model_dump(by_alias=True, mode="json"))
-            for method in spec.methods
-        }
-        shown = {method: {one.key: keys[one.key]} if one.key in keys else {} for method, keys in settings.items()}
-        return {"seeds": list(study.config.seeds), "settings": shown}
-    if isinstance(spec, ClaimsTable):
-        experiments = {name: spec.experiments[name] for name in one.experiments}
-        return {"experiments": {name: [each.method, each.decoder] for name, each in experiments.items()}}
-    return {"method": one.method, "decoder": one.decoder} if isinstance(spec, Table) else {}
+        for method in spec.methods:
+            settings = study.experiments.settings(method, None, "").model_dump(by_alias=True, mode="json")
+            values = {"seeds": list(study.config.seeds), **flatten(settings)}
+            if one.key in values:
+                value = values[one.key]
+                facts[method] = ", ".join(map(value_text, value if isinstance(value, list) else [value]))
+    elif isinstance(spec, ClaimsTable):
+        named = {name: spec.experiments[name] for name in one.experiments}
+        facts = {name: f"{found.method}/{found.decoder}" for name, found in named.items()}
+    elif isinstance(spec, Table):
+        facts = {"method": one.method, "decoder": one.decoder}
+    return facts
 
 
 def check_table(study: Study, table: str, row: str | None = None) -> None:
@@ -209,7 +214,7 @@ class _Asked:
             partial(key_steps, study),
         )
         self.check_task, self.check_table = partial(check_task, study), partial(check_table, study)
-        self.table, self.in_print = partial(score_table, study), partial(in_print, study)
+        self.table_with, self.in_print = partial(table_with, study), partial(in_print, study)
 
 
 @cache
@@ -219,6 +224,31 @@ def figure_plan(study: Study, figure: str) -> Plan:
     Raises RgwotError when there is no such figure, or the configuration lacks what it needs.
     """
     return all_figures(study).figure(figure).plan(_Asked(study))
+
+
+def figure_files(study: Study, figure: str) -> list[str]:
+    """Return every file that the drawing of a figure reads."""
+    return list(dict.fromkeys(map(str, all_figures(study).figure(figure).files(figure_plan(study, figure)))))
+
+
+def figure_content(study: Study, figure: str) -> str:
+    """Return a figure and what it is drawn from, as text; a change of it makes the file outdated."""
+    return f"{all_figures(study).figure(figure)!r} {figure_plan(study, figure)!r}"
+
+
+def figure_caption(study: Study, figure: str) -> list[str]:
+    """Return the caption of a figure in a report."""
+    return all_figures(study).figure(figure).caption(figure_plan(study, figure))
+
+
+def figure_labels(study: Study, figure: str) -> dict[str, str]:
+    """Return the labels by which a report filters figures."""
+    return all_figures(study).figure(figure).labels(figure_plan(study, figure))
+
+
+def draw_figure(study: Study, figure: str) -> Drawn:
+    """Draw a figure from its files."""
+    return all_figures(study).figure(figure).styled(figure_plan(study, figure))
 
 
 def paper_files(study: Study) -> list[str]:

@@ -63,7 +63,7 @@ def lone(function):
 
 def figure_labels(form):
     """The labels by which a report filters figures; vector and picture of a figure differ in `form` alone."""
-    return lambda wildcards: {**tables.figure_plan(STUDY, wildcards.figure).labels(), "form": form}
+    return lambda wildcards: {**tables.figure_labels(STUDY, wildcards.figure), "form": form}
 
 
 def settings_of(stage):

@@ -71,7 +71,7 @@ rule choice_curves:
 
 rule figure:
     input:
-        files=one_line_errors(lambda w: tables.figure_plan(STUDY, w.figure).files()),
+        files=one_line_errors(lambda w: tables.figure_files(STUDY, w.figure)),
     output:
         vector=report(
             "results/figures/{figure}.pdf",
@@ -96,8 +96,8 @@ rule figure:
         config=CONFIGURATION,
         tables=untracked(TABLES),
         # A change of it makes the figure outdated.
-        plan=one_line_errors(lambda w: tables.figure_plan(STUDY, w.figure).text()),
-        caption=untracked(one_line_errors(lambda w: tables.figure_plan(STUDY, w.figure).caption())),
+        content=one_line_errors(lambda w: tables.figure_content(STUDY, w.figure)),
+        caption=untracked(one_line_errors(lambda w: tables.figure_caption(STUDY, w.figure))),
     message:
         "figure: {wildcards.figure}"
     shell:
