@@ -198,7 +198,7 @@ class EncoderSettings(Block):
     )
     unit_norm: bool = Field(True, description="embeddings of length 1; TCC, CnC, VAVA and OPEL train without")
     beside: Annotated[float, Field(ge=0, lt=1)] = Field(
-        0.0, description="share of whitened features in the squared length of an embedding; 0: what was learnt alone"
+        0.0, description="share of whitened features in the squared length of an embedding; 0: what was learned alone"
     )
 
 
@@ -405,7 +405,7 @@ class ConsensusSettings(Block):
 
 
 class AsotSettings(Block):
-    """Segmentation learnt from transport plans, the decoders `asot` and `vasot`; as for Breakfast (methods 5.12)."""
+    """Segmentation learned from transport plans, the decoders `asot` and `vasot`; as for Breakfast (methods 5.12)."""
 
     rho: NonNegative = Field(0.2, description="weight of the prior on relative time; YouTube 0.15")
     r: Annotated[float, Field(gt=0, le=1)] = Field(

@@ -21,7 +21,7 @@ from rgwot.features.chunks import Extraction, side_folders
 from rgwot.features.store import StoreWriter, open_store, source_facts, video_facts
 from rgwot.runtime.device import resolve_device
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import replacing, told_when_full
+from rgwot.runtime.files import replacing, report_full_disk
 from rgwot.runtime.locks import alone
 from rgwot.video import VideoError, probe
 
@@ -81,7 +81,7 @@ def extract(
         "fused": settings.fused,
         "rgwot_version": __version__,
     }
-    with alone(output) as waited, told_when_full(output):
+    with alone(output) as waited, report_full_disk(output):
         try:
             info = probe(video, frames_fps)
             facts = {**attributes, **source_facts(video)}
