@@ -22,10 +22,11 @@ from rgwot.config.settings import Settings, build, flatten
 from rgwot.datasets.names import stem_of
 from rgwot.embedding.embed import write_embeddings
 from rgwot.embedding.interface import EmbedVideo
+from rgwot.embedding.stored import EmbeddedVideo, read_embeddings
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, restored
-from rgwot.keysteps.decode import EmbeddedVideo, Labelling, labelled, order_of, read_embeddings
+from rgwot.keysteps.decode import Labelling, labelled, order_of
 from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.interface import Decoded, Predict
 from rgwot.keysteps.ordering import format_order

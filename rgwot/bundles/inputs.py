@@ -16,7 +16,7 @@ from rgwot.config.settings import FeatureSettings
 from rgwot.datasets.arrays import OPENERS
 from rgwot.datasets.names import video_id
 from rgwot.features.index import SHARED
-from rgwot.features.store import IMPORTER, FeatureStore, open_store, source_facts
+from rgwot.features.store import IMPORTER, FeatureStore, is_current, open_store
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 
@@ -114,10 +114,10 @@ def check_kind(bundle: Bundle, store: FeatureStore) -> None:
 
 def _made_before(bundle: Bundle, path: Path, source: Path) -> bool:
     """Return whether the whole features of this very file are there."""
-    if not path.exists():
+    if not is_current(path, source, {}, "fail"):
         return False
+    store = open_store(path)
     try:
-        store = open_store(path, source_facts(source))
         check_kind(bundle, store)
     except RgwotError:
         return False

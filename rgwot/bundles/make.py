@@ -18,10 +18,11 @@ from rgwot.config.methods import DECODERS
 from rgwot.config.settings import Settings
 from rgwot.embedding.embed import fit_of
 from rgwot.embedding.interface import EmbedVideo, Fitted
+from rgwot.embedding.stored import EmbeddedTask, read_embeddings
 from rgwot.features.index import SHARED, open_stores
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps.choices import Choices, extended, restored
-from rgwot.keysteps.decode import EmbeddedTask, labelled, read_embeddings, split_by_video
+from rgwot.keysteps.decode import labelled, split_by_video
 from rgwot.keysteps.interface import Decoded, Frames, Learned
 from rgwot.keysteps.outputs import generator_for
 from rgwot.paths import DIAGNOSTICS, Run, name_of

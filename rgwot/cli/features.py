@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +12,32 @@ import click
 from rgwot.cli import options
 from rgwot.cli.options import Folder
 from rgwot.cli.settings_help import SettingsCommand
+from rgwot.datasets.names import video_id
 from rgwot.runtime.errors import RgwotError
+
+_LIST = ".csv"
+_videos = click.option("--video", "videos", multiple=True, help="Id of each video. Default: the name of its file.")
+
+
+def _named(output: Path, sources: tuple[Path, ...], videos: tuple[str, ...]) -> dict[str, Path]:
+    """Return the sources of a job by the ids of the videos."""
+    ids = videos or tuple(video_id(path.stem) for path in sources)
+    if len(ids) != len(sources) or len(set(ids)) != len(ids):
+        raise RgwotError(f"--video: found {len(set(ids))} ids for {len(sources)} files; expected one for each")
+    if len(ids) > 1 and output.suffix != _LIST:
+        raise RgwotError(f"{output}: found {len(ids)} videos for one store; expected one, or an OUTPUT like index.csv")
+    return dict(zip(ids, sources, strict=True))
+
+
+def _write(output: Path, make: Mapping[str, Callable[[Path], None]]) -> None:
+    """Make the store of one video, or those of several and their list."""
+    from rgwot.features.index import write_part
+
+    if output.suffix == _LIST:
+        write_part(make, output)
+    else:
+        (run,) = make.values()
+        run(output)
 
 
 @click.command(
@@ -19,30 +46,59 @@ from rgwot.runtime.errors import RgwotError
     epilog="Try features.fps 1 for long videos and 5 for short steps; it is the one that costs most.",
 )
 @click.argument("output", type=Folder)
-@click.option("--source", required=True, type=Folder, help="The video file.")
+@click.option("--source", "sources", required=True, multiple=True, type=Folder, help="The video file; repeat.")
+@_videos
 @options.frames_fps
 @options.on_bad_video
 @options.settings
 @options.execution
 @options.threads
 @options.device
-def extract(output: Path, source: Path, frames_fps: str | None, settings: str, execution: str, **how: Any) -> None:
-    """Decode a video, run the frozen backbone, write the features into OUTPUT (Zarr)."""
+def extract(
+    output: Path,
+    sources: tuple[Path, ...],
+    videos: tuple[str, ...],
+    frames_fps: str | None,
+    settings: str,
+    execution: str,
+    on_bad_video: Literal["fail", "skip"],
+    threads: int,
+    device: str,
+) -> None:
+    """Decode videos, run the frozen backbone, write the features.
+
+    OUTPUT is the store of one video (Zarr), or a CSV that lists the stores of several, which are written beside it. A
+    store that was made from the same video with the same settings is kept.
+    """
+    from rgwot.features.backbone import load_backbone
     from rgwot.features.extract import extract as run
 
     rate = options.read_rate(frames_fps, "--frames-fps")
-    run(source, output, options.read_settings(settings, execution).features, frames_fps=rate, **how)
+    chosen = options.read_settings(settings, execution).features
+    named = _named(output, sources, videos)
+    backbone = load_backbone(chosen.weights, chosen.seed, chosen.precision, chosen.backbone)
+
+    def make(source: Path, store: Path) -> None:
+        run(
+            source, store, chosen, on_bad_video=on_bad_video, threads=threads, device=device, frames_fps=rate,
+            backbone=backbone,
+        )  # fmt: skip
+
+    _write(output, {video: partial(make, source) for video, source in named.items()})
 
 
 @click.command("import-features")
 @click.argument("output", type=Folder)
 @click.option(
     "--source",
+    "sources",
     required=True,
+    multiple=True,
     type=Folder,
-    help="Features of one video: .npy, .npz, .h5, .hdf5, .pt, .csv or .mat; or a folder of such files, and OUTPUT is "
-    "then a folder of stores.",
+    help="Features of one video: .npy, .npz, .h5, .hdf5, .pt, .csv or .mat; repeat. Or a folder of such files, and "
+    "OUTPUT is then a folder of stores.",
 )
+@_videos
 @click.option(
     "--axes",
     required=True,
@@ -64,8 +120,10 @@ def extract(output: Path, source: Path, frames_fps: str | None, settings: str, e
 )
 @click.option(
     "--footage",
+    multiple=True,
     type=Folder,
-    help="The video file, which knows its length and rate, or the folder of the videos. The SOURCE itself: --no-video.",
+    help="The video file, which knows its length and rate, one per --source; or the folder of the videos. The SOURCE "
+    "itself: --no-video.",
 )
 @click.option("--no-video", is_flag=True, help="There is no video; it is taken to last as long as its features.")
 @options.frames_fps
@@ -83,15 +141,16 @@ def extract(output: Path, source: Path, frames_fps: str | None, settings: str, e
 @click.option("--weights", default="imported", show_default=True, help="Name of its weights, to record.")
 def import_features(
     output: Path,
-    source: Path,
+    sources: tuple[Path, ...],
+    videos: tuple[str, ...],
     duration: float | None,
-    footage: Path | None,
+    footage: tuple[Path, ...],
     no_video: bool,
     on_bad_video: Literal["fail", "skip"],
     frames_fps: str | None,
     **form: Any,
 ) -> None:
-    r"""Turn features made elsewhere into OUTPUT (Zarr), as `extract` writes it.
+    r"""Turn features made elsewhere into OUTPUT, as `extract` writes it: a store (Zarr), or a CSV that lists several.
 
     For a whole dataset, let the workflow do it: an entry of config.yaml with a block `imported`, such as
 
@@ -103,8 +162,7 @@ def import_features(
           imported: {folder: features, axes: TCHW, fps: 2}
 
     takes features/TASK/VIDEO.npy (or features/VIDEO.npy) instead of running a network; `layout: features` and the
-    folder of the features as `root` do without videos. By hand, the workflow expects a store at
-    results/features/DATASET/TASK/VIDEO.zarr.
+    folder of the features as `root` do without videos.
     """
     from pydantic import ValidationError
 
@@ -118,46 +176,48 @@ def import_features(
         settings = ImportSettings.model_validate(form)
     except ValidationError as error:
         raise RgwotError(f"import-features: {describe(error, ImportSettings)}") from None
-    if [duration is not None, footage is not None, no_video].count(True) != 1:
+    if [duration is not None, bool(footage), no_video].count(True) != 1:
         raise RgwotError("import-features: expected either --duration or --footage, or --no-video; give one of them")
-    where = source if no_video else footage
-    alone = where is not None and where.absolute() == source.absolute()
+    if footage and len(footage) != len(sources):
+        raise RgwotError(f"--footage: found {len(footage)} for {len(sources)} sources; expected one for each")
+    where = sources if no_video else footage
+    alone = bool(where) and all(one.absolute() == own.absolute() for one, own in zip(where, sources, strict=True))
     if settings.native_fps is not None and not alone and duration is None:
         raise RgwotError(
             "import-features: --native-fps and --footage: expected either --duration or --footage; a video knows its "
             "rate; leave --native-fps out"
         )
-    if source.is_dir():
-        if where is None:
+    rate = options.read_rate(frames_fps, "--frames-fps")
+    if sources[0].is_dir():
+        if not where:
             raise RgwotError("import-features: one --duration for a folder; give --footage FOLDER or --no-video")
-        rate = options.read_rate(frames_fps, "--frames-fps")
-        import_folder(source, output, settings, None if alone else where, frames_fps=rate)
-    elif where is not None:
-        rate = options.read_rate(frames_fps, "--frames-fps")
-        import_video(where, source, output, settings, on_bad_video=on_bad_video, frames_fps=rate)
+        import_folder(sources[0], output, settings, None if alone else where[0], frames_fps=rate)
+        return
+    named = _named(output, sources, videos)
+    make: dict[str, Callable[[Path], None]]
+    if where:
+        make = {
+            video: partial(import_video, place, source, settings=settings, on_bad_video=on_bad_video, frames_fps=rate)
+            for (video, source), place in zip(named.items(), where, strict=True)
+        }
     else:
         assert duration is not None
         told = settings.native_fps or settings.fps
         if told is None:
             raise RgwotError("import-features: --native-fps: expected the frame rate of the video beside --times")
-        run(source, output, settings, Footage(duration, options.read_rate(str(told), "--native-fps")))
+        lasting = Footage(duration, options.read_rate(str(told), "--native-fps"))
+        make = {video: partial(run, source, settings=settings, footage=lasting) for video, source in named.items()}
+    _write(output, make)
 
 
 @click.command()
 @click.argument("output", type=Folder)
 @click.argument("stores", type=Folder, nargs=-1, required=True)
-@click.option(
-    "--on-bad-video",
-    default="fail",
-    show_default=True,
-    type=click.Choice(["fail", "skip"]),
-    help="fail refuses a store that lacks frames because its video was skipped; skip lists it with the reason.",
-)
-def index(output: Path, stores: tuple[Path, ...], on_bad_video: Literal["fail", "skip"]) -> None:
+def index(output: Path, stores: tuple[Path, ...]) -> None:
     """Check the feature STORES of a task and list them in OUTPUT (CSV).
 
-    An earlier list of some of them may stand for its stores: a command cannot name thousands.
+    A list that `extract` or `import-features` wrote may stand for its stores.
     """
     from rgwot.features.index import write_index
 
-    write_index(list(stores), output, on_bad_video)
+    write_index(list(stores), output)

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from rgwot.cli.options import read_object, read_settings
-from rgwot.paths import HISTORY, KEYSTEPS, MACHINE, name_of
+from rgwot.features import read_index
+from rgwot.paths import HISTORY, KEYSTEPS, MACHINE, STORE, name_of
 from rgwot.runtime.files import write_json
 from rgwot.runtime.provenance import RUN, below_results, digests, record_path, surroundings
 
@@ -59,6 +60,9 @@ def record(verb: str, arguments: Mapping[str, Any]) -> None:
     content |= {**surroundings(), "run": os.environ.get(RUN)}
     others = [output.with_name(name.format(output.stem)) for name in BESIDE.get(verb, ())]
     others += [arguments["annotations"]] if verb == "manifest" else []
+    if verb in ("extract", "import-features") and output.suffix == ".csv":
+        stores = (output.with_name(f"{row['video']}{STORE}") for row in read_index(output))
+        others += [path for store in stores for path in sorted(store.rglob("*")) if path.is_file()]
     written = digests(output, (path for path in others if path != output and path.exists()))
     write_json({**content, "digests": written}, record_path(output))
 

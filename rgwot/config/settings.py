@@ -52,9 +52,9 @@ class FeatureSettings(Block):
     )
     weights: str = Field(
         "imagenet1k_v1",
-        description="imagenet1k_v1 (fetched; of efficientnet_lite0 installed), random (seeded) or a checkpoint",
+        description="imagenet1k_v1 (fetched; installed for efficientnet_lite0), random (seeded) or a checkpoint",
     )
-    seed: Annotated[int, Field(ge=0)] = Field(0, description="seed of random weights; without effect otherwise")
+    seed: Annotated[int, Field(ge=0)] = Field(0, description="seed of random weights")
     precision: Literal["float32", "bfloat16"] = Field("float32", description="arithmetic of the network")
     fused: bool = Field(
         False, description="batch norm folded into the convolutions: a tenth faster, values differ by 1e-6, relative"
@@ -120,7 +120,7 @@ class LossSettings(Block):
     """Alignment loss (methods 3.6, 4.2 to 4.8)."""
 
     alignment: Alignment = Field("gromov_wasserstein", description="which alignment loss; none trains C-IDM alone")
-    tau: Positive = Field(0.1, description="softmax temperature; not in the paper, value of its code")
+    tau: Positive = Field(0.1, description="softmax temperature; public code")
     symmetric: bool = Field(False, description="average of X to Y and Y to X instead of X to Y alone")
     lambda_v: NonNegative = Field(1e-3, description="weight of the log variance of tcc; TCC's code")
     distance: Literal["squared", "elementwise"] = Field(
@@ -159,7 +159,7 @@ class LossSettings(Block):
 class CidmSettings(Block):
     """Contrastive inverse difference moment, C-IDM (methods 3.6)."""
 
-    beta: NonNegative = Field(1.0, description="weight of C-IDM; paper (printed there as xi)")
+    beta: NonNegative = Field(1.0, description="weight of C-IDM; paper (printed there as ξ)")
     lambda_: Positive = Field(2.0, alias="lambda", description="margin; paper")
     sigma: Positive = Field(10.0, description="temporal window in `unit`; the paper's 300 frames at 30 fps")
     unit: Literal["seconds", "native_frames", "share"] = Field(
@@ -198,7 +198,8 @@ class EncoderSettings(Block):
     )
     unit_norm: bool = Field(True, description="embeddings of length 1; TCC, CnC, VAVA and OPEL train without")
     beside: Annotated[float, Field(ge=0, lt=1)] = Field(
-        0.0, description="share of whitened features in the squared length of an embedding; 0: what was learned alone"
+        0.0,
+        description="share of whitened features in the squared length of an embedding; 0: the learned one alone",
     )
 
 
@@ -221,7 +222,7 @@ class TrainSettings(Block):
     gpu_memory_gb: NonNegative | None = Field(
         None, description="features held on the GPU when they fit; null: half of what is free when training starts"
     )
-    save_every_s: NonNegative = Field(60.0, description="seconds between side checkpoints, lost at most by a kill")
+    save_every_s: NonNegative = Field(60.0, description="seconds between side checkpoints, the most that a kill loses")
 
 
 class DataSettings(Block):
@@ -238,10 +239,10 @@ class DataSettings(Block):
         0.35, description="share of videos held out under `split: holdout`; GTCC trains on 65 %"
     )
     split_by: Literal["subject", "video"] = Field(
-        "subject", description="a subject's videos stay on one side; a video is its own subject where names tell none"
+        "subject", description="a subject's videos stay on one side; a video whose name has no subject is its own"
     )
     split_seed: Annotated[int, Field(ge=0)] = Field(
-        0, description="seed of the split, apart from `seeds`: every training seed is scored on the same videos"
+        0, description="seed of the split; all `seeds` are scored on the same videos"
     )
     n_train: Annotated[int, Field(ge=2)] | None = Field(
         None, description="train on n videos drawn from the seed, of the training part under `split: holdout`"
@@ -256,9 +257,7 @@ class RegressionSettings(Block):
     lr: Positive = Field(1e-3, description="learning rate, a tenth of it after every 30 epochs; Breakfast: 1e-4")
     weight_decay: NonNegative = Field(1e-4, description="coupled L2 weight decay; public code")
     batch: Count = Field(256, description="frames per step; public code")
-    standardise: bool = Field(
-        False, description="features of mean 0 and deviation 1 in every video; not for YouTube, but for Breakfast"
-    )
+    standardise: bool = Field(False, description="features of mean 0 and deviation 1 in every video; Breakfast: true")
 
 
 class GraphSettings(Block):
@@ -290,14 +289,14 @@ class WhitenSettings(Block):
         1e-4, description="components below this share of the largest variance are dropped"
     )
     grid: Count = Field(1, description="cells per side that maps are averaged over; 1: the whole map, as raw")
-    speed: bool = Field(False, description="beside every channel, the logarithm of its speed")
+    speed: bool = Field(False, description="add the logarithm of every channel's speed")
     variability: bool | Literal["apart"] = Field(
         False,
-        description="beside every channel, the logarithm of its standard deviation over the window of smooth; apart: "
-        "in a second block of the embedding, so that it has D components without it and D with it",
+        description="add the logarithm of every channel's standard deviation over the window of smooth; apart: "
+        "in a second block of the embedding, with D components of its own",
     )
     views: Annotated[int, Field(ge=0)] = Field(
-        2, description="pairs of views from halves of the channels, kept for what decode leaves to the data; 0: none"
+        2, description="pairs of views from halves of the channels, for choices made without labels; 0: none"
     )
 
 
@@ -377,7 +376,7 @@ class MeanfieldSettings(Block):
     """Mean-field segmentation with re-estimated centres, the decoder `meanfield` (methods 5.4)."""
 
     alpha: Annotated[float, Field(ge=0, lt=1)] = Field(
-        0.2, description="weight of agreement with neighbours in time, against that with the centre"
+        0.2, description="weight of agreement with neighbours in time, relative to that with the centre"
     )
     epsilon: Positive = Field(0.07, description="weight of the entropy of the memberships; RGWOT's transport")
     lambda_: NonNegative = Field(0.05, alias="lambda", description="pull of the task towards equal shares of key steps")
@@ -388,19 +387,19 @@ class MeanfieldSettings(Block):
     inner: Count = Field(5, description="updates of the memberships per update of the centres")
     max_iterations: Count = Field(100, description="updates of the centres at most")
     tolerance: NonNegative = Field(1e-5, description="decrease of the energy per sample and round that ends it")
-    restarts: Count = Field(10, description="starts of k-means, of which the best is where it begins")
+    restarts: Count = Field(10, description="starts of k-means, of which the best is the initial partition")
 
 
 class ConsensusSettings(Block):
     """Segmentation of many mean-field segmentations, the decoder `consensus` (methods 5.8)."""
 
-    partitions: Count = Field(24, description="mean-field segmentations, each from a start of its own")
+    partitions: Count = Field(24, description="mean-field segmentations, each with its own start")
     blocks: Count = Field(1, description="equal parts of the embedding that the segmentations take in turn")
     epsilon: Positive = Field(0.1, description="weight of the entropy in each of them, in place of meanfield.epsilon")
     rounds: Count = Field(8, description="updates of the centres at most, in each of them")
     D: Count = Field(24, description="whitened components of their memberships, at most")
     refinements: Annotated[int, Field(ge=0)] = Field(
-        3, description="times that classifiers trained on the other videos have a say in each; 0: never"
+        3, description="rounds of classifiers trained on the other videos; 0: none"
     )
 
 
@@ -428,7 +427,7 @@ class AsotSettings(Block):
 
 
 class VasotSettings(Block):
-    """What `vasot` adds to `asot` (methods 5.13); its alignment loss reads `ot` and `loss`."""
+    """Settings of `vasot` in addition to those of `asot` (methods 5.13); its alignment loss reads `ot` and `loss`."""
 
     beta: NonNegative = Field(1.0, description="weight of the alignment loss; VASOT")
 
@@ -455,7 +454,7 @@ class EvaluationSettings(Block):
 
 
 class Settings(Block):
-    """Everything one experiment on one dataset is made with."""
+    """All settings of one experiment on one dataset."""
 
     features: FeatureSettings = FeatureSettings()
     ot: TransportSettings = TransportSettings()

@@ -7,21 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import zarr
-from numpy.typing import NDArray
-
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import EMBEDDINGS, FAMILIES
 from rgwot.config.settings import Settings
 from rgwot.datasets.split import check_held_out
 from rgwot.embedding.interface import EmbedVideo, Fit
+from rgwot.embedding.stored import EmbeddedVideo, write_embedded
 from rgwot.features.index import indexed_videos, open_stores
 from rgwot.features.scales import usual_ratio
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import Progress
-from rgwot.runtime.stores import put
 
 logger = logging.getLogger(__name__)
 
@@ -44,13 +40,10 @@ def embed(
 ) -> None:
     """Embed every frame of every video of a task that has frames.
 
-    Writes a Zarr (version 3) group per video with the arrays ``embedding`` (T, D) float32 and ``time_s`` (T,)
-    float64, from methods that tell background apart also ``background`` (T,) bool, from those with views of the
-    features ``views`` (2P, T, D') float32, and the attributes ``duration_s`` and ``native_fps``; the root has
-    ``method``, ``seed``, ``features_fps`` and, last, ``complete``. Where videos were held out, the group of every
-    video also has ``split`` (``train`` or ``test``) and the root ``held_out``, which names those without frames too.
-    ``notes`` of the root are sentences about the training that a reader of its results should know, ``scales`` is
-    how far the scales of the features' channels differ, where they are known and weigh on the embedding.
+    Writes what `rgwot.embedding.stored` describes, with the attributes ``method``, ``seed`` and ``features_fps``.
+    Where videos were held out, ``held_out`` names them, those without frames too. ``notes`` are sentences about the
+    training that a reader of its results should know, ``scales`` is how far the scales of the features' channels
+    differ, where they are known and weigh on the embedding.
     Context frames are chosen as in training (methods 3.8).
 
     Parameters
@@ -167,33 +160,17 @@ def write_embeddings(
     facts: Mapping[str, Any],
     held_out: Sequence[str] = (),
 ) -> None:
-    """Embed videos and write the store that `embed` describes; ``facts`` are the attributes of its root."""
+    """Embed videos and write the store that `embed` describes; ``facts`` are its attributes."""
+    videos: dict[str, EmbeddedVideo] = {}
     frames = sum(len(store) for store in stores)
-    with (
-        replacing(output_zarr) as temporary,
-        Progress(logger, f"embed {output_zarr}", frames, unit="frame") as progress,
-    ):
-        root = zarr.open_group(temporary, mode="w", zarr_format=3)
+    with Progress(logger, f"embed {output_zarr}", frames, unit="frame") as progress:
         for store in stores:
             found = embed_one(store)
-            attributes: dict[str, Any] = {"duration_s": store.duration_s, "native_fps": str(store.native_fps)}
-            if held_out:
-                attributes["split"] = "test" if store.video in held_out else "train"
-            group = root.create_group(store.video, attributes=attributes)
-            arrays: dict[str, NDArray[Any] | None] = {
-                "embedding": found.embedding,
-                "time_s": store.time_s,
-                "background": found.background,
-                "views": found.views,
-            }
-            for label, array in arrays.items():
-                if array is not None:
-                    put(group, label, array)
+            videos[store.video] = EmbeddedVideo(
+                found.embedding, store.time_s, store.duration_s, store.native_fps, found.background, found.views
+            )
             progress.advance(len(store))
-        root.attrs.update(dict(facts))
-        if held_out:
-            root.attrs["held_out"] = sorted(held_out)
-        root.attrs["complete"] = True
+    write_embedded(output_zarr, videos, {**facts, "held_out": sorted(held_out)} if held_out else facts)
 
 
 def fit_of(method: str) -> Fit:

@@ -76,7 +76,8 @@ class Extraction:
         self._backbone = backbone
         self._times = sample_times(info.duration_s, settings.fps)
         self._chunks = range(-(-len(self._times) // CHUNK))
-        key = {**self._attributes, "reader": settings.reader, "batch": settings.batch}
+        # A source that was copied or touched is the same.
+        key = {name: value for name, value in self._attributes.items() if name != "source_mtime_ns"}
         self._folder = _side_folder(output, key)
         shape = backbone.frame_shape(settings.size, settings.size)
         self._store = StoreWriter(

@@ -16,11 +16,11 @@ import torch
 
 from rgwot import __version__
 from rgwot.config.extractors import extractor
+from rgwot.config.settings import EXECUTION
 from rgwot.features.backbone import Backbone, load_backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
-from rgwot.features.store import StoreWriter, open_store, source_facts, video_facts
+from rgwot.features.store import StoreWriter, is_current, source_facts, video_facts
 from rgwot.runtime.device import resolve_device
-from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing, report_full_disk
 from rgwot.runtime.locks import alone
 from rgwot.video import VideoError, probe
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from rgwot.config.settings import FeatureSettings
 
 logger = logging.getLogger(__name__)
+
+_EXECUTION = {key.removeprefix("features.") for key in EXECUTION}
 
 
 def identity(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]:
@@ -56,7 +58,10 @@ def extract(
     frames_fps: Fraction | None = None,
     backbone: Backbone | None = None,
 ) -> None:
-    """Write the feature store of one video, a folder ``{video}.zarr``; an older one goes when the new one is complete.
+    """Write the feature store of one video, a folder ``{video}.zarr``.
+
+    One that is there is kept if it was made from the same video with the same settings, and else replaced when the new
+    one is complete.
 
     Of a video that does not decode, or not to its end, ``on_bad_video="skip"`` records a store without frames
     (``skipped``) or with the frames there are (``partial``), and the reason. The network runs on ``threads`` CPU
@@ -79,15 +84,16 @@ def extract(
         "seed": settings.seed if settings.weights == "random" else None,
         # No part of the identity, stores of both may stand side by side; within one store both would be a mixture.
         "fused": settings.fused,
-        "rgwot_version": __version__,
+        "settings": settings.model_dump(mode="json", exclude=_EXECUTION),
     }
-    with alone(output) as waited, report_full_disk(output):
+    with alone(output), report_full_disk(output):
+        if video.is_file() and is_current(output, video, attributes, on_bad_video):
+            logger.info("%s: made from this video with these settings before; kept", output)
+            return
+        attributes["rgwot_version"] = __version__
         try:
             info = probe(video, frames_fps)
             facts = {**attributes, **source_facts(video)}
-            if waited and _made_meanwhile(output, facts):
-                logger.info("%s: another process has made it", output)
-                return
             job = Extraction(video, output, info, settings, facts, network_used.to(target))
             job.run()
             job.finish(on_bad_video)
@@ -104,18 +110,10 @@ def _prepared(backbone: Backbone, fused: bool) -> tuple[str, Backbone]:
     return weights_digest(backbone), backbone.fused() if fused else backbone
 
 
-def _made_meanwhile(output: Path, facts: Mapping[str, Any]) -> bool:
-    """Return whether a whole store of the same video by the same settings is there."""
-    try:
-        return open_store(output, facts).status == "ok"
-    except RgwotError:
-        return False
-
-
 def _write_skipped(
     video: Path, output: Path, shape: tuple[int, ...], attributes: Mapping[str, Any], reason: str
 ) -> None:
-    nothing = {"source": video.name, "source_bytes": 0, "source_sha256": ""}
+    nothing = {"source": video.name, "source_bytes": 0, "source_mtime_ns": 0, "source_sha256": ""}
     recorded = {
         **attributes,
         **(source_facts(video) if video.is_file() else nothing),

@@ -24,7 +24,7 @@ from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import video_id
 from rgwot.datasets.pairing import VIDEO_SUFFIXES, by_task, walk
 from rgwot.features.scales import Spread, scales_differ
-from rgwot.features.store import CHUNK, IMPORTER, StoreWriter, source_facts, video_facts
+from rgwot.features.store import CHUNK, IMPORTER, StoreWriter, is_current, source_facts, video_facts
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
@@ -151,13 +151,21 @@ def import_features(
     The source is a file that `rgwot.datasets.arrays` opens, with one array of floating-point numbers, maps or vectors
     of any number of channels; feature i stands at ``start_s + i / fps``, or at the time that the file says. Memory
     holds 64 frames, whatever the length of the video, unless the file is text or packed. The store is a folder
-    ``{video}.zarr``; an older one is replaced when the new one is complete. Without footage it has no frames, and
+    ``{video}.zarr``; another one is replaced when the new one is complete. Without footage it has no frames, and
     ``reason`` says why. Where scales of the channels of vectors differ by 1,000 or more, a warning says so.
+
+    A store that is there is kept if it was made from the same file and for the same video with the same settings.
 
     Raises RgwotError when the file cannot be read, its shape is not as stated, a value is not finite or beyond float16,
     or the number or times of the features do not fit the duration.
     """
     source, output = Path(source), Path(output)
+    expect: dict[str, Any] = {"settings": settings.model_dump(mode="json")}
+    if footage != FEATURES_ALONE:
+        expect |= {key: value for key, value in video_facts(footage, "", "").items() if key not in ("status", "reason")}
+    if source.is_file() and is_current(output, source, expect, "skip" if footage is None else "fail"):
+        logger.info("%s: made from this file with these settings before; kept", output)
+        return
     with open_array(source, settings.key, output.parent, settings.times) as array:
         found = measure(source, array, settings)
         if footage == FEATURES_ALONE:
@@ -286,6 +294,7 @@ def _origin(settings: ImportSettings, source: Mapping[str, Any]) -> dict[str, An
         "transform": IMPORTED,
         "size": None,
         **source,
+        "settings": settings.model_dump(mode="json"),
         "decoder": IMPORTER,
         "decoder_version": __version__,
         "rgwot_version": __version__,

@@ -2,59 +2,79 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 from rgwot.datasets.split import check_held_out
-from rgwot.features import left_out, read_index
+from rgwot.features import read_index
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_rows
+from rgwot.runtime.progress import counted
+
+logger = logging.getLogger(__name__)
 
 # What all videos of a task must share for one encoder to read them.
 SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "size", "fps", "precision")
 COLUMNS = ("video", "status", "reason", "frames")
+#: A column of the parts of an index: `_size` of a store.
+SIZE = "size"
 
 
-def write_index(
-    stores: Sequence[str | os.PathLike[str]],
-    output: str | os.PathLike[str],
-    on_bad_video: Literal["fail", "skip"] = "fail",
-) -> None:
+def write_part(made: Mapping[str, Callable[[Path], None]], output: Path) -> None:
+    """Make the stores of a batch of videos in the folder of ``output``, and list them there as a part of an index.
+
+    ``made`` has, by the id of a video, what makes its store at a path, or keeps it where it is current. A video that
+    fails leaves the others to go on. The part has the columns of an index and `SIZE`, what all videos must share.
+
+    Raises RgwotError for the videos that failed, after the last.
+    """
+    failed: list[RgwotError] = []
+    for video, make in counted(logger, str(output), list(made.items()), "video"):
+        try:
+            make(output.with_name(f"{video}{STORE}"))
+        except RgwotError as error:
+            logger.error("%s", error)
+            failed.append(error)
+    if failed:
+        more = f" (and {len(failed) - 1} more of {len(made)} videos)" if len(failed) > 1 else ""
+        raise RgwotError(f"{failed[0]}{more}") from failed[0]
+    write_rows((*COLUMNS, SIZE), [_row(output.with_name(f"{video}{STORE}")) for video in made], output)
+
+
+def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str]) -> None:
     """Check that every store of a task is complete and list them in a CSV with the columns `COLUMNS`.
 
-    ``stores`` are feature stores, in the order of the rows, or such tables of some of them, which lie beside their
-    stores. One that was made without all of its video, when bad videos were to be skipped, is listed with the reason
-    where ``on_bad_video`` is ``skip``.
+    ``listed`` are feature stores, or parts of an index (`write_part`), in the order of the rows.
 
-    Raises RgwotError when a store is missing or incomplete, made from part of a video and ``on_bad_video`` is ``fail``,
-    or its features are of another size than those of the first.
+    Raises RgwotError when a store is missing or incomplete, or its features are of another size than those of the
+    first.
     """
-    paths: list[Path] = []
-    for path in map(Path, stores):
-        listed = path.suffix == ".csv"
-        paths += [path.with_name(f"{video}{STORE}") for video in indexed_videos(path)] if listed else [path]
-    opened = [open_store(path) for path in paths]
-    check_stores(opened, on_bad_video)
-    rows = [(store.video, store.status, store.reason, len(store)) for store in opened]
-    write_rows(COLUMNS, rows, output)
+    rows: list[tuple[Any, ...]] = []
+    for path in map(Path, listed):
+        rows += _part(path) if path.suffix == ".csv" else [_row(path)]
+    with_frames = [row for row in rows if row[3]]
+    for row in with_frames:
+        if row[4] != with_frames[0][4]:
+            raise RgwotError(_other_size(Path(output).with_name(f"{row[0]}{STORE}"), row[4], *with_frames[0][::4]))
+    write_rows(COLUMNS, [row[:4] for row in rows], output)
 
 
-def check_stores(stores: Sequence[FeatureStore], on_bad_video: Literal["fail", "skip"] = "fail") -> None:
-    """Check that the open stores of a task go together.
+def _row(path: Path) -> tuple[str, str, str, int, str]:
+    store = open_store(path)
+    return store.video, store.status, store.reason, len(store), _size(store)
 
-    Raises RgwotError when one was made from part of its video and ``on_bad_video`` is ``fail``, or its features are of
-    another size than those of the first.
-    """
-    for store in stores if on_bad_video == "fail" else ():
-        if left_out(store.status, store.imported):
-            raise RgwotError(
-                f"{store.path}: video {store.video!r} was {store.status} by an earlier run ({store.reason}) and "
-                "on_bad_video is fail; mend the video and delete this folder, or set on_bad_video: skip"
-            )
+
+def _part(path: Path) -> list[tuple[str, str, str, int, str]]:
+    return [(row["video"], row["status"], row["reason"], row["frames"], row[SIZE]) for row in read_index(path)]
+
+
+def check_stores(stores: Iterable[FeatureStore]) -> None:
+    """Raise RgwotError when the features of a video are of another size than those of the first of a task."""
     with_frames = [store for store in stores if len(store)]
     for store in with_frames:
         _check_size(store, with_frames[0])
@@ -90,18 +110,21 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
 
 def _check_size(store: FeatureStore, first: FeatureStore) -> None:
     """Raise where the features of a video are not of the size, or made elsewhere at the rate, of those of another."""
-    rates = [one.attributes.get("fps") for one in (store, first)]
-    if store.imported and rates[0] != rates[1]:
-        raise RgwotError(
-            f"{store.path}: {rates[0]:g} features per second, expected {rates[1]:g} as in {first.path.name}; one rate "
-            "per task: make its features again or leave the video out"
-        )
-    if store.shape[1:] == first.shape[1:]:
-        return
-    vectors = store.vectors and first.vectors
-    what = "vectors" if vectors else "maps"
-    found, expected = (" x ".join(map(str, one.shape[1 : 2 if vectors else 4])) for one in (store, first))
+    if _size(store) != _size(first):
+        raise RgwotError(_other_size(store.path, _size(store), first.video, _size(first)))
+
+
+def _size(store: FeatureStore) -> str:
+    """Return the size of one feature in words, and of features made elsewhere their rate."""
+    shape = " x ".join(map(str, store.shape[1 : 2 if store.vectors else 4]))
+    what = f"{'vectors' if store.vectors else 'maps'} of {shape}"
+    return f"{what} at {store.attributes.get('fps'):g} per second" if store.imported else what
+
+
+def _other_size(path: Path, found: str, first: str, expected: str) -> str:
     again = "delete it and extract the video again"
-    if store.imported:
-        again = "one size per task: make its features again or leave the video out; is the order of `axes` right?"
-    raise RgwotError(f"{store.path}: {what} of {found}, expected {expected} as in {first.path.name}; {again}")
+    if found.endswith("per second"):
+        again = (
+            "one size and rate per task: make its features again or leave the video out; is the order of axes right?"
+        )
+    return f"{path}: {found}, expected {expected} as in {first}{STORE}; {again}"

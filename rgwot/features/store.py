@@ -26,7 +26,7 @@ from zarr.codecs import BloscCodec, Crc32cCodec, ZstdCodec
 from zarr.errors import NodeNotFoundError
 
 from rgwot.config.extractors import EXTRACTORS
-from rgwot.features import ARRAYS, CONV4C, OTHER
+from rgwot.features import ARRAYS, CONV4C, OTHER, left_out
 from rgwot.paths import STORE
 from rgwot.runtime import stores
 from rgwot.runtime.errors import RgwotError, first_line
@@ -209,8 +209,28 @@ def _channels(attributes: Mapping[str, Any], name: str) -> int | None:
 
 
 def source_facts(path: Path) -> dict[str, Any]:
-    """Return the attributes that say which file a store was made from: its name, bytes and SHA-256."""
-    return {"source": path.name, "source_bytes": path.stat().st_size, "source_sha256": sha256(path)}
+    """Return the attributes that say which file a store was made from: its name, bytes, time and SHA-256."""
+    found = path.stat()
+    facts = {"source": path.name, "source_bytes": found.st_size, "source_mtime_ns": found.st_mtime_ns}
+    return {**facts, "source_sha256": sha256(path)}
+
+
+def is_current(path: Path, source: Path, expect: Mapping[str, Any], on_bad_video: Literal["fail", "skip"]) -> bool:
+    """Return whether there is a complete store with the attributes to ``expect``, made from this source as it is now.
+
+    A source of another modification time is read, and is the same if its SHA-256 is. A store that lacks frames, because
+    a bad video was to be skipped, is current only where bad videos are to be skipped.
+    """
+    try:
+        store = open_store(path, expect)
+    except RgwotError:
+        return False
+    if on_bad_video == "fail" and left_out(store.status, store.imported):
+        return False
+    made, found = store.attributes, source.stat()
+    if (made.get("source"), made.get("source_bytes")) != (source.name, found.st_size):
+        return False
+    return made.get("source_mtime_ns") == found.st_mtime_ns or made.get("source_sha256") == sha256(source)
 
 
 def video_facts(video: Any, status: str, reason: str) -> dict[str, Any]:

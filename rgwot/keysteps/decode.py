@@ -16,6 +16,7 @@ from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import Settings, resolved_K
 from rgwot.embedding.embed import Embedder
 from rgwot.embedding.interface import EmbedVideo
+from rgwot.embedding.stored import EmbeddedTask, EmbeddedVideo, check_finite, read_embeddings, with_both_parts
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, choose, extended
@@ -24,52 +25,14 @@ from rgwot.keysteps.fuzzifier import direction_eigenvalue
 from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of, write_keysteps
-from rgwot.runtime.errors import RgwotError, first_line, nearest
+from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.progress import counted
-from rgwot.runtime.provenance import remake
-from rgwot.timing import label_segments, parse_rate
+from rgwot.timing import label_segments
 
 log = logging.getLogger(__name__)
 
 TWICE = ("graphcut", "kmeans", "meanfield", "subset")
 """Decoders cheap enough to be run with a second seed, to say whether two seeds agree."""
-
-
-@dataclass(frozen=True)
-class EmbeddedVideo:
-    """Embeddings (T, D) float64 of one video, sample times (T,) and its length in seconds, native frames per second.
-
-    ``background`` (T,), where the embedding stage has an opinion: these samples take no part in the clustering.
-    ``views`` (2P, T, D'), where it has them: what choices are made by (`rgwot.keysteps.choices`).
-    """
-
-    embedding: NDArray[np.float64]
-    time_s: NDArray[np.float64]
-    duration_s: float
-    native_fps: float
-    background: NDArray[np.bool_] | None = None
-    views: NDArray[np.float64] | None = None
-
-
-@dataclass(frozen=True)
-class EmbeddedTask:
-    """Every video of a task by id, in the order of the ids; those without a frame are listed in ``empty``.
-
-    ``held_out`` names the videos the clustering must not see, also those without a frame; ``notes`` are sentences about
-    the training of the embedding. ``scales`` is how far the scales of the features' channels differ, where they weigh.
-    """
-
-    videos: Mapping[str, EmbeddedVideo]
-    empty: tuple[str, ...]
-    features_fps: float
-    method: str
-    held_out: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    scales: float | None = None
-
-    def part(self, held_out: bool) -> dict[str, EmbeddedVideo]:
-        """Return the videos that are held out, or the others."""
-        return {name: video for name, video in self.videos.items() if (name in self.held_out) == held_out}
 
 
 def decode(
@@ -199,7 +162,7 @@ def embedded_task(stores: Sequence[FeatureStore], made: Embedder) -> EmbeddedTas
     """Embed the videos of a task, those that `rgwot.embedding.embed.embed` writes into a store."""
     videos = {store.video: embedded_video(store, made.embed) for store in sorted(stores, key=lambda store: store.video)}
     facts = made.facts
-    return _with_both_parts(
+    return with_both_parts(
         EmbeddedTask(
             videos,
             (),
@@ -213,17 +176,6 @@ def embedded_task(stores: Sequence[FeatureStore], made: Embedder) -> EmbeddedTas
     )
 
 
-def _with_both_parts(task: EmbeddedTask, where: str) -> EmbeddedTask:
-    """Return the task, or raise where all or none of its videos with frames are held out."""
-    present = len(set(task.held_out).intersection(task.videos))
-    if task.held_out and not 0 < present < len(task.videos):
-        raise RgwotError(
-            f"{where}: {present} of {len(task.videos)} videos with a frame are held out, expected some and not "
-            "all; see the feature index for videos without one, or take another data.split_seed"
-        )
-    return task
-
-
 def embedded_video(store: FeatureStore, embed: EmbedVideo) -> EmbeddedVideo:
     """Embed one video.
 
@@ -235,84 +187,8 @@ def embedded_video(store: FeatureStore, embed: EmbedVideo) -> EmbeddedVideo:
     found = embed(store)
     views = None if found.views is None else found.views.astype(np.float64)
     x = np.asarray(found.embedding, dtype=np.float64)
-    _check_finite(x, f"features {store.video!r}")
+    check_finite(x, f"features {store.video!r}")
     return EmbeddedVideo(x, store.time_s, store.duration_s, float(store.native_fps), found.background, views)
-
-
-def _check_finite(x: NDArray[np.float64], where: str) -> None:
-    if not np.isfinite(x).all():
-        bad = int((~np.isfinite(x)).any(axis=1).sum())
-        raise RgwotError(
-            f"{where}: {bad} of {len(x)} samples are not finite; "
-            "expected numbers; train again with a smaller train.lr or with train.precision float32"
-        )
-
-
-def read_embeddings(path: str | Path) -> EmbeddedTask:
-    """Read a store of embeddings, or refuse it.
-
-    Raises
-    ------
-    RgwotError
-        When it is missing, incomplete or damaged, has no video with a frame, or holds values that are not finite.
-    """
-    store = Path(path)
-    if not store.is_dir():
-        raise RgwotError(f"embeddings {store}: found nothing there; run `rgwot embed` first")
-    try:
-        return _read_embeddings(store)
-    except (RuntimeError, ValueError, OSError, LookupError, TypeError, AttributeError) as error:
-        # What Zarr, its codecs and JSON say of a store that is cut short or changed.
-        raise RgwotError(f"embeddings {store}: damaged ({first_line(error)}); {remake(store, 'embed')}") from None
-
-
-def _read_embeddings(store: Path) -> EmbeddedTask:
-    import zarr
-
-    root = zarr.open_group(str(store), mode="r")
-    about: dict[str, Any] = dict(root.attrs)
-    if about.get("complete") is not True:
-        raise RgwotError(f"embeddings {store}: not complete; remove it and run `rgwot embed` again")
-    videos: dict[str, EmbeddedVideo] = {}
-    empty: list[str] = []
-    for name, group in sorted(root.groups()):
-        attrs: dict[str, Any] = dict(group.attrs)
-        x, time_s = (_whole(group, array, store, np.float64) for array in ("embedding", "time_s"))
-        if len(x) == 0:
-            empty.append(name)
-            continue
-        _check_finite(x, f"embeddings {store}: video {name}")
-        background = _whole(group, "background", store, np.bool_) if "background" in group else None
-        views = _whole(group, "views", store, np.float64) if "views" in group else None
-        native_fps = float(parse_rate(str(attrs["native_fps"])))
-        videos[name] = EmbeddedVideo(x, time_s, float(attrs["duration_s"]), native_fps, background, views)
-    if not videos:
-        raise RgwotError(f"embeddings {store}: no video with a frame; expected at least one, see the feature index")
-    task = EmbeddedTask(
-        videos,
-        tuple(empty),
-        float(about["features_fps"]),
-        str(about.get("method", "")),
-        tuple(about.get("held_out", ())),
-        tuple(about.get("notes", ())),
-        about.get("scales"),
-    )
-    return _with_both_parts(task, f"embeddings {store}")
-
-
-def _whole(group: Any, name: str, store: Path, dtype: Any) -> NDArray[Any]:
-    """Return an array whose chunks are all there; Zarr takes one that is missing for zeros."""
-    array = group[name]
-    # Without checksums, as rgwot 0.1.0 wrote them, chunks of nothing but zeros were left out: times of one sample, and
-    # backgrounds without any.
-    lenient = not any(type(codec).__name__ == "Crc32cCodec" for codec in array.compressors)
-    zeros = lenient and (name == "background" or (name == "time_s" and array.shape == (1,)))
-    if array.nchunks_initialized < array.nchunks and not zeros:
-        raise RgwotError(
-            f"embeddings {store}: {array.nchunks - array.nchunks_initialized} of {array.nchunks} chunks of "
-            f"{array.path} are missing; {remake(store, 'embed')}"
-        )
-    return np.asarray(array[:], dtype=dtype)
 
 
 @dataclass(frozen=True)
@@ -355,7 +231,7 @@ def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, dec
     labels = np.full(len(x), BACKGROUND, dtype=np.int64)
     decoded = Decoded(labels[rows])
     if rows.any():
-        some = [(int(one.sum()), video.native_fps) for video, one in zip(videos, kept, strict=True) if one.any()]
+        some = [(int(one.sum()), float(video.native_fps)) for video, one in zip(videos, kept, strict=True) if one.any()]
         lengths, rates = zip(*some, strict=True)
         decoded = decoder(Frames(x[rows], lengths, features_fps, rates))
         labels[rows] = decoded.labels

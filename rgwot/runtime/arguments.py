@@ -6,7 +6,6 @@ import base64
 import binascii
 import shlex
 import zlib
-from collections.abc import Iterable
 
 from rgwot.runtime.errors import RgwotError
 
@@ -14,24 +13,6 @@ from rgwot.runtime.errors import RgwotError
 LONGEST = 120_000
 #: What packed text begins with.
 _PACKED = "zlib:"
-
-
-def split_words(words: Iterable[str], longest: int | None = None) -> list[list[str]]:
-    """Return words in lists, in their order, that take at most so many bytes each, quoted (`LONGEST` by default).
-
-    >>> split_words(["aa", "bb", "c d"], longest=6)
-    [['aa', 'bb'], ['c d']]
-    """
-    lists: list[list[str]] = []
-    longest, left = longest or LONGEST, 0
-    for word in words:
-        taken = len(shlex.quote(word).encode()) + 1
-        if not lists or taken > left:
-            lists.append([])
-            left = longest
-        lists[-1].append(word)
-        left -= taken
-    return lists
 
 
 def argument(text: str, what: str) -> str:

@@ -7,6 +7,7 @@ a record of its output (`rgwot.cli.records`), which points there and holds the S
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -41,13 +42,20 @@ def record_path(output: Path) -> Path:
 def digests(output: Path, others: Iterable[Path] = ()) -> dict[str, str]:
     """Return the SHA-256 of all files of an output, and of other files, by their paths from the folder of its record.
 
-    Hidden files in a directory are no part of it.
+    Hidden files in a directory are no part of it. The digest of a file older than the record that is there is taken
+    from it, so that a batch of which one video is new does not read all others.
     """
-    folder = record_path(output).parent
+    record = record_path(output)
+    folder, before, since = record.parent, {}, 0
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+        before, since = dict(json.loads(record.read_text(encoding="utf-8"))["digests"]), record.stat().st_mtime_ns
+
+    def of(path: Path) -> str:
+        known = before.get(os.path.relpath(path, folder))
+        return known if known and path.stat().st_mtime_ns < since else sha256(path)
+
     inside = sorted(path for path in output.rglob("*") if path.is_file() and not path.name.startswith("."))
-    return {
-        os.path.relpath(path, folder): sha256(path) for path in ([output] if output.is_file() else inside) + [*others]
-    }
+    return {os.path.relpath(path, folder): of(path) for path in ([output] if output.is_file() else inside) + [*others]}
 
 
 def sha256(path: Path) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from rgwot import paths
@@ -17,14 +17,14 @@ from rgwot.datasets.base import Found, VideoEntry
 from rgwot.datasets.finding import find, layout_module, read_options
 from rgwot.datasets.looks import no_task
 from rgwot.datasets.names import video_id
-from rgwot.features import left_out, read_index
-from rgwot.runtime.arguments import split_words
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.provenance import stamp
 from rgwot.synthetic.layouts import TaskPlaces, task_places
 
 #: Aligning takes a pair of distinct videos.
 MIN_VIDEOS = 2
+#: Videos, and bytes of their files, whose features one job makes: about ten minutes of work on a core.
+BATCH, BATCH_BYTES = 32, 10**9
 
 
 def plain_path(path: str) -> str:
@@ -46,9 +46,8 @@ class DatasetCatalogue:
         self.config: Config = load_config(content, layers=layers)
         self.videos = cache(self._videos)
         self.found = cache(self._found)
-        self.left_out = cache(self._left_out)
+        self.batches = cache(self._batches)
         self.annotated_steps = cache(self._annotated_steps)
-        self.index_parts = cache(lambda dataset, task: split_words(self.feature_stores(dataset, task)))
 
     def _found(self, dataset: str) -> Found:
         entry = self.config.dataset(dataset)
@@ -119,14 +118,6 @@ class DatasetCatalogue:
             return ""
         return stamp(self.video_file(dataset, task, video) for video in self.videos(dataset, task))
 
-    def video_sources(self, dataset: str, task: str, video: str) -> str:
-        """Return the `stamp` of a video and of the file with its imported features, empty where jobs write them."""
-        if self.config.dataset(dataset).synth:
-            return ""
-        imported = self.config.dataset(dataset).imported is not None
-        features = self.feature_file(dataset, task, video) if imported else []
-        return stamp([self.video_file(dataset, task, video), *features])
-
     def video_file(self, dataset: str, task: str, video: str) -> str:
         """Return the file of one video, or the folder of the synthetic dataset that holds it."""
         videos = self.videos(dataset, task)
@@ -136,11 +127,6 @@ class DatasetCatalogue:
         root = self.config.root_of(dataset)
         return plain_path(str(root if entry is None else root / entry.path))
 
-    def video_input(self, dataset: str, task: str, video: str) -> list[str]:
-        """Return `video_file` as the input of a job, after `check_left_out`."""
-        self.check_left_out(dataset, task, video)
-        return [self.video_file(dataset, task, video)]
-
     def video_path(self, dataset: str, task: str, video: str) -> str:
         """Return the path of one video, which may be yet to be written."""
         written, found = self._written(dataset), self.video_file(dataset, task, video)
@@ -148,39 +134,6 @@ class DatasetCatalogue:
             return found
         places = {video_id(place.stem): place.video for place in written[task].places}
         return str(self.config.root_of(dataset) / places[video])
-
-    def check_left_out(self, dataset: str, task: str, video: str | None = None) -> None:
-        """Raise RgwotError if an earlier run skipped a bad video (this one, or any) and bad videos are now to fail."""
-        for name, error in self.left_out(dataset, task).items():
-            if video in (None, name):
-                raise RgwotError(error)
-
-    def _left_out(self, dataset: str, task: str) -> dict[str, str]:
-        """Return the errors of videos that the index of a task lists as skipped and that are to fail now, by id.
-
-        A video that has changed since is extracted again, and judged then.
-        """
-        index = paths.at(paths.INDEX, dataset=dataset, task=task)
-        if self.config.on_bad_video != "fail" or not index.is_file():
-            return {}
-        imported = self.config.dataset(dataset).imported is not None
-        try:
-            rows = [row for row in read_index(index) if left_out(row.get("status") or "", imported)]
-        except (OSError, RgwotError):
-            # Damaged: whatever reads the index will say so, and a plan that rebuilds it must not stop here.
-            return {}
-        found = {}
-        for row in rows:
-            store = index.with_name(f"{row['video']}{paths.STORE}")
-            if row["video"] not in self.videos(dataset, task) or not store.exists():
-                continue
-            path = Path(self.video_path(dataset, task, row["video"]))
-            if path.exists() and path.stat().st_mtime <= index.stat().st_mtime:
-                found[row["video"]] = (
-                    f"{path}: {row['status']} by an earlier run ({row.get('reason')}), and on_bad_video is fail; mend "
-                    f"the video and delete {store}, or set on_bad_video: skip"
-                )
-        return found
 
     def dataset_root(self, dataset: str) -> str:
         """Return the folder of a dataset as text."""
@@ -191,27 +144,61 @@ class DatasetCatalogue:
         rate = self.config.dataset(dataset).frames_fps
         return "" if rate in (None, "file") else f"--frames-fps {rate}"
 
-    def feature_stores(self, dataset: str, task: str) -> list[str]:
-        """Return the feature stores of all videos of a task, after `check_left_out`."""
-        self.check_left_out(dataset, task)
-        return [
-            str(paths.at(paths.FEATURES, dataset=dataset, task=task, video=video))
-            for video in self.videos(dataset, task)
-        ]
+    def _batches(self, dataset: str, task: str) -> list[list[str]]:
+        """Return the videos of a task in the batches whose features one job makes.
+
+        A batch has at most `BATCH` videos and about `BATCH_BYTES` of files, so that a job takes about ten minutes.
+        """
+        found: list[list[str]] = []
+        left = 0
+        for video in self.videos(dataset, task):
+            path = self.video_file(dataset, task, video)
+            size = os.stat(path).st_size if os.path.isfile(path) else 0
+            if not found or len(found[-1]) == BATCH or size > left:
+                found.append([])
+                left = BATCH_BYTES
+            found[-1].append(video)
+            left -= size
+        return found
+
+    def batch(self, dataset: str, task: str, part: str) -> list[str]:
+        """Return the videos of one batch."""
+        batches = self.batches(dataset, task)
+        if int(part) >= len(batches):
+            raise RgwotError(f"{dataset}/{task}: found no part {part} of its index, expected 0 to {len(batches) - 1}")
+        return batches[int(part)]
 
     def index_input(self, dataset: str, task: str) -> list[str]:
-        """Return the input of a task's index: its feature stores, or index parts where one command cannot name all."""
-        parts = self.index_parts(dataset, task)
-        if len(parts) <= 1:
-            return self.feature_stores(dataset, task)
-        return [str(paths.at(paths.INDEX_PART, dataset=dataset, task=task, part=part)) for part in range(len(parts))]
+        """Return the parts of a task's index, one per batch."""
+        parts = range(len(self.batches(dataset, task)))
+        return [str(paths.at(paths.INDEX_PART, dataset=dataset, task=task, part=part)) for part in parts]
 
-    def index_part_input(self, dataset: str, task: str, part: str) -> list[str]:
-        """Return the feature stores that one part of the index of a task lists."""
-        parts = self.index_parts(dataset, task)
-        if int(part) >= len(parts):
-            raise RgwotError(f"{dataset}/{task}: found no part {part} of its index, expected 0 to {len(parts) - 1}")
-        return parts[int(part)]
+    def footage_of(self, dataset: str, task: str, videos: Iterable[str]) -> list[str]:
+        """Return the files of videos, or the folder of the synthetic dataset that holds them."""
+        return list(dict.fromkeys(self.video_file(dataset, task, video) for video in videos))
+
+    def features_of(self, dataset: str, task: str, videos: Iterable[str]) -> list[str]:
+        """Return the files with the imported features of videos."""
+        return [self.feature_file(dataset, task, video) for video in videos]
+
+    def sources_of(self, dataset: str, task: str, videos: Sequence[str]) -> str:
+        """Return the `stamp` of videos and of the files with their imported features, empty where jobs write them."""
+        entry = self.config.dataset(dataset)
+        features = self.features_of(dataset, task, videos) if entry.imported else []
+        return "" if entry.synth else stamp([*self.footage_of(dataset, task, videos), *features])
+
+    def extract_options(self, dataset: str, task: str, videos: Iterable[str]) -> str:
+        """Return the options of ``rgwot extract`` that name videos, quoted for a shell."""
+        named = ((video, self.video_path(dataset, task, video)) for video in videos)
+        return shlex.join(word for video, path in named for word in ("--video", video, "--source", path))
+
+    def import_sources(self, dataset: str, task: str, videos: Iterable[str]) -> str:
+        """Return the options of ``rgwot import-features`` that name videos and their features, quoted for a shell."""
+        words: list[str] = []
+        for video in videos:
+            features, footage = self.feature_file(dataset, task, video), self.video_path(dataset, task, video)
+            words += ("--video", video, "--source", features, "--footage", footage)
+        return shlex.join(words)
 
     def datasets_imported(self) -> list[str]:
         """Return the datasets whose features are made elsewhere."""
@@ -223,12 +210,19 @@ class DatasetCatalogue:
             raise RgwotError(f"datasets.{dataset}: has no block `imported`, so its features are extracted")
         return imported.model_dump(exclude_defaults=True)
 
-    def feature_file(self, dataset: str, task: str, video: str) -> list[str]:
-        """Return the file with the imported features of one video, as the input of a job."""
+    def feature_file(self, dataset: str, task: str, video: str) -> str:
+        """Return the file with the imported features of one video."""
         file, folder = self.video_file(dataset, task, video), self._imported(dataset).get("folder")
         if folder is None or self.config.dataset(dataset).features_alone:
-            return [file]
-        return [plain_path(str(feature_file(self.config.folder(folder), task, video)))]
+            return file
+        place = self.config.folder(folder)
+        try:
+            return plain_path(str(feature_file(place, task, video)))
+        except RgwotError:
+            # Gone since its store was made, which is no reason to run; where something else is, Snakemake names it.
+            if not paths.at(paths.FEATURES, dataset=dataset, task=task, video=video).exists():
+                raise
+            return plain_path(str(place / task / video))
 
     def import_options(self, dataset: str) -> str:
         """Return the options of ``rgwot import-features`` for a dataset, quoted for a shell."""

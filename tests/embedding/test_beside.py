@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import zarr
 
 from rgwot.config.settings import Settings
 from rgwot.embedding.embed import embed
 from rgwot.embedding.pooled import unit
+from rgwot.embedding.stored import read_embeddings
 from rgwot.embedding.train import train
 from rgwot.embedding.whitened import fit_whitened
 from rgwot.features.index import open_stores
@@ -22,8 +22,7 @@ SHARE = 0.7
 def embedded(index: Path, folder: Path, settings: Settings, held_out: tuple[str, ...]) -> dict[str, np.ndarray]:
     train(index, index.parent, folder / "model", settings, 0, device="cpu", held_out=held_out)
     embed(index, index.parent, folder / "model" / "model.pt", folder / "made.zarr", device="cpu")
-    group = zarr.open_group(folder / "made.zarr", mode="r")
-    return {name: np.asarray(group[name]["embedding"]) for name in group}
+    return {name: video.embedding for name, video in read_embeddings(folder / "made.zarr").videos.items()}
 
 
 @pytest.mark.parametrize("held_out", [(), ("v2",)])

@@ -14,6 +14,7 @@ from rgwot.config.settings import Settings, build
 from rgwot.embedding import model
 from rgwot.embedding.embed import embed
 from rgwot.embedding.model import encoder_of, load_model
+from rgwot.embedding.stored import read_embeddings
 from rgwot.embedding.train import train
 from rgwot.features.store import StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
@@ -64,8 +65,22 @@ def test_embeddings_are_the_model_applied_by_hand(
     attributes = dict(root.attrs)
     (note,) = attributes.pop("notes")
     assert "structural prior does nothing" in note
-    assert attributes == {"method": "rgwot", "seed": 5, "features_fps": FPS, "complete": True}
-    assert set(root.group_keys()) == {"a%20b", "c"}
+    lengths = {video: len(open_store(task.parent / f"{video}.zarr")) for video in ("a%20b", "c")}
+    assert attributes == {
+        "method": "rgwot",
+        "seed": 5,
+        "features_fps": FPS,
+        "videos": list(lengths),
+        "duration_s": [frames / FPS + 0.1 for frames in lengths.values()],
+        "native_fps": ["30000/1001"] * 2,
+        "complete": True,
+    }
+    assert {name: (array.shape, array.dtype) for name, array in root.arrays()} == {
+        "embedding": ((sum(lengths.values()), 5), np.float32),
+        "time_s": ((sum(lengths.values()),), np.float64),
+        "offsets": ((3,), np.int64),
+    }
+    made = read_embeddings(tmp_path / "seed5.zarr").videos
     encoder = encoder_of(load_model(path))
     assert not encoder.training
     for video in ("a%20b", "c"):
@@ -75,21 +90,19 @@ def test_embeddings_are_the_model_applied_by_hand(
             stack = [maps[min(max(t + offset, 0), len(maps) - 1)] for offset in offsets]
             with torch.no_grad():
                 expected.append(encoder(torch.stack(stack)[None])[0])
-        found = root[video]["embedding"]
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found[:], torch.stack(expected), atol=1e-5)
-        assert np.std(found[:], axis=0).max() > 1e-3
-        np.testing.assert_array_equal(root[video]["time_s"][:], np.arange(len(maps)) / FPS)
-        assert root[video]["time_s"].dtype == np.float64
-        assert dict(root[video].attrs) == {"duration_s": len(maps) / FPS + 0.1, "native_fps": "30000/1001"}
+        found = made[video]
+        np.testing.assert_allclose(found.embedding, torch.stack(expected), atol=1e-5)
+        assert np.std(found.embedding, axis=0).max() > 1e-3
+        np.testing.assert_array_equal(found.time_s, np.arange(len(maps)) / FPS)
+        assert (found.duration_s, found.native_fps) == (len(maps) / FPS + 0.1, 30000 / 1001)
 
 
 def test_raw_features_are_spatial_means_of_norm_one(task: Path, tmp_path: Path) -> None:
     embed(task, task.parent, None, tmp_path / "raw.zarr", device="cpu", threads=1)
-    root = zarr.open_group(tmp_path / "raw.zarr", mode="r")
-    assert dict(root.attrs) == {"method": "raw", "seed": 0, "features_fps": FPS, "complete": True}
+    made = read_embeddings(tmp_path / "raw.zarr")
+    assert (made.method, made.features_fps) == ("raw", FPS)
     maps = open_store(task.parent / "c.zarr").read().astype(np.float64).mean(axis=(2, 3))
-    np.testing.assert_allclose(root["c"]["embedding"][:], maps / np.linalg.norm(maps, axis=1)[:, None], atol=1e-6)
+    np.testing.assert_allclose(made.videos["c"].embedding, maps / np.linalg.norm(maps, axis=1)[:, None], atol=1e-6)
 
 
 def test_an_older_result_is_replaced(task: Path, tmp_path: Path) -> None:
@@ -127,30 +140,29 @@ DIMENSIONS = {"cte": 4, "gpl": 128, "gpl-nobg": 128, "unitygraph": 1024}
 
 @pytest.mark.parametrize("method", DIMENSIONS)
 def test_methods_without_an_encoder_embed_every_frame(task: Path, tmp_path: Path, method: str) -> None:
-    roots = []
+    made = []
     for number in range(2):
         path = tmp_path / f"{number}.zarr"
         embed(task, task.parent, None, path, method=method, settings=quick(method), seed=2, device="cpu", threads=1)
-        roots.append(zarr.open_group(path, mode="r"))
-    assert dict(roots[0].attrs) == {"method": method, "seed": 2, "features_fps": FPS, "complete": True}
+        made.append(read_embeddings(path))
+    assert made[0].method == method
     for video in ("a%20b", "c"):
-        first, second = (root[video] for root in roots)
-        assert first["embedding"].shape == (LENGTHS[video], DIMENSIONS[method])
-        assert first["embedding"].dtype == np.float32
-        np.testing.assert_array_equal(first["embedding"][:], second["embedding"][:])
-        assert ("background" in first) == (method == "gpl-nobg")
-        if method == "gpl-nobg":
-            assert (first["background"].shape, first["background"].dtype) == ((LENGTHS[video],), bool)
+        first, second = (task.videos[video] for task in made)
+        assert first.embedding.shape == (LENGTHS[video], DIMENSIONS[method])
+        np.testing.assert_array_equal(first.embedding, second.embedding)
+        assert (first.background is not None) == (method == "gpl-nobg")
+        if first.background is not None:
+            assert (first.background.shape, first.background.dtype) == ((LENGTHS[video],), bool)
 
 
 def test_nothing_is_learnt_from_a_video_held_out(task: Path, tmp_path: Path) -> None:
     for number, held_out in enumerate([(), ("c",)]):
         path = tmp_path / f"{number}.zarr"
         embed(task, task.parent, None, path, method="cte", settings=quick("cte"), device="cpu", held_out=held_out)
-    both, one = (zarr.open_group(tmp_path / f"{number}.zarr", mode="r") for number in range(2))
-    assert one.attrs["held_out"] == ["c"]
-    assert not np.array_equal(one["a%20b"]["embedding"][:], both["a%20b"]["embedding"][:])
-    assert one["c"]["embedding"].shape == both["c"]["embedding"].shape
+    both, one = (read_embeddings(tmp_path / f"{number}.zarr") for number in range(2))
+    assert one.held_out == ("c",)
+    assert not np.array_equal(one.videos["a%20b"].embedding, both.videos["a%20b"].embedding)
+    assert one.videos["c"].embedding.shape == both.videos["c"].embedding.shape
     with pytest.raises(RgwotError, match="graph: found 1 video with features to build it from"):
         embed(task, task.parent, None, tmp_path / "g.zarr", method="gpl", held_out=("c",))
     assert not (tmp_path / "g.zarr").exists()

@@ -13,6 +13,7 @@ from rgwot.config.settings import Settings
 from rgwot.embedding import projection as projected
 from rgwot.embedding.embed import embed
 from rgwot.embedding.projection import fit_projection, moments
+from rgwot.embedding.stored import read_embeddings
 from rgwot.embedding.train import train
 from rgwot.embedding.whitened import fit_whitened
 from rgwot.features.index import open_stores
@@ -51,11 +52,7 @@ def test_a_model_trained_on_them_embeds_by_itself(
     assert model["encoder"]["conv1.weight"].shape[1] == channels <= 64
     assert model["architecture"]["input_norm"] is False
     embed(task, task.parent, tmp_path / "model" / "model.pt", tmp_path / "made.zarr", device="cpu")
-    import zarr
-
-    made = zarr.open_group(tmp_path / "made.zarr", mode="r")
-    assert made.attrs["complete"] is True
-    assert np.isfinite(np.asarray(made["v0"]["embedding"])).all()
+    assert np.isfinite(read_embeddings(tmp_path / "made.zarr").videos["v0"].embedding).all()
 
 
 def sensors(seed: int, T: int = 50, C: int = 6) -> np.ndarray:
@@ -90,8 +87,6 @@ def test_scales_of_the_channels_of_vectors_change_nothing(
     beside: float,
 ) -> None:
     """Powers of two, so that not a bit may differ, of a video that the model did not see either."""
-    import zarr
-
     scales = 2.0 ** np.array([9, -7, 0, 3, -2, 5])
     videos = [sensors(seed, 40 + seed) for seed in range(4)]
     chosen = settings(data__split="holdout" if held_out else "all", encoder__beside=beside)
@@ -100,8 +95,8 @@ def test_scales_of_the_channels_of_vectors_change_nothing(
         index = write_vectors([x * factor for x in videos])
         train(index, index.parent, tmp_path / name, chosen, 0, device="cpu", held_out=held_out)
         embed(index, index.parent, tmp_path / name / "model.pt", tmp_path / f"{name}.zarr", device="cpu")
-        made = zarr.open_group(tmp_path / f"{name}.zarr", mode="r")
-        found.append([np.asarray(made[f"v{number}"]["embedding"]) for number in range(4)])
+        made = read_embeddings(tmp_path / f"{name}.zarr").videos
+        found.append([made[f"v{number}"].embedding for number in range(4)])
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
     assert np.concatenate(found[0]).std(axis=0).max() > 0.01  # three steps of training, yet not a constant

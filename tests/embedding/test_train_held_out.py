@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 import torch
-import zarr
 from phases import write_video
 
 from rgwot.config.settings import Settings
 from rgwot.embedding.embed import embed
+from rgwot.embedding.stored import read_embeddings
 from rgwot.embedding.train import train
 from rgwot.runtime.errors import RgwotError
 
@@ -85,12 +85,9 @@ def test_embeddings_tell_which_part_a_video_is_in(task: Path, settings: Make, tm
     embed(task, task.parent, None, tmp_path / "raw.zarr", device="cpu", held_out=["v2", "v4"])
     embed(task, task.parent, None, tmp_path / "all.zarr", device="cpu")
     for name in ("trained", "raw"):
-        root = zarr.open_group(tmp_path / f"{name}.zarr", mode="r")
-        assert root.attrs["held_out"] == ["v2", "v4"]
-        parts = {video: group.attrs["split"] for video, group in root.groups()}
-        assert parts == {"v0": "train", "v1": "train", "v2": "test", "v3": "train"}
-    plain = zarr.open_group(tmp_path / "all.zarr", mode="r")
-    assert "held_out" not in plain.attrs
-    assert not any("split" in group.attrs for _, group in plain.groups())
+        made = read_embeddings(tmp_path / f"{name}.zarr")
+        assert made.held_out == ("v2", "v4")
+        assert (set(made.part(held_out=False)), set(made.part(held_out=True))) == ({"v0", "v1", "v3"}, {"v2"})
+    assert read_embeddings(tmp_path / "all.zarr").held_out == ()
     with pytest.raises(RgwotError, match="the model says which videos were held out"):
         embed(task, task.parent, model, tmp_path / "e.zarr", device="cpu", held_out=["v1"])

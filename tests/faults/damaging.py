@@ -21,7 +21,7 @@ SEED = "demo/assembly/seed0"
 STAGES: dict[str, tuple[str, ...]] = {
     "synth": ("results/synthetic/demo",),
     "manifest": ("results/manifest/demo/assembly.csv",),
-    "extract": tuple(f"results/features/demo/assembly/assembly_{number:02}.zarr" for number in (1, 2)),
+    "extract": ("results/features/demo/assembly/index.0.csv",),
     "index": ("results/features/demo/assembly/index.csv",),
     "train": (f"results/models/rgwot/{SEED}/model.pt",),
     "embed": tuple(f"results/embeddings/{method}/{SEED}.zarr" for method in RUNS),

@@ -30,7 +30,7 @@ SCORES = Path("results/scores/rgwot/kmeans/own/tea/seed0.csv")
 MANIFEST, ANNOTATIONS = Path("results/manifest/own/tea.csv"), Path("results/annotations/own/tea.csv")
 OPTIONS = {"layout": "folder", "root": "videos", "options": {}, "on_bad_video": "fail"}
 IDENTITY = ("--dataset", "own", "--task", "tea")
-FRAMES, CHUNK = Path("conv4c/c.0.0.0.0"), Path("a/embedding/c.0.0")
+FRAMES, CHUNK = Path("conv4c/c.0.0.0.0"), Path("embedding/c.0.0")
 
 
 def rgwot(*words: object) -> None:
@@ -149,7 +149,7 @@ def test_any_other_file_of_a_store_is_checked_when_it_is_opened(name: str, how: 
 
 
 @pytest.mark.parametrize("how", list(DAMAGE))
-@pytest.mark.parametrize("name", [CHUNK, Path("a/time_s/c.0")], ids=str)
+@pytest.mark.parametrize("name", [CHUNK, Path("offsets/c.0")], ids=str)
 def test_a_damaged_chunk_of_embeddings_is_told(how: str, name: Path) -> None:
     DAMAGE[how](EMBEDDINGS / name)
     told = refused(*decode())

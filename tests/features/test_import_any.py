@@ -17,7 +17,7 @@ from import_helpers import npy, run
 from videos import write_video
 
 from rgwot.features.index import write_index
-from rgwot.features.store import CONV4C, StoreWriter, open_store
+from rgwot.features.store import CONV4C, open_store
 from rgwot.runtime.errors import RgwotError
 
 T, D = 12, 5
@@ -181,23 +181,11 @@ def test_values_in_other_files_are_refused(tmp_path: Path) -> None:
         run(tmp_path / "c.h5", "TC")
 
 
-def test_stores_of_before_are_read_as_maps_of_one_place_also_beside_new_ones(tmp_path: Path) -> None:
-    vectors = np.random.default_rng(3).normal(size=(T, 1024)).astype(np.float32)
-    writer = StoreWriter(tmp_path / "old.zarr", np.arange(T) / 2, (1, 1))
-    writer.write(0, vectors[..., None, None])
-    output, found = run(npy(tmp_path, vectors), "TC", duration_s=T / 2)
-    writer.finish(T, {key: value for key, value in found.items() if key != "complete"})
-    old, new = open_store(tmp_path / "old.zarr"), open_store(output)
-    assert (old.vectors, new.vectors) == (False, True)
-    assert np.array_equal(old.read(), new.read())
-    write_index([old.path, new.path], tmp_path / "index.csv")
-
-
 def test_features_of_two_sizes_are_no_index(tmp_path: Path) -> None:
     first, _ = run(npy(tmp_path, VECTORS), "TC", duration_s=T / 2)
     np.save(tmp_path / "b.npy", VECTORS[:, :4])
     second, _ = run(tmp_path / "b.npy", "TC", duration_s=T / 2)
-    with pytest.raises(RgwotError, match=r"b.zarr: vectors of 4, expected 5 as in a.zarr; one size per task"):
+    with pytest.raises(RgwotError, match=r"b.zarr: vectors of 4 at 2 per second, expected vectors of 5 at 2"):
         write_index([first, second], tmp_path / "index.csv")
 
 

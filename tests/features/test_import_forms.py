@@ -14,6 +14,7 @@ import pytest
 import torch
 from import_helpers import ARRAYS, FRAMES, NTSC, TCHW, WRITERS, npy, run
 
+from rgwot.config.importing import ImportSettings
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 
@@ -48,7 +49,11 @@ def test_the_attributes_tell_the_true_source(tmp_path: Path) -> None:
         "fps": float(NTSC),
         "fps_exact": "30000/1001",
         "start_s": 0.0,
+        "settings": ImportSettings.model_validate(
+            {"axes": "TCHW", "fps": "30000/1001", "backbone": "resnet50", "weights": "my finetuning"}
+        ).model_dump(mode="json"),
         "source": "a.npy",
+        "source_mtime_ns": path.stat().st_mtime_ns,
         "source_bytes": path.stat().st_size,
         "source_sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "source_key": "",

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import zarr
 from import_helpers import ARRAYS, FRAMES, NTSC, TCHW, npy, run
 from videos import write_video
 
 from rgwot.config.configuration import load_config
 from rgwot.config.importing import ImportSettings
 from rgwot.embedding.embed import embed
+from rgwot.embedding.stored import read_embeddings
 from rgwot.features.importing import import_video
 from rgwot.features.index import write_index
 from rgwot.features.store import open_store
@@ -54,7 +54,7 @@ def test_pooled_features_go_through_the_stages(tmp_path: Path) -> None:
         stores.append(run(tmp_path / f"{name}.npy", "TC")[0])
     write_index(stores, tmp_path / "index.csv")
     embed(tmp_path / "index.csv", tmp_path, None, tmp_path / "e.zarr")
-    found = np.asarray(zarr.open_group(tmp_path / "e.zarr", mode="r")["a/embedding"][:])  # type: ignore[index]
+    found = read_embeddings(tmp_path / "e.zarr").videos["a"].embedding
     expected = ARRAYS["TC"].astype(np.float16).astype(np.float32)
     np.testing.assert_allclose(found, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
 
@@ -100,8 +100,8 @@ def test_the_workflow_finds_the_file_of_each_video(tmp_path: Path) -> None:
         (tmp_path / path).touch()
     found = catalogue(tmp_path, fps=29.97002997, key="a 'b'", on_mismatch="trim")
     assert found.datasets_imported() == ["mine"]
-    assert found.feature_file("mine", "tea", "a%20b") == [str(tmp_path / "features/tea/a b.h5")]
-    assert found.feature_file("mine", "tea", "c") == [str(tmp_path / "features/c.npy")]
+    assert found.feature_file("mine", "tea", "a%20b") == str(tmp_path / "features/tea/a b.h5")
+    assert found.feature_file("mine", "tea", "c") == str(tmp_path / "features/c.npy")
     assert found.import_options("mine") == ("""--axes=TC --fps=30000/1001 '--key=a '"'"'b'"'"'' --on-mismatch=trim""")
     with pytest.raises(
         RgwotError, match=r"tea/d: no features; expected one file .*features/tea/d or .*features/d with"

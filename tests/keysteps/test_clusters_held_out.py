@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import zarr
+from embedded import write_store
 from with_defaults import fuzzy_cmeans
 
 from rgwot.config.methods import CLUSTERING
@@ -46,16 +46,7 @@ def videos(noise: float = 0.3) -> dict[str, np.ndarray]:
 
 
 def store(path: Path, content: Mapping[str, np.ndarray], held_out: list[str] | None = None) -> Path:
-    root = zarr.open_group(str(path), mode="w")
-    root.attrs.update({"method": "rgwot", "seed": 0, "features_fps": FPS, "complete": True})
-    if held_out:
-        root.attrs["held_out"] = held_out
-    for name, x in content.items():
-        group = root.create_group(name)
-        group.create_array("embedding", data=np.asarray(x, dtype=np.float32))
-        group.create_array("time_s", data=np.arange(len(x)) / FPS)
-        group.attrs.update({"duration_s": len(x) / FPS, "native_fps": "30"})
-    return path
+    return write_store(path, content, FPS, **({"held_out": held_out} if held_out else {}))
 
 
 def read(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import zarr
+from embedded import write_store
 
 from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import DecodeSettings, GraphcutSettings, Settings
@@ -52,20 +52,16 @@ STIFF = Settings(decode=DecodeSettings(K=K), graphcut=GraphcutSettings(pairwise=
 
 def outcome(folder: Path, x: np.ndarray, decoder: str, settings: Settings) -> tuple[dict[str, Any], dict[str, float]]:
     """Decode two videos with this embedding, score them, and return the diagnostics and ``degenerate`` by protocol."""
-    root = zarr.open_group(str(folder / "e.zarr"), mode="w")
-    root.attrs.update({"method": "rgwot", "seed": 0, "features_fps": FPS, "complete": True})
     manifest, annotations, out = folder / "manifest.csv", folder / "annotations.csv", folder / "out"
+    content: dict[str, np.ndarray] = {}
     rows, truth = [MANIFEST], ["video,start_s,end_s,key_step,name"]
     for seed, name in enumerate("ab"):
-        group = root.create_group(name)
-        group.create_array("embedding", data=(x + noise(1e-6, seed, x.shape[1])).astype(np.float32))
-        group.create_array("time_s", data=np.arange(len(x)) / FPS)
-        group.attrs.update({"duration_s": len(x) / FPS, "native_fps": "30"})
+        content[name] = x + noise(1e-6, seed, x.shape[1])
         rows.append(f"{name},{name},{name}.mp4,,{len(x) / FPS},30,96,64,ok,")
         truth += [f"{name},{6.0 * k},{6.0 * k + 6},{k + 1},step {k + 1}" for k in range(K)]
     manifest.write_text("\n".join([*rows, ""]))
     annotations.write_text("\n".join([*truth, ""]))
-    decode(folder / "e.zarr", out, decoder, settings, 0)
+    decode(write_store(folder / "e.zarr", content, FPS), out, decoder, settings, 0)
     identity = {"dataset": "demo", "task": "t", "method": "rgwot", "decoder": decoder, "seed": 0}
     evaluate(manifest, annotations, out / "segments.csv", out / "diagnostics.json", folder / "s.csv", identity, K, 2)
     table = pd.read_csv(folder / "s.csv")

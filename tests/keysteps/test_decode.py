@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import zarr
+from embedded import write_store
 
 from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import DecodeSettings, GraphcutSettings, Settings
@@ -19,16 +19,7 @@ FILES = ["segments.csv", "order.csv", "procedures.csv", "procedure.json", "devia
 
 
 def store(path: Path, videos: dict[str, np.ndarray], complete: bool = True) -> Path:
-    root = zarr.open_group(str(path), mode="w")
-    root.attrs.update({"method": "rgwot", "seed": 0, "features_fps": FPS})
-    for name, x in videos.items():
-        group = root.create_group(name)
-        group.create_array("embedding", data=np.asarray(x, dtype=np.float32))
-        group.create_array("time_s", data=np.arange(len(x)) / FPS)
-        group.attrs.update({"duration_s": len(x) / FPS - 0.2, "native_fps": "30000/1001"})
-    if complete:
-        root.attrs["complete"] = True
-    return path
+    return write_store(path, videos, FPS, native_fps="30000/1001", shorter_s=0.2, complete=complete)
 
 
 def places(truth: list[int], seed: int = 0, noise: float = 0.1) -> np.ndarray:

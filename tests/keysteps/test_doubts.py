@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import zarr
+from embedded import write_store
 
 from rgwot import discover
 from rgwot.config.importing import ImportSettings
@@ -115,14 +115,8 @@ def test_most_of_a_task_is_background(tmp_path: Path) -> None:
     generator = np.random.default_rng(3)
     for share, expected in ((0.75, True), (0.25, False)):
         path = tmp_path / f"{share}.zarr"
-        root = zarr.open_group(str(path), mode="w")
-        root.attrs.update({"method": "rgwot", "seed": 0, "features_fps": 2.0})
-        for name, x in zip("abcd", task(generator, 0.1), strict=True):
-            group = root.create_group(name, attributes={"duration_s": 30.0, "native_fps": "30"})
-            group.create_array("embedding", data=x)
-            group.create_array("time_s", data=np.arange(60) / 2)
-            group.create_array("background", data=np.arange(60) % 20 < 20 * share)
-        root.attrs["complete"] = True
+        content = dict(zip("abcd", task(generator, 0.1), strict=True))
+        write_store(path, content, 2.0, background=[np.arange(60) % 20 < 20 * share] * 4)
         found = decode(path, tmp_path / f"{share}", "meanfield", build({"decode.K": 3}, "test"), 0)
         said = [warning for warning in found["warnings"] if "background" in warning]
         assert said == (["75% of the samples are background, which is most of them"] if expected else [])

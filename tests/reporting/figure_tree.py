@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import yaml
-import zarr
 
 from rgwot.config.experiments import split_id
 from rgwot.config.settings import Settings, build
+from rgwot.embedding.stored import EmbeddedVideo, write_embedded
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.features.store import StoreWriter
 from rgwot.keysteps.decode import decode
@@ -115,15 +115,12 @@ class Tree:
             frame.to_csv(target, index=False)
 
     def _embeddings(self, path: Path, dataset: str, task: str) -> None:
-        root = zarr.open_group(path, mode="w", zarr_format=3)
-        centres = np.eye(8)[:4]
+        centres, content = np.eye(8)[:4], {}
         for number, video in enumerate(self.facts.videos(dataset, task)):
             times = np.arange(0, SECONDS, 0.5)
             x = centres[steps_of(number, len(times))] + np.random.default_rng(number).normal(0, 0.2, (len(times), 8))
-            group = root.create_group(video, attributes={"duration_s": SECONDS, "native_fps": "30"})
-            group.create_array("embedding", data=(x / np.linalg.norm(x, axis=1)[:, None]).astype(np.float32))
-            group.create_array("time_s", data=times)
-        root.attrs.update({"method": path.parts[-4], "seed": 0, "features_fps": 2.0, "complete": True})
+            content[video] = EmbeddedVideo(x / np.linalg.norm(x, axis=1)[:, None], times, SECONDS, 30.0)
+        write_embedded(path, content, {"method": path.parts[-4], "seed": 0, "features_fps": 2.0})
 
     def _key_steps(self, folder: Path, rest: list[str]) -> None:
         method, decoder, dataset, task, seed = rest[:5]

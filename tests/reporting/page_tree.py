@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import zarr
 from videos import write_video
 
 from rgwot import paths
 from rgwot.config.settings import DecodeSettings, Settings
 from rgwot.datasets.manifest import write_manifest
+from rgwot.embedding.stored import EmbeddedVideo, write_embedded
 from rgwot.evaluation.evaluate import evaluate
 from rgwot.keysteps.decode import decode
 from rgwot.keysteps.trivial import decode_trivial
@@ -23,7 +23,6 @@ from rgwot.records import read_annotations, read_manifest
 from rgwot.reporting.page.pictures import write_strips
 from rgwot.reporting.page.render import write_page
 from rgwot.reporting.page.view import write_view
-from rgwot.runtime.files import replacing
 from rgwot.timing import truth_labels
 
 SECONDS = 6
@@ -130,21 +129,20 @@ def write_embeddings(path: Path, tree: Tree, noise: float, seed: int) -> None:
     manifest, annotations = read_manifest(tree.at(paths.MANIFEST)), read_annotations(tree.at(paths.ANNOTATIONS))
     rng = np.random.default_rng(seed)
     times = np.arange(SECONDS * FPS) / FPS
-    with replacing(path) as temporary:
-        root = zarr.open_group(temporary, mode="w")
-        for row in manifest.itertuples():
-            own = annotations[annotations["video"] == row.video]
-            frames = np.round(times * 30).astype(np.int64)
-            labels = (
-                truth_labels(own["start_s"], own["end_s"], own["key_step"], frames, row.fps, "exact")
-                if len(own)
-                else (times * 3 / SECONDS).astype(np.int64)
-            )
-            x = np.eye(8)[labels] + noise * rng.normal(size=(len(times), 8))
-            group = root.create_group(str(row.video), attributes={"duration_s": row.duration_s, "native_fps": "30"})
-            group.create_array("embedding", data=(x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32))
-            group.create_array("time_s", data=times)
-        root.attrs.update({"method": "any", "seed": seed, "features_fps": float(FPS), "complete": True})
+    content = {}
+    for row in manifest.itertuples():
+        own = annotations[annotations["video"] == row.video]
+        frames = np.round(times * 30).astype(np.int64)
+        labels = (
+            truth_labels(own["start_s"], own["end_s"], own["key_step"], frames, row.fps, "exact")
+            if len(own)
+            else (times * 3 / SECONDS).astype(np.int64)
+        )
+        x = np.eye(8)[labels] + noise * rng.normal(size=(len(times), 8))
+        content[str(row.video)] = EmbeddedVideo(
+            x / np.linalg.norm(x, axis=1, keepdims=True), times, row.duration_s, 30.0
+        )
+    write_embedded(path, content, {"method": "any", "seed": seed, "features_fps": float(FPS)})
 
 
 def write_history(path: Path) -> None:

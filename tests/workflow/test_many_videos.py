@@ -8,15 +8,18 @@ import shlex
 import subprocess
 from collections.abc import Callable
 
+import numpy as np
 import pytest
-from checkouts import Checkout, synthesise
+from checkouts import Checkout
 
 from rgwot.cli.options import video_ids
+from rgwot.study.datasets import BATCH
 
 pytestmark = pytest.mark.slow
 #: Linux takes no longer argument, and a shell is given a command as one.
 MAX_ARG_STRLEN = 128 * 1024
 VIDEOS = 3000
+GIVEN = "datasets: {mine: {layout: features, root: given, imported: {axes: TC, fps: 2}}}\n"
 MINE = "datasets: {mine: {layout: folder, root: videos}}\n"
 
 
@@ -31,17 +34,16 @@ def test_no_command_is_too_long(fresh: Checkout, configured: Callable[[str], str
     options = ("--dry-run", "--cores", "2", "--printshellcmds")
     said = fresh.snakemake(target, options=options, more=[configured(MINE)])
     jobs = said.jobs
-    assert jobs["extract"] == VIDEOS
+    assert jobs["extract"] == -(-VIDEOS // BATCH)
     assert jobs["index"] == 1
-    assert jobs["index_part"] > 1
     commands = re.findall(r"^\s*Shell command: (rgwot .*)$", said.text, re.MULTILINE)
     assert len(commands) == sum(jobs.values())
     longest = max(commands, key=lambda command: len(command.encode()))
     # A little is left for what Snakemake puts in front.
     assert len(longest.encode()) < MAX_ARG_STRLEN - 1000, longest[:200]
     subprocess.run(["bash", "-nc", longest], check=True)
-    listed = [command for command in commands if command.startswith("rgwot index ") and ".zarr" in command]
-    assert sum(command.count(".zarr") for command in listed) == VIDEOS
+    listed = [command for command in commands if command.startswith("rgwot extract ")]
+    assert sum(command.count("--source") for command in listed) == VIDEOS
     # Half of the names alone would not fit.
     (embed,) = (command for command in commands if command.startswith("rgwot embed "))
     held_out = shlex.split(embed)[shlex.split(embed).index("--hold-out") + 1]
@@ -49,26 +51,27 @@ def test_no_command_is_too_long(fresh: Checkout, configured: Callable[[str], str
     assert len(video_ids(held_out)) == VIDEOS // 2
 
 
-def test_an_index_made_in_parts_is_used_like_any_other(fresh: Checkout, configured: Callable[[str], str]) -> None:
-    synthesise(fresh.path / "videos", layout="folder", tasks=["tea"], n_videos=4)
-    more, index = [configured(MINE)], "results/features/mine/tea/index.csv"
+def test_an_added_video_touches_only_itself(fresh: Checkout, configured: Callable[[str], str]) -> None:
+    folder = fresh.path / "given/tea"
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    for name in "bcd":
+        np.save(folder / f"{name}.npy", rng.random((40, 8), dtype=np.float32))
+    more = [configured(GIVEN)]
     target = "results/keysteps/whitened/meanfield/mine/tea/seed0/segments.csv"
-    # So short a command that it cannot name four stores.
-    snakefile = fresh.path / "Snakefile"
-    text = snakefile.read_text(encoding="utf-8")
-    short = "import rgwot.runtime.arguments\n\nrgwot.runtime.arguments.LONGEST = 120\n"
-    snakefile.write_text(short + text, encoding="utf-8")
-    assert fresh.plan(target, more=more).jobs["index_part"] == 2
     made = fresh.snakemake(target, more=more)
     assert made.returncode == 0, made.text[-4000:]
     assert not fresh.plan(target, more=more).jobs
-    with (fresh.path / index).open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["status"] for row in rows] == ["ok"] * 4
-    assert len({row["video"] for row in rows}) == 4
-    # A fifth video adds itself and what follows from it, and extracts nothing else.
-    (first,) = sorted((fresh.path / "videos/tea").glob("*01.mp4"))
-    first.with_name("zz.mp4").write_bytes(first.read_bytes())
-    jobs = fresh.plan(target, more=more).jobs
-    assert (jobs["extract"], jobs["index"]) == (1, 1)
-    assert jobs["index_part"] <= 2
+    features = fresh.path / "results/features/mine/tea"
+    before = {path: path.stat().st_mtime_ns for path in features.glob("*.zarr/zarr.json")}
+    assert len(before) == 3
+    # One more decoder makes no features and no embeddings.
+    other = fresh.plan("results/keysteps/whitened/kmeans/mine/tea/seed0/segments.csv", more=more).jobs
+    assert not {"import_features", "index", "embed_without_encoder"} & set(other)
+    # Before all others, so that it is not only at the end of the list.
+    np.save(folder / "a.npy", rng.random((40, 8), dtype=np.float32))
+    made = fresh.snakemake(target, more=more)
+    assert made.returncode == 0, made.text[-4000:]
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    with (features / "index.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["video"] for row in csv.DictReader(file)] == ["a", "b", "c", "d"]

@@ -55,7 +55,7 @@ def test_the_tree_itself_can_be_planned(planned: Checkout) -> None:
     jobs = planned.plan(TABLE).jobs
     # 16 tasks of 2 videos; 15 rows, of which 4 train an encoder.
     assert jobs["manifest"] == jobs["index"] == 16
-    assert jobs["extract"] == 32
+    assert jobs["extract"] == 16
     assert jobs["train"] == jobs["embed"] == 4 * 16
     assert jobs["evaluate"] == 15 * 16
 

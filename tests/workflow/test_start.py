@@ -118,7 +118,7 @@ def test_a_wheel_is_enough(tmp_path: Path) -> None:
     assert said.returncode == 0, said.text
     with (study / "config.yaml").open("a") as file:
         file.write("features: {size: 64}\n")
-    assert rgwot(study, "run", "-n", *QUIET, "first", python=str(python)).jobs["extract"] == 2
+    assert rgwot(study, "run", "-n", *QUIET, "first", python=str(python)).jobs["extract"] == 1
     said = rgwot(study, "run", *QUIET, "first", python=str(python))
     assert said.returncode == 0, said.text
     assert (study / f"results/report/mine/{task}.html").is_file()

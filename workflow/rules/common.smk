@@ -60,6 +60,20 @@ def study(question, part=lambda answer: answer):
     return answer
 
 
+def batch(question):
+    """An input or params function: the catalogue's answer for the videos of a batch."""
+    ask = plainly(getattr(CATALOGUE, question))
+    return lambda wildcards: ask(
+        wildcards.dataset, wildcards.task, plainly(CATALOGUE.batch)(wildcards.dataset, wildcards.task, wildcards.part)
+    )
+
+
+def lone(question):
+    """The same for one video."""
+    ask = plainly(getattr(CATALOGUE, question))
+    return lambda wildcards: ask(wildcards.dataset, wildcards.task, [wildcards.video])
+
+
 def warn(lines):
     for line in lines:
         logger.warning(f"rgwot: {line}")

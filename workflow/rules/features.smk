@@ -25,54 +25,73 @@ rule manifest:
         " --annotations {output.annotations:q} {output.manifest:q} 2> {log:q}"
 
 
+# A job makes the features of a batch of videos, and declares only its part of the index: stores that are there, of the
+# same source and settings, are kept, and a batch that was killed goes on at its first unfinished video.
 rule extract:
     input:
-        video=study("video_input"),
+        videos=batch("footage_of"),
         weights=study("weights_file"),
     output:
-        directory(paths.FEATURES),
+        paths.INDEX_PART,
     log:
-        paths.log("extract/{dataset}/{task}/{video}"),
+        paths.log("extract/{dataset}/{task}/{part}"),
     wildcard_constraints:
         dataset=f"(?!(?:{IMPORTED})/)[a-z][a-z0-9_]*",
-    group:
-        "extract"
     conda:
         "../../envs/train.yaml"
     threads: 1
     resources:
         mem_mb=doubled(2500),
-        runtime=doubled(60),
+        runtime=doubled(120),
         gpu=GPUS,
     params:
-        source=study("video_path"),
-        sources=study("video_sources"),
+        videos=batch("extract_options"),
+        sources=batch("sources_of"),
         frames_rate=study("frames_rate"),
         settings=settings_of("features"),
         execution=untracked(settings_of("features", execution=True)),
-        on_bad_video=untracked(CATALOGUE.config.on_bad_video),
+        on_bad_video=CATALOGUE.config.on_bad_video,
         device=untracked(CATALOGUE.config.device),
     message:
-        "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
+        "extract: {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
     shell:
-        "rgwot extract --source {params.source:q} {params.frames_rate} --settings {params.settings:q}"
+        "rgwot extract {params.videos} {params.frames_rate} --settings {params.settings:q}"
         " --execution {params.execution:q} --on-bad-video {params.on_bad_video} --threads {threads}"
         " --device {params.device} {output:q} 2> {log:q}"
 
 
-rule import_features:
+# The same for one video, asked for by the path of its store.
+use rule extract as extract_video with:
     input:
-        features=study("feature_file"),
-        video=study("video_input"),
+        videos=lone("footage_of"),
+        weights=study("weights_file"),
     output:
         directory(paths.FEATURES),
     log:
-        paths.log("import_features/{dataset}/{task}/{video}"),
+        paths.log("extract_video/{dataset}/{task}/{video}"),
+    params:
+        videos=lone("extract_options"),
+        sources=lone("sources_of"),
+        frames_rate=study("frames_rate"),
+        settings=settings_of("features"),
+        execution=untracked(settings_of("features", execution=True)),
+        on_bad_video=CATALOGUE.config.on_bad_video,
+        device=untracked(CATALOGUE.config.device),
+    message:
+        "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
+
+
+rule import_features:
+    input:
+        features=batch("features_of"),
+        videos=batch("footage_of"),
+    output:
+        paths.INDEX_PART,
+    log:
+        paths.log("import_features/{dataset}/{task}/{part}"),
     wildcard_constraints:
         # No name at all where no dataset brings its features.
         dataset=IMPORTED or "(?!)",
-    group:
-        "extract"
     conda:
         "../../envs/train.yaml"
     threads: 1
@@ -80,38 +99,34 @@ rule import_features:
         mem_mb=doubled(2500),
         runtime=doubled(60),
     params:
-        footage=study("video_path"),
-        sources=study("video_sources"),
+        videos=batch("import_sources"),
+        sources=batch("sources_of"),
         frames_rate=study("frames_rate"),
         options=study("import_options"),
-        on_bad_video=untracked(CATALOGUE.config.on_bad_video),
+        on_bad_video=CATALOGUE.config.on_bad_video,
+    message:
+        "import: features of {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
+    shell:
+        "rgwot import-features {params.videos} {params.frames_rate} --on-bad-video {params.on_bad_video}"
+        " {params.options} {output:q} 2> {log:q}"
+
+
+use rule import_features as import_video with:
+    input:
+        features=lone("features_of"),
+        videos=lone("footage_of"),
+    output:
+        directory(paths.FEATURES),
+    log:
+        paths.log("import_video/{dataset}/{task}/{video}"),
+    params:
+        videos=lone("import_sources"),
+        sources=lone("sources_of"),
+        frames_rate=study("frames_rate"),
+        options=study("import_options"),
+        on_bad_video=CATALOGUE.config.on_bad_video,
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
-    shell:
-        "rgwot import-features --source {input.features:q} --footage {params.footage:q} {params.frames_rate}"
-        " --on-bad-video {params.on_bad_video} {params.options} {output:q} 2> {log:q}"
-
-
-# Of a task with so many videos that one command cannot name them all.
-rule index_part:
-    input:
-        study("index_part_input"),
-    output:
-        paths.INDEX_PART,
-    log:
-        paths.log("index_part/{dataset}/{task}/{part}"),
-    conda:
-        "../../envs/train.yaml"
-    threads: 1
-    resources:
-        mem_mb=doubled(1000),
-        runtime=doubled(30),
-    params:
-        on_bad_video=untracked(CATALOGUE.config.on_bad_video),
-    message:
-        "index: part {wildcards.part} of the features of {wildcards.dataset}/{wildcards.task}"
-    shell:
-        "rgwot index --on-bad-video {params.on_bad_video} {output:q} {input:q} 2> {log:q}"
 
 
 rule index:
@@ -127,9 +142,7 @@ rule index:
     resources:
         mem_mb=doubled(1000),
         runtime=doubled(30),
-    params:
-        on_bad_video=untracked(CATALOGUE.config.on_bad_video),
     message:
         "index: features of {wildcards.dataset}/{wildcards.task}"
     shell:
-        "rgwot index --on-bad-video {params.on_bad_video} {output:q} {input:q} 2> {log:q}"
+        "rgwot index {output:q} {input:q} 2> {log:q}"

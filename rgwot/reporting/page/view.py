@@ -83,7 +83,7 @@ def write_view(
     which knows nothing of the result's key steps.
     Segments that do not belong to the embeddings are refused.
     """
-    from rgwot.keysteps.decode import read_embeddings
+    from rgwot.embedding.stored import read_embeddings
 
     embedded = read_embeddings(embeddings_zarr).videos
     segments = read_segments(segments_csv)

@@ -1,0 +1,169 @@
+"""The embeddings of a run: one Zarr store for all videos of a task.
+
+``embedding`` (ΣT, D) float32 and ``time_s`` (ΣT,) float64 hold the samples of all videos one after the other; those of
+the i-th video are rows ``offsets[i]`` to ``offsets[i + 1]``, with ``offsets`` (N + 1,) int64. The attribute ``videos``
+has the N ids, ``duration_s`` and ``native_fps`` are as long. Methods that tell background apart also write
+``background`` (ΣT,) bool, those with views of the features ``views`` (ΣT, 2P, D'). ``complete`` is written last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zarr
+from numpy.typing import NDArray
+
+from rgwot.runtime.errors import RgwotError, first_line
+from rgwot.runtime.files import replacing
+from rgwot.runtime.provenance import remake
+from rgwot.runtime.stores import DAMAGE, put, whole
+from rgwot.timing import parse_rate
+
+#: Bytes of a chunk, about.
+CHUNK_BYTES = 2**24
+
+
+@dataclass(frozen=True)
+class EmbeddedVideo:
+    """Embeddings (T, D) of one video, sample times (T,) and its length in seconds, native frames per second.
+
+    ``background`` (T,), where the embedding stage has an opinion: these samples take no part in the clustering.
+    ``views`` (2P, T, D'), where it has them: what choices are made by (`rgwot.keysteps.choices`).
+    """
+
+    embedding: NDArray[Any]
+    time_s: NDArray[np.float64]
+    duration_s: float
+    native_fps: float | Fraction
+    background: NDArray[np.bool_] | None = None
+    views: NDArray[Any] | None = None
+
+
+@dataclass(frozen=True)
+class EmbeddedTask:
+    """Every video of a task by id, in the order of the ids; those without a frame are listed in ``empty``.
+
+    ``held_out`` names the videos the clustering must not see, also those without a frame; ``notes`` are sentences about
+    the training of the embedding. ``scales`` is how far the scales of the features' channels differ, where they weigh.
+    """
+
+    videos: Mapping[str, EmbeddedVideo]
+    empty: tuple[str, ...]
+    features_fps: float
+    method: str
+    held_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    scales: float | None = None
+
+    def part(self, held_out: bool) -> dict[str, EmbeddedVideo]:
+        """Return the videos that are held out, or the others."""
+        return {name: video for name, video in self.videos.items() if (name in self.held_out) == held_out}
+
+
+def write_embedded(path: Path, videos: Mapping[str, EmbeddedVideo], facts: Mapping[str, Any]) -> None:
+    """Write the embeddings of at least one video, and ``facts`` about the run as attributes: `EmbeddedTask`'s fields.
+
+    An older store is replaced as a whole.
+    """
+    found = list(videos.values())
+    arrays = {
+        "embedding": np.concatenate([np.asarray(video.embedding, dtype=np.float32) for video in found]),
+        "time_s": np.concatenate([video.time_s for video in found]),
+        "offsets": np.cumsum([0, *(len(video.time_s) for video in found)], dtype=np.int64),
+    }
+    background = [video.background for video in found if video.background is not None]
+    if background:
+        arrays["background"] = np.concatenate(background)
+    views = [video.views for video in found if video.views is not None]
+    if views:
+        arrays["views"] = np.concatenate(views, axis=1).swapaxes(0, 1).astype(np.float32)
+    rates = [str(video.native_fps) for video in found]
+    lengths = [video.duration_s for video in found]
+    about: dict[str, Any] = {**facts, "videos": list(videos), "duration_s": lengths, "native_fps": rates}
+    with replacing(path) as temporary:
+        root = zarr.open_group(temporary, mode="w", zarr_format=3)
+        for name, array in arrays.items():
+            rows = CHUNK_BYTES // max(array[:1].nbytes, 1)
+            put(root, name, array, chunk=max(1, min(len(array), rows)))
+        root.attrs.update(about)
+        root.attrs["complete"] = True
+
+
+def read_embeddings(path: str | Path) -> EmbeddedTask:
+    """Read a store of embeddings, in float64.
+
+    Raises
+    ------
+    RgwotError
+        When it is missing, incomplete or damaged, has no video with a frame, or holds values that are not finite.
+    """
+    store = Path(path)
+    if not store.is_dir():
+        raise RgwotError(f"embeddings {store}: found nothing there; run `rgwot embed` first")
+    try:
+        return _read(store)
+    except DAMAGE as error:
+        raise RgwotError(f"embeddings {store}: damaged ({first_line(error)}); {remake(store, 'embed')}") from None
+
+
+def _read(store: Path) -> EmbeddedTask:
+    root = zarr.open_group(store, mode="r", zarr_format=3)
+    about: dict[str, Any] = dict(root.attrs)
+    if about.get("complete") is not True:
+        raise RgwotError(f"embeddings {store}: not complete; remove it and run `rgwot embed` again")
+    names, offsets = [str(name) for name in about["videos"]], whole(root, "offsets", store)
+    arrays = {name: whole(root, name, store) for name in ("embedding", "time_s", "background", "views") if name in root}
+    if len(offsets) != len(names) + 1 or any(len(array) != offsets[-1] for array in arrays.values()):
+        raise ValueError("offsets do not fit the arrays and videos")
+    videos: dict[str, EmbeddedVideo] = {}
+    for place in sorted(range(len(names)), key=names.__getitem__):
+        rows = slice(offsets[place], offsets[place + 1])
+        name, x = names[place], arrays["embedding"][rows].astype(np.float64)
+        check_finite(x, f"embeddings {store}: video {name}")
+        if len(x):
+            videos[name] = EmbeddedVideo(
+                x,
+                arrays["time_s"][rows],
+                float(about["duration_s"][place]),
+                float(parse_rate(about["native_fps"][place])),
+                arrays["background"][rows] if "background" in arrays else None,
+                arrays["views"][rows].swapaxes(0, 1).astype(np.float64) if "views" in arrays else None,
+            )
+    if not videos:
+        raise RgwotError(f"embeddings {store}: no video with a frame; expected at least one, see the feature index")
+    task = EmbeddedTask(
+        videos,
+        tuple(sorted(set(names) - set(videos))),
+        float(about["features_fps"]),
+        str(about.get("method", "")),
+        tuple(about.get("held_out", ())),
+        tuple(about.get("notes", ())),
+        about.get("scales"),
+    )
+    return with_both_parts(task, f"embeddings {store}")
+
+
+def with_both_parts(task: EmbeddedTask, where: str) -> EmbeddedTask:
+    """Return the task, or raise RgwotError where all or none of its videos with frames are held out."""
+    present = len(set(task.held_out).intersection(task.videos))
+    if task.held_out and not 0 < present < len(task.videos):
+        raise RgwotError(
+            f"{where}: {present} of {len(task.videos)} videos with a frame are held out, expected some and not "
+            "all; see the feature index for videos without one, or take another data.split_seed"
+        )
+    return task
+
+
+def check_finite(x: NDArray[np.float64], where: str) -> None:
+    """Raise RgwotError where an embedding (T, D) has a value that is not finite."""
+    if not np.isfinite(x).all():
+        bad = int((~np.isfinite(x)).any(axis=1).sum())
+        raise RgwotError(
+            f"{where}: {bad} of {len(x)} samples are not finite; "
+            "expected numbers; train again with a smaller train.lr or with train.precision float32"
+        )
