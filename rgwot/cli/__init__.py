@@ -50,7 +50,6 @@ VERBS: dict[str, tuple[click.Command, str]] = {
     "apply": (bundles.apply, "Find the key steps of other videos by a bundle."),
     "cut": (pages.cut, "Segments for another K, from the tree of key steps."),
     "compare": (pages.compare, "Say how far two results of a task agree."),
-    "figure": (reporting.figure, "Draw a figure of the paper."),
     "verify": (study.verify, "Compare a whole tree of results with what was written."),
     "show": (reporting.show, "Print a table for people."),
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rgwot.cli.options import Folder, read_object
+from rgwot.cli.options import Folder
 
 
 @click.command()
@@ -14,12 +14,14 @@ from rgwot.cli.options import Folder, read_object
 @click.argument("inputs", type=Folder, nargs=-1)
 @click.option("--tables", required=True, type=Folder, help="The file that defines all tables (workflow/tables.yaml).")
 @click.option("--row", help="Make this row alone, from score files or benchmarks. Left out: join rows into the table.")
-@click.option("--method", help="With --row: method id as the score files spell it. Default: as the table does.")
-@click.option("--decoder", help="With --row: decoder id as the score files spell it. Default: as the table does.")
-@click.option("--facts", default="{}", metavar="JSON", help="With --row of a table of settings: what they resolve to.")
-def table(
-    output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None, facts: str, **experiment: str | None
-) -> None:
+@click.option(
+    "--fact",
+    "facts",
+    multiple=True,
+    metavar="NAME=TEXT",
+    help="With --row: method and decoder as the score files spell them, or the value that a setting resolves to.",
+)
+def table(output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None, facts: tuple[str, ...]) -> None:
     """Make OUTPUT (CSV) from score files (--row) or from rows, and the Markdown and LaTeX forms beside it."""
     from rgwot.reporting.tables.kinds import kind_of
     from rgwot.reporting.tables.spec import find_table, load_tables
@@ -28,7 +30,7 @@ def table(
     spec = find_table(loaded, output.parent.name if row else output.stem)
     kind = kind_of(spec)
     if row:
-        kind.make_row(spec, row, inputs, output, experiment | read_object(facts, "--facts"))
+        kind.make_row(spec, row, inputs, output, dict(fact.split("=", 1) for fact in facts))
     else:
         kind.join_rows(spec, inputs, output)
     kind.render(spec, output)
@@ -81,21 +83,6 @@ def plot_choices(output: Path, diagnostics: Path, title: str) -> None:
     from rgwot.reporting.figures.style import save
 
     save(choice_curves(diagnostics, title), output)
-
-
-@click.command()
-@click.argument("output", type=Folder)
-@click.option("--plan", required=True, metavar="JSON", help="What to draw, from which files, as the workflow says it.")
-def figure(output: Path, plan: str) -> None:
-    """Draw a figure of workflow/tables.yaml into OUTPUT (PDF, and PNG beside it).
-
-    The workflow makes the plan: `snakemake results/figures/teaser.pdf`. To draw a figure again by hand, copy the line
-    from what `snakemake --printshellcmds` prints.
-    """
-    from rgwot.reporting.figures.interface import read_plan
-    from rgwot.reporting.figures.style import save
-
-    save(read_plan(plan).draw(), output)
 
 
 @click.command()

@@ -61,7 +61,7 @@ def split_id(text: str) -> tuple[str, dict[str, str]]:
         if not equals or not VALUE.fullmatch(value):
             raise RgwotError(f"experiment {text!r}: found {part!r}, expected key=value such as alpha=0.5")
         if key in keys:
-            raise RgwotError(f"experiment {text!r}: key {key!r} stands twice")
+            raise RgwotError(f"experiment {text!r}: key {key!r} is repeated")
         keys[key] = value
     return match["base"], keys
 

@@ -25,7 +25,7 @@ class ImportSettings(Block):
         None,
         min_length=1,
         description="array inside the file with the time of every feature in seconds; of a .csv a column; of an .npy "
-        "the file NAME.times.npy beside it",
+        "the file NAME.times.npy next to it",
     )
     key: str | None = Field(None, description="array inside the file, where it holds several")
     channels: Annotated[int, Field(ge=1)] | None = Field(

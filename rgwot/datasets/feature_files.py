@@ -110,7 +110,7 @@ def _rate(path: Path, times: NDArray[np.float64], settings: ImportSettings) -> F
     if len(times) < 2:
         if stated is None:
             raise RgwotError(
-                f"{path}: one feature, whose time tells no rate; expected two or more, or fps beside times"
+                f"{path}: one feature, whose time gives no rate; expected two or more, or fps as well as times"
             )
         return stated
     found = 1 / float(np.median(np.diff(times)))

@@ -207,7 +207,7 @@ def _notes(
         empty = len(recordings) - n_videos
         found.append(f"{_videos(empty)} of {len(recordings)} without a key step, left out: all of it is background")
     if n_videos == 1:
-        found.append("one video only: its order is all there is, and no need can be told from a habit")
+        found.append("one video only: its order is all there is, and a need cannot be distinguished from a habit")
     elif n_videos == 2:
         found.append("two videos only: what both do in the same order may still be chance")
     if n_steps == 1:

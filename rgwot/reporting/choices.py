@@ -17,21 +17,30 @@ _J = "agreement of views J"
 class Curve(NamedTuple):
     """One choice, and the agreement of views it was read from.
 
-    ``tried`` is what was tried, in ascending order, and ``agreement`` how far views agreed on each; ``tried_label`` and
+    ``found`` has what was tried, in ascending order, and how far views agreed on each; ``tried_label`` and
     ``agreement_label`` say in words what the two are. ``title`` and ``words`` say what was chosen, and why, in a few
     words and in a sentence. ``least`` is the agreement that had to be reached for another choice than 0, or None where
     the largest was taken.
     """
 
     setting: str
-    tried: tuple[float, ...]
-    agreement: tuple[float, ...]
+    found: Mapping[float, float]
     chosen: float
     tried_label: str
     agreement_label: str
     title: str
     words: str
     least: float | None = None
+
+    @property
+    def tried(self) -> tuple[float, ...]:
+        """What was tried, in ascending order."""
+        return tuple(self.found)
+
+    @property
+    def agreement(self) -> tuple[float, ...]:
+        """How far views agreed on each."""
+        return tuple(self.found.values())
 
     def labelled(self, apart: float) -> tuple[float, ...]:
         """Return which of `tried` get a number on the axis: the chosen one, and others at a distance from each other.
@@ -88,15 +97,23 @@ def _curve(fact: Mapping[str, Any]) -> tuple[dict[float, float], float]:
 
 
 def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
-    K, surplus = int(diagnostics["K"]), int(diagnostics["surplus"])
-    seen = diagnostics["choices"]["K"].get("by", "views") == "views"
-    words = (
-        f"{_count(K, 'key step')}: two views of the features agree best on {chosen:g} recurring activities "
-        f"(adjusted Rand index {found[chosen]:.3g})"
-        if seen
-        else f"{_count(K, 'key step')}: of {OFFERED} recurring activities offered a video fills {found[OFFERED]:.3g}, "
-        f"and {FILLED:.0%} of that is {chosen:g}; a guess, which the tree of key steps helps to judge"
+    K, surplus, key_steps = (
+        int(diagnostics["K"]),
+        int(diagnostics["surplus"]),
+        _count(int(diagnostics["K"]), "key step"),
     )
+    if diagnostics["choices"]["K"].get("by", "views") == "views":
+        labels = ("recurring activities tried", "adjusted Rand index of two views")
+        words = (
+            f"{key_steps}: two views of the features agree best on {chosen:g} recurring activities "
+            f"(adjusted Rand index {found[chosen]:.3g})"
+        )
+    else:
+        labels = ("recurring activities offered", "of which a video fills")
+        words = (
+            f"{key_steps}: of {OFFERED} recurring activities offered a video fills {found[OFFERED]:.3g}, "
+            f"and {FILLED:.0%} of that is {chosen:g}; a guess, which the tree of key steps helps to judge"
+        )
     if chosen == K:
         words += ", all of them key steps, because none is background."
     elif "surplus" in diagnostics["choices"]:
@@ -104,51 +121,40 @@ def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen
         words += f"; where there is background, {share} of the activities are key steps."
     else:
         words += f"; {surplus} of them are the background that decode.surplus asks for."
-    title = f"{chosen:g} recurring, {_count(K, 'key step')}"
-    labels = (
-        ("recurring activities tried", "adjusted Rand index of two views")
-        if seen
-        else ("recurring activities offered", "of which a video fills")
-    )
-    return Curve("decode.K", tuple(found), tuple(found.values()), chosen, *labels, title, words)
+    return Curve("decode.K", found, chosen, *labels, f"{chosen:g} recurring, {key_steps}", words)
 
 
 def _background(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
-    none = found[0.0]
+    none, dotted = found[0.0], ", dotted" if found[0.0] > 0 else ""
     if chosen:
+        title = f"{_count(chosen, 'cluster')} of background"
         words = (
             f"{_count(chosen, 'cluster')} beyond K became background: it is the most with which one view foretells the "
             f"other at least {GAIN:g} times as well as without, dotted (J {found[chosen]:.3g} against {none:.3g})."
         )
     else:
+        title = "no background"
         words = (
             f"Nothing is called background: with no number of clusters beyond K does one view foretell the other "
-            f"{GAIN:g} times as well as without{', dotted' if none > 0 else ''} (J {none:.3g})."
+            f"{GAIN:g} times as well as without{dotted} (J {none:.3g})."
         )
-    title = f"{_count(chosen, 'cluster')} of background" if chosen else "no background"
     least = GAIN * none if none > 0 else None
-    tried = tuple(found), tuple(found.values())
-    return Curve("decode.surplus", *tried, chosen, "clusters beyond K", _J, title, words, least)
+    return Curve("decode.surplus", found, chosen, "clusters beyond K", _J, title, words, least)
 
 
 def _time(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
     none = found[0.0]
     least = KEEPS * none if none > 0 else None
-    if not chosen:
-        words = f"Time is given no share: without it the labels of other videos foretell nothing (J {none:.3g})."
-    elif found[chosen] >= KEEPS * none:
-        words = (
-            f"Time is given {chosen:.0%} of the squared length of an embedding: it is the largest share that keeps "
-            f"{KEEPS:.1%} of what labels explain without it, dotted (J {found[chosen]:.3g} against {none:.3g})."
-        )
-    else:
-        words = (
-            f"Time is given {chosen:.0%} of the squared length of an embedding, the smallest share: none keeps "
-            f"{KEEPS:.1%} of what labels explain without it, dotted (J {found[chosen]:.3g} against {none:.3g})."
-        )
     title = f"{chosen:.0%} time" if chosen else "no time"
-    tried = tuple(found), tuple(found.values())
-    return Curve("decode.time", *tried, chosen, "share of time", "J of the embedding", title, words, least)
+    if chosen:
+        keeps = f"what labels explain without it, dotted (J {found[chosen]:.3g} against {none:.3g})."
+        reached = found[chosen] >= KEEPS * none
+        which = "it is the largest share that keeps" if reached else "the smallest share: none keeps"
+        given = f"Time is given {chosen:.0%} of the squared length of an embedding"
+        words = f"{given}{':' if reached else ','} {which} {KEEPS:.1%} of {keeps}"
+    else:
+        words = f"Time is given no share: without it the labels of other videos foretell nothing (J {none:.3g})."
+    return Curve("decode.time", found, chosen, "share of time", "J of the embedding", title, words, least)
 
 
 def _count(number: float, one: str) -> str:

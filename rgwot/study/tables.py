@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from rgwot import paths
-from rgwot.config.experiments import family_of
+from rgwot.config.experiments import family_of, value_text
 from rgwot.config.methods import EMBEDDINGS
 from rgwot.config.settings import flatten
 from rgwot.datasets.base import too_few_videos
-from rgwot.reporting.figures.spec import Figures, load_figures
+from rgwot.reporting.figures.interface import Figures, load_figures
+from rgwot.reporting.figures.style import save
 from rgwot.reporting.tables.spec import (
     AnyTable,
     ClaimsTable,
@@ -24,7 +25,7 @@ from rgwot.reporting.tables.spec import (
     find_table,
     load_tables,
 )
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.jobs import JobCatalogue
 
@@ -58,12 +59,42 @@ class TableCatalogue(JobCatalogue):
         """Return a table of any kind by its id."""
         return find_table(self.tables, table)
 
-    def table(self, table: str) -> Table:
-        """Return a table of scores by its id."""
+    def table_with(self, table: str, places: Iterable[str]) -> Table:
+        """Return a table of scores that has columns for the places."""
         found = self.any_table(table)
         if not isinstance(found, Table):
             raise RgwotError(f"table {table!r}: is a table of {found.kind}, expected one of scores")
+        for place in places:
+            if place not in found.datasets:
+                raise RgwotError(
+                    f"table {table!r}: no dataset {place!r} for a figure; {nearest(place, found.datasets)}"
+                )
         return found
+
+    def figure_files(self, figure: str) -> list[str]:
+        """Return every file that the drawing of a figure reads."""
+        return list(dict.fromkeys(map(str, self.figures.figure(figure).files(self.figure_plan(figure)))))
+
+    def figure_content(self, figure: str) -> str:
+        """Return a figure and what it is drawn from, as text; a change of it makes the file outdated."""
+        return f"{self.figures.figure(figure)!r} {self.figure_plan(figure)!r}"
+
+    def figure_caption(self, figure: str) -> list[str]:
+        """Return the caption of a figure in a report."""
+        return self.figures.figure(figure).caption(self.figure_plan(figure))
+
+    def figure_labels(self, figure: str) -> dict[str, str]:
+        """Return the labels by which a report filters figures."""
+        return self.figures.figure(figure).labels(self.figure_plan(figure))
+
+    def draw_figure(self, figure: str, output: str, log: str) -> None:
+        """Draw a figure as PDF, and as PNG beside it; the log tells what was wrong, in one line."""
+        Path(log).write_text("", encoding="utf-8")
+        try:
+            save(self.figures.figure(figure).styled(self.figure_plan(figure)), output)
+        except RgwotError as error:
+            Path(log).write_text(f"rgwot: {error}\n", encoding="utf-8")
+            raise
 
     def table_content(self, table: str, row: str | None = None) -> str:
         """Return the definition of a table or of one of its rows, as JSON; a change of it makes the file outdated."""
@@ -117,21 +148,20 @@ class TableCatalogue(JobCatalogue):
     def row_options(self, table: str, row: str) -> str:
         """Return the options of ``rgwot table --row``, quoted for a shell."""
         spec = self.any_table(table)
-        one = spec.row(row)
+        one, facts = spec.row(row), {}
         if isinstance(spec, SettingsTable):
-            settings = {
-                method: flatten(self.experiments.settings(method, None, "").model_dump(by_alias=True, mode="json"))
-                for method in spec.methods
-            }
-            shown = {method: {one.key: keys[one.key]} if one.key in keys else {} for method, keys in settings.items()}
-            facts = json.dumps({"seeds": list(self.config.seeds), "settings": shown}, sort_keys=True)
-            return shlex.join(["--facts", facts])
-        if isinstance(spec, ClaimsTable):
-            experiments = {
-                name: [spec.experiments[name].method, spec.experiments[name].decoder] for name in one.experiments
-            }
-            return shlex.join(["--facts", json.dumps({"experiments": experiments}, sort_keys=True)])
-        return shlex.join(["--method", one.method, "--decoder", one.decoder]) if isinstance(spec, Table) else ""
+            for method in spec.methods:
+                settings = self.experiments.settings(method, None, "").model_dump(by_alias=True, mode="json")
+                values = {"seeds": list(self.config.seeds), **flatten(settings)}
+                if one.key in values:
+                    value = values[one.key]
+                    facts[method] = ", ".join(map(value_text, value if isinstance(value, list) else [value]))
+        elif isinstance(spec, ClaimsTable):
+            named = {name: spec.experiments[name] for name in one.experiments}
+            facts = {name: f"{found.method}/{found.decoder}" for name, found in named.items()}
+        elif isinstance(spec, Table):
+            facts = {"method": one.method, "decoder": one.decoder}
+        return shlex.join([part for name, text in facts.items() for part in ("--fact", f"{name}={text}")])
 
     def check_table(self, table: str, row: str | None = None) -> None:
         """Raise if a table, or one row of it, cannot be made in this configuration."""

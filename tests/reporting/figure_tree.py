@@ -16,7 +16,6 @@ from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.features.store import StoreWriter
 from rgwot.keysteps.decode import decode
 from rgwot.records import SCORE_COLUMNS
-from rgwot.reporting.figures.interface import Plan
 from rgwot.reporting.tables.scores import make_row
 from rgwot.study.targets import Catalogue
 
@@ -70,9 +69,9 @@ class Tree:
         self.folder, self.facts, self.score = folder, facts, score
         self._task_files: set[str] = set()
 
-    def fill(self, plan: Plan) -> None:
-        """Write every file of the plan that is not there."""
-        for file in plan.files():
+    def fill(self, figure: str) -> None:
+        """Write every file of a figure that is not there."""
+        for file in self.facts.figure_files(figure):
             path = self.folder / file
             if not path.exists():
                 self._write(path, Path(file).parts)
@@ -158,7 +157,7 @@ class Tree:
             if not file.exists():
                 file.parent.mkdir(parents=True, exist_ok=True)
                 self._scores(file, list(file.relative_to(self.folder).parts[2:]))
-        make_row(self.facts.table(table), row, inputs, path, {})
+        make_row(self.facts.any_table(table), row, inputs, path, {})
 
     def _features(self, path: Path) -> None:
         frames = 12

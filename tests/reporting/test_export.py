@@ -18,7 +18,7 @@ from videos import write_video
 
 from rgwot.reporting.export.clips import cut
 from rgwot.reporting.export.interface import FORMATS, Segment, Video, clock, export, read_videos
-from rgwot.reporting.export.transitions import transitions
+from rgwot.reporting.export.logs import transitions
 from rgwot.runtime.errors import RgwotError
 
 NAME = 'pour <b>"oil"</b> & stir'
@@ -105,7 +105,7 @@ def test_transitions_count_what_follows_what(tmp_path: Path) -> None:
     export("transitions", [*VIDEOS, again], tmp_path / "out")
     table = pd.read_csv(tmp_path / "out/transitions.csv").set_index(["from", "to"])
     assert table.loc[("start", "x"), "share"] == 0.5
-    assert (tmp_path / "out/transitions.pdf").stat().st_size > 1000
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["transitions.csv"]
 
 
 def test_clips_are_those_frames_and_every_step_has_a_sheet(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ import yaml
 from figure_tree import TABLES
 
 from rgwot.reporting.figures.bars import Bars
-from rgwot.reporting.figures.interface import KINDS, kind_of
-from rgwot.reporting.figures.spec import load_figures
+from rgwot.reporting.figures.interface import KINDS, kind_of, load_figures
 from rgwot.reporting.figures.sweep import Sweep
 from rgwot.runtime.errors import RgwotError
 

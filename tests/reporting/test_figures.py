@@ -77,8 +77,3 @@ def test_videos_without_annotation_show_their_clusters():
 def test_a_task_without_a_usable_video_is_told_in_one_line():
     with pytest.raises(RgwotError, match="title: no usable video among 3"):
         segment_bars(MANIFEST.assign(status="skipped"), TRUTH.iloc[:0], {"ours": prediction()}, "title")
-
-
-@pytest.mark.parametrize("limit", [1, 2])
-def test_only_so_many_videos_are_drawn(limit):
-    assert len(segment_bars(MANIFEST, TRUTH, {"ours": prediction()}, "", limit).axes) == limit

@@ -111,9 +111,9 @@ def test_settings_of_every_method_stand_side_by_side(tmp_path):
     table = SettingsTable.model_validate(
         {"kind": "settings", "id": "numbers", "title": "Numbers", "methods": ["one", "two"], "rows": rows}
     )
-    facts = {"seeds": [0, 7], "settings": {"one": {"ot.alpha": 0.3}, "two": {"ot.alpha": 1.0}}}
+    facts = {"alpha": {"one": "0.3", "two": "1"}, "seeds": {"one": "0, 7", "two": "0, 7"}, "fixed": {}}
     for row in table.rows:
-        settings.make_row(table, row.id, [], tmp_path / f"{row.id}.csv", facts)
+        settings.make_row(table, row.id, [], tmp_path / f"{row.id}.csv", facts[row.id])
     kind_of(table).join_rows(table, [tmp_path / f"{row.id}.csv" for row in table.rows], tmp_path / "numbers.csv")
     settings.render_table(table, tmp_path / "numbers.csv")
     text = (tmp_path / "numbers.md").read_text(encoding="utf-8")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-import shutil
 import time
 from pathlib import Path
 
@@ -56,32 +55,6 @@ def test_the_strip_shows_the_frames_of_its_times(window: Window) -> None:
     assert shown == [int((i + 0.5) / 32 * SECONDS * 30) for i in range(32)]
 
 
-def test_pointing_at_a_segment_tells_it_its_time_and_its_frame(made: Task, window: Window) -> None:
-    see(window, 1)
-    own = made.segments(FIRST)
-    manifest = pd.read_csv(made.tree.at(paths.MANIFEST), dtype=str)
-    video = own[own["video"] == manifest["video"][1]].reset_index(drop=True)
-    for index, row in video.iterrows():
-        box = window.box(segment(1, int(str(index))))
-        x = box["x"] + box["width"] * 0.6
-        window.point(x, box["y"] + 8)
-        window.frames()
-        text = window.get("byId('popup').hidden ? '' : byId('popup').innerText")
-        seconds = row["start_s"] + 0.6 * (row["end_s"] - row["start_s"])
-        assert f"key step {row['key_step']}" in text
-        assert f"0:{row['start_s']:04.1f} to 0:{row['end_s']:04.1f}" in text
-        frame = int(text.split("frame ")[1])
-        assert abs(frame - seconds * 30) <= 2
-        # The picture in the window is the one of the strip nearest to that time.
-        window.wait_for("!popup.querySelector('canvas').hidden")
-        picture = window.get("popup.querySelector('canvas').toDataURL('image/png').split(',')[1]")
-        pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB"))
-        assert abs(number(pixels) - seconds * 30) <= SECONDS * 30 / 64 + 2
-    window.point(5, 5)
-    window.frames()
-    assert window.get("byId('popup').hidden")
-
-
 def test_a_click_plays_from_the_segment_and_escape_stops(made: Task, window: Window) -> None:
     see(window, 2)
     start = window.get("segmentsOf(2, 0)[1][0]")
@@ -102,20 +75,6 @@ def test_a_click_plays_from_the_segment_and_escape_stops(made: Task, window: Win
     window.click(box["x"] + box["width"] * 0.25, box["y"] + 20)
     window.wait_for(f"document.querySelector('#player video')?.currentTime >= {SECONDS * 0.25 - 0.1}")
     assert window.errors == []
-
-
-def test_a_video_that_is_not_at_hand_is_told(tmp_path: Path, page: Path, browser: Browser) -> None:
-    alone = tmp_path / "elsewhere" / "page.html"
-    alone.parent.mkdir()
-    shutil.copy(page, alone)
-    window = browser.window()
-    window.open(alone)
-    see(window, 0)
-    window.click_on(segment(0, 0))
-    said = window.wait_for("document.querySelector('#player .notice')?.textContent")
-    assert "not at hand" in said
-    assert VIDEOS[0] in said
-    assert window.get("window.hacked") is None
 
 
 def test_everything_works_from_the_keyboard(window: Window) -> None:
@@ -254,56 +213,6 @@ def test_hostile_names_are_shown_and_never_executed(window: Window) -> None:
         "1 + 1 + 1 + DATA.runs.length + DATA.runs.filter((r) => r.view).length + DATA.videos.length"
     )
     assert window.dialogs == []
-    assert window.errors == []
-
-
-def test_above_the_tabs_it_is_said_where_the_result_stands(window: Window) -> None:
-    for run in (0, 2):
-        window.run(f"chooseRun({run})")
-        assert window.get("byId('worth').open") is False
-        assert window.get("byId('in-short').innerText").startswith("Better than trivial answers by")
-        window.run("document.querySelector('#worth summary').click()")
-        said = window.get("byId('standing').innerText")
-        assert said.startswith(("No better than a trivial answer under", "Better than one label and random labels"))
-        assert "All protocols but strict_task leave out what is matched to nothing" in said
-        assert window.get("byId('verdict').innerText").startswith("No collapse")
-        window.run("document.querySelector('#worth summary').click()")
-
-
-def test_a_result_without_scores_is_named_with_what_to_ask_for(made: Task, window: Window) -> None:
-    window.run("const s = DATA.scores; s.rows = s.rows.filter((row) => row.method !== 'raw');")
-    tab(window, "scores")
-    notice = window.get("document.querySelector('#score-table .notice').textContent")
-    for run in made.runs:
-        path = made.tree.at(paths.SCORES, run).as_posix()
-        assert (f"{run}: snakemake {path}" in notice) is (run.method == "raw")
-
-
-MARK = "(mark) => { const c = make('canvas'); point(sharp(c, 16, 16), mark, 8, 8, 5); return c.toDataURL(); }"
-
-
-def test_every_key_step_and_every_video_has_a_mark_of_its_own_in_the_legend(window: Window) -> None:
-    # Key steps of one colour, plain, striped and dotted, and two that are matched to nothing.
-    window.run("const f = DATA.runs[0]; f.match = { 1: 1, 2: 9 }; f.steps = [1, 2, 3, 4];")
-    tab(window, "embedding")
-    shown = window.run(
-        "return [...document.querySelectorAll('#clouds figure')].map((figure) =>"
-        " [...figure.querySelectorAll('.marks li')].map((li) =>"
-        " [li.querySelector('canvas').toDataURL(), li.lastElementChild.textContent]));"
-    )
-    assert [len(entries) for entries in shown] == [0, len(VIDEOS), len({label for _, label in shown[2]})]
-    assert [label for _, label in shown[1]] == list(VIDEOS)
-    assert len({mark for mark, _ in shown[2]}) == len(shown[2]) == window.get("new Set(viewOf(0).points.key_step).size")
-    assert window.get("colourOf(0, 1) === colourOf(0, 2)")
-    # As they are drawn among the points.
-    points = "viewOf(0).points"
-    assert [mark for mark, _ in shown[1]] == window.get(f"{points}.videos.map((_, at) => ({MARK})(markOfVideo(at)))")
-    style = "clouds.canvases[2].style"
-    for at in range(0, int(window.get(f"{points}.x.length")), 7):
-        mark, label = window.get(f"[({MARK})({style}({at})), labelOf(0, {points}.key_step[{at}])]")
-        assert [mark, label] in shown[2]
-    marks = window.get(f"[...Array(MANY_MARKS).keys()].map((video) => ({MARK})(markOfVideo(video)))")
-    assert len(set(marks)) == len(marks) >= 40
     assert window.errors == []
 
 

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from chromium import WHERE, WITHOUT, Browser
 from page_tree import Task, embedded_data
-from page_window import tab
 
 from rgwot.evaluation.agreement import agreement
 from rgwot.reporting.compare import MOST_RESULTS, compare_pairs, compare_results
@@ -60,37 +58,3 @@ def test_of_many_results_the_first_is_compared_with_every_other() -> None:
     assert list(compare_pairs(answers)) == [(0, at) for at in range(1, MOST_RESULTS + 1)]
     # Without a video in common there is nothing to compare.
     assert list(compare_pairs([answers[0], {"w": np.arange(5)}, answers[1]])) == [(0, 2)]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(WHERE is None, reason=WITHOUT)
-@pytest.mark.parametrize("width", [1280, 390])
-def test_two_results_are_chosen_with_the_keyboard(made: Task, page: Path, browser: Browser, width: int) -> None:
-    window = browser.window(width)
-    window.open(page)
-    tab(window, "compare")
-    runs = [str(run) for run in made.runs]
-    # At first two methods, not two seeds of one.
-    assert [window.get(f"DATA.runs[byId('compare-{side}').value].id") for side in "ab"] == [runs[0], runs[2]]
-    before = window.get("byId('compared').innerText")
-    window.run("byId('compare-b').focus()")
-    window.press("ArrowDown")
-    window.wait_for("byId('compare-b').value === '3'")
-    text = window.get("byId('compared').innerText")
-    assert text != before
-    lines = compare_results(*(made.tree.keysteps(made.runs[run]) for run in (0, 3)))
-    rand, macro, strict = re.findall(r"-?\d+\.\d+", lines[3])
-    for words in (f"Adjusted Rand index {rand} ", f": {macro} (mean over key steps of A), {strict} (of all time)"):
-        assert words in text
-    assert len(window.get("[...document.querySelectorAll('#compared tbody tr')].map((e) => 1)")) == len(
-        [line for line in lines if line.startswith("  ")]
-    )
-    changes = window.get("[...document.querySelectorAll('.changes li')].map((e) => e.innerText)")
-    assert len(changes) == len([line for line in lines if line.startswith(("Split", "Merged"))])
-    # A name that is typed is used here, too.
-    window.run("rename(0, DATA.runs[0].steps[0], '<b>poured'); namesChanged()")
-    assert "<b>poured" in window.get("byId('compared').innerText")
-    window.run("forgetTyped(0); byId('compare-b').value = '0'; byId('compare-b').dispatchEvent(new Event('change'))")
-    assert window.get("byId('compared').innerText") == "Choose two different results."
-    assert window.get("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    assert window.errors == []

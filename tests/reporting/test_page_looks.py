@@ -146,53 +146,6 @@ def test_readable_and_in_contrast_at_any_width(made: Task, page: Path, browser: 
         assert window.errors == []
 
 
-def test_the_row_of_tabs_shows_where_it_goes_on(page: Path, browser: Browser) -> None:
-    window = browser.window(390, 844)
-    window.resize(390, 844, mobile=True)
-    window.open(page)
-    edges = (
-        "['::before', '::after'].map((side) => getComputedStyle(row, side).visibility === 'visible' "
-        "&& getComputedStyle(row, side).content.length > 2)"
-    )
-    assert window.get(edges) == [False, True]
-    # The edge that goes on is where the fade is, and what lies under it can still be clicked.
-    found = window.run(
-        "const b = row.getBoundingClientRect();"
-        "return document.elementFromPoint(b.right - 20, b.top + b.height / 2).getAttribute('role');"
-    )
-    assert found == "tab"
-    tab(window, TABS[-1])
-    window.wait_for(f"({edges}).join() === 'true,false'")
-    last = window.get("tabs[tabs.length - 1].getBoundingClientRect().toJSON()")
-    assert last["left"] >= 0
-    assert last["right"] <= 390
-    tab(window, "alignment")
-    window.wait_for(f"({edges}).join() === 'true,true'")
-    wide = browser.window(1280)
-    wide.open(page)
-    assert wide.get(edges) == [False, False]
-    # It takes no room.
-    assert wide.get("tabs[0].getBoundingClientRect().left - row.getBoundingClientRect().left") == 4
-
-
-def test_what_does_not_fit_ends_in_an_ellipsis(page: Path, browser: Browser) -> None:
-    window = browser.window(390, 844)
-    window.open(page)
-    window.run(
-        "for (const step of DATA.runs[0].steps) namesOf(0)[step] = 'a name that no bar is wide enough for, ever';"
-        "byId('run').dispatchEvent(new Event('change'));"
-    )
-    see(window, 0)
-    cut = window.run(
-        "return [...document.querySelectorAll('.seg span, #run')].filter((e) => e.scrollWidth > e.clientWidth)"
-        ".map((e) => [e.tagName, getComputedStyle(e).textOverflow, getComputedStyle(e).overflowX !== 'visible',"
-        " e.getBoundingClientRect().right <= e.parentElement.getBoundingClientRect().right + 0.5]);"
-    )
-    assert any(name == "SPAN" for name, *_ in cut)
-    assert all(rest == ["ellipsis", True, True] for name, *rest in cut if name == "SPAN"), cut
-    assert window.get("getComputedStyle(byId('run')).textOverflow") == "ellipsis"
-
-
 def keep(window: Window, folder: Path, name: str) -> None:
     """Keep a picture of the window, in all its colours: key steps are told apart by them."""
     time.sleep(0.3)

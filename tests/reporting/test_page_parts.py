@@ -23,9 +23,8 @@ from rgwot.config.settings import TransportSettings
 from rgwot.paths import Run, Tree
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import named_order, names_in, names_of, read_names, result_id
-from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, shown_aspect, strip_times, write_strips
+from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, strip_times, write_strips
 from rgwot.reporting.page.render import embedded, policy, style_sheet
-from rgwot.reporting.page.runs import soundness
 from rgwot.reporting.page.view import (
     APART_S,
     MAX_VIDEOS,
@@ -206,7 +205,7 @@ def test_any_name_comes_back_from_its_file(tmp_path_factory: pytest.TempPathFact
     ("text", "words"),
     [
         ("[1, 2]", ["list", "rgwot/graphcut/seed0"]),
-        ("a: {names: {}", ["no YAML"]),
+        ("a: {names: {}", ["names.yaml"]),
         ("seed0: {result: x, names: {}}", ["'seed0'", "such as rgwot/graphcut/seed0"]),
         ("rgwot/graphcut/seed0: {names: {1: a}}", ["['names']", "result and names"]),
         ("rgwot/graphcut/seed0: {result: x, names: {0: a}}", ["key step 0", "from 1"]),
@@ -215,7 +214,7 @@ def test_any_name_comes_back_from_its_file(tmp_path_factory: pytest.TempPathFact
         ("rgwot/graphcut/seed0: {result: x, names: {1: 2024-01-01}}", ["put it in quotes"]),
         ('rgwot/graphcut/seed0: {result: x, names: {1: "a\\nb"}}', ["in one line"]),
         (f"rgwot/graphcut/seed0: {{result: x, names: {{1: {'a' * 81}}}}}", ["1 to 80"]),
-        ("rgwot/graphcut/seed0: !!python/object/apply:os.getcwd []", ["no YAML"]),
+        ("rgwot/graphcut/seed0: !!python/object/apply:os.getcwd []", ["names.yaml"]),
     ],
 )
 def test_a_mistake_in_the_file_of_names_is_told_in_one_line(tmp_path: Path, text: str, words: list[str]) -> None:
@@ -285,34 +284,6 @@ def test_the_policy_names_style_and_script_and_nothing_else() -> None:
     assert "http" not in policy("a", "b")
 
 
-@pytest.mark.parametrize(
-    ("diagnostics", "words", "others"),
-    [
-        ({"degenerate": True, "degenerate_cause": "embedding", "K": 7}, ["Collapsed: the embedding"], ["No collapse"]),
-        ({"degenerate": True, "degenerate_cause": "decoder", "K": 7}, ["Collapsed: the decoder"], ["the embedding."]),
-        (
-            {
-                "degenerate": False, "K": 7, "n_videos": 9, "videos_without_frames": ["a"],
-                "task": {
-                    "distinct_labels": 6, "dominant_label_share": 0.314, "relative_variance": 0.04,
-                    "membership_entropy": 0.9,
-                },
-                "video": {"degenerate_videos": ["b", "c"]},
-                "split": {"train": ["a", "b"], "test": ["c"]},
-            },
-            ["No collapse", "6 of 7", "31%", "little", "undecided", "2 of 9", "1 videos have no", "1 were held out"],
-            ["Collapsed"],
-        ),
-        ({}, ["No collapse"], ["None"]),
-    ],
-)  # fmt: skip
-def test_diagnostics_in_words(diagnostics: dict[str, object], words: list[str], others: list[str]) -> None:
-    said = " ".join(soundness(diagnostics))
-    assert all(word in said for word in words), said
-    assert not any(word in said for word in others), said
-    assert "trivial" in soundness(diagnostics, trivial=True)[0]
-
-
 def test_strips_show_the_frames_of_their_times_and_bad_videos_none(tmp_path: Path) -> None:
     write_video(tmp_path / "wide.mp4", 120, size=(192, 96))
     (tmp_path / "broken.mp4").write_bytes(b"no video" * 100)
@@ -332,12 +303,6 @@ def test_strips_show_the_frames_of_their_times_and_bad_videos_none(tmp_path: Pat
     assert len(content) < 300_000
     shown = [number(part) for part in np.split(strip, FRAMES, axis=1)]
     assert shown == [int(time * 30) for time in strip_times(4.0)]
-
-
-def test_aspects_are_bounded() -> None:
-    assert shown_aspect(1920, 1080) == pytest.approx(16 / 9)
-    assert (shown_aspect(100, 1000), shown_aspect(5000, 100)) == (0.5, 2.4)
-    assert shown_aspect(float("nan"), 3) == pytest.approx(4 / 3)
 
 
 def test_runs_are_read_and_found(tmp_path: Path) -> None:

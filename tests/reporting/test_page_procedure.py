@@ -5,21 +5,17 @@ from __future__ import annotations
 import itertools
 import re
 import shutil
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from page_tree import embedded_data
-from procedure_tree import CASES, EACH_S, FOUND, RUN, edge, given_page, make_page, make_tree
+from procedure_tree import CASES, EACH_S, FOUND, RUN, given_page, make_page, make_tree
 
 from rgwot import paths
 from rgwot.paths import Run, Tree
-from rgwot.procedure import FOUND as FOUND_SETTINGS
-from rgwot.procedure import deviations, learn, recordings_from_segments
-from rgwot.procedure.interface import START
-from rgwot.reporting.page.procedure import MOST_DEVIATIONS, MOST_LINES, WIDTHS, said, seeds_agree
+from rgwot.reporting.page.procedure import MOST_DEVIATIONS, MOST_LINES, WIDTHS, seeds_agree
 from rgwot.reporting.page.render import write_page
 
 VOID = {"meta", "link", "input", "img", "br", "source", "circle", "rect", "path", "line", "polyline"}
@@ -160,27 +156,6 @@ def test_lines_are_the_videos_with_the_deviations_of_the_file(given: Element) ->
     assert all(not line.all("deviation") for line in lines[1:])
 
 
-def test_notes_come_as_sentences(given: Element) -> None:
-    assert [note.text for note in given.all("notice")] == ["One thing that the videos do not support."]
-
-
-def test_the_procedure_of_an_older_result_is_learned_from_its_segments(tmp_path: Path) -> None:
-    tree = make_tree(tmp_path, "usual")
-    assert not tree.at(paths.PROCEDURE, RUN).exists()
-    write_page(tree, tree.results, [RUN], tree.at(paths.PAGE))
-    page = shown(tree.at(paths.PAGE))
-    recordings = recordings_from_segments(pd.read_csv(tree.at(paths.SEGMENTS, RUN)))
-    learned = learn(recordings, **FOUND_SETTINGS["robust"])
-    assert [int(node["data-step"]) for node in page.all("node")] == list(learned.order)
-    found = [
-        (f"video {int(line['data-video']) + 1:02d}", int(one["data-step"]), float(one["data-start"]))
-        for line in page.all("line")
-        for one in line.all("deviation")
-    ]
-    assert sorted(found) == sorted((one.video, one.key_step, one.start_s) for one in deviations(learned, recordings))
-    assert found
-
-
 @pytest.mark.parametrize(
     ("name", "words", "n_cards", "n_arrows"),
     [
@@ -214,17 +189,6 @@ def test_a_trivial_answer_has_no_procedure(tmp_path: Path) -> None:
     shutil.copytree(tree.keysteps(RUN), tree.keysteps(trivial))
     write_page(tree, tree.results, [trivial], tree.at(paths.PAGE))
     assert Page(tree.at(paths.PAGE)).root.all("procedure") == []
-
-
-def test_arrows_in_words() -> None:
-    assert said([edge(1, 2, 9)], {2: "stir"}).meaning == "1 before stir"
-    assert "9 of 10" in said([edge(1, 2, 9)], {}).share
-    assert said([edge(START, 1), edge(START, 2)], {}).meaning == "1 and 2 may come first"
-    assert [said([edge(1, 2, 9, sure)], {}).weight for sure in (0.95, 0.8, 0.5)] == ["sure", "likely", "weak"]
-    several = said([edge(1, 3, 9), replace(edge(2, 3), both=4, agree=3, confidence=0.6)], {})
-    assert (several.meaning, several.weight) == ("1 and 2 before 3", "weak")
-    assert "75 %" in several.share
-    assert said([replace(edge(1, 2, 0), both=0)], {}).share.startswith("in 0 of 0")
 
 
 def test_seeds_are_compared_with_those_of_the_same_method_alone() -> None:
@@ -278,7 +242,7 @@ def test_seeds_that_hardly_agree_are_a_warning_and_others_say_how_far_to_trust(t
         assert "seeds" not in page.one("said").text
         assert (words in [note.text for note in page.all("notice")]) is not alike
     for facts in embedded_data(tree.at(paths.PAGE))["runs"]:
-        assert (words in facts["standing"]) is alike
+        assert (words in facts["ranking"]) is alike
 
 
 def test_a_page_without_video_and_annotation_shows_what_it_has(tmp_path: Path) -> None:

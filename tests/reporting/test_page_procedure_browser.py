@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from chromium import WHERE, WITHOUT, Browser, Window
 from page_tree import Task
-from page_window import VIDEOS, see, tab
-from procedure_tree import CASES, FOUND, given_page, make_page
+from procedure_tree import CASES, given_page, make_page
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(WHERE is None, reason=WITHOUT)]
 
@@ -68,27 +67,6 @@ def test_every_picture_is_in_its_place_at_every_width(
     assert window.errors == []
 
 
-def test_cards_have_frames_where_there_are_videos_and_a_colour_where_there_are_none(
-    pages: dict[str, Path], window: Window, browser: Browser
-) -> None:
-    window.wait_for(f"[...document.querySelectorAll('{OWN} .shots img')].every((image) => image.naturalWidth > 0)")
-    shots = window.get(
-        f"[...document.querySelectorAll('{OWN} .shots')].map((one) => one.querySelectorAll('img').length)"
-    )
-    assert all(1 <= n <= 3 for n in shots)
-    # Of a seed without a view the frames are those of the strips.
-    window.run("chooseRun(1)")
-    assert window.get(f"document.querySelectorAll('{OWN} .shots canvas').length") >= len(shots)
-    window.wait_for(
-        f"[...document.querySelectorAll('{OWN} .shots canvas')].every((one) => new Set(one.getContext('2d')"
-        ".getImageData(0, 0, one.width, one.height).data).size > 2)"
-    )
-    without = browser.window()
-    without.open(pages["usual"])
-    assert without.get(f"document.querySelectorAll('{OWN} .shots.colour').length") == 7
-    assert without.errors == []
-
-
 def test_a_key_step_has_the_colour_and_the_name_that_it_has_below(window: Window) -> None:
     step = int(window.get(f"Number(document.querySelector('{OWN} .node').dataset.step)"))
     look = window.get(f"lookOf(0, {step}).join(' ')")
@@ -108,25 +86,6 @@ def test_a_key_step_has_the_colour_and_the_name_that_it_has_below(window: Window
     assert found
     assert all(text == f"step {other}" for other, text in found.items())
     window.run("localStorage.clear()")
-
-
-def test_an_arrow_says_how_many_videos_agree(pages: dict[str, Path], browser: Browser) -> None:
-    window = browser.window()
-    window.open(pages["given"])
-    # From 1 to the frame of 2 and 3: in 8 and in 9 of ten videos.
-    arrow = f'{OWN} .edges.v3 .edge[data-before="1"][data-after="2 3"]'
-    box = window.box(f"{arrow} .wide")
-    window.point(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    window.frames()
-    said = window.get("byId('popup').hidden ? '' : byId('popup').innerText")
-    assert said.startswith("1 before 2 and 3")
-    assert "80 %" in said
-    lit = f"[...document.querySelectorAll('{OWN} .node.lit')].map((e) => e.dataset.step)"
-    assert window.get(lit) == ["1", "2", "3"]
-    window.point(3, 3)
-    window.frames()
-    assert window.get(lit) == []
-    assert window.get("byId('popup').hidden")
 
 
 def test_the_picture_works_from_the_keyboard(pages: dict[str, Path], browser: Browser) -> None:
@@ -160,20 +119,6 @@ def test_the_picture_works_from_the_keyboard(pages: dict[str, Path], browser: Br
     assert window.errors == []
 
 
-def test_a_card_plays_the_frame_that_is_clicked(window: Window) -> None:
-    window.wait_for(f"document.querySelector('{OWN} .shots [data-seconds]') !== null")
-    frame = f"{OWN} .shots [data-seconds]"
-    video, seconds = window.get(
-        f"(({{ dataset }}) => [dataset.video, Number(dataset.seconds)])(document.querySelector('{frame}'))"
-    )
-    window.click_on(frame)
-    window.wait_for(f"document.querySelector('#player video')?.currentTime >= {seconds} - 0.1")
-    assert window.get("byId('player-title').textContent").startswith(VIDEOS[int(video)])
-    window.press("Escape")
-    window.press("Escape")
-    assert window.get("byId('player').hidden")
-
-
 def test_a_deviation_plays_its_moment(made: Task, page: Path, browser: Browser) -> None:
     window = browser.window()
     window.open(page)
@@ -200,47 +145,4 @@ def test_a_deviation_plays_its_moment(made: Task, page: Path, browser: Browser) 
     # A bar of a line plays, too, as those under Videos do.
     window.click_on(f"{line} .seg")
     window.wait_for("document.querySelector('#player video')?.currentTime < 2")
-    assert window.errors == []
-
-
-def test_without_a_video_a_deviation_is_shown_in_its_bar(pages: dict[str, Path], browser: Browser) -> None:
-    window = browser.window()
-    window.open(pages["given"])
-    line = f'{OWN} .line[data-video="0"]'
-    window.click_on(f"{line} .deviation.missing")
-    window.frames()
-    assert window.get("byId('player').hidden")
-    when, axis = (window.box(f"{line} {part}") for part in (".when", ".axis"))
-    duration = window.get("DATA.videos[0].duration")
-    (missing,) = (one for one in FOUND if one.kind == "missing")
-    assert when["x"] == pytest.approx(axis["x"] + missing.start_s / duration * axis["width"], abs=1)
-    assert when["x"] + when["width"] == pytest.approx(axis["x"] + missing.end_s / duration * axis["width"], abs=1)
-    assert window.errors == []
-
-
-def test_what_is_beyond_the_most_surprising_comes_on_request(pages: dict[str, Path], browser: Browser) -> None:
-    window = browser.window()
-    window.open(pages["given"])
-    seen = f"[...document.querySelectorAll('{OWN} .deviation')].filter((e) => e.checkVisibility()).length"
-    assert window.get(seen) < len(FOUND)
-    window.click_on(f"{OWN} .more")
-    assert window.get(seen) == len(FOUND)
-
-
-def test_a_trivial_answer_says_that_it_has_no_procedure(window: Window) -> None:
-    trivial = int(window.get("DATA.runs.findIndex((facts) => facts.kind === 'trivial')"))
-    assert window.get("byId('no-procedure').hidden")
-    window.run(f"chooseRun({trivial})")
-    assert window.get("byId('no-procedure').checkVisibility()")
-    assert window.get(f"document.querySelector('{OWN}')") is None
-    window.run("chooseRun(0)")
-    assert window.get("byId('no-procedure').hidden")
-
-
-def test_bars_of_both_views_answer_to_the_pointer(window: Window) -> None:
-    window.click_on(f"{OWN} .line .seg")
-    window.wait_for("document.querySelector('#player video')?.currentTime > 0")
-    window.press("Escape")
-    tab(window, "videos")
-    see(window, 0)
     assert window.errors == []

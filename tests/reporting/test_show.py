@@ -1,7 +1,6 @@
 """Yardsticks and procedures as lines of a terminal."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -48,36 +47,6 @@ def test_the_procedure_is_drawn_in_layers_with_what_deviates():
         "  d    2.0  wipe added (0:12)",
         "  e    2.0  2 left out",
     ]
-
-
-def test_of_many_videos_the_most_surprising_are_listed():
-    videos = [replace(one, video=f"v{n}") for n in range(5) for one in recordings(*[(1, 2)] * 5)]
-    videos = [replace(one, video=f"v{n:02}") for n, one in enumerate(videos)]
-    lines = shown([*videos, replace(videos[0], video="odd", events=(Event(2, 0, 1),))])
-    assert lines[-1] == "  ... and 6 more videos"
-    assert lines[-21].split()[0] == "odd"
-    assert len([line for line in lines if "as the procedure has it" in line]) == 19
-
-
-@pytest.mark.parametrize(
-    ("videos", "words"),
-    [
-        (recordings((), ()), "Note: no key step in 2 videos: all of it is background."),
-        (recordings((1,), (1,)), "Note: one key step only (1): there is nothing to order."),
-        (recordings((1, 2), (1, 2)), "Note: two videos only"),
-        (recordings((1, 2)), "Note: one video only"),
-        (recordings((1, 2), (2, 1), (1, 2), (2, 1)), "Note: the videos contradict each other"),
-    ],
-)
-def test_what_the_data_does_not_support_is_said(videos, words):
-    lines = shown(videos)
-    assert any(line.startswith(words) for line in lines), lines
-    assert lines[0].startswith("The procedure: ")
-
-
-def test_a_video_without_a_key_step_is_not_called_usual():
-    lines = shown(recordings((1, 2), (1, 2), (1, 2), ()))
-    assert "no key step" in lines[-1]
 
 
 def test_a_folder_of_key_steps_is_read(tmp_path):

@@ -5,8 +5,8 @@ from inspect import signature
 from pathlib import Path
 
 from rgwot import paths
+from rgwot.cli.records import record
 from rgwot.config.methods import EMBEDDINGS, method_pattern
-from rgwot.reporting.figures.interface import Plan
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import record_run
 from rgwot.study.ending import failures, results
@@ -111,7 +111,7 @@ def train_threads(wildcards):
 
 def figure_labels(form):
     """The labels by which a report filters figures; vector and picture of a figure differ in `form` alone."""
-    return lambda wildcards: {**study("figure_plan", Plan.labels)(wildcards), "form": form}
+    return lambda wildcards: {**study("figure_labels")(wildcards), "form": form}
 
 
 def doubled(first):

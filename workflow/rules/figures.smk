@@ -72,7 +72,7 @@ rule choice_curves:
 
 rule figure:
     input:
-        study("figure_plan", Plan.files),
+        study("figure_files"),
     output:
         vector=report(
             paths.FIGURE,
@@ -88,17 +88,17 @@ rule figure:
         ),
     log:
         paths.log("figure/{figure}"),
-    conda:
-        "../../envs/train.yaml"
     threads: 1
     resources:
         mem_mb=doubled(3000),
         runtime=doubled(60),
     params:
         # A change of it makes the figure outdated.
-        plan=study("figure_plan", Plan.text),
-        caption=untracked(study("figure_plan", Plan.caption)),
+        content=study("figure_content"),
+        caption=untracked(study("figure_caption")),
     message:
         "figure: {wildcards.figure}"
-    shell:
-        "rgwot figure --plan {params.plan:q} {output.vector:q} 2> {log:q}"
+    # What is drawn follows from tables and configuration, which the process of this job has read.
+    run:
+        plainly(CATALOGUE.draw_figure)(wildcards.figure, output.vector, log[0])
+        record("figure", {"output": Path(output.vector)})

@@ -26,28 +26,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """A format in a few words; ``graph`` if it is one of the procedure, not of the segments of videos."""
+    """A format: its module, and what it is; ``graph`` if it is one of the procedure, not of the segments of videos."""
 
+    module: str
     description: str
     graph: bool = False
 
 
-#: Format ``x`` is written by ``export_x`` of `rgwot.reporting.export.x`.
+#: Format ``x`` is written by ``export_x`` of its module.
 FORMATS: Mapping[str, Format] = {
-    "csv": Format("one table of all videos, segments.csv, with names of key steps"),
-    "elan": Format("annotations of ELAN, VIDEO.eaf, with the video linked if there is one"),
-    "praat": Format("TextGrids of Praat, VIDEO.TextGrid"),
-    "audacity": Format("text labels, VIDEO.txt, as Audacity imports them"),
-    "webvtt": Format("subtitles, VIDEO.vtt, which browsers show"),
-    "srt": Format("subtitles, VIDEO.srt, which video players show"),
-    "boris": Format("a project of BORIS, project.boris, an observation per video"),
-    "clips": Format("a clip per segment, and a sheet of pictures per key step; needs --root"),
-    "transitions": Format("which key step follows which and how often, transitions.csv and .pdf"),
-    "dot": Format("the procedure for Graphviz, procedure.dot", graph=True),
-    "mermaid": Format("the procedure as a flowchart in Markdown, procedure.mmd", graph=True),
-    "graphml": Format("the procedure as a graph, procedure.graphml, with all its numbers", graph=True),
-    "xes": Format("an event log for process mining, eventlog.xes (IEEE 1849)"),
-    "eventlog": Format("an event log for process mining, eventlog.csv"),
+    "csv": Format("texts", "one table of all videos, segments.csv, with names of key steps"),
+    "elan": Format("annotations", "annotations of ELAN, VIDEO.eaf, with the video linked if there is one"),
+    "praat": Format("annotations", "TextGrids of Praat, VIDEO.TextGrid"),
+    "audacity": Format("texts", "text labels, VIDEO.txt, as Audacity imports them"),
+    "webvtt": Format("texts", "subtitles, VIDEO.vtt, which browsers show"),
+    "srt": Format("texts", "subtitles, VIDEO.srt, which video players show"),
+    "boris": Format("annotations", "a project of BORIS, project.boris, an observation per video"),
+    "clips": Format("clips", "a clip per segment, and a sheet of pictures per key step; needs --root"),
+    "transitions": Format("logs", "which key step follows which and how often, transitions.csv"),
+    "dot": Format("graphs", "the procedure for Graphviz, procedure.dot", graph=True),
+    "mermaid": Format("graphs", "the procedure as a flowchart in Markdown, procedure.mmd", graph=True),
+    "graphml": Format("graphs", "the procedure as a graph, procedure.graphml, with all its numbers", graph=True),
+    "xes": Format("logs", "an event log for process mining, eventlog.xes (IEEE 1849)"),
+    "eventlog": Format("logs", "an event log for process mining, eventlog.csv"),
 }
 
 #: The one line of annotation, where a format has several.
@@ -191,7 +192,7 @@ def export(name: str, content: Sequence[Video] | DiGraph[Any], output: str | os.
     """
     if name not in FORMATS:
         raise RgwotError(f"format {name!r}: not known; {nearest(name, FORMATS)}")
-    write: Export = getattr(import_module(f"rgwot.reporting.export.{name}"), f"export_{name}")
+    write: Export = getattr(import_module(f"rgwot.reporting.export.{FORMATS[name].module}"), f"export_{name}")
     with replacing(output) as folder:
         folder.mkdir()
         write(content, folder)

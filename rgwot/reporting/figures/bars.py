@@ -40,10 +40,7 @@ class Bars(OfRuns):
 
     beside: Literal["collapse", "scores"]
 
-    @property
-    def protocols(self) -> str:
-        """Those of the scores, where they stand beside the bars."""
-        return "micro_video, macro_video" if self.beside == "scores" else super().protocols
+    PROTOCOLS: ClassVar = "micro_video, macro_video"
 
     def draw(self, plan: TasksPlan) -> Drawn:
         """Draw ground truth and predictions of the planned videos over relative time, one group per video."""

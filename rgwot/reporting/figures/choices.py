@@ -23,12 +23,13 @@ def choice_curves(diagnostics_json: Path, about: str) -> Drawn:
     with styled():
         figure, axes = sheet(1, n, height=2.5, width=COLUMN if n == 1 else PAGE)
         for axis, curve in zip(axes[0], choices.curves, strict=True):
-            _panel(axis, curve)
+            draw_choice(axis, curve)
         tell(figure, "What was left to the data", about)
     return figure
 
 
-def _panel(axis: Axes, curve: Curve) -> None:
+def draw_choice(axis: Axes, curve: Curve) -> None:
+    """Draw how far views agree over everything that was tried, and what was chosen."""
     axis.plot(curve.tried, curve.agreement, color=LINE_COLOURS[0], marker="o")
     if curve.least is not None:
         axis.axhline(curve.least, color=GREY, linewidth=0.8, linestyle=":", label="asked of background")

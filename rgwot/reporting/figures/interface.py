@@ -1,26 +1,33 @@
-"""What a kind of figure is: its settings in ``workflow/tables.yaml``, what it needs of a study, how it is drawn.
+"""What a kind of figure is: its settings in ``workflow/tables.yaml``, which files it reads, how it is drawn.
 
-A kind is a module of this package with a `Figure` named as the module is, listed in `KINDS`. The workflow hands its
-plan on as JSON, so a drawing reads exactly the files that were planned for it.
+A kind is a module of this package with a `Figure` named as the module is, listed in `KINDS`. A `Plan` has all that a
+drawing reads besides files: the workflow takes its inputs from it, and draws again when it changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
-
-from pydantic import BeforeValidator, SerializeAsAny, ValidationError
-from pydantic_core import from_json
+from typing import Any, Protocol
 
 from rgwot import paths
 from rgwot.config.configuration import Config
-from rgwot.config.experiments import Experiments, family_of, split_id
+from rgwot.config.experiments import Experiments
 from rgwot.config.settings import flatten
-from rgwot.reporting.entries import Part, Spelled
+from rgwot.reporting.entries import (
+    Canonical,
+    DatasetName,
+    Part,
+    Spelled,
+    checked,
+    datasets_in_print,
+    named,
+    read_entries,
+)
 from rgwot.reporting.figures.style import Drawn, styled
-from rgwot.reporting.tables.spec import Table
-from rgwot.runtime.arguments import argument, unpacked
+from rgwot.reporting.tables.spec import Place, Table
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.lazy import load
 
@@ -61,13 +68,6 @@ KINDS: Mapping[str, str] = {
         "different protocols cannot be compared."
     ),
 }
-#: Settings that a caption gives, and what they are called there.
-SAID = {
-    "ot.alpha": "α", "ot.epsilon": "ε", "ot.rho": "ρ", "ot.r": "r", "ot.zeta": "ζ", "ot.solver": "solver",
-    "loss.tau": "τ", "cidm.beta": "β", "cidm.lambda": "λ", "cidm.sigma": "σ", "train.N": "N",
-    "train.iterations": "iterations", "decode.K": "K", "features.fps": "features per second",
-    "features.weights": "backbone weights",
-}  # fmt: skip
 
 
 def kind_of(name: str) -> type[Figure]:
@@ -94,8 +94,8 @@ class Study(Protocol):
     def check_task(self, dataset: str, task: str, method: str) -> None:
         """Raise when a task has too few videos for a method."""
 
-    def table(self, table: str) -> Table:
-        """Return a table of scores."""
+    def table_with(self, table: str, places: Iterable[str]) -> Table:
+        """Return a table of scores that has columns for the places."""
 
     def check_table(self, table: str, row: str) -> None:
         """Raise when a row of a table cannot be made."""
@@ -109,9 +109,9 @@ def settings_of(study: Study, method: str, decoder: str | None, dataset: str) ->
     return flatten(study.experiments.settings(method, decoder, dataset).model_dump(by_alias=True, mode="json"))
 
 
-def seeding(seeds: Sequence[int]) -> str:
-    """Say which seeds are shown."""
-    return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+def tasks_of(place: Place, study: Study) -> tuple[str, ...]:
+    """Return the configured tasks behind the columns of a table."""
+    return tuple(task for task in study.tasks(place.dataset) if place.task in (None, task))
 
 
 class Run(Spelled):
@@ -123,10 +123,11 @@ class Run(Spelled):
 
     def planned(self, dataset: str, task: str, seed: int) -> PlannedRun:
         """Return this run of one task with one seed."""
-        return PlannedRun(**dict(self), dataset=dataset, task=task, seed=seed)
+        return PlannedRun(self.label, self.method, self.decoder, dataset, task, seed)
 
 
-class PlannedRun(Part):
+@dataclass(frozen=True)
+class PlannedRun:
     """A run of a task with a seed."""
 
     label: str
@@ -137,23 +138,33 @@ class PlannedRun(Part):
     seed: int
 
     def at(self, template: str) -> Path:
-        """Return where one of its files lies, by a template of `rgwot.paths`."""
-        return paths.at(template, **dict(self))
+        """Return where one of its files is, by a template of `rgwot.paths`."""
+        return paths.at(template, **vars(self))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a figure is drawn from besides files; a kind adds what it shows.
+
+    ``seeds`` are those shown, ``about`` is one line on data, protocol and seeds, written in the figure and its caption,
+    ``data`` are the datasets as they are called in print, ``protocols`` those that a report can filter by.
+    """
+
+    seeds: tuple[int, ...]
+    about: str
+    data: tuple[str, ...]
+    protocols: str
 
 
 class Figure(Part):
     """A figure of ``workflow/tables.yaml``; a kind adds its settings and says what it needs and how it is drawn."""
 
-    PLAN: ClassVar[type[Plan]]
-    if TYPE_CHECKING:
-        # Every kind has it after the settings that it shares with others: the order of fields is that of the plan.
-        kind: str
-
     id: str
+    kind: str
     title: str
 
     def plan(self, study: Study) -> Plan:
-        """Return everything that the figure is drawn from in one study, put together by `planned`."""
+        """Return what the figure is drawn from in one study."""
         raise NotImplementedError
 
     def files(self, plan: Any) -> Iterable[Path]:
@@ -164,102 +175,68 @@ class Figure(Part):
         """Draw a plan."""
         raise NotImplementedError
 
-    @property
-    def protocols(self) -> str:
-        """By which protocols a report can filter."""
-        return "–"
-
-    def planned(
-        self,
-        study: Study,
-        datasets: Mapping[str, str],
-        said: Sequence[str],
-        seeds: tuple[int, ...],
-        runs: Sequence[PlannedRun] = (),
-        varied: Collection[str] = (),
-        **parts: Any,
-    ) -> Plan:
-        """Put a plan together.
-
-        ``datasets`` gives what the datasets shown are called in print, ``said`` what to say of data, protocol and
-        seeds. The caption gives the settings of the first trained one of ``runs``, but for the keys ``varied`` between
-        them. ``parts`` are what the plan of this kind has besides.
-        """
-        about = [part for part in said if part]
-        if any(study.experiments.settings("none", None, one).features.weights == "random" for one in datasets):
-            about.append("backbone with random weights: not the paper's numbers")
-        networks = {study.experiments.settings("none", None, one).features.backbone for one in datasets} - {"resnet50"}
-        if networks:
-            about.append(f"features by {' and '.join(sorted(networks))}: not the paper's numbers")
-        settings = ""
-        trained = [run for run in runs if family_of(run.method).trained]
-        if trained:
-            # Of a sweep the run with the fewest keys: all others differ from it in what the figure shows.
-            run = min(trained, key=lambda one: len(split_id(one.method)[1]))
-            values = settings_of(study, run.method, None, run.dataset)
-            texts = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in values.items()}
-            shown = [f"{symbol} = {texts[key]}" for key, symbol in SAID.items() if key not in varied]
-            settings = f"Settings of {run.method} on {run.dataset}: {', '.join(shown)}"
-        data = tuple(dict.fromkeys(datasets.values()))
-        return self.PLAN(figure=self, seeds=seeds, about="; ".join(about), settings=settings, data=data, **parts)
-
-
-def _of_its_kind(content: Any) -> Any:
-    if not isinstance(content, dict) or "kind" not in content:
-        return content
-    if content["kind"] not in KINDS:
-        raise ValueError(f"unknown kind {content['kind']!r}; {nearest(str(content['kind']), KINDS)}")
-    return kind_of(content["kind"]).model_validate(content)
-
-
-class Plan(Part):
-    """A figure with everything it is drawn from; kinds add what they need.
-
-    ``about`` is one line on data, protocol and seeds that stands in the figure and in its caption; ``settings`` is one
-    on settings that stands in the caption; ``data`` are the datasets as they are called in print.
-    """
-
-    figure: Annotated[SerializeAsAny[Figure], BeforeValidator(_of_its_kind)]
-    seeds: tuple[int, ...]
-    about: str
-    settings: str = ""
-    data: tuple[str, ...] = ()
-
-    def draw(self) -> Drawn:
-        """Draw the figure from the files that the plan names."""
+    def styled(self, plan: Plan) -> Drawn:
+        """Draw a plan in the style of all figures."""
         with styled():
-            return self.figure.draw(self)
+            return self.draw(plan)
 
-    def files(self) -> list[str]:
-        """Return every file the drawing reads."""
-        return list(dict.fromkeys(map(str, self.figure.files(self))))
-
-    def caption(self) -> list[str]:
+    def caption(self, plan: Plan) -> list[str]:
         """Return what a report says of the figure, paragraph by paragraph."""
-        shown = f"{self.figure.title}. {KINDS[self.figure.kind]}"
-        return [shown, self.about, *([self.settings] if self.settings else [])]
+        return [f"{self.title}. {KINDS[self.kind]}", plan.about]
 
-    def labels(self) -> dict[str, str]:
+    def labels(self, plan: Plan) -> dict[str, str]:
         """Return what a report is filtered by."""
-        seeds = ", ".join(map(str, self.seeds))
-        protocols = self.figure.protocols
-        return {"figure": self.figure.id, "data": ", ".join(self.data), "protocol": protocols, "seeds": seeds}
+        seeds = ", ".join(map(str, plan.seeds))
+        return {"figure": self.id, "data": ", ".join(plan.data), "protocol": plan.protocols, "seeds": seeds}
 
-    def text(self) -> str:
-        """Return the plan as the argument of a command, JSON or packed JSON (`argument`)."""
-        return argument(self.model_dump_json(exclude_defaults=True), f"plan of figure {self.figure.id!r}")
+    def shared(
+        self, study: Study, datasets: Mapping[str, str], said: Sequence[str], seeds: Sequence[int], protocols: str = "–"
+    ) -> dict[str, Any]:
+        """Return the fields that every plan has.
+
+        ``datasets`` gives what the datasets shown are called in print, ``said`` what to say of runs and protocol.
+        """
+        data = tuple(dict.fromkeys(datasets.values()))
+        features = [study.experiments.settings("none", None, one).features for one in datasets]
+        seeding = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+        about = [", ".join(data), *filter(None, said), seeding]
+        if any(one.weights == "random" for one in features):
+            about.append("backbone with random weights: not the paper's numbers")
+        if networks := {one.backbone for one in features} - {"resnet50"}:
+            about.append(f"features by {' and '.join(sorted(networks))}: not the paper's numbers")
+        return {"seeds": tuple(seeds), "about": "; ".join(about), "data": data, "protocols": protocols}
 
 
-def read_plan(text: str) -> Plan:
-    """Read a plan from the JSON that the workflow hands on, packed where it is long (`Plan.text`)."""
-    try:
-        content = from_json(unpacked(text))
-        figure = content.get("figure") if isinstance(content, dict) else None
-        kind = str(figure.get("kind")) if isinstance(figure, dict) else ""
-        return (kind_of(kind).PLAN if kind in KINDS else Plan).model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise RgwotError(f"--plan: {why}; expected the plan that a log of the workflow shows") from None
-    except ValueError as error:
-        raise RgwotError(f"--plan: {error}; expected the plan that a log of the workflow shows, all of it") from None
+@dataclass(frozen=True)
+class Figures:
+    """All figures by id, and what the datasets are called in print."""
+
+    figures: Mapping[str, Figure]
+    names: Mapping[str, DatasetName]
+
+    def figure(self, figure_id: str) -> Figure:
+        """Return one figure by its id, or say which are known."""
+        if figure_id not in self.figures:
+            raise RgwotError(f"figure {figure_id!r}: not among the figures; {nearest(figure_id, self.figures)}")
+        return self.figures[figure_id]
+
+
+def load_figures(path: str | os.PathLike[str], canonical: Canonical | None = None) -> Figures:
+    """Read and check the figures of the file that defines the tables; without a key ``figures`` there are none.
+
+    ``canonical`` turns the method and decoder of a run, in any spelling, into the one spelling that paths use.
+
+    Raises
+    ------
+    RgwotError
+        One line: the figure and key, what was found, what was expected.
+    """
+    source = Path(path)
+    content, figures = read_entries(source), {}
+    context = {"canonical": canonical, "folder": source.parent}
+    for name, where, entry in named(content, "figures", source):
+        kind = str(entry.get("kind"))
+        if kind not in KINDS:
+            raise RgwotError(f"{where}: unknown kind {kind!r}; {nearest(kind, KINDS)}")
+        figures[name] = checked(kind_of(kind), entry, where, context)
+    return Figures(figures, datasets_in_print(content, source))

@@ -4,63 +4,55 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
 from rgwot import paths
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
-from rgwot.reporting.figures.curves import PRINTED, cell, read_rows
-from rgwot.reporting.figures.interface import Figure, Plan, Study, seeding
-from rgwot.reporting.figures.parameters import table_with
+from rgwot.reporting.figures.interface import Figure, Plan, Study
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Drawn, sheet, tell
+from rgwot.reporting.figures.sweep import cell, read_rows
+from rgwot.reporting.tables.printed import METRIC_LABELS
 from rgwot.reporting.tables.spec import Metric
 
 GREYS = ("#C4C4C4", "#8F8F8F", "#5A5A5A")
 
 
+@dataclass(frozen=True)
 class ProtocolsPlan(Plan):
     """The plan of such a figure: rows and places of the table by what they are called, and which rows are trivial."""
 
-    rows: dict[str, str] = {}
-    trivial: tuple[str, ...] = ()
-    places: dict[str, str] = {}
+    rows: dict[str, str]
+    trivial: tuple[str, ...]
+    places: dict[str, str]
 
 
 class Protocols(Figure):
     """The same predictions under every protocol: groups of bars."""
 
-    PLAN: ClassVar[type[Plan]] = ProtocolsPlan
-
-    kind: str
     table: str
     datasets: Annotated[tuple[str, ...], Field(min_length=1, max_length=4)]
     rows: tuple[str, ...] = ()
     metric: Metric = "f1"
     label_rule: Literal["exact", "cnc"] = "exact"
 
-    def plan(self, study: Study) -> Plan:
+    def plan(self, study: Study) -> ProtocolsPlan:
         """Return the rows and places that are drawn."""
-        table = table_with(self.table, self.datasets, study)
+        table = study.table_with(self.table, self.datasets)
         chosen = [table.row(row) for row in self.rows] or table.rows
         places = {place: table.datasets[place].label for place in self.datasets}
         datasets = {table.datasets[place].dataset: label for place, label in places.items()}
-        seeds = study.config.seeds
-        said = [", ".join(dict.fromkeys(datasets.values())), f"{self.label_rule} labels", seeding(seeds)]
-        rows = {row.id: row.label for row in chosen}
+        shared = self.shared(study, datasets, [f"{self.label_rule} labels"], study.config.seeds, "all")
         trivial = tuple(row.id for row in chosen if row.trivial)
-        return self.planned(study, datasets, said, seeds, rows=rows, trivial=trivial, places=places)
+        return ProtocolsPlan(**shared, rows={row.id: row.label for row in chosen}, trivial=trivial, places=places)
 
     def files(self, plan: ProtocolsPlan) -> Iterable[Path]:
         """Return the rows, so that a figure of some waits for no others."""
         return [paths.at(paths.ROW, table=self.table, row=row) for row in plan.rows]
-
-    @property
-    def protocols(self) -> str:
-        """Every protocol."""
-        return "all"
 
     def draw(self, plan: ProtocolsPlan) -> Drawn:
         """Draw one panel per dataset and background: groups are protocols, bars are rows of the table."""
@@ -89,7 +81,7 @@ class Protocols(Figure):
                 axis.set_title(f"{label}, {'background a class' if background == 'with' else 'without background'}")
                 axis.grid(axis="y", linewidth=0.3, color="#CCCCCC")
                 axis.set_axisbelow(True)
-            line[0].set_ylabel(f"{PRINTED[self.metric]}, %")
+            line[0].set_ylabel(f"{METRIC_LABELS[self.metric]}, %")
         handles, labels = axes[0, 0].get_legend_handles_labels()
         drawn.legend(handles, labels, loc="outside lower center", ncols=5)
         bars = "; bars: mean over seeds, lines: standard deviation" if len(plan.seeds) > 1 else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -10,8 +11,7 @@ from pydantic import Field
 
 from rgwot import paths
 from rgwot.config.experiments import family_of
-from rgwot.reporting.entries import Part
-from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, seeding, settings_of
+from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, settings_of
 from rgwot.runtime.errors import RgwotError
 
 Count = Annotated[int, Field(ge=1)]
@@ -19,11 +19,11 @@ Count = Annotated[int, Field(ge=1)]
 SETTINGS = ("loss.tau", "cidm.beta", "train.N")
 
 
-class PlannedTask(Part):
+@dataclass(frozen=True)
+class PlannedTask:
     """A task that is drawn: its runs, the videos wanted, and the settings of its first run as dotted keys."""
 
     dataset: str
-    label: str
     task: str
     key_steps: int | None
     videos: tuple[str, ...]
@@ -31,10 +31,11 @@ class PlannedTask(Part):
     settings: dict[str, Any]
 
     def at(self, template: str) -> Path:
-        """Return where one of its files lies, by a template of `rgwot.paths`."""
+        """Return where one of its files is, by a template of `rgwot.paths`."""
         return paths.at(template, dataset=self.dataset, task=self.task)
 
 
+@dataclass(frozen=True)
 class TasksPlan(Plan):
     """The plan of a figure of single videos."""
 
@@ -48,47 +49,42 @@ class OfTasks(Figure):
     first scored ones. A kind names the files that it reads of its tasks and of their runs.
     """
 
-    PLAN: ClassVar[type[Plan]] = TasksPlan
     OF_TASK: ClassVar[tuple[str, ...]] = (paths.MANIFEST, paths.ANNOTATIONS)
     OF_RUN: ClassVar[tuple[str, ...]]
     EVERY_SEED: ClassVar[bool] = False
     #: How clusters got their steps, where they are shown.
     SCORING: ClassVar[str] = ""
+    #: Protocols that a report can filter by.
+    PROTOCOLS: ClassVar[str] = "–"
 
     dataset: str
     tasks: tuple[str, ...] = ()
     n_tasks: Count = 1
     videos: tuple[str, ...] = ()
     n_videos: Count = 1
-    kind: str
 
     @property
     def wanted(self) -> tuple[Run, ...]:
         """The runs that are shown of every task."""
         raise NotImplementedError
 
-    def plan(self, study: Study) -> Plan:
+    def plan(self, study: Study) -> TasksPlan:
         """Return the tasks that are drawn."""
         configured = study.tasks(self.dataset)
-        wanted = [task for task in self.tasks if task in configured]
-        chosen = [*wanted, *(task for task in configured if task not in wanted)][: self.n_tasks]
+        chosen = sorted(configured, key=lambda task: self.tasks.index(task) if task in self.tasks else len(self.tasks))
+        chosen = chosen[: self.n_tasks]
         seeds = study.config.seeds if self.EVERY_SEED else study.config.seeds[:1]
-        tasks = tuple(self._task(task, seeds, study) for task in chosen)
-        label, names = study.in_print(self.dataset), ", ".join(chosen)
-        said = [
-            label if names == self.dataset else f"{label}: {names}",
-            ", ".join(dict.fromkeys(f"{run.label} = {run.method}" for run in self.wanted)),
-            self.SCORING,
-            seeding(seeds),
-        ]
-        runs = [run for task in tasks for run in task.runs]
-        return self.planned(study, {self.dataset: label}, said, seeds, runs, tasks=tasks)
+        names = [name for name in chosen if name != self.dataset]
+        runs = ", ".join(dict.fromkeys(f"{run.label} = {run.method}" for run in self.wanted))
+        shared = self.shared(
+            study, {self.dataset: study.in_print(self.dataset)}, [", ".join(names), runs, self.SCORING], seeds,
+            self.PROTOCOLS,
+        )  # fmt: skip
+        return TasksPlan(**shared, tasks=tuple(self._task(task, seeds, study) for task in chosen))
 
     def _task(self, task: str, seeds: tuple[int, ...], study: Study) -> PlannedTask:
-        videos = study.videos(self.dataset, task)
         for run in self.wanted:
-            family = family_of(run.method)
-            trained = paths.HISTORY in self.OF_RUN
+            family, trained = family_of(run.method), paths.HISTORY in self.OF_RUN
             if (trained and not family.trained) or (paths.EMBEDDINGS in self.OF_RUN and family.embedding == "none"):
                 raise RgwotError(
                     f"figure {self.id!r}: run {run.label!r}: {family.name} {family.description}: expected a method "
@@ -97,13 +93,12 @@ class OfTasks(Figure):
             study.check_task(self.dataset, task, run.method)
         settings = settings_of(study, self.wanted[0].method, None, self.dataset)
         return PlannedTask(
-            dataset=self.dataset,
-            label=study.in_print(self.dataset),
-            task=task,
-            key_steps=study.key_steps(self.dataset, task),
-            videos=tuple(video for video in self.videos if video in videos),
-            runs=tuple(run.planned(self.dataset, task, seed) for run in self.wanted for seed in seeds),
-            settings={key: value for key, value in settings.items() if key.startswith("ot.") or key in SETTINGS},
+            self.dataset,
+            task,
+            study.key_steps(self.dataset, task),
+            tuple(video for video in self.videos if video in study.videos(self.dataset, task)),
+            tuple(run.planned(self.dataset, task, seed) for run in self.wanted for seed in seeds),
+            {key: value for key, value in settings.items() if key.startswith("ot.") or key in SETTINGS},
         )
 
     def files(self, plan: TasksPlan) -> Iterable[Path]:

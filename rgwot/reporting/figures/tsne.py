@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,8 @@ class Footage(Part):
     video: str | None = None
 
 
-class PlannedVideo(Part):
+@dataclass(frozen=True)
+class PlannedVideo:
     """One video whose features are drawn."""
 
     label: str
@@ -50,6 +52,7 @@ class PlannedVideo(Part):
     video: str
 
 
+@dataclass(frozen=True)
 class TsnePlan(Plan):
     """The plan of such a figure: also the videos."""
 
@@ -59,16 +62,13 @@ class TsnePlan(Plan):
 class Tsne(Figure):
     """Backbone features of single videos in two dimensions, coloured by time."""
 
-    PLAN: ClassVar[type[Plan]] = TsnePlan
-
-    kind: str
     panels: Annotated[tuple[Footage, ...], Field(min_length=1, max_length=8)]
     perplexity: Annotated[float, Field(gt=1)] = 30.0
     components: Count = 50
     max_frames: Count = 1500
     seed: Annotated[int, Field(ge=0)] = 0
 
-    def plan(self, study: Study) -> Plan:
+    def plan(self, study: Study) -> TsnePlan:
         """Return one video per panel."""
         taken: Counter[str] = Counter()
         found = []
@@ -82,15 +82,13 @@ class Tsne(Figure):
                 raise RgwotError(f"{panel.dataset}/{task}: found no video, expected one to draw; see docs/datasets.md")
             video = panel.video if panel.video in videos else videos[turn // len(tasks) % len(videos)]
             taken[panel.dataset] += 1
-            label = study.in_print(panel.dataset)
-            found.append(PlannedVideo(label=label, dataset=panel.dataset, task=task, video=video))
+            found.append(PlannedVideo(study.in_print(panel.dataset), panel.dataset, task, video))
         datasets = {video.dataset: video.label for video in found}
-        said = [", ".join(dict.fromkeys(datasets.values())), f"no training; t-SNE seed {self.seed}"]
-        return self.planned(study, datasets, said, (self.seed,), videos=tuple(found))
+        return TsnePlan(**self.shared(study, datasets, ["no training, t-SNE"], (self.seed,)), videos=tuple(found))
 
     def files(self, plan: TsnePlan) -> Iterable[Path]:
         """Return the feature stores."""
-        return [paths.at(paths.FEATURES, **dict(video)) for video in plan.videos]
+        return [paths.at(paths.FEATURES, **vars(video)) for video in plan.videos]
 
     def draw(self, plan: TsnePlan) -> Drawn:
         """Draw every planned video in a panel of its own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -24,8 +24,8 @@ from rgwot.reporting.compare import RATE, Comparison, compare, compare_pairs, pa
 from rgwot.reporting.names import read_names
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, shown_aspect
 from rgwot.reporting.page.procedure import Picture, picture, seeds_agree
+from rgwot.reporting.page.ranking import ranking
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
-from rgwot.reporting.page.standing import in_short, standing
 from rgwot.reporting.tables.scores import summarise
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES
@@ -77,9 +77,7 @@ def gather(
 
     seeds = [seeds_agree(one.run, runs, agreed) if one.procedure is not None else None for one in shown]
 
-    def say(words: Callable[[Run, Mapping[str, Any] | None, bool], Any], run: Run) -> Any:
-        return words(run, scores, len(annotations) > 0)
-
+    ranked = [ranking(one.run, scores, len(annotations) > 0) for one in shown]
     videos = [
         _video(row, page_folder, root, bool(strip))
         for row, strip in zip(manifest.to_dict("records"), strips, strict=True)
@@ -98,11 +96,11 @@ def gather(
             {
                 **run.facts,
                 # Of seeds that hardly agree the first view says so.
-                "standing": [*say(standing, run.run), *([same[1]] if same and same[0] >= SAME else [])],
-                "in_short": say(in_short, run.run),
+                "ranking": [*sentences, *([same[1]] if same and same[0] >= SAME else [])],
+                "in_short": short,
                 "warnings": [*run.facts["warnings"], *more],
             }
-            for run, more, same in zip(shown, doubted, seeds, strict=True)
+            for run, more, same, (short, sentences) in zip(shown, doubted, seeds, ranked, strict=True)
         ],
         "keysteps": [tree.keysteps(run).as_posix() for run in runs],
         "views": [tree.at(paths.VIEW, run).as_posix() for run in runs],

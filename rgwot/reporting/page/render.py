@@ -26,7 +26,7 @@ from rgwot import paths
 from rgwot.paths import Run, Tree
 from rgwot.records import read_manifest, read_scores
 from rgwot.reporting.names import named_order
-from rgwot.reporting.page.charts import chart, curve_pictures
+from rgwot.reporting.page.charts import choice_picture, curve_pictures
 from rgwot.reporting.page.content import Content, gather, link
 from rgwot.reporting.page.procedure import MOST_LINES, needs_words, rules
 from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, ink_on
@@ -75,7 +75,7 @@ def page_text(content: Content) -> str:
         script="".join(part(name) for name in SCRIPTS),
         title=f"{content.data['dataset']}/{content.data['task']}",
         choices=[
-            (place, run.run, run.choices.why, [(curve.words, chart(curve)) for curve in run.choices.curves])
+            (place, run.run, run.choices.why, [choice_picture(curve) for curve in run.choices.curves])
             for place, run in enumerate(content.runs)
             if run.choices
         ],

@@ -14,11 +14,9 @@ import pandas as pd
 from rgwot import paths
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import ANNOTATED, FAMILIES, TRIVIAL
-from rgwot.keysteps.outputs import procedure_of
 from rgwot.paths import Run, Tree
-from rgwot.procedure import Deviation, Procedure, deviations, recordings_from_segments
+from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.files import read_deviation_list, read_procedure
-from rgwot.procedure.learning import LEARNER
 from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.matching import match_to_steps
@@ -46,7 +44,7 @@ class ShownRun(NamedTuple):
 
     ``facts``, small, stand beside every picture. ``body`` is read when the run is chosen: ``segments``, ``orders``,
     ``procedures``. ``view`` is the content of its view as text, empty where it has none. ``procedure`` is what was
-    learned, with what deviates from it in every video; a trivial answer has none.
+    learned, with what deviates from it in every video; a trivial baseline has none.
     """
 
     run: Run
@@ -107,22 +105,10 @@ def read_run(
     }
     choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))
     body = _body(own, orders, procedures, videos)
-    learned = None if kind == "trivial" else _learned(tree, run, own, diagnostics)
+    learned = None
+    if kind != "trivial":
+        learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
     return ShownRun(run, facts, body, view, procedures, learned, known, choices)
-
-
-def _learned(
-    tree: Tree, run: Run, segments: pd.DataFrame, diagnostics: Mapping[str, Any]
-) -> tuple[Procedure, Sequence[Deviation]]:
-    """Return the procedure of a run and what deviates from it; of an older result, learned now from its segments."""
-    path, listed = tree.at(paths.PROCEDURE, run), tree.at(paths.DEVIATIONS, run)
-    if path.exists() and listed.exists():
-        return read_procedure(path), read_deviation_list(listed)
-    split = diagnostics.get("split")
-    held_out = split["test"] if isinstance(split, Mapping) else ()
-    videos = {str(video): own for video, own in segments.groupby("video", sort=False)}
-    procedure = procedure_of(videos, LEARNER, held_out, annotated=kind_of(run) == ANNOTATED)
-    return procedure, deviations(procedure, recordings_from_segments(segments))
 
 
 def _view(path: Path, result: str) -> str:
@@ -187,7 +173,7 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
     task, K = diagnostics.get("task"), diagnostics.get("K")
     task = task if isinstance(task, Mapping) else {}
     if trivial:
-        said = ["A trivial answer: made without looking at the videos, it has nothing that could collapse."]
+        said = ["A trivial baseline: made without looking at the videos, it has nothing that could collapse."]
     elif diagnostics.get("degenerate"):
         cause = str(diagnostics.get("degenerate_cause"))
         said = [_COLLAPSED.get(cause, "Collapsed: one key step is all there is.")]

@@ -24,11 +24,11 @@ COLUMNS = (
 ALL = "all"
 
 
-def make_row(table: ClaimsTable, row_id: str, inputs: Paths, output: Path, facts: Mapping[str, Any]) -> None:
+def make_row(table: ClaimsTable, row_id: str, inputs: Paths, output: Path, facts: Mapping[str, str]) -> None:
     """Write what measurements say of one claim, for every block of the table and every group of tasks.
 
-    ``inputs`` are scores, or for ``metric: seconds`` histories of trainings. ``facts`` may have ``experiments``: method
-    and decoder of each in the one spelling that paths and scores use.
+    ``inputs`` are scores, or for ``metric: seconds`` histories of trainings. ``facts`` may have
+    experiments, ``method/decoder`` in the one spelling that paths and scores use.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def make_row(table: ClaimsTable, row_id: str, inputs: Paths, output: Path, facts
         When a file cannot be read, or an experiment lacks a task or seed that another one has.
     """
     claim: Claim = table.row(row_id)
-    spelt = {name: tuple(ids) for name, ids in facts.get("experiments", {}).items()}
+    spelt = {name: (text.partition("/")[0], text.partition("/")[2]) for name, text in facts.items()}
     experiments = {name: spelt.get(name, (it.method, it.decoder)) for name, it in table.experiments.items()}
     seconds = claim.metric == "seconds"
     values = _seconds(inputs) if seconds else read_scores(inputs)

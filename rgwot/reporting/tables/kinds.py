@@ -19,7 +19,7 @@ class Kind(NamedTuple):
     either; ``terminal`` returns it as text for a terminal.
     """
 
-    make_row: Callable[[Any, str, Iterable[Path], Path, Mapping[str, Any]], Any]
+    make_row: Callable[[Any, str, Iterable[Path], Path, Mapping[str, str]], Any]
     join_rows: Callable[[Any, Iterable[Path], Path], Any]
     render: Callable[[Any, Path], Any]
     terminal: Callable[[Any, Path], str] = forms.read_markdown

@@ -123,7 +123,7 @@ def block_title(block: Block) -> str:
 def make_grid(table: Table, frame: pd.DataFrame, block: Block, max_columns: int = MAX_COLUMNS) -> Grid:
     """Choose the cells of a printed table.
 
-    Measured rows are in the order of the table, and the best of each column is marked, trivial answers included: they
+    Measured rows are in the order of the table, and the best of each column is marked, trivial baselines included: they
     were all made by the same protocol on the same videos. Cells marked as degenerate are not compared. Reported rows
     come first, only under the protocol that they were made with, and are not compared. A column without any value is
     left out. With ``lines: datasets`` the datasets of a table are lines and its rows columns.

@@ -26,7 +26,7 @@ SUFFIXES = {"benchmark": ".tsv", "history": name_of(HISTORY), "machine": name_of
 RESUMED = "seed {seed}: the training was resumed, so its benchmark covers {benchmark:.1f} of {trained:.1f} minutes"
 
 
-def make_row(table: RuntimeTable, row_id: str, inputs: Paths, output: Path, facts: Mapping[str, Any]) -> None:
+def make_row(table: RuntimeTable, row_id: str, inputs: Paths, output: Path, facts: Mapping[str, str]) -> None:
     """Write the training time of one method, and what is reported of it; of the facts nothing is read.
 
     ``inputs`` are for every seed the benchmark of its training (``seed0.tsv``), its ``seed0/history.csv`` with the

@@ -154,7 +154,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     return rows
 
 
-def make_row(table: Table, row_id: str, scores: Paths, output: Path, facts: Mapping[str, Any]) -> pd.DataFrame:
+def make_row(table: Table, row_id: str, scores: Paths, output: Path, facts: Mapping[str, str]) -> pd.DataFrame:
     """Write one row of a table by itself: what is reported of it, and every protocol, background and label rule.
 
     ``facts`` may have ``method`` and ``decoder`` in the one spelling that scores use.

@@ -8,14 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from rgwot.config.experiments import value_text
 from rgwot.reporting.tables.forms import write_flat
 from rgwot.reporting.tables.scores import Paths, read_flat, read_texts
 from rgwot.reporting.tables.spec import Setting, SettingsTable
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 
-SEEDS = "seeds"
 REPORTED_COLUMNS = ("name", "value", "source", "note")
 
 
@@ -24,14 +22,14 @@ def columns(table: SettingsTable) -> list[str]:
     return ["parameter", "label", "symbol", "key", *table.methods, "reported", "source", "note"]
 
 
-def make_row(table: SettingsTable, row_id: str, inputs: Paths, output: Path, facts: Mapping[str, Any]) -> None:
+def make_row(table: SettingsTable, row_id: str, inputs: Paths, output: Path, facts: Mapping[str, str]) -> None:
     """Write one hyper-parameter; of the inputs nothing is read.
 
-    ``facts`` has ``seeds``, and ``settings``: for every method its resolved settings by dotted key.
+    ``facts`` has what every method that reads the setting resolves it to.
     """
     row: Setting = table.row(row_id)
     line = {"parameter": row.id, "label": row.label, "symbol": row.symbol, "key": row.key or ""}
-    line |= {method: _ours(row, method, facts) for method in table.methods}
+    line |= {method: row.fixed.get(method, facts.get(method, "")) for method in table.methods}
     notes = [row.note]
     if row.reported is not None:
         found = _reported(table, row.reported)
@@ -55,15 +53,6 @@ def render_table(table: SettingsTable, csv: Path) -> None:
     ]
     lines = pd.concat([frame[["label", "symbol"]], shown], axis="columns").to_numpy().tolist()
     write_flat(table, csv, ["", "symbol", *table.methods, "reported"], lines, notes)
-
-
-def _ours(row: Setting, method: str, facts: Mapping[str, Any]) -> str:
-    if method in row.fixed:
-        return row.fixed[method]
-    if row.key is None:
-        return ""
-    value = facts["seeds"] if row.key == SEEDS else facts["settings"][method][row.key]
-    return ", ".join(map(value_text, value)) if isinstance(value, list) else value_text(value)
 
 
 def _reported(table: SettingsTable, name: str) -> Mapping[Any, str]:

@@ -15,7 +15,7 @@ Severity = Literal["error", "warning", "note"]
 
 RULES = {
     "columns": "annotation files have the columns of their layout, comma-separated, without a header",
-    "duplicate": "a row stands in a file once",
+    "duplicate": "a row occurs once in a file",
     "encoding": "text is UTF-8",
     "features": "features made elsewhere: a file per video, as told, as long as it, finite, of one size and rate",
     "file": "a file can be read and is of its kind",

@@ -10,7 +10,7 @@ function drawAlignment() {
   for (const picker of pickers) picker.disabled = !usable;
   if (!usable) {
     const why = view ? "An alignment needs two videos." : "Alignments are shown of the first seed of a method.";
-    space.replaceChildren(make("p", { textContent: factsOf(state.run).kind === "trivial" ? "A trivial answer has no embedding to align by." : why }));
+    space.replaceChildren(make("p", { textContent: factsOf(state.run).kind === "trivial" ? "A trivial baseline has no embedding to align by." : why }));
     plan.shown = null;
     return;
   }

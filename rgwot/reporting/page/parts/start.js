@@ -78,7 +78,7 @@ function drawVerdict() {
   const names = Object.keys(namesOf(state.run)).length;
   // First what the scores are worth: an answer that did not collapse may still be worse than equal segments.
   byId("in-short").textContent = facts.in_short;
-  byId("standing").textContent = facts.standing.join(" ");
+  byId("ranking").textContent = facts.ranking.join(" ");
   byId("verdict").textContent = `${facts.words.join(" ")}${names ? ` ${names} of ${facts.steps.length} key steps have a name.` : ""}`;
   byId("collapsed").textContent = facts.words[0];
   byId("collapsed").hidden = !facts.degenerate;

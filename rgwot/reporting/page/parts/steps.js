@@ -6,7 +6,7 @@ function drawSteps() {
   const run = state.run;
   const rows = byId("rows");
   if (factsOf(run).kind === "trivial") {
-    rows.replaceChildren(make("p", { textContent: "A trivial answer: its key steps are made without looking at the videos, so there is nothing to name." }));
+    rows.replaceChildren(make("p", { textContent: "A trivial baseline: its key steps are made without looking at the videos, so there is nothing to name." }));
     return;
   }
   const view = viewOf(run);

@@ -44,7 +44,7 @@ function drawTree() {
   byId("no-tree").hidden = Boolean(own);
   if (!own) {
     byId("no-tree").textContent = factsOf(state.run).kind === "trivial"
-      ? "A trivial answer has no embedding to make a tree of."
+      ? "A trivial baseline has no embedding to make a tree of."
       : "The tree is shown of the first seed of a method.";
     return;
   }

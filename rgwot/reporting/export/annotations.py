@@ -1,14 +1,50 @@
-"""A project of BORIS, the Behavioral Observation Research Interactive Software."""
+"""Annotations of ELAN and Praat, and projects of BORIS."""
 
 from __future__ import annotations
 
 import json
+import math
+import mimetypes
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rgwot.reporting.export.interface import Video
+from rgwot.reporting.export.interface import TIER, Video
 from rgwot.runtime.files import write_text
+
+
+def export_elan(videos: Sequence[Video], folder: Path) -> None:
+    """Write one file per video with a tier of key steps, times in whole milliseconds as ELAN has them."""
+    from pympi import Eaf
+
+    for video in videos:
+        document = Eaf(author="rgwot")
+        document.remove_tier("default")
+        document.add_tier(TIER)
+        # Features without videos are no medium that ELAN could play.
+        if not math.isnan(video.size[0]):
+            kind = mimetypes.guess_type(video.path.name)[0] or "video/mp4"
+            document.add_linked_file(video.path.as_posix(), relpath=f"./{video.path.name}", mimetype=kind)
+        for start_s, end_s, _, label in video.segments:
+            start, end = round(1000 * start_s), round(1000 * end_s)
+            if end > start:
+                document.add_annotation(TIER, start, end, label)
+        document.to_file(folder / f"{video.name}.eaf")
+
+
+def export_praat(videos: Sequence[Video], folder: Path) -> None:
+    """Write one file per video with one tier of intervals; background is an empty interval, as Praat has it."""
+    from pympi import TextGrid
+
+    for video in videos:
+        end = max([video.duration_s, *(segment.end_s for segment in video.segments)])
+        grid = TextGrid(xmax=end)
+        tier = grid.add_tier(TIER)
+        for start_s, end_s, _, label in video.segments:
+            if end_s > start_s:
+                tier.add_interval(start_s, end_s, label.replace('"', '""'))
+        grid.to_file(folder / f"{video.name}.TextGrid")
+
 
 VERSION = "7.0"
 #: BORIS wants dates; of a video nothing is known.

@@ -1,4 +1,4 @@
-"""What the page says first: where a result stands against the trivial answers beside it."""
+"""What the page says first: where a result stands against the trivial baselines beside it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.paths import Run
-from rgwot.reporting.page.standing import in_short, standing
+from rgwot.reporting.page.ranking import ranking
 
 OURS = Run("rgwot", "graphcut", 1)
 
@@ -26,7 +26,7 @@ def row(run: Run, kind: str, values: Mapping[int, tuple[float, float, float, flo
 
 
 def told(*rows: dict[str, object], run: Run = OURS) -> str:
-    return " ".join(standing(run, {"rows": list(rows)}, annotated=True))
+    return " ".join(ranking(run, {"rows": list(rows)}, annotated=True)[1])
 
 
 RESULT = row(OURS, "trained", {0: (0.9, 0.9, 0.9, 0.9), 1: (0.5, 0.3, 0.4, 0.6)})
@@ -38,7 +38,7 @@ RANDOM = row(Run("none", "random", 0), "trivial", {0: (0.1, 0.1, 0.2, 0.2), 1: (
 def test_what_beats_the_result_comes_first_protocol_by_protocol() -> None:
     """By the seed that is shown, against the mean over seeds of an answer; being equal is not being better."""
     assert told(RESULT, ONE, EQUAL, RANDOM) == (
-        "No better than a trivial answer under micro_video (50.0 against one label 65.0), "
+        "No better than a trivial baseline under micro_video (50.0 against one label 65.0), "
         "macro_video (30.0 against equal segments (K=gt) 50.0) and macro_task (40.0 against random labels 40.0). "
         "Better than one label, equal segments (K=gt) and random labels under strict_task. "
         "F1 in percent, with background. "
@@ -57,28 +57,33 @@ def test_what_is_better_everywhere_is_said_to_be_and_no_more() -> None:
 
 def test_in_short_counts_the_scores_that_are_better() -> None:
     def short(*rows: dict[str, object], run: Run = OURS) -> str:
-        return in_short(run, {"rows": list(rows)}, annotated=True)
+        return ranking(run, {"rows": list(rows)}, annotated=True)[0]
 
     # Under strict_task alone: 0.6 against 0.3, 0.4 and 0.2.
-    assert short(RESULT, ONE, EQUAL, RANDOM) == "Better than trivial answers by 1 of 4 scores."
-    assert short(RESULT, ONE, run=Run("rgwot", "graphcut", 0)) == "Better than trivial answers by all scores."
+    assert short(RESULT, ONE, EQUAL, RANDOM) == "Better than trivial baselines by 1 of 4 scores."
+    assert short(RESULT, ONE, run=Run("rgwot", "graphcut", 0)) == "Better than trivial baselines by all scores."
     best = row(Run("none", "one_label", 0), "trivial", {0: (0.5, 0.9, 0.9, 0.9)})
-    assert short(RESULT, best) == "Better than trivial answers by none of 4 scores."
+    assert short(RESULT, best) == "Better than trivial baselines by none of 4 scores."
     assert short(RESULT, ONE, run=Run("none", "one_label", 0)) == ""
-    assert short(RESULT).startswith("No trivial answer")
-    assert in_short(OURS, None, annotated=False).startswith("Nothing is annotated")
+    assert short(RESULT).startswith("No trivial baseline")
+    assert ranking(OURS, None, annotated=False)[0].startswith("Nothing is annotated")
 
 
 @pytest.mark.parametrize(
     ("rows", "words"),
-    [([RESULT], "No trivial answer is among these results"), ([ONE], "Not scored, so nothing here says"), ([], "Not")],
+    [
+        ([RESULT], "No trivial baseline is among"),
+        ([ONE], "Not scored, so nothing here says"),
+        ([], "Not"),
+    ],
 )
 def test_what_cannot_be_told_is_said_not_to_be(rows: list[dict[str, object]], words: str) -> None:
     assert told(*rows).startswith(words)
 
 
 def test_without_annotation_or_of_a_trivial_answer_nothing_is_compared() -> None:
-    (line,) = standing(OURS, None, annotated=False)
+    short, (line,) = ranking(OURS, None, annotated=False)
+    assert short == line
     assert line.startswith("Nothing is annotated")
-    assert standing(Run("none", "one_label", 0), {"rows": [RESULT, ONE]}, annotated=True) == []
-    assert standing(OURS, None, annotated=True)[0].startswith("Not scored")
+    assert ranking(Run("none", "one_label", 0), {"rows": [RESULT, ONE]}, annotated=True) == ("", [])
+    assert ranking(OURS, None, annotated=True)[0].startswith("Not scored")

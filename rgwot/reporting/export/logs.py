@@ -1,14 +1,68 @@
-"""The event log as XES, the exchange format of process mining (IEEE 1849-2016)."""
+"""What follows what: transitions between key steps, and event logs for process mining."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
 from rgwot import __version__
-from rgwot.reporting.export.eventlog import timestamp
 from rgwot.reporting.export.interface import Video
+from rgwot.runtime.files import write_rows
+
+START, END = "start", "end"
+
+
+def transitions(videos: Sequence[Video]) -> Counter[tuple[str, str]]:
+    """Count, over all videos, how often a segment of one key step is followed by one of another.
+
+    Background between them does not count, nor does a step that goes on after it. A video begins at ``start`` and
+    finishes at ``end``.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    for video in videos:
+        labels = [segment.label for segment in video.segments]
+        changed = [label for at, label in enumerate(labels) if at == 0 or label != labels[at - 1]]
+        counts.update(pairwise([START, *changed, END]) if changed else ())
+    return counts
+
+
+def export_transitions(videos: Sequence[Video], folder: Path) -> None:
+    """Write ``transitions.csv`` (``from``, ``to``, ``count``, ``share`` of what follows)."""
+    counts = transitions(videos)
+    leaving: Counter[str] = Counter()
+    for (first, _), count in counts.items():
+        leaving[first] += count
+    rows = [(*pair, count, round(count / leaving[pair[0]], 4)) for pair, count in counts.most_common()]
+    write_rows(("from", "to", "count", "share"), rows, folder / "transitions.csv")
+
+
+COLUMNS = ("case:concept:name", "concept:name", "start_timestamp", "time:timestamp", "key_step")
+#: Videos have no date; in an event log they all begin here.
+BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def export_eventlog(videos: Sequence[Video], folder: Path) -> None:
+    """Write ``eventlog.csv``: a case is a video, an event a segment of a key step, with its begin and its end."""
+    rows = [
+        (video.name, label, timestamp(start_s), timestamp(end_s), key_step)
+        for video in videos
+        for start_s, end_s, key_step, label in video.segments
+    ]
+    write_rows(COLUMNS, rows, folder / "eventlog.csv")
+
+
+def timestamp(seconds: float) -> str:
+    """Return the time of a video as a date with milliseconds: every video begins with the year 1970.
+
+    >>> timestamp(65.5)
+    '1970-01-01T00:01:05.500+00:00'
+    """
+    return (BEGIN + timedelta(milliseconds=round(1000 * seconds))).isoformat(timespec="milliseconds")
+
 
 NAMESPACE = "http://www.xes-standard.org/"
 EXTENSIONS = {"Concept": "concept", "Lifecycle": "lifecycle", "Time": "time"}
