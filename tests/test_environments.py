@@ -101,14 +101,6 @@ def test_the_lock_has_every_dependency_for_every_python(python):
         assert versions[requirement.name.lower().replace("_", "-")] in requirement.specifier, requirement
 
 
-@pytest.mark.parametrize(("system", "machine"), [("darwin", "arm64"), ("win32", "AMD64")])
-def test_the_lock_names_cuda_for_linux_alone(system, machine):
-    assert any(name.startswith("nvidia-") for name in locked())
-    elsewhere = locked(system=system, machine=machine)
-    assert not [name for name in elsewhere if name.startswith(("nvidia-", "triton"))]
-    assert elsewhere["torch"] == locked()["torch"]
-
-
 def test_the_oldest_versions_are_those_that_the_package_permits():
     text = (ENVS / "oldest.txt").read_text(encoding="utf-8")
     oldest = dict(re.findall(r"^([\w.-]+)==(\S+)$", text, re.MULTILINE))
