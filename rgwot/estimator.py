@@ -44,7 +44,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         The key step (T,) of every feature of these videos, int64 from 1, 0 for background: by name where videos were
         given by name, else in their order.
     bundle_ : bytes or None
-        What was learnt. Written to a file ``NAME.rgwot``, it is a bundle for ``rgwot apply``. None where decoder or
+        What was learned. Written to a file ``NAME.rgwot``, it is a bundle for ``rgwot apply``. None where decoder or
         embedding have no rule for other videos; `predict` then says why.
 
     Notes
@@ -112,7 +112,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return self
 
     def predict(self, X: Videos, *, times: Times | None = None) -> Labels:
-        """Label videos by what was learnt, without learning from them.
+        """Label videos by what was learned, without learning from them.
 
         Parameters
         ----------

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rgwot import transport
-from rgwot.baselines.kantorovich import Matching
+from rgwot.baselines.kantorovich import SoftMatching
 from rgwot.baselines.kantorovich import kantorovich_match as match
 from rgwot.baselines.partial import align_frames_partially as partially
 from rgwot.config.settings import (
@@ -66,5 +66,5 @@ def align_frames_partially(x: Tensor, y: Tensor, **changes: Any) -> Tensor:
     return partially(x, y, **ENDS | PARTIAL | changes)
 
 
-def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, **changes: Any) -> Matching:
+def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, **changes: Any) -> SoftMatching:
     return match(x, y, phi, **PRIORS | {"solver": OT.sinkhorn, "last": OT.last} | changes)

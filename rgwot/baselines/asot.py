@@ -31,7 +31,7 @@ from torch.nn import functional as F
 from rgwot.baselines.regression import standardised
 from rgwot.config.radius import structure_radius
 from rgwot.config.settings import AsotSettings, Settings
-from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
+from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.meanfield import decoded
 from rgwot.runtime.errors import RgwotError
@@ -220,17 +220,17 @@ def learn(
 def decode_asot(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
     """Learn an embedding and centres, and label every frame by its plan: the decoder ``asot``."""
     with one_thread():
-        learnt, losses = learn(frames, K, settings.asot, generator)
-    return labelled(learnt, losses, frames, K, settings, "asot")
+        learned, losses = learn(frames, K, settings.asot, generator)
+    return labelled(learned, losses, frames, K, settings, "asot")
 
 
 def labelled(
-    learnt: Segmenter, losses: Sequence[float], frames: Frames, K: int, settings: Settings, name: str
+    learned: Segmenter, losses: Sequence[float], frames: Frames, K: int, settings: Settings, name: str
 ) -> Decoded:
     """Label the frames of videos by what was learned, and record it under a decoder's name."""
-    memberships, residual = learnt.memberships(frames)
+    memberships, residual = learned.memberships(frames)
     facts = {
-        "key_steps": len(learnt.centres),
+        "key_steps": len(learned.centres),
         "epochs": len(losses),
         "loss_first": losses[0],
         "loss_last": losses[-1],
@@ -238,15 +238,15 @@ def labelled(
         "residual": residual,
     }
     made = decoded(memberships, K, {name: facts})
-    kept = {**weights_of(learnt.network), "centres": learnt.centres.numpy()}
+    kept = {**weights_of(learned.network), "centres": learned.centres.numpy()}
     return made.inductive(restore_asot, lambda: kept, K, settings)
 
 
-def restore_asot(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+def restore_asot(learned: Learned, K: int, settings: Settings) -> Predict:
     """Label other videos by plans of the same network and centres."""
-    block, width = settings.asot, learnt["0.weight"].shape[1]
-    network = with_weights(network_of(width, block), learnt)
-    segmenter = Segmenter(network, torch.from_numpy(learnt["centres"]), block)
+    block, width = settings.asot, learned["0.weight"].shape[1]
+    network = with_weights(network_of(width, block), learned)
+    segmenter = Segmenter(network, torch.from_numpy(learned["centres"]), block)
     return lambda others: decoded(segmenter.memberships(others)[0], K)
 
 

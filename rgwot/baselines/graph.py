@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from rgwot.config.settings import GraphSettings, Settings
-from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learnt
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import spatial_means, unit
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
@@ -211,12 +211,12 @@ def fit_graph(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> 
         background = (similarity < limit)[video.of_sample] if block.background else None
         return Embedded(np.ascontiguousarray(embedding[video.of_sample]), background)
 
-    learnt = {"clips": known, "nodes": nodes, "limit": np.asarray(limit)}
-    beside = restore_graph(learnt, settings)
-    return Fitted(embed, lambda: learnt)
+    learned = {"clips": known, "nodes": nodes, "limit": np.asarray(limit)}
+    beside = restore_graph(learned, settings)
+    return Fitted(embed, lambda: learned)
 
 
-def restore_graph(learnt: Learnt, settings: Settings) -> EmbedVideo:
+def restore_graph(learned: Learned, settings: Settings) -> EmbedVideo:
     """Put the clips of other videos next to those of the graph."""
     from threadpoolctl import threadpool_limits
 
@@ -225,8 +225,8 @@ def restore_graph(learnt: Learnt, settings: Settings) -> EmbedVideo:
     def embed(store: FeatureStore) -> Embedded:
         video = _clips(store, block.clip_s)
         with threadpool_limits(limits=1):
-            embedding, similarity = _beside(video.features, learnt["clips"], learnt["nodes"], block)
-        background = (similarity < learnt["limit"])[video.of_sample] if block.background else None
+            embedding, similarity = _beside(video.features, learned["clips"], learned["nodes"], block)
+        background = (similarity < learned["limit"])[video.of_sample] if block.background else None
         return Embedded(np.ascontiguousarray(embedding[video.of_sample]), background)
 
     return embed

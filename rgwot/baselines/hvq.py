@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from rgwot.baselines.asot import directions_of, first_centres, seeded, weights_of, with_weights
 from rgwot.config.settings import HvqSettings, Settings
-from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
+from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.runtime.threads import one_thread
 
 DEAD = (3.0, 1.0)
@@ -174,24 +174,24 @@ def learn(frames: Frames, K: int, block: HvqSettings, generator: np.random.Gener
 def decode_hvq(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
     """Learn codes at two levels and label every frame by that of the second: the decoder ``hvq``."""
     with one_thread():
-        learnt, losses = learn(frames, K, settings.hvq, generator)
+        learned, losses = learn(frames, K, settings.hvq, generator)
     facts = {
-        "codes": [len(learnt.fine.codes), len(learnt.coarse.codes)],
-        "replaced": [learnt.fine.replaced, learnt.coarse.replaced],
+        "codes": [len(learned.fine.codes), len(learned.coarse.codes)],
+        "replaced": [learned.fine.replaced, learned.coarse.replaced],
         "epochs": len(losses),
         "loss_first": losses[0],
         "loss_last": losses[-1],
     }
-    codes = {"fine": learnt.fine.codes.numpy(), "coarse": learnt.coarse.codes.numpy()}
-    kept = {**weights_of(learnt.encoder), **codes}
-    return Decoded(learnt.label(frames), facts={"hvq": facts}).inductive(restore_hvq, lambda: kept, K, settings)
+    codes = {"fine": learned.fine.codes.numpy(), "coarse": learned.coarse.codes.numpy()}
+    kept = {**weights_of(learned.encoder), **codes}
+    return Decoded(learned.label(frames), facts={"hvq": facts}).inductive(restore_hvq, lambda: kept, K, settings)
 
 
-def restore_hvq(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+def restore_hvq(learned: Learned, K: int, settings: Settings) -> Predict:
     """Label other videos by the same codes."""
-    block, width = settings.hvq, learnt["first.weight"].shape[1]
-    encoder = with_weights(DilatedConvolutions(width, block.D, block.hidden, block.layers), learnt)
-    fine, coarse = (_kept(torch.from_numpy(learnt[level])) for level in ("fine", "coarse"))
+    block, width = settings.hvq, learned["first.weight"].shape[1]
+    encoder = with_weights(DilatedConvolutions(width, block.D, block.hidden, block.layers), learned)
+    fine, coarse = (_kept(torch.from_numpy(learned[level])) for level in ("fine", "coarse"))
     quantiser = Quantiser(encoder, fine, coarse)
     return lambda others: Decoded(quantiser.label(others))
 

@@ -48,7 +48,7 @@ MOST_PASSES = 100_000
 PRIOR_SCALE = 2.0
 
 
-class Matching(NamedTuple):
+class SoftMatching(NamedTuple):
     r"""Soft matches of B pairs of videos; no gradient flows into them.
 
     Attributes
@@ -133,7 +133,7 @@ def kantorovich_match(
     lambda2: float,
     solver: Solver,
     last: Side,
-) -> Matching:
+) -> SoftMatching:
     r"""Match the frames of pairs of videos by Kantorovich transport with priors (module docstring).
 
     The cost is :math:`D_{ij} = |x_i - y_j|^2`, with zeta for the virtual frame. In float64 and the log domain.
@@ -163,7 +163,7 @@ def kantorovich_match(
         log_kernel = prior.log() + (lambda1 * (n + m) * moment - cost) / (lambda2 * n * m / 4)
         log_kernel = log_kernel.clamp(*(math.log(bound) for bound in KERNEL_RANGE))
         plan = kantorovich_plan(log_kernel, solver, last)
-        return Matching(plan, (log_kernel.exp() * cost)[:, 1:, 1:])
+        return SoftMatching(plan, (log_kernel.exp() * cost)[:, 1:, 1:])
 
 
 def kantorovich_plan(log_kernel: Tensor, solver: Solver, last: Side) -> Tensor:
@@ -241,7 +241,7 @@ def align_kantorovich(batch: PairBatch, settings: Settings) -> Tensor:
 def vava_loss(
     x: Tensor,
     y: Tensor,
-    matching: Matching,
+    matching: SoftMatching,
     *,
     zeta: float,
     window: float,
@@ -263,7 +263,7 @@ def vava_loss(
         Embeddings of the first video of each pair, in order of time, of any length.
     y : Tensor, shape (B, M, D)
         Embeddings of the second video of each pair.
-    matching : Matching
+    matching : SoftMatching
         From `rgwot.baselines.kantorovich.kantorovich_match`.
     zeta : float
         Cost of the virtual frame, as in the matching.

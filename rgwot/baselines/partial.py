@@ -146,7 +146,7 @@ def solve_partial(
             raise ValueError(f"{name}: found {value}, expected a finite value above 0")
     with torch.no_grad(), torch.autocast(device_type=cost.device.type, enabled=False):
         n, m = (size - virtual for size in cost.shape[1:])
-        problem = _Problem(
+        problem = _PartialProblem(
             cost=(1 - alpha) * cost.double(),
             x=laplace_kernel(n, b, virtual=virtual, device=cost.device),
             y=laplace_kernel(m, b, virtual=virtual, device=cost.device),
@@ -159,7 +159,7 @@ def solve_partial(
         return _descend(problem, max_iterations, tolerance**0.5)
 
 
-class _State(NamedTuple):
+class _PartialState(NamedTuple):
     """A plan by its logarithm, F there, the gradient G of all but the divergences, and the marginals' log ratios."""
 
     log_plan: Tensor
@@ -170,7 +170,7 @@ class _State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Problem:
+class _PartialProblem:
     """Data of a batch; ``cost`` is already multiplied by 1 - alpha and the Laplacians by lambda_s."""
 
     cost: Tensor
@@ -196,7 +196,7 @@ class _Problem:
         structure = self.x**2 @ rows + columns @ self.y**2 - 2 * self.x @ plan @ self.y
         return 2 * (self.alpha * structure + self.x_chain @ plan + plan @ self.y_chain)
 
-    def state(self, log_plan: Tensor) -> _State:
+    def state(self, log_plan: Tensor) -> _PartialState:
         plan = log_plan.exp()
         quadratic = self.quadratic_gradient(plan)
         log_ratio = log_plan - self.log_p - self.log_q
@@ -208,9 +208,9 @@ class _Problem:
         objective = (plan * (self.cost + quadratic / 2 + logs)).sum((1, 2)) + masses
         linear = self.cost + quadratic
         stationarity = (plan * (linear + logs).abs()).sum((1, 2)) / self.epsilon
-        return _State(log_plan, objective, linear, log_columns, stationarity)
+        return _PartialState(log_plan, objective, linear, log_columns, stationarity)
 
-    def step(self, state: _State, weight: Tensor) -> _State:
+    def step(self, state: _PartialState, weight: Tensor) -> _PartialState:
         """Sinkhorn passes on the problem linearised at a state, with ``weight`` (B,) times KL(T || T_k)."""
         s = weight[:, None, None]
         entropy = self.epsilon + s
@@ -231,7 +231,7 @@ class _Problem:
         return self.state(log_plan - slope / ((entropy + 2 * self.tau_m) * plan.sum((1, 2), keepdim=True)))
 
 
-def _descend(problem: _Problem, max_iterations: int, limit: float) -> PartialResult:
+def _descend(problem: _PartialProblem, max_iterations: int, limit: float) -> PartialResult:
     start = torch.full_like(problem.cost, problem.log_p + problem.log_q)
     state = problem.state(start)
     weight = torch.full_like(state.objective, _FIRST_WEIGHT * problem.epsilon)

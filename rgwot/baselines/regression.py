@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rgwot.config.settings import RegressionSettings, Settings
-from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learnt
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import spatial_means
 from rgwot.embedding.sampler import draw_videos
 from rgwot.features.store import FeatureStore
@@ -112,10 +112,10 @@ def fit_regression(stores: Sequence[FeatureStore], settings: Settings, seed: int
     )
 
 
-def restore_regression(learnt: Learnt, settings: Settings) -> EmbedVideo:
+def restore_regression(learned: Learned, settings: Settings) -> EmbedVideo:
     """Embed videos by the network of the task."""
-    model = TimeRegressor(learnt["first.weight"].shape[1], settings.regression.E, seed=0)
-    model.load_state_dict({name: torch.from_numpy(np.asarray(value)) for name, value in learnt.items()})
+    model = TimeRegressor(learned["first.weight"].shape[1], settings.regression.E, seed=0)
+    model.load_state_dict({name: torch.from_numpy(np.asarray(value)) for name, value in learned.items()})
     return _embedded_by(model.eval(), settings)
 
 

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import poisson
 
 from rgwot.config.settings import Settings
-from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen, directions
+from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.timing import runs
 
@@ -178,11 +178,11 @@ def decode_semimarkov(frames: Frames, K: int, settings: Settings, generator: np.
         "mean_durations_s": [float(duration / frames.features_fps) for duration in model.durations],
     }
     made = Decoded(np.concatenate(videos), facts={"semimarkov": facts})
-    learnt = {name: np.asarray(value) for name, value in vars(model).items()}
-    return made.inductive(restore_semimarkov, lambda: learnt, K, settings)
+    learned = {name: np.asarray(value) for name, value in vars(model).items()}
+    return made.inductive(restore_semimarkov, lambda: learned, K, settings)
 
 
-def restore_semimarkov(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+def restore_semimarkov(learned: Learned, K: int, settings: Settings) -> Predict:
     """Label other videos by their most likely segmentation under the same model."""
-    model = SemiMarkov(**{**learnt, "variance": float(learnt["variance"])})  # type: ignore[arg-type]
+    model = SemiMarkov(**{**learned, "variance": float(learned["variance"])})  # type: ignore[arg-type]
     return lambda others: Decoded(np.concatenate(_follow(model, directions(others.x), others.lengths)))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rgwot.config.settings import Settings
 from rgwot.keysteps.fuzzifier import centred
-from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen, directions
+from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import decode_kmeans, kmeans, nearest_centre, restore_kmeans
 
 SCALE = 0.5
@@ -93,13 +93,13 @@ def decode_spectral(frames: Frames, K: int, settings: Settings, generator: np.ra
     rest = np.setdiff1d(np.arange(len(x)), chosen)
     labels[rest] = nearest_centre(made.place(x[rest]), clusters.centres)
     facts = {"landmarks": len(chosen), "eigenvalues": made.eigenvalues.tolist()}
-    learnt = {**vars(made), "centres": clusters.centres}
-    return Decoded(labels, facts={"spectral": facts}).inductive(restore_spectral, lambda: learnt, K, settings)
+    learned = {**vars(made), "centres": clusters.centres}
+    return Decoded(labels, facts={"spectral": facts}).inductive(restore_spectral, lambda: learned, K, settings)
 
 
-def restore_spectral(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+def restore_spectral(learned: Learned, K: int, settings: Settings) -> Predict:
     """Place samples of other videos among the landmarks, and label them by the nearest mean there."""
-    if "landmarks" not in learnt:
-        return restore_kmeans(learnt, K, settings)
-    made = SpectralMap(learnt["landmarks"], learnt["coordinates"], learnt["eigenvalues"])
-    return lambda others: Decoded(nearest_centre(made.place(others.x), learnt["centres"]))
+    if "landmarks" not in learned:
+        return restore_kmeans(learned, K, settings)
+    made = SpectralMap(learned["landmarks"], learned["coordinates"], learned["eigenvalues"])
+    return lambda others: Decoded(nearest_centre(made.place(others.x), learned["centres"]))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from rgwot.config.settings import Settings
-from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
+from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans, nearest_centre
 from rgwot.runtime.errors import RgwotError
 
@@ -79,6 +79,6 @@ def decode_subset(frames: Frames, K: int, settings: Settings, generator: np.rand
     return made.inductive(restore_subset, lambda: {"representatives": representatives}, K, settings)
 
 
-def restore_subset(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+def restore_subset(learned: Learned, K: int, settings: Settings) -> Predict:
     """Label samples of other videos by the nearest representative."""
-    return lambda others: Decoded(nearest_centre(others.x, learnt["representatives"]))
+    return lambda others: Decoded(nearest_centre(others.x, learned["representatives"]))

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from rgwot.config.settings import Settings
-from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen, directions
+from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import kmeans, nearest_centre
 
 BLOCK = 1024
@@ -133,14 +133,14 @@ def decode_twfinch(frames: Frames, K: int, settings: Settings, generator: np.ran
     return made.inductive(restore_twfinch, lambda: {"centres": clusters.centres}, K, settings)
 
 
-def restore_twfinch(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+def restore_twfinch(learned: Learned, K: int, settings: Settings) -> Predict:
     """Segment every other video by itself, and label its segments by the nearest mean."""
 
-    def unseen(others: Frames) -> Decoded:
+    def predict(others: Frames) -> Decoded:
         parts, of_parts = _segments(others, K)
-        return Decoded(nearest_centre(of_parts, learnt["centres"])[parts])
+        return Decoded(nearest_centre(of_parts, learned["centres"])[parts])
 
-    return unseen
+    return predict
 
 
 def _segments(frames: Frames, K: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -36,8 +36,8 @@ def decode_vasot(frames: Frames, K: int, settings: Settings, generator: np.rando
         return settings.vasot.beta * align_gromov_wasserstein(paired(x, y), settings).sum()
 
     with one_thread():
-        learnt, losses = learn(frames, K, settings.asot, generator, alignment if settings.vasot.beta else None)
-    return labelled(learnt, losses, frames, K, settings, "vasot")
+        learned, losses = learn(frames, K, settings.asot, generator, alignment if settings.vasot.beta else None)
+    return labelled(learned, losses, frames, K, settings, "vasot")
 
 
 restore_vasot = restore_asot

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from rgwot.config.settings import Settings
-from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Learnt, Unseen
+from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
 
 RIDGE = 1e-4
@@ -133,14 +133,14 @@ def decode_viterbi(frames: Frames, K: int, settings: Settings, generator: np.ran
         limits = np.sort(likelihoods, axis=0)[int(Fraction(str(percentage)) * len(likelihoods) / 100)]
     facts = {"clusters": len(gaussians.times), "mean_times": [float(time) for time in gaussians.times]}
     labels = _follow(likelihoods, frames.lengths, limits)
-    learnt = {**vars(gaussians), "limits": limits}
-    return Decoded(labels, facts={"viterbi": facts}).inductive(restore_viterbi, lambda: learnt, K, settings)
+    learned = {**vars(gaussians), "limits": limits}
+    return Decoded(labels, facts={"viterbi": facts}).inductive(restore_viterbi, lambda: learned, K, settings)
 
 
-def restore_viterbi(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+def restore_viterbi(learned: Learned, K: int, settings: Settings) -> Predict:
     """Force other videos through the same clusters in the same order."""
-    gaussians = Gaussians(learnt["means"], learnt["factors"], learnt["times"])
-    return lambda others: Decoded(_follow(gaussians.log_likelihoods(others.x), others.lengths, learnt["limits"]))
+    gaussians = Gaussians(learned["means"], learned["factors"], learned["times"])
+    return lambda others: Decoded(_follow(gaussians.log_likelihoods(others.x), others.lengths, learned["limits"]))
 
 
 def _follow(found: NDArray[np.float64], lengths: Sequence[int], limits: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -26,9 +26,9 @@ from rgwot.embedding.stored import EmbeddedVideo, read_embeddings
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, restored
-from rgwot.keysteps.decode import Result, labelled, order_of
+from rgwot.keysteps.decode import Labelling, labelled, order_of
 from rgwot.keysteps.doubts import doubts
-from rgwot.keysteps.interface import Decoded, Unseen
+from rgwot.keysteps.interface import Decoded, Predict
 from rgwot.keysteps.ordering import format_order
 from rgwot.keysteps.outputs import KeySteps, write_keysteps
 from rgwot.paths import Tree
@@ -63,8 +63,8 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
 
     Writes ``segments.csv``, ``order.csv``, ``deviations.csv`` and ``page.html`` into a folder.
 
-    Nothing is learnt. A video gets the same key steps whichever others it is asked about with; one that the result was
-    learnt from, known by the SHA-256 of its file, has those that it has there. Features stay in ``features`` of the
+    Nothing is learned. A video gets the same key steps whichever others it is asked about with; one that the result was
+    learned from, known by the SHA-256 of its file, has those that it has there. Features stay in ``features`` of the
     folder, so that asking again is quick, and ``results`` is a tree of results like any other, with ``names.yaml``.
 
     Raises
@@ -97,20 +97,20 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
 
 @dataclass(frozen=True)
 class Restored:
-    """A result taken up again: how videos are embedded and labelled, and the key steps of those it was learnt from.
+    """A result taken up again: how videos are embedded and labelled, and the key steps of those it was learned from.
 
     ``answers`` has these by the SHA-256 of the file of the video, or of its features.
     """
 
     settings: Settings
     embed: EmbedVideo
-    rule: Unseen
+    rule: Predict
     answers: Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class LabelledVideos:
-    """The embeddings of videos and their key steps (T,), by id; the result was learnt from the videos ``known``."""
+    """The embeddings of videos and their key steps (T,), by id; the result was learned from the videos ``known``."""
 
     videos: Mapping[str, EmbeddedVideo]
     steps: Mapping[str, NDArray[np.int64]]
@@ -246,7 +246,7 @@ def _soundness(videos: Mapping[str, EmbeddedVideo], steps: Mapping[str, NDArray[
     """Return what the diagnostics of a decoding say of all videos together."""
     x = np.concatenate([video.embedding for video in videos.values()])
     labels = np.concatenate(list(steps.values())) - 1
-    whole = Result(x, labels, Decoded(labels), collapse.diagnose(x, labels, K, None))
+    whole = Labelling(x, labels, Decoded(labels), collapse.diagnose(x, labels, K, None))
     facts = whole.facts()
     kept = {name: len(np.unique(own[own > 0])) for name, own in steps.items()}
     verdict = {key: facts[key] for key in ("degenerate", "degenerate_cause")}

@@ -32,7 +32,7 @@ FORMAT = 1
 
 SUFFIX = ".rgwot"
 MANIFEST = "manifest.json"
-#: The trained encoder, or what an embedding without one learnt; what the decoder learnt; the labels of known videos.
+#: The trained encoder, or what an embedding without one learned; what the decoder learned; the labels of known videos.
 MODEL, EMBEDDING, DECODER, ANSWERS = "model.pt", "embedding.npz", "decoder.npz", "answers.npz"
 #: The procedure that new videos are compared with, as the result has it.
 PROCEDURE = name_of(paths.PROCEDURE)
@@ -48,14 +48,14 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Part(_Strict):
+class PartDigest(_Strict):
     """Size and SHA-256 of a part."""
 
     bytes: int
     sha256: _Digest
 
 
-class Kind(_Strict):
+class FeatureKind(_Strict):
     """What features the result was made from.
 
     ``attributes`` are those of their stores by which features are made again, or compared; ``frame`` is (C, h, w).
@@ -84,7 +84,7 @@ class About(_Strict):
     names
         What people called the key steps.
     videos, held_out
-        Those the result was learnt from, and those that were held out.
+        Those the result was learned from, and those that were held out.
     agreement
         Share of their samples to which the rule for other videos gives the key step that the result has.
     parts
@@ -102,13 +102,13 @@ class About(_Strict):
     time: Annotated[float, Field(ge=0, lt=1)]
     surplus: Annotated[int, Field(ge=0)]
     settings: dict[str, dict[str, Any]]
-    features: Kind
+    features: FeatureKind
     features_fps: Annotated[float, Field(gt=0)]
     names: dict[Annotated[int, Field(ge=1)], _Name]
     videos: list[str]
     held_out: list[str]
     agreement: float
-    parts: dict[str, Part]
+    parts: dict[str, PartDigest]
 
     @property
     def run(self) -> Run:

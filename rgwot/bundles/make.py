@@ -22,8 +22,8 @@ from rgwot.embedding.stored import EmbeddedTask, read_embeddings
 from rgwot.features.index import SHARED, open_stores
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps.choices import Choices, extended, restored
-from rgwot.keysteps.decode import apart, labelled
-from rgwot.keysteps.interface import Decoded, Frames, Learnt
+from rgwot.keysteps.decode import labelled, split_by_video
+from rgwot.keysteps.interface import Decoded, Frames, Learned
 from rgwot.keysteps.outputs import generator_for
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.procedure import Procedure
@@ -60,7 +60,7 @@ def make_bundle(
 ) -> float:
     """Write the bundle of a result.
 
-    What the decoder learnt is learnt once more, from the stored embeddings and the same seed, and so is an embedding
+    What the decoder learned is learned once more, from the stored embeddings and the same seed, and so is an embedding
     without an encoder from the features. Both must match the result, or no bundle is written. ``blocks`` are the
     ``settings`` that were given, which go into the file.
 
@@ -134,7 +134,7 @@ def bundle_of(
     embedded: EmbeddedTask,
     embedding: EmbedVideo,
     model: bytes | None,
-    learned: Learnt | None,
+    learned: Learned | None,
     labels: Mapping[str, NDArray[np.int64]],
     choices: Choices,
     procedure: Procedure,
@@ -164,7 +164,7 @@ def bundle_of(
     if model is None:
         if not isinstance(embedding, Fitted):
             raise RgwotError(f"method {run.method!r}: its embedding cannot be kept; expected one with `restore`")
-        parts[EMBEDDING] = packed(embedding.learnt())
+        parts[EMBEDDING] = packed(embedding.learned())
 
     from threadpoolctl import threadpool_limits
 
@@ -235,7 +235,7 @@ def _learned(
     settings: Settings,
     segments: pd.DataFrame,
     segments_csv: Path,
-) -> tuple[Learnt | None, dict[str, NDArray[np.int64]]]:
+) -> tuple[Learned | None, dict[str, NDArray[np.int64]]]:
     """Return what the decoder learns from the embeddings, and the key steps (T,) of every video it learns from."""
     decode = extended(DECODERS[split_id(run.decoder)[0]].load(), choices)
     seen = embedded.part(held_out=False)
@@ -246,7 +246,7 @@ def _learned(
     made = labelled(seen.values(), embedded.features_fps, choices.K, decoding)
     own = {str(video): part for video, part in segments[segments["scope"] == "task"].groupby("video")}
     labels = {}
-    for video, found in apart(seen, made.labels + 1).items():
+    for video, found in split_by_video(seen, made.labels + 1).items():
         try:
             part = own[video]
             stored = predicted_labels(part["start_s"], part["end_s"], part["key_step"], seen[video].time_s)
@@ -259,4 +259,4 @@ def _learned(
                 f"{remake(segments_csv, 'decode')}"
             )
         labels[video] = stored
-    return made.decoded.learnt() if made.decoded.learnt else None, labels
+    return made.decoded.learned() if made.decoded.learned else None, labels

@@ -191,7 +191,7 @@ _LISTED = (
     ),
     Family(
         "rgwot-whitened",
-        "RGWOT on whitened features, with a window in shares of a video, beside those features",
+        "RGWOT on whitened features, with a window in shares of a video, combined with those features",
         overrides={
             "encoder.input_norm": "whitened",
             "encoder.beside": 0.8,

@@ -1,6 +1,6 @@
 """Arrays in other people's files, opened so that a slice is read without the rest.
 
-Times of features, where given, are a second array of the file, a column of a text table, or ``NAME.times.npy`` beside
+Times of features, where given, are a second array of the file, a column of a text table, or ``NAME.times.npy`` next to
 ``NAME.npy``.
 """
 
@@ -67,7 +67,7 @@ def feature_file(folder: Path, task: str, video: str) -> Path:
     """Return the file with the features of a video, ``folder/<task>/<stem>.npy`` or ``folder/<stem>.npy`` or the like.
 
     The file is named like the video, which its id encodes. A table of text or a MATLAB file counts where there is no
-    other: beside features, a table of that name is the annotation. RgwotError when there is none, or more than one.
+    other: next to features, a table of that name is the annotation. RgwotError when there is none, or more than one.
     """
     name = stem_of(video)
     places = [place / f"{name}{suffix}" for place in (folder / task, folder) for suffix in OPENERS]
@@ -122,7 +122,7 @@ def _npy(path: Path, key: str | None, times: str | None, _scratch: Path, _stack:
         raise RgwotError(f"{path}: an .npy file holds one array without a name; leave the key {key!r} out")
     beside = path.with_name(f"{path.stem}{TIMES}{path.suffix}")
     if times is not None and not beside.is_file():
-        raise RgwotError(f"{path}: no times; expected {beside.name} beside it, since `times` is set")
+        raise RgwotError(f"{path}: no times; expected {beside.name} next to it, since `times` is set")
     return _mapped(path, "", None if times is None else check_times(path, np.load(beside, allow_pickle=False)))
 
 
@@ -305,7 +305,7 @@ OPENERS: dict[str, Callable[[Path, str | None, str | None, Path, ExitStack], Arr
 
 
 def _chosen(path: Path, key: str | None, times: str | None, names: Collection[str]) -> str:
-    """Return the name of the array, the only one beside the times where no key is given."""
+    """Return the name of the array, the only one next to the times where no key is given."""
     if times is not None and times not in names:
         raise RgwotError(
             f"{path}: no array {times!r} for the times; {nearest(times, names) if names else 'none there'}"

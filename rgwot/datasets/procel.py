@@ -24,7 +24,7 @@ from rgwot.datasets.text import excerpt, filled_lines
 from rgwot.runtime.errors import RgwotError
 
 OPTIONS = frozenset({"strict", "subset", "unannotated", "drop_rows", "frames_fps"})
-EXPECTED = "ProceL_dataset/<task>/data.mat with readme.txt beside it, and the videos in folders named like the tasks"
+EXPECTED = "ProceL_dataset/<task>/data.mat with readme.txt next to it, and the videos in folders named like the tasks"
 
 UNTRIMMED_S = 5.0
 """Seconds a video may outlast its last superframe; the times refer to the trimmed video."""

@@ -38,11 +38,11 @@ class Beside:
     whitening: Whitening
     centre: NDArray[np.float32]
 
-    def join(self, store: FeatureStore, learnt: NDArray[np.float32]) -> NDArray[np.float32]:
+    def join(self, store: FeatureStore, learned: NDArray[np.float32]) -> NDArray[np.float32]:
         """Put the whitened features of a video in front of its learned embedding (T, D)."""
         with threadpool_limits(limits=1):
             white = self.whitening.apply(conditioned([store], VECTORS)[0])
-        parts = [np.sqrt(self.share) * white, np.sqrt(1 - self.share) * unit(learnt - self.centre)]
+        parts = [np.sqrt(self.share) * white, np.sqrt(1 - self.share) * unit(learned - self.centre)]
         return np.concatenate(parts, axis=1).astype(np.float32)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -50,15 +50,15 @@ class Beside:
         return {"mean": self.whitening.mean, "basis": self.whitening.basis, "centre": self.centre}
 
 
-def fit_beside(stores: Sequence[FeatureStore], learnt: EmbedVideo, share: float) -> Beside:
-    """Fit to the training videos, of which ``learnt`` gives the embeddings."""
+def fit_beside(stores: Sequence[FeatureStore], learned: EmbedVideo, share: float) -> Beside:
+    """Fit to the training videos, of which ``learned`` gives the embeddings."""
     with threadpool_limits(limits=1):
         whitening = fit_whitening(conditioned(stores, VECTORS), VECTORS.D, VECTORS.floor)
-    total = sum(learnt(store).embedding.sum(axis=0, dtype=np.float64) for store in stores)
+    total = sum(learned(store).embedding.sum(axis=0, dtype=np.float64) for store in stores)
     return Beside(share, whitening, (total / sum(len(store) for store in stores)).astype(np.float32))
 
 
-def with_beside(learnt: EmbedVideo, arrays: Mapping[str, NDArray[Any]], share: float) -> EmbedVideo:
+def with_beside(learned: EmbedVideo, arrays: Mapping[str, NDArray[Any]], share: float) -> EmbedVideo:
     """Return how videos are embedded by what was fitted (`Beside.arrays`) and by an encoder."""
     beside = Beside(share, Whitening(arrays["mean"], arrays["basis"]), arrays["centre"])
-    return lambda store: Embedded(beside.join(store, learnt(store).embedding))
+    return lambda store: Embedded(beside.join(store, learned(store).embedding))

@@ -40,10 +40,10 @@ class Embedded:
 EmbedVideo = Callable[[FeatureStore], Embedded]
 """One video, seen before or not -> its embedding."""
 
-Learnt = Mapping[str, NDArray[Any]]
+Learned = Mapping[str, NDArray[Any]]
 """What was learned from the videos that may be learned from, as arrays that can be kept."""
 
-Restore = Callable[[Learnt, Settings], EmbedVideo]
+Restore = Callable[[Learned, Settings], EmbedVideo]
 """What was learned, settings -> how videos are embedded by it."""
 
 
@@ -52,7 +52,7 @@ class Fitted:
     """How every video is embedded, an `EmbedVideo` that also gives what it has learned."""
 
     embed: EmbedVideo
-    learnt: Callable[[], Learnt]
+    learned: Callable[[], Learned]
 
     def __call__(self, store: FeatureStore) -> Embedded:
         """Embed one video."""

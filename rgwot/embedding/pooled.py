@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.settings import Settings
-from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learnt
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.features.store import FeatureStore
 
 FRAMES_AT_ONCE = 64
@@ -34,6 +34,6 @@ def fit_pooled(stores: Sequence[FeatureStore], settings: Settings, seed: int) ->
     return Fitted(restore_pooled({}, settings), dict)
 
 
-def restore_pooled(learnt: Learnt, settings: Settings) -> EmbedVideo:
+def restore_pooled(learned: Learned, settings: Settings) -> EmbedVideo:
     """Return the embedding, which learns nothing."""
     return lambda store: Embedded(unit(spatial_means(store)))

@@ -79,7 +79,7 @@ def moments(store: FeatureStore) -> tuple[NDArray[np.float32], NDArray[np.float3
 
 
 def fit_projection(stores: Sequence[FeatureStore]) -> Projection:
-    """Fit the projection to the videos that may be learnt from, which have frames; all have maps, or all vectors."""
+    """Fit the projection to the videos that may be learned from, which have frames; all have maps, or all vectors."""
     from rgwot.embedding.whitened import fit_whitening
 
     if stores[0].vectors:

@@ -36,7 +36,7 @@ class Checkpoint:
         try:
             state: dict[str, Any] = load_tensors(self.path)
         except UnreadableTensors as error:
-            logger.warning("%s; starting anew", error)
+            logger.warning("%s; starting again", error)
             return None
         return state
 

@@ -53,7 +53,7 @@ def train(
     ``history.csv`` with one row per iteration: ``step``, ``loss``, ``align``, ``cidm`` (I(X) + I(Y), before the
     weight beta) and ``seconds``; and ``machine.json``, the hardware that the run ended on.
 
-    A run that is stopped (SIGTERM, Ctrl-C) keeps a side checkpoint in ``.resume`` beside ``output_dir`` and
+    A run that is stopped (SIGTERM, Ctrl-C) keeps a side checkpoint in ``.resume`` next to ``output_dir`` and
     goes on from there when started again with the same settings, seed and features. On the CPU the result has
     the same bits as that of an uninterrupted run with the same ``train.threads``; another number of threads,
     or another device, changes the rounding of sums but none of the draws.

@@ -14,7 +14,7 @@ from scipy.sparse.linalg import eigsh
 from threadpoolctl import threadpool_limits
 
 from rgwot.config.settings import Settings, WhitenSettings
-from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learnt
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import FRAMES_AT_ONCE, unit
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
@@ -260,9 +260,9 @@ def fit_whitened(stores: Sequence[FeatureStore], settings: Settings, seed: int) 
     return Fitted(embed, lambda: {"mean": whitening.mean, "basis": whitening.basis})
 
 
-def restore_whitened(learnt: Learnt, settings: Settings) -> EmbedVideo:
+def restore_whitened(learned: Learned, settings: Settings) -> EmbedVideo:
     """Embed videos, with maps of the same size, by the whitening of the task; without views."""
-    whitening = Whitening(learnt["mean"], learnt["basis"], 2 if settings.whiten.variability == "apart" else 1)
+    whitening = Whitening(learned["mean"], learned["basis"], 2 if settings.whiten.variability == "apart" else 1)
 
     def embed(store: FeatureStore) -> Embedded:
         with threadpool_limits(limits=1):

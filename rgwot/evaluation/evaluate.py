@@ -119,7 +119,7 @@ def _degenerate(diagnostics: Mapping[str, Any], scope: str) -> bool:
 def score_table(
     videos: Sequence[LabelledVideo], n_key_steps: int, n_clusters: int, says_background: bool = False
 ) -> pd.DataFrame:
-    """Score labelled videos under every protocol, background and label rule, ``segmentation`` last.
+    """Score labelled videos by every protocol, background and label rule, ``segmentation`` last.
 
     ``n_key_steps`` and ``n_clusters`` are K_gt and K, both without background. Where key step 0 means background, it is
     one more cluster to the protocols.

@@ -55,7 +55,7 @@ DESCRIPTIONS: Mapping[str, str] = {
 }
 
 
-class Result(NamedTuple):
+class ProtocolScores(NamedTuple):
     """Scores of one task under one protocol; NaN throughout when no video has a frame to score."""
 
     precision: float
@@ -130,7 +130,7 @@ def score(
     n_key_steps: int,
     n_clusters: int,
     background: str = "with",
-) -> Result:
+) -> ProtocolScores:
     """Score the videos of one task under one protocol.
 
     Precision, recall and IoU are averaged over the units; F1 = 2PR/(P+R) is computed from the averaged P and
@@ -148,7 +148,7 @@ def score(
     Examples
     --------
     >>> score(PROTOCOLS["micro_video"], [[0, 0, 1, 1]], [[5, 5, 5, 2]], n_key_steps=1, n_clusters=2)
-    Result(precision=0.75, recall=0.75, f1=0.75, iou=0.6, n_videos=1)
+    ProtocolScores(precision=0.75, recall=0.75, f1=0.75, iou=0.6, n_videos=1)
     """
     check_videos(truths, predictions)
     pairs = [
@@ -156,7 +156,7 @@ def score(
     ]
     scored = [(g, c) for g, c in pairs if keep(g, background).any()]
     if not scored:
-        return Result(float("nan"), float("nan"), float("nan"), float("nan"), 0)
+        return ProtocolScores(float("nan"), float("nan"), float("nan"), float("nan"), 0)
     groups = scored
     if protocol.scope == "task":
         groups = [(np.concatenate([g for g, _ in scored]), np.concatenate([c for _, c in scored]))]
@@ -165,7 +165,7 @@ def score(
         overlap = contingency(*unit(truth, prediction, n_key_steps, n_clusters, background))
         values.append(protocol.score(overlap, match(overlap)))
     precision, recall, iou = (float(value) for value in np.mean(values, axis=0))
-    return Result(precision, recall, f1(precision, recall), iou, len(scored))
+    return ProtocolScores(precision, recall, f1(precision, recall), iou, len(scored))
 
 
 def check_videos(truths: Sequence[npt.ArrayLike], predictions: Sequence[npt.ArrayLike]) -> None:

@@ -1,7 +1,7 @@
-"""How hard a set of videos is, before any method has seen it: two yardsticks on raw features.
+"""Difficulty probes: how hard a set of videos is, measured on raw features before any method.
 
-K-means on pooled features tells what the pictures give away by themselves (low is fair); a supervised probe
-says how much of the answer is in the features at all (high is fair).
+K-means on pooled features measures what appearance alone reveals (low is fair); a supervised probe measures how much of
+the answer the features contain at all (high is fair).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def measure(
     output_json: str | os.PathLike[str],
     K: int,
 ) -> dict[str, float | int]:
-    """Measure both yardsticks on the annotated videos of a task and write them as JSON: ``rgwot yardsticks``.
+    """Run both difficulty probes on the annotated videos of a task and write them as JSON: ``rgwot yardsticks``.
 
     The stores are next to the feature index; only videos with status ``ok`` are used. ``output_json`` holds
     ``kmeans_f1``, ``probe_accuracy``, ``largest_step_share``, ``K``, ``n_videos`` and ``n_frames``.
@@ -48,7 +48,7 @@ def measure(
     Raises
     ------
     RgwotError
-        If the videos show too few key steps for a yardstick.
+        If the videos show too few key steps for a probe.
     """
     from rgwot.features.store import open_store
 
@@ -59,7 +59,7 @@ def measure(
         if len(store) == 0:
             continue
         own = segments[segments.video == video]
-        # Sample i was taken i / fps after the first, so the sampling rate plays the part of the native one.
+        # Sample i was taken i / fps after the first, so the sampling rate takes the place of the native one.
         rate, first_s = parse_rate(store.attributes["fps"]), store.time_s[0]
         frames = np.arange(len(store), dtype=np.int64)
         stores.append(store)
@@ -73,8 +73,8 @@ def measure(
     maps = (store.read() for store in stores)
     try:
         found: dict[str, float | int] = {
-            **kmeans_yardstick(pooled, labels, K),
-            **probe_yardstick(maps, labels, watch=lambda folds: counted(log, "probe", folds, "fit")),
+            **kmeans_probe(pooled, labels, K),
+            **supervised_probe(maps, labels, watch=lambda folds: counted(log, "probe", folds, "fit")),
             **largest_step_share(labels),
             "K": K,
             "n_videos": len(stores),
@@ -86,7 +86,7 @@ def measure(
     return found
 
 
-def kmeans_yardstick(
+def kmeans_probe(
     pooled: Sequence[Array], labels: Sequence[Array], K: int, seed: int = 0, restarts: int = 4
 ) -> dict[str, float]:
     """Return ``kmeans_f1``, strict F1 without background of one k-means clustering of all videos' pooled features.
@@ -116,7 +116,7 @@ def kmeans_yardstick(
     return {"kmeans_f1": f1(scores.precision, scores.recall)}
 
 
-def probe_yardstick(
+def supervised_probe(
     maps: Iterable[Array],
     labels: Sequence[Array],
     grid: int = 3,

@@ -5,7 +5,7 @@ for all chunks, since opening a file scans the whole of it; the network works on
 decoded and the last is written. Decoding waits for the chunk two before, so memory holds three chunks for any
 length of the video.
 
-The unfinished store lies beside the output, under a name that depends on the settings and on the source, with
+The unfinished store is next to the output, under a name that depends on the settings and on the source, with
 a mark per finished chunk. A job that was killed continues there; the finished store is renamed into place.
 """
 
@@ -213,7 +213,7 @@ def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> Callabl
 
 
 def side_folders(output: Path) -> list[Path]:
-    """Return the folders of unfinished stores beside an output, whatever their settings."""
+    """Return the folders of unfinished stores next to an output, whatever their settings."""
     return sorted(output.parent.glob(f".{glob.escape(output.name)}.*.partial"))
 
 

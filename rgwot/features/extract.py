@@ -21,7 +21,7 @@ from rgwot.features.backbone import Backbone, load_backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
 from rgwot.features.store import StoreWriter, is_current, source_facts, video_facts
 from rgwot.runtime.device import resolve_device
-from rgwot.runtime.files import replacing, told_when_full
+from rgwot.runtime.files import replacing, report_full_disk
 from rgwot.runtime.locks import alone
 from rgwot.video import VideoError, probe
 
@@ -86,7 +86,7 @@ def extract(
         "fused": settings.fused,
         "settings": settings.model_dump(mode="json", exclude=_EXECUTION),
     }
-    with alone(output), told_when_full(output):
+    with alone(output), report_full_disk(output):
         if video.is_file() and is_current(output, video, attributes, on_bad_video):
             logger.info("%s: made from this video with these settings before; kept", output)
             return

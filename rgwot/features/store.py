@@ -54,10 +54,10 @@ class HeldArray:
     """An array in memory, read as one of Zarr is."""
 
     def __init__(self, array: NDArray[Any]) -> None:
-        self.oindex, self.shape, self.ndim = array, array.shape, array.ndim
+        self._array, self.shape, self.ndim, self.chunks = array, array.shape, array.ndim, array.shape
 
     def __getitem__(self, index: Any) -> Any:
-        return self.oindex[index]
+        return self._array[index]
 
 
 @dataclass(frozen=True)
@@ -136,16 +136,16 @@ class FeatureStore:
         if asked.size and (asked.min() < 0 or asked.max() >= len(self)):
             raise ValueError(f"frames {asked.min()} to {asked.max()}, expected 0 to {len(self) - 1}")
         found = np.empty((asked.size, *self.shape[1:]), dtype=np.float16) if out is None else out
-        if not asked.size:
-            return found
-        wanted, places = np.unique(asked, return_inverse=True)
-        start, stop = int(wanted[0]), int(wanted[-1]) + 1
-        try:
-            # A slice where there are no gaps: it is read in half of the time.
-            read = self._array[start:stop] if len(wanted) == stop - start else self._array.oindex[wanted]
-        except stores.DAMAGE as error:
-            raise damaged_store(self.path, f"frames {start} to {stop - 1}: {first_line(error)}") from None
-        np.take(np.asarray(read).reshape(-1, *self.shape[1:]), places, axis=0, out=found)
+        rows = max(self._array.chunks[0], 1)
+        # Chunk by chunk, which Zarr reads in a third of the time that a slice across several takes.
+        for chunk in np.unique(asked // rows).tolist():
+            places = np.flatnonzero(asked // rows == chunk)
+            start = chunk * rows
+            try:
+                read = np.asarray(self._array[start : min(start + rows, len(self))])
+            except stores.DAMAGE as error:
+                raise damaged_store(self.path, f"frames {start} to {start + rows - 1}: {first_line(error)}") from None
+            found[places] = read.reshape(-1, *self.shape[1:])[asked[places] - start]
         return found
 
 

@@ -22,9 +22,9 @@ from rgwot.keysteps.interface import (
     Decoded,
     Decoder,
     Frames,
-    Learnt,
+    Learned,
+    Predict,
     Restore,
-    Unseen,
     directions,
     first_samples,
     middle_times,
@@ -151,7 +151,7 @@ class _Chooser:
 def choose(x: NDArray[Any], views: Views | None, lengths: Sequence[int], settings: Settings, seed: int) -> Choices:
     """Resolve ``decode.time``, ``decode.K`` and ``decode.surplus`` where they are ``auto``, in this order.
 
-    What is set stays as set. ``x`` (T, D) are the embeddings of the videos that may be learnt from. Without their views
+    What is set stays as set. ``x`` (T, D) are the embeddings of the videos to learn from. Without their views
     (2P, T, D'), or with a single video, an ``auto`` of time or surplus is 0.
 
     Raises
@@ -265,26 +265,26 @@ def extended(decoder: Decoder, choices: Choices) -> Decoder:
     def decode(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
         made = decoder(_timed(frames, choices), K + choices.surplus, settings, generator)
         clusters = key_step_clusters(made.labels, frames.lengths, K + choices.surplus, K)
-        unseen, learnt = made.unseen, made.learnt
+        predict, learned = made.predict, made.learned
         return replace(
             _kept(made, clusters, choices),
-            unseen=None if unseen is None else _extended_rule(unseen, clusters, choices),
-            learnt=None if learnt is None else lambda: {**learnt(), KEPT: clusters},
+            predict=None if predict is None else _extended_rule(predict, clusters, choices),
+            learned=None if learned is None else lambda: {**learned(), KEPT: clusters},
         )
 
     return decode
 
 
-def restored(restore: Restore, learnt: Learnt, choices: Choices, settings: Settings) -> Unseen:
+def restored(restore: Restore, learned: Learned, choices: Choices, settings: Settings) -> Predict:
     """Return how other videos are labelled by what a decoder learned that was `extended` by the same choices."""
-    unseen = restore(learnt, choices.K + choices.surplus, settings)
+    predict = restore(learned, choices.K + choices.surplus, settings)
     if not choices.time and not choices.surplus:
-        return unseen
-    return _extended_rule(unseen, learnt[KEPT], choices)
+        return predict
+    return _extended_rule(predict, learned[KEPT], choices)
 
 
-def _extended_rule(unseen: Unseen, clusters: NDArray[np.int64], choices: Choices) -> Unseen:
-    return lambda others: _kept(unseen(_timed(others, choices)), clusters, choices)
+def _extended_rule(predict: Predict, clusters: NDArray[np.int64], choices: Choices) -> Predict:
+    return lambda others: _kept(predict(_timed(others, choices)), clusters, choices)
 
 
 def _timed(frames: Frames, choices: Choices) -> Frames:

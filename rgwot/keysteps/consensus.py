@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rgwot.config.settings import Settings
 from rgwot.embedding.whitened import Whitening, fit_whitening
 from rgwot.keysteps.crossvideo import Classifier, in_context, refine, together
-from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
+from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.meanfield import MeanField, decoded, label, largest, segment
 from rgwot.runtime.errors import RgwotError
 
@@ -55,7 +55,7 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
         made = _agreed(part, frames.lengths, K, settings, generator).made
         return largest(refine(frames, made.memberships, block.refinements)[0])
 
-    def learnt() -> Learnt:
+    def learned() -> Learned:
         return {
             # Where few directions differ, segmentations differ in their number of clusters.
             "clusters": np.array([len(member.shares) for member in members]),
@@ -74,31 +74,31 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     result = decoded(found, K, {"consensus": facts})
     if len(members) >= 2 * len(views):
         result = replace(result, halves=lambda: (half(0), half(1)))
-    return result.inductive(restore_consensus, learnt, K, settings)
+    return result.inductive(restore_consensus, learned, K, settings)
 
 
-def restore_consensus(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+def restore_consensus(learned: Learned, K: int, settings: Settings) -> Predict:
     """Label samples of other videos by every segmentation, by the last one, and by the classifier."""
-    block, borders = settings.consensus, np.cumsum(learnt["clusters"])[:-1]
+    block, borders = settings.consensus, np.cumsum(learned["clusters"])[:-1]
     chain = settings.meanfield
-    centres, shares = (np.split(learnt[name], borders) for name in ("member_centres", "member_shares"))
-    whitening = Whitening(learnt["whitening_mean"], learnt["whitening_basis"])
-    classifier = Classifier(learnt["weights"], learnt["offsets"])
+    centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))
+    whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"])
+    classifier = Classifier(learned["weights"], learned["offsets"])
     quick = chain.model_copy(update={"epsilon": block.epsilon})
 
-    def unseen(others: Frames) -> Decoded:
+    def predict(others: Frames) -> Decoded:
         views = blocks_of(others, block.blocks)
         members = [
             label(views[i % len(views)], others.lengths, *member, quick)
             for i, member in enumerate(zip(centres, shares, strict=True))
         ]
         seen = whitening.apply(_side_by_side(members, shares))
-        found = label(seen, others.lengths, learnt["centres"], learnt["shares"], chain)
+        found = label(seen, others.lengths, learned["centres"], learned["shares"], chain)
         if block.refinements:
             found = together(found, classifier.probabilities(in_context(others)), others.lengths)
         return decoded(found, K)
 
-    return unseen
+    return predict
 
 
 def blocks_of(frames: Frames, blocks: int) -> list[NDArray[np.float64]]:

@@ -22,7 +22,7 @@ from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, choose, extended
 from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
-from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Learnt, Unseen
+from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of, write_keysteps
 from rgwot.runtime.errors import RgwotError, nearest
@@ -62,7 +62,7 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     are those of the other videos alone, and the ones held out are labelled and compared by them. Samples that the
     embeddings or the decoder call background have key step 0, which is in no order (that of a video without any other
     is ``0``). What the settings leave to the data (``decode.K``, ``decode.time``, ``decode.surplus``: ``auto``) is
-    chosen once, on the videos that may be learnt from, and holds for both scopes.
+    chosen once, on the videos that may be learned from, and holds for both scopes.
 
     Of the settings, ``decode`` (with K resolved to a number, or ``auto``), ``procedure`` and the blocks of the decoder
     are read.
@@ -82,7 +82,7 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
         choices = _choose(task, settings, seed)
         K, run = choices.K, extended(CLUSTERING[decoder].load(), choices)
 
-        def decoding(video: str | None) -> Unseen:
+        def decoding(video: str | None) -> Predict:
             return lambda frames: run(frames, K, settings, generator_for(seed, video))
 
         def again(frames: Frames) -> Decoded:
@@ -192,7 +192,7 @@ def embedded_video(store: FeatureStore, embed: EmbedVideo) -> EmbeddedVideo:
 
 
 @dataclass(frozen=True)
-class Result:
+class Labelling:
     """Labels (T,) of all samples x (T, D), and how the decoder arrived at those that are not background."""
 
     x: NDArray[np.float64]
@@ -221,7 +221,7 @@ class Result:
         return facts | self.decoded.facts
 
 
-def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Unseen) -> Result:
+def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Predict) -> Labelling:
     """Label the samples that are not background by a decoder, which sees no others."""
     x = np.concatenate([video.embedding for video in videos])
     kept = [
@@ -235,12 +235,12 @@ def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, dec
         lengths, rates = zip(*some, strict=True)
         decoded = decoder(Frames(x[rows], lengths, features_fps, rates))
         labels[rows] = decoded.labels
-    return Result(x, labels, decoded, collapse.diagnose(x, labels, K, decoded.memberships))
+    return Labelling(x, labels, decoded, collapse.diagnose(x, labels, K, decoded.memberships))
 
 
 def _cluster_task(
-    task: EmbeddedTask, name: str, K: int, decoder: Unseen, second: Unseen
-) -> tuple[dict[str, NDArray[np.int64]], collapse.Diagnosis, dict[str, Any], Callable[[], Learnt] | None]:
+    task: EmbeddedTask, name: str, K: int, decoder: Predict, second: Predict
+) -> tuple[dict[str, NDArray[np.int64]], collapse.Diagnosis, dict[str, Any], Callable[[], Learned] | None]:
     """Cluster the training part, and label the videos held out by it.
 
     Returns labels, diagnosis, facts and what was learned.
@@ -249,23 +249,23 @@ def _cluster_task(
     """
     seen = task.part(held_out=False)
     made = labelled(seen.values(), task.features_fps, K, decoder)
-    labels, facts = apart(seen, made.labels), made.facts()
+    labels, facts = split_by_video(seen, made.labels), made.facts()
     facts["second_seed"] = _agreement_of_seeds(
         name, made, lambda: labelled(seen.values(), task.features_fps, K, second).labels
     )
     if not task.held_out:
-        return labels, made.diagnosis, facts, made.decoded.learnt
-    if made.decoded.unseen is None:
+        return labels, made.diagnosis, facts, made.decoded.learned
+    if made.decoded.predict is None:
         able = ", ".join(other for other in CLUSTERING if other != name)
         raise RgwotError(f"decoder {name!r}: cannot label videos held out; use {able} or data.split=all")
     new = task.part(held_out=True)
-    applied = labelled(new.values(), task.features_fps, K, made.decoded.unseen)
+    applied = labelled(new.values(), task.features_fps, K, made.decoded.predict)
     whole = collapse.combine([made.diagnosis, applied.diagnosis])
     facts |= {"degenerate": whole.degenerate, "degenerate_cause": whole.cause, "held_out": applied.facts()}
-    return labels | apart(new, applied.labels), whole, facts, made.decoded.learnt
+    return labels | split_by_video(new, applied.labels), whole, facts, made.decoded.learned
 
 
-def _agreement_of_seeds(name: str, made: Result, again: Callable[[], NDArray[np.int64]]) -> float | None:
+def _agreement_of_seeds(name: str, made: Labelling, again: Callable[[], NDArray[np.int64]]) -> float | None:
     """Return the adjusted Rand index of two seeds, None for a decoder that it would cost too much to run again."""
     # Not at the top: it takes a second to be imported.
     from sklearn.metrics import adjusted_rand_score
@@ -275,14 +275,14 @@ def _agreement_of_seeds(name: str, made: Result, again: Callable[[], NDArray[np.
     return float(adjusted_rand_score(made.labels, again())) if name in TWICE else None
 
 
-def apart(videos: Mapping[str, EmbeddedVideo], labels: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+def split_by_video(videos: Mapping[str, EmbeddedVideo], labels: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
     """Divide the labels of videos one after the other into those of each."""
     borders = np.cumsum([len(video.time_s) for video in videos.values()])[:-1]
     return dict(zip(videos, np.split(labels, borders), strict=True))
 
 
 def _choose(task: EmbeddedTask, settings: Settings, seed: int) -> Choices:
-    """Make the choices that the settings leave to the data, on the videos that may be learnt from."""
+    """Make the choices that the settings leave to the data, on the videos that may be learned from."""
     seen = task.part(held_out=False).values()
     views = [video.views for video in seen if video.views is not None]
     together = np.concatenate(views, axis=1) if len(views) == len(seen) else None

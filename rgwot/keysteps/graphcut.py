@@ -21,7 +21,7 @@ from rgwot.keysteps.chain import (
 )
 from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
 from rgwot.keysteps.fuzzy_cmeans import frame_of, fuzzy_cmeans, memberships_in
-from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
+from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 
 # The library aborts the process above 1e7 in any single term; a tenth leaves room for its sums in 32 bits.
 LARGEST_TERM = 1_000_000
@@ -86,26 +86,26 @@ def decode_graphcut(frames: Frames, K: int, settings: Settings, generator: np.ra
         frames.x, K, m, generator, block.max_iterations, block.tolerance, block.restarts, block.start
     )
 
-    def learnt() -> Learnt:
+    def learned() -> Learned:
         mean, floor = frame_of(frames.x)
         return {"centres": clusters.centres, "mean": mean, "floor": np.asarray(floor), "m": np.asarray(m)}
 
     labels, facts = _cut(frames, clusters.memberships, settings)
     kept = ("objective", "iterations", "converged", "collapsed", "distinct_centres")
     found = {"m": m, "fuzzy_c_means": {name: getattr(clusters, name) for name in kept}, "graph_cut": facts}
-    return Decoded(labels, clusters.memberships, found).inductive(restore_graphcut, learnt, K, settings)
+    return Decoded(labels, clusters.memberships, found).inductive(restore_graphcut, learned, K, settings)
 
 
-def restore_graphcut(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+def restore_graphcut(learned: Learned, K: int, settings: Settings) -> Predict:
     """Give samples of other videos their memberships of the centres, then cut."""
-    mean, floor, m = learnt["mean"], float(learnt["floor"]), float(learnt["m"])
+    mean, floor, m = learned["mean"], float(learned["floor"]), float(learned["m"])
 
-    def unseen(others: Frames) -> Decoded:
-        u = memberships_in(others.x, learnt["centres"], mean, floor, m)
+    def predict(others: Frames) -> Decoded:
+        u = memberships_in(others.x, learned["centres"], mean, floor, m)
         labels, facts = _cut(others, u, settings)
         return Decoded(labels, u, {"graph_cut": facts})
 
-    return unseen
+    return predict
 
 
 def _cut(

@@ -38,13 +38,13 @@ class Frames:
 BACKGROUND = -1
 """Label of a sample that a decoder puts into none of its clusters; its key step is 0."""
 
-Unseen = Callable[[Frames], "Decoded"]
+Predict = Callable[[Frames], "Decoded"]
 """Samples of other videos -> their labels by a clustering that is not touched by them."""
 
-Learnt = Mapping[str, NDArray[Any]]
+Learned = Mapping[str, NDArray[Any]]
 """What a clustering learned from its samples, as arrays that can be kept."""
 
-Restore = Callable[[Learnt, int, Settings], Unseen]
+Restore = Callable[[Learned, int, Settings], Predict]
 """What was learned, K, settings -> how other videos are labelled by it."""
 
 
@@ -53,22 +53,22 @@ class Decoded:
     """Labels (T,) of `Frames` in 0..K-1, or `BACKGROUND`, and how they came about.
 
     ``memberships`` (T, K) are those before any smoothing, for decoders that have them. ``facts`` go to
-    ``diagnostics.json``: plain numbers, strings and dictionaries. ``unseen`` is how this clustering labels videos it
-    was not made from; None for a decoder that cannot, which is then refused where videos are held out. ``learnt``
-    gives what ``unseen`` is made from, where that can be kept. ``halves`` gives two labellings (T,) that differ about
+    ``diagnostics.json``: plain numbers, strings and dictionaries. ``predict`` is how this clustering labels videos it
+    was not made from; None for a decoder that cannot, which is then refused where videos are held out. ``learned``
+    gives what ``predict`` is made from, where that can be kept. ``halves`` gives two labellings (T,) that differ about
     as much as those of two seeds, for decoders that have them at less cost than being run again.
     """
 
     labels: NDArray[np.int64]
     memberships: NDArray[np.float64] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
-    unseen: Unseen | None = None
-    learnt: Callable[[], Learnt] | None = None
+    predict: Predict | None = None
+    learned: Callable[[], Learned] | None = None
     halves: Callable[[], tuple[NDArray[np.int64], NDArray[np.int64]]] | None = None
 
-    def inductive(self, restore: Restore, learnt: Callable[[], Learnt], K: int, settings: Settings) -> Decoded:
+    def inductive(self, restore: Restore, learned: Callable[[], Learned], K: int, settings: Settings) -> Decoded:
         """Return the same, able to label other videos by what was learned, today as from a bundle."""
-        return replace(self, unseen=lambda others: restore(learnt(), K, settings)(others), learnt=learnt)
+        return replace(self, predict=lambda others: restore(learned(), K, settings)(others), learned=learned)
 
 
 Decoder = Callable[[Frames, int, Settings, np.random.Generator], Decoded]

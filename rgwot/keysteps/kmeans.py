@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rgwot.config.settings import Settings
 from rgwot.keysteps.fuzzifier import centred
 from rgwot.keysteps.fuzzy_cmeans import squared_distances
-from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen
+from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 
 RESTARTS = 4
 
@@ -79,12 +79,12 @@ def decode_kmeans(frames: Frames, K: int, settings: Settings, generator: np.rand
     clusters = kmeans(frames.x, K, generator)
     facts = {"k_means": {"inertia": clusters.inertia, "iterations": clusters.iterations}}
     made = Decoded(clusters.labels, facts=facts)
-    learnt = {"centres": clusters.centres, "mean": frames.x.mean(axis=0)}
-    return made.inductive(restore_kmeans, lambda: learnt, K, settings)
+    learned = {"centres": clusters.centres, "mean": frames.x.mean(axis=0)}
+    return made.inductive(restore_kmeans, lambda: learned, K, settings)
 
 
-def restore_kmeans(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+def restore_kmeans(learned: Learned, K: int, settings: Settings) -> Predict:
     """Label samples of other videos by the nearest of the means."""
-    centres, mean = learnt["centres"], learnt["mean"]
+    centres, mean = learned["centres"], learned["mean"]
     # Sums of squares cancel when all embeddings point almost the same way, so distances are taken from the mean.
     return lambda others: Decoded(squared_distances(others.x - mean, centres - mean).argmin(axis=1).astype(np.int64))

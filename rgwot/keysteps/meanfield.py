@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.settings import MeanfieldSettings, Settings
-from rgwot.keysteps.interface import Decoded, Frames, Learnt, Unseen, directions, first_samples
+from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions, first_samples
 from rgwot.keysteps.kmeans import kmeans
 
 SMALLEST = 1e-12
@@ -200,13 +200,13 @@ def decode_meanfield(frames: Frames, K: int, settings: Settings, generator: np.r
         "converged": rounds < block.max_iterations,
         "shares": made.shares.tolist(),
     }
-    learnt = {"centres": made.centres, "shares": made.shares}
-    return decoded(made.memberships, K, {"meanfield": facts}).inductive(restore_meanfield, lambda: learnt, K, settings)
+    learned = {"centres": made.centres, "shares": made.shares}
+    return decoded(made.memberships, K, {"meanfield": facts}).inductive(restore_meanfield, lambda: learned, K, settings)
 
 
-def restore_meanfield(learnt: Learnt, K: int, settings: Settings) -> Unseen:
+def restore_meanfield(learned: Learned, K: int, settings: Settings) -> Predict:
     """Label samples of other videos by centres and shares that stay (`label`)."""
-    made = learnt["centres"], learnt["shares"], settings.meanfield
+    made = learned["centres"], learned["shares"], settings.meanfield
     return lambda others: decoded(label(others.x, others.lengths, *made), K)
 
 

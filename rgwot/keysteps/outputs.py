@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rgwot.keysteps.interface import Learnt
+from rgwot.keysteps.interface import Learned
 from rgwot.keysteps.ordering import Order, format_order, rank_procedures
 from rgwot.paths import DIAGNOSTICS, ORDER, PROCEDURES, SEGMENTS, name_of
 from rgwot.procedure import FOUND, Deviation, Procedure, Recording, deviations, learn, recordings_from_segments
@@ -42,7 +42,7 @@ class KeySteps:
     orders: Mapping[str, Order]
     procedure: Procedure
     diagnostics: dict[str, Any]
-    learned: Callable[[], Learnt] | None = None
+    learned: Callable[[], Learned] | None = None
 
     @property
     def segment_table(self) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """What an alignment loss is given and what it gives back.
 
-Losses are entries of `rgwot.config.methods.LOSSES`: an `Alignment`, and a `Learned` where the loss itself learns.
+Losses are entries of `rgwot.config.methods.LOSSES`: an `Alignment`, and a `MakeModule` where the loss itself learns.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class PairBatch:
 Alignment = Callable[[PairBatch, Settings], Tensor]
 """Pairs, settings -> one value per pair, (P,)."""
 
-Learned = Callable[[Settings], nn.Module]
+MakeModule = Callable[[Settings], nn.Module]
 """Settings -> parameters of the loss itself: made from the seed, trained and resumed with the encoder, and no part of
 the model."""
 

@@ -43,7 +43,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         remove(abandoned)
     temporary = _hidden(target)
     try:
-        with told_when_full(target):
+        with report_full_disk(target):
             yield temporary
             move(temporary, target)
     finally:
@@ -74,7 +74,7 @@ def move(made: Path, target: Path) -> None:
 
 
 @contextmanager
-def told_when_full(path: str | os.PathLike[str]) -> Iterator[None]:
+def report_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn an exception caused by a full disk or an exhausted quota into one line that names the file."""
     try:
         yield

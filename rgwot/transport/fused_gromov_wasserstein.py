@@ -221,7 +221,7 @@ def where_state(condition: Tensor, these: AnyState, others: AnyState) -> AnyStat
 
 
 def _descend(problem: _Problem, max_iterations: int, tolerance: float) -> tuple[_State, Tensor]:
-    """Find a stationary point of every problem; iterations (B,) beside it.
+    """Find a stationary point of every problem; iterations (B,) next to it.
 
     A full step is the fixed-point iteration of Peyre et al., which may oscillate between plans when the structural part
     is strong; for short steps F falls because the entropy bounds the curvature of the quadratic part. The linear cost z

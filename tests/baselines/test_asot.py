@@ -1,4 +1,4 @@
-"""ASOT and VASOT: what a step minimises, what is learnt, and labels of awkward videos (methods 5.12, 5.13)."""
+"""ASOT and VASOT: what a step minimises, what is learned, and labels of awkward videos (methods 5.12, 5.13)."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def test_steps_in_any_order_are_found_together_and_alone_and_in_new_videos(name:
     assert 0 <= facts["residual"] < 1
     assert made.memberships is not None
     np.testing.assert_allclose(made.memberships.sum(axis=1), 1, atol=1e-9)
-    assert made.unseen is not None
+    assert made.predict is not None
     swapped = Frames(np.concatenate([frames.x[96:144], frames.x[:48]]), (48, 48), 2.0)
-    np.testing.assert_array_equal(made.unseen(swapped).labels, np.r_[made.labels[96:144], made.labels[:48]])
+    np.testing.assert_array_equal(made.predict(swapped).labels, np.r_[made.labels[96:144], made.labels[:48]])
     alone = DECODERS[name].load()(Frames(frames.x[:48], (48,), 2.0), 4, Settings(), np.random.default_rng(0))
     assert same_partition(truth[:48], alone.labels)
 
@@ -215,8 +215,8 @@ def test_awkward_videos_are_labelled(name: str, K: int, x: np.ndarray) -> None:
         assert all(math.isfinite(made.facts[name][key]) for key in ("loss_first", "loss_last", "residual"))
         if (x == x[0]).all():
             assert set(made.labels.tolist()) == {0}
-        assert made.unseen is not None
-        assert set(made.unseen(Frames(np.ones((2, 4)), (1, 1), 2.0)).labels.tolist()) <= set(range(K))
+        assert made.predict is not None
+        assert set(made.predict(Frames(np.ones((2, 4)), (1, 1), 2.0)).labels.tolist()) <= set(range(K))
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -228,9 +228,9 @@ def test_training_that_diverges_is_told(name: str) -> None:
 
 def test_embeddings_and_centres_have_length_one() -> None:
     frames, _ = task()
-    learnt, losses = learn(frames, 4, AsotSettings(epochs=2), np.random.default_rng(0))
+    learned, losses = learn(frames, 4, AsotSettings(epochs=2), np.random.default_rng(0))
     assert len(losses) == 2
-    torch.testing.assert_close(learnt.centres.norm(dim=1), torch.ones(4))
-    f = embed(learnt.network, frames.x[:48].astype(np.float32))
+    torch.testing.assert_close(learned.centres.norm(dim=1), torch.ones(4))
+    f = embed(learned.network, frames.x[:48].astype(np.float32))
     assert f.shape == (48, 40)
     torch.testing.assert_close(f.norm(dim=1), torch.ones(48))

@@ -120,9 +120,9 @@ def test_steps_in_any_order_are_found_together_and_alone_and_in_new_videos() -> 
     facts = made.facts["hvq"]
     assert facts["codes"] == [8, 4]
     assert facts["loss_last"] < facts["loss_first"]
-    assert made.unseen is not None
+    assert made.predict is not None
     swapped = Frames(np.concatenate([frames.x[96:144], frames.x[:48]]), (48, 48), 2.0)
-    np.testing.assert_array_equal(made.unseen(swapped).labels, np.r_[made.labels[96:144], made.labels[:48]])
+    np.testing.assert_array_equal(made.predict(swapped).labels, np.r_[made.labels[96:144], made.labels[:48]])
     alone = decode_hvq(Frames(frames.x[:48], (48,), 2.0), 4, Settings(), np.random.default_rng(0))
     assert len(set(zip(truth[:48].tolist(), alone.labels.tolist(), strict=True))) == 4
 
@@ -155,15 +155,15 @@ def test_awkward_videos_are_labelled(K: int, x: np.ndarray) -> None:
         assert all(math.isfinite(made.facts["hvq"][key]) for key in ("loss_first", "loss_last"))
         if (x == x[0]).all():
             assert set(made.labels.tolist()) == {0}
-        assert made.unseen is not None
-        assert set(made.unseen(Frames(np.ones((2, 4)), (1, 1), 2.0)).labels.tolist()) <= set(range(K))
+        assert made.predict is not None
+        assert set(made.predict(Frames(np.ones((2, 4)), (1, 1), 2.0)).labels.tolist()) <= set(range(K))
 
 
 def test_few_frames_do_not_kill_every_code() -> None:
     # Sixteen frames cannot give eight codes three each; the limit is half of what each may expect.
     frames = Frames(task()[0].x[::12], (4,) * 4, 2.0)
-    learnt, _ = learn(frames, 4, HvqSettings(), np.random.default_rng(0))
-    assert learnt.fine.dead == 4 / 2 / len(learnt.fine.codes)
+    learned, _ = learn(frames, 4, HvqSettings(), np.random.default_rng(0))
+    assert learned.fine.dead == 4 / 2 / len(learned.fine.codes)
     assert Codebook(torch.eye(2), torch.ones(2), 0.8, 3.0).dead == 3.0
 
 

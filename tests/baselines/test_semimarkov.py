@@ -83,8 +83,8 @@ def test_steps_in_any_order_and_again_are_found_in_noise() -> None:
     assert len(set(zip(truth.tolist(), decoded.labels.tolist(), strict=True))) == 4
     assert decoded.facts["semimarkov"]["converged"]
     np.testing.assert_allclose(sorted(decoded.facts["semimarkov"]["mean_durations_s"]), [10.0] * 4)
-    assert decoded.unseen is not None
-    np.testing.assert_array_equal(decoded.unseen(Frames(x[80:160], (80,), 2.0)).labels, decoded.labels[80:160])
+    assert decoded.predict is not None
+    np.testing.assert_array_equal(decoded.predict(Frames(x[80:160], (80,), 2.0)).labels, decoded.labels[80:160])
 
 
 @pytest.mark.parametrize("K", [1, 3])

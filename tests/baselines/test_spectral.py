@@ -72,9 +72,9 @@ def test_landmarks_stand_for_many_samples(monkeypatch: pytest.MonkeyPatch) -> No
     assert made.facts["spectral"]["landmarks"] == 50
     assert adjusted_rand_score(truth, made.labels) == 1
     new, expected = blocks(80, 4, seed=9)
-    assert made.unseen is not None
+    assert made.predict is not None
     names = {int(truth[i]): int(made.labels[i]) for i in range(0, 600, 150)}
-    np.testing.assert_array_equal(made.unseen(new).labels, [names[int(t)] for t in expected])
+    np.testing.assert_array_equal(made.predict(new).labels, [names[int(t)] for t in expected])
 
 
 @pytest.mark.parametrize("T", [1, 2, 5, 7, 8, 9])

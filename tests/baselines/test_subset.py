@@ -70,9 +70,9 @@ def test_with_as_many_centres_as_key_steps_it_is_k_means(centres: int | None) ->
     subset = decode_subset(frames, 7, settings(centres=centres), np.random.default_rng(4))
     plain = decode_kmeans(frames, 7, Settings(), np.random.default_rng(4))
     np.testing.assert_array_equal(subset.labels, plain.labels)
-    assert subset.unseen is not None
-    assert plain.unseen is not None
-    np.testing.assert_array_equal(subset.unseen(others).labels, plain.unseen(others).labels)
+    assert subset.predict is not None
+    assert plain.predict is not None
+    np.testing.assert_array_equal(subset.predict(others).labels, plain.predict(others).labels)
     assert subset.facts["subset"]["representatives"] == 7
 
 

@@ -81,9 +81,9 @@ def test_a_common_order_is_found_and_clusters_are_numbered_by_it(seed: int) -> N
     assert made.facts["viterbi"]["clusters"] == 4
     assert np.all(np.diff(made.facts["viterbi"]["mean_times"]) > 0)
     # A new video goes the same way, though its first sample looks like the last place.
-    assert made.unseen is not None
+    assert made.predict is not None
     new = np.eye(5)[[2, 3, 3, 1, 1, 0, 2, 2]]
-    np.testing.assert_array_equal(made.unseen(Frames(new, (8,), 2.0)).labels, [0, 0, 0, 1, 1, 2, 3, 3])
+    np.testing.assert_array_equal(made.predict(Frames(new, (8,), 2.0)).labels, [0, 0, 0, 1, 1, 2, 3, 3])
 
 
 @pytest.mark.parametrize("stride", [1, 2, 3])
@@ -103,10 +103,10 @@ def test_samples_unlikely_under_every_cluster_are_background_and_the_path_passes
         expected[rows[~below[rows]]] = ordered_path(L[rows[~below[rows]]])
     np.testing.assert_array_equal(made.labels, expected)
     assert 0.05 < below.mean() < 0.5
-    assert made.unseen is not None
-    np.testing.assert_array_equal(made.unseen(frames).labels, made.labels)
+    assert made.predict is not None
+    np.testing.assert_array_equal(made.predict(frames).labels, made.labels)
     # The limits are those of the training samples: a video of nothing but strangers is background as a whole.
-    np.testing.assert_array_equal(made.unseen(Frames(np.full((6, 5), 9.0), (6,), 2.0)).labels, BACKGROUND)
+    np.testing.assert_array_equal(made.predict(Frames(np.full((6, 5), 9.0), (6,), 2.0)).labels, BACKGROUND)
 
 
 def test_the_limit_of_a_cluster_is_one_of_its_likelihoods() -> None:

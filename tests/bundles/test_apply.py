@@ -88,7 +88,7 @@ def test_another_video_gets_what_it_gets_when_it_is_held_out(
             task_segments(folder / "segments.csv", video),
             check_exact=True,
         )
-        # Against the procedure of the videos that were learnt from, which the bundle carries.
+        # Against the procedure of the videos that were learned from, which the bundle carries.
         found, there = (read_deviations(place / "deviations.csv") for place in (tmp_path / video, folder))
         pd.testing.assert_frame_equal(found, there[there["video"] == video].reset_index(drop=True), check_exact=True)
         procedures = [next(place.rglob("procedure.json")) for place in (tmp_path / video / "results", folder)]

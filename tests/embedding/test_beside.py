@@ -1,4 +1,4 @@
-"""Whitened features beside what was learnt: both as they are alone, in the shares asked for, of videos seen or not."""
+"""Whitened features beside what was learned: both as they are alone, in the shares asked for, of videos seen or not."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def test_both_parts_are_what_they_are_alone(
     white = fit_whitened(seen, Settings(), 0)
     centre = np.concatenate([alone[store.video] for store in seen]).mean(axis=0)
     for store in stores:
-        found, learnt = both[store.video], alone[store.video]
-        D = found.shape[1] - learnt.shape[1]
+        found, learned = both[store.video], alone[store.video]
+        D = found.shape[1] - learned.shape[1]
         np.testing.assert_allclose(found[:, :D], np.sqrt(SHARE) * white(store).embedding, atol=1e-6)
-        np.testing.assert_allclose(found[:, D:], np.sqrt(1 - SHARE) * unit(learnt - centre), atol=1e-4)
+        np.testing.assert_allclose(found[:, D:], np.sqrt(1 - SHARE) * unit(learned - centre), atol=1e-4)
         np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rgwot.evaluation import yardsticks
-from rgwot.evaluation.yardsticks import kmeans_yardstick, largest_step_share, max_pool, probe_yardstick
+from rgwot.evaluation.yardsticks import kmeans_probe, largest_step_share, max_pool, supervised_probe
 
 
 def labels_of(rng: np.random.Generator, n_videos: int, T: int, K: int) -> list[np.ndarray]:
@@ -16,18 +16,18 @@ def test_kmeans_on_separate_points_is_perfect_and_on_one_point_is_the_largest_sh
     labels = labels_of(rng, 3, 60, 3)
     # Background sits on top of step 1, so that three clusters suffice.
     pooled = [np.eye(4)[np.maximum(label, 1)] * 10 + rng.normal(0, 0.01, (60, 4)) for label in labels]
-    assert kmeans_yardstick(pooled, labels, 3)["kmeans_f1"] == 1.0
+    assert kmeans_probe(pooled, labels, 3)["kmeans_f1"] == 1.0
     order = rng.permutation(np.concatenate(labels))
     noise = [np.full((60, 4), 1.0) + rng.normal(0, 1e-3, (60, 4)) for _ in labels]
     assert order.size == 180
-    assert kmeans_yardstick(noise, labels, 3)["kmeans_f1"] < 0.5
+    assert kmeans_probe(noise, labels, 3)["kmeans_f1"] < 0.5
 
 
 def test_kmeans_counts_unmatched_frames_as_wrong():
     labels = [np.array([1, 1, 1, 2, 2, 0])]
     pooled = [np.array([[0.0], [0.0], [5.0], [5.0], [5.0], [9.0]])]
     # Clusters {0}, {5}, {9}; the best matching gets two of step 1 and two of step 2 out of five.
-    assert kmeans_yardstick(pooled, labels, 3)["kmeans_f1"] == pytest.approx(4 / 5)
+    assert kmeans_probe(pooled, labels, 3)["kmeans_f1"] == pytest.approx(4 / 5)
 
 
 def test_probe_learns_what_is_there_and_nothing_else():
@@ -39,9 +39,9 @@ def test_probe_learns_what_is_there_and_nothing_else():
         for step in range(1, 4):
             video[label == step, step, 2 * step - 1, 3] += 8.0
         maps.append(video.astype(np.float16))
-    assert probe_yardstick(maps, labels)["probe_accuracy"] > 0.95
+    assert supervised_probe(maps, labels)["probe_accuracy"] > 0.95
     shuffled = [rng.permutation(label) for label in labels]
-    assert probe_yardstick(maps, shuffled)["probe_accuracy"] < 0.5
+    assert supervised_probe(maps, shuffled)["probe_accuracy"] < 0.5
 
 
 def test_probe_in_the_span_of_the_frames_equals_the_full_fit():
@@ -57,7 +57,7 @@ def test_probe_in_the_span_of_the_frames_equals_the_full_fit():
         scaler = StandardScaler().fit(rows[train])
         model = LogisticRegression(C=1.0, max_iter=5000, tol=1e-8).fit(scaler.transform(rows[train]), labels[train])
         right += int((model.predict(scaler.transform(rows[held])) == labels[held]).sum())
-    assert probe_yardstick(maps, labels)["probe_accuracy"] == pytest.approx(right / 50, abs=0.021)
+    assert supervised_probe(maps, labels)["probe_accuracy"] == pytest.approx(right / 50, abs=0.021)
 
 
 def test_many_videos_and_frames_cost_a_bounded_number_of_fits_and_frames(monkeypatch):
@@ -74,12 +74,12 @@ def test_many_videos_and_frames_cost_a_bounded_number_of_fits_and_frames(monkeyp
         fits.extend(folds)
         return iter(folds)
 
-    found = probe_yardstick((video for video in maps), labels, watch=watch)
+    found = supervised_probe((video for video in maps), labels, watch=watch)
     assert found["probe_accuracy"] > 0.95
     assert fits == list(range(10))
     assert 200 < sum(seen) <= 300
     wrong = [rng.permutation(label) for label in labels]
-    assert probe_yardstick(maps, wrong)["probe_accuracy"] < 0.6
+    assert supervised_probe(maps, wrong)["probe_accuracy"] < 0.6
 
 
 def test_max_pool_cells_are_those_of_adaptive_pooling():
@@ -102,6 +102,6 @@ def test_largest_step_share_ignores_background():
 
 def test_yardsticks_refuse_features_and_labels_of_different_length():
     with pytest.raises(ValueError, match=r"\[3\].*\[2\]"):
-        kmeans_yardstick([np.zeros((3, 2))], [np.ones(2, dtype=int)], 2)
+        kmeans_probe([np.zeros((3, 2))], [np.ones(2, dtype=int)], 2)
     with pytest.raises(ValueError, match="at least 2 to leave one out"):
-        probe_yardstick([np.zeros((3, 2, 3, 3))], [np.array([1, 2, 1])])
+        supervised_probe([np.zeros((3, 2, 3, 3))], [np.array([1, 2, 1])])

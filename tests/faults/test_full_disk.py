@@ -16,7 +16,7 @@ from videos import write_video
 
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import told_when_full
+from rgwot.runtime.files import report_full_disk
 
 # A small disk of which all but a part is taken; then room is made and the same is run again.
 SCRIPT = """
@@ -94,7 +94,10 @@ def test_every_library_s_way_of_saying_it(tmp_path: Path) -> None:
         except OSError:
             raise RuntimeError("unexpected pos 704 vs 598")  # noqa: B904
 
-    with pytest.raises(RgwotError, match=r"^out: cannot be written \(No space left on device\)"), told_when_full("out"):
+    with (
+        pytest.raises(RgwotError, match=r"^out: cannot be written \(No space left on device\)"),
+        report_full_disk("out"),
+    ):
         meets(OSError(28, "No space left on device"))
-    with pytest.raises(RuntimeError), told_when_full("out"):
+    with pytest.raises(RuntimeError), report_full_disk("out"):
         meets(OSError(13, "Permission denied"))

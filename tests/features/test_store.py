@@ -148,7 +148,7 @@ def test_other_settings_are_refused(store: FeatureStore) -> None:
 def test_the_index_lists_every_store_in_order(tmp_path: Path, maps: np.ndarray) -> None:
     full = write(tmp_path / "007.zarr", maps[:5])
     empty = write(tmp_path / "a.b.zarr", maps[:0], status="skipped", reason='"odd", reason')
-    write_index([full, empty], tmp_path / "index.csv", "skip")
+    write_index([full, empty], tmp_path / "index.csv")
     found = pd.read_csv(tmp_path / "index.csv", dtype=str, keep_default_na=False)
     assert found.to_dict("split")["data"] == [
         ["007", "ok", "", "5"],

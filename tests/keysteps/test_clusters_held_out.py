@@ -118,20 +118,20 @@ def test_each_old_sample_is_labelled_as_it_was(decoder: str) -> None:
     x = walk([0, 1, 2, 3], 5, noise=0.5)
     frames = Frames(x, (16, 16), FPS)
     made = CLUSTERING[decoder].load()(frames, 4, Settings(), np.random.default_rng(1))
-    assert made.unseen is not None
+    assert made.predict is not None
     if decoder == "consensus":
         # Classifiers of the other videos label a study; other videos are labelled by one of all of them.
-        assert (made.unseen(frames).labels == made.labels).mean() > 0.8
+        assert (made.predict(frames).labels == made.labels).mean() > 0.8
         return
-    np.testing.assert_array_equal(made.unseen(frames).labels, made.labels)
+    np.testing.assert_array_equal(made.predict(frames).labels, made.labels)
 
 
 def test_k_means_takes_the_nearest_mean() -> None:
     x = np.array([[0.0], [0.2], [10.0], [10.4]])
     made = decode_kmeans(Frames(x, (4,), FPS), 2, Settings(), np.random.default_rng(0))
-    assert made.unseen is not None
+    assert made.predict is not None
     # Means 0.1 and 10.2: the border lies at 5.15.
-    labels = made.unseen(Frames(np.array([[-50.0], [5.1], [5.2], [99.0]]), (4,), FPS)).labels
+    labels = made.predict(Frames(np.array([[-50.0], [5.1], [5.2], [99.0]]), (4,), FPS)).labels
     assert labels.tolist() == made.labels[[0, 0, 3, 3]].tolist()
 
 

@@ -48,10 +48,10 @@ def test_videos_not_seen_are_labelled_by_the_same_clusters() -> None:
     frames, truth = videos(noise=1.0)
     half = Frames(frames.x[:240], (60,) * 4, 2.0)
     made = decode_consensus(half, 5, Settings(), np.random.default_rng(0))
-    assert made.unseen is not None
-    new = made.unseen(Frames(frames.x[240:], (60,) * 4, 2.0)).labels
+    assert made.predict is not None
+    new = made.predict(Frames(frames.x[240:], (60,) * 4, 2.0)).labels
     assert adjusted_rand_score(truth, np.concatenate([made.labels, new])) > 0.9
-    assert (made.unseen(half).labels == made.labels).mean() > 0.98
+    assert (made.predict(half).labels == made.labels).mean() > 0.98
 
 
 def test_fewer_different_samples_than_key_steps() -> None:
@@ -80,5 +80,5 @@ def test_members_of_two_blocks_label_videos_not_seen() -> None:
     settings = build({"consensus.blocks": 2}, "test")
     half = Frames(frames.x[:240], (60,) * 4, 2.0)
     made = decode_consensus(half, 5, settings, np.random.default_rng(0))
-    assert made.unseen is not None
-    assert adjusted_rand_score(truth[240:], made.unseen(Frames(frames.x[240:], (60,) * 4, 2.0)).labels) > 0.9
+    assert made.predict is not None
+    assert adjusted_rand_score(truth[240:], made.predict(Frames(frames.x[240:], (60,) * 4, 2.0)).labels) > 0.9

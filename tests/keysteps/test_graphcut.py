@@ -176,8 +176,8 @@ def test_videos_may_be_joined_as_the_public_code_does() -> None:
         block = {"unary": 1.0, "pairwise": 0.6, "joined": joined}
         settings = Settings(decode=DecodeSettings(m=1.5), graphcut=GraphcutSettings.model_validate(block))
         made = decode_graphcut(clusters, 2, settings, np.random.default_rng(0))
-        assert made.unseen is not None
-        labels = made.unseen(frames).labels
+        assert made.predict is not None
+        labels = made.predict(frames).labels
         found[joined] = labels == labels[0]
     np.testing.assert_array_equal(found[False], [True] * 5 + [False] + [True] * 4)
     assert found[True].all()

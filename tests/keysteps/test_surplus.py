@@ -66,8 +66,8 @@ def test_every_decoder_can_say_background(name: str) -> None:
         return  # Even shares in every video: what comes twice, and takes more than the others, may be divided.
     assert (made.labels[labels > 2] == BACKGROUND).mean() > 0.9
     assert (made.labels[labels < 3] != BACKGROUND).mean() > 0.9
-    if made.unseen is not None:
-        again = made.unseen(frames).labels
+    if made.predict is not None:
+        again = made.predict(frames).labels
         assert (again == made.labels).mean() > 0.95
 
 

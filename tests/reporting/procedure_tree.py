@@ -11,11 +11,13 @@ import pandas as pd
 
 from rgwot import paths
 from rgwot.keysteps.ordering import rank_procedures, video_order
+from rgwot.keysteps.outputs import procedure_of
 from rgwot.paths import Run, Tree
-from rgwot.procedure import Deviation, Edge, Node, Procedure
+from rgwot.procedure import Deviation, Edge, Node, Procedure, deviations, recordings_from_segments
 from rgwot.procedure.files import write_procedure
 from rgwot.procedure.interface import END, START, VideoFit
-from rgwot.records import SEGMENT_COLUMNS
+from rgwot.procedure.learning import LEARNER
+from rgwot.records import SEGMENT_COLUMNS, read_segments
 from rgwot.reporting.page.procedure import MOST_DEVIATIONS
 from rgwot.reporting.page.render import write_page
 
@@ -106,6 +108,9 @@ def make_tree(folder: Path, name: str, videos: Sequence[Sequence[int]] | None = 
         json.dumps({"K": max(max(own) for own in shown.values()), "degenerate": False})
     )
     tree.at(paths.STRIPS).mkdir(parents=True)
+    table = read_segments(tree.at(paths.SEGMENTS, RUN))
+    learned = procedure_of({str(video): own for video, own in table.groupby("video", sort=False)}, LEARNER)
+    write_procedure(tree.keysteps(RUN), learned, deviations(learned, recordings_from_segments(table)))
     return tree
 
 

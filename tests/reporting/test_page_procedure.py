@@ -237,6 +237,7 @@ def test_seeds_that_hardly_agree_are_a_warning_and_others_say_how_far_to_trust(t
         # One key step throughout: it shares six of 17 segments with one of the first seed.
         table["key_step"], words = 1, "Two seeds agree on 35 % of the frames."
     table.to_csv(tree.at(paths.SEGMENTS, other), index=False)
+    # Its procedure does not matter here.
     write_page(tree, tree.results, [RUN, other], tree.at(paths.PAGE))
     for page in Page(tree.at(paths.PAGE)).root.all("procedure"):
         assert "seeds" not in page.one("said").text

@@ -40,15 +40,15 @@ def panels(text):
     return found
 
 
-def body(text, title="Macro_task, with background"):
+def body(text, title="macro_task, with background"):
     return {row[0]: row[1:] for row in panels(text)[title][2:]}
 
 
 def test_markdown_leads_with_macro_task_and_micro_video_and_has_all_others(table, frame):
     found = panels(markdown(table, frame))
-    assert list(found)[:2] == ["Macro_task, with background", "Micro_video, with background"]
+    assert list(found)[:2] == ["macro_task, with background", "micro_video, with background"]
     assert len(found) == 8 + 1
-    assert found["Macro_task, with background"][0][1:] == [
+    assert found["macro_task, with background"][0][1:] == [
         "First_set<br>F1", "First_set<br>IoU", "Second<br>F1", "Second<br>IoU"
     ]  # fmt: skip
     leading = body(markdown(table, frame))
@@ -61,7 +61,7 @@ def test_markdown_leads_with_macro_task_and_micro_video_and_has_all_others(table
 
 def test_reported_rows_are_under_their_own_protocol_only(table, frame):
     text = markdown(table, frame)
-    assert body(text, "Micro_video, with background")["RGWOT (reported)"] == ["54.4", "38.6", "37.4", "–"]
+    assert body(text, "micro_video, with background")["RGWOT (reported)"] == ["54.4", "38.6", "37.4", "–"]
     assert body(text, "Reported, protocol unknown") == {"GPL (reported)": ["30.2"]}
     assert text.count("| RGWOT (reported)") == text.count("| GPL (reported)") == 1
 
@@ -103,7 +103,7 @@ def test_lower_is_better_for_the_order_distance(tmp_path):
     ]
     text = markdown(table, make_table(table, paths, tmp_path / "small.csv"))
     # One dataset needs no name above its columns.
-    assert panels(text)["Macro_task, with background"][0] == ["", "F1", "Order ↓"]
+    assert panels(text)["macro_task, with background"][0] == ["", "F1", "Order ↓"]
     assert body(text) == {
         "*One label*": ["20.0", "50.0"], "Ours & theirs": ["**60.0**", "**10.0**"], "Plain": ["40.0", "30.0"]
     }  # fmt: skip
@@ -182,7 +182,7 @@ def test_a_reported_collapse_is_an_x_without_a_number(tmp_path):
     def row():
         table = load_tables(tmp_path / "tables.yaml")["small"]
         text = markdown(table, make_table(table, all_scores(tmp_path), tmp_path / "small.csv"))
-        return body(text, "Micro_video, with background")["RGWOT (reported)"]
+        return body(text, "micro_video, with background")["RGWOT (reported)"]
 
     assert row() == ["54.4", "38.6", "X", "X"]
     # Where a paper prints no IoU at all it prints no X either.
@@ -194,6 +194,6 @@ def test_datasets_may_be_lines(tmp_path):
     table = changed(tmp_path, lines="datasets")
     text = markdown(table, make_table(table, all_scores(tmp_path), tmp_path / "small.csv"))
     heads = [f"{name}<br>F1 / IoU" for name in ("One label", "Ours & theirs", "Plain")]
-    assert panels(text)["Macro_task, with background"][0][1:] == heads
+    assert panels(text)["macro_task, with background"][0][1:] == heads
     assert body(text)["Second"] == ["**90.0** / **45.0**", "52.0 ± 2.6 / 26.0 ± 1.3", "60.0 ± 0.0 / 30.0 ± 0.0"]
-    assert body(text, "Micro_video, with background")["First_set"][0] == "54.4 / 38.6"
+    assert body(text, "micro_video, with background")["First_set"][0] == "54.4 / 38.6"

@@ -112,7 +112,8 @@ def test_many_videos_are_few_submissions_with_one_gpu_each(fresh: Checkout, tmp_
     for n in range(45):
         (folder / f"v{n:02}.mp4").write_bytes(bytes(1_000_000 * (n == 0)))
     (fresh.path / SMALL).write_text("datasets: {mine: {layout: folder, root: videos}}\n", encoding="utf-8")
-    found = submissions(fresh, tmp_path, profile, ("extract",), ("results/features/mine/task/index.csv",))
+    parts = tuple(f"results/features/mine/task/index.{part}.csv" for part in range(2))
+    found = submissions(fresh, tmp_path, profile, ("extract",), parts)
     assert len(found) == 2
     for arguments in found:
         assert option(arguments, "--gpus" if profile == "slurm" else "--gres") in ("1", "gpu:1")

@@ -29,7 +29,7 @@ def padded(x: Tensor, kernel: int, stride: int) -> Tensor:
     return F.pad(x, (width // 2, width - width // 2, height // 2, height - height // 2))
 
 
-class Block(nn.Module):
+class InvertedResidual(nn.Module):
     """A MobileNet block: 1x1 to more channels, depthwise, 1x1 to fewer, with a shortcut where shapes allow."""
 
     def __init__(self, expansion: int, kernel: int, stride: int, channels: int, out: int) -> None:
@@ -59,7 +59,7 @@ class Network(nn.Module):
         super().__init__()
         self._conv_stem = nn.Conv2d(3, 32, 3, 2, bias=False)
         self._bn0 = nn.BatchNorm2d(32, EPS)
-        self._blocks = nn.ModuleList(Block(*block) for block in BLOCKS)
+        self._blocks = nn.ModuleList(InvertedResidual(*block) for block in BLOCKS)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map frames (B, 3, H, W) to (B, 112, ceil(H / 16), ceil(W / 16))."""

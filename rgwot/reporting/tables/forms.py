@@ -64,13 +64,13 @@ def floating(name: str, caption: Iterable[str], parts: Sequence[str]) -> str:
 
 
 def write_forms(csv: Path, markdown: str, latex: str) -> None:
-    """Write the printed forms of a table beside its CSV."""
+    """Write the printed forms of a table next to its CSV."""
     write_text(markdown, csv.with_suffix(".md"))
     write_text(latex, csv.with_suffix(".tex"))
 
 
 def write_flat(table: AnyTable, csv: Path, heads: Sequence[str], lines: Lines, notes: Sequence[str]) -> None:
-    """Write both forms of a table of texts beside its CSV: below it or in the caption ``notes``, then its own."""
+    """Write both forms of a table of texts next to its CSV: below it or in the caption ``notes``, then its own."""
     notes = [*notes, *table.notes]
     head, *body = [[cell.replace("|", r"\|") for cell in line] for line in (heads, *lines)]
     markdown = "\n\n".join([f"# {table.title}", pipe(head, body), "\n".join(f"- {note}" for note in notes)]) + "\n"
@@ -79,7 +79,7 @@ def write_flat(table: AnyTable, csv: Path, heads: Sequence[str], lines: Lines, n
 
 
 def read_markdown(table: AnyTable, csv: Path) -> str:
-    """Return the Markdown form that lies beside a CSV."""
+    """Return the Markdown form that is next to a CSV."""
     path = csv.with_suffix(".md")
     try:
         return path.read_text(encoding="utf-8")

@@ -209,7 +209,7 @@ def grids(table: Table, frame: pd.DataFrame) -> Iterator[tuple[str, Grid]]:
     made = [(block_title(block), make_grid(table, frame, block)) for block in blocks]
     # A grid is under a block; this one is not named.
     placed = frame[frame["protocol"] == UNKNOWN].assign(**dict(table.blocks[0]))
-    made.append((f"reported, protocol {UNKNOWN}", make_grid(table, placed, table.blocks[0])))
+    made.append((f"Reported, protocol {UNKNOWN}", make_grid(table, placed, table.blocks[0])))
     return ((title, grid) for title, grid in made if grid.columns and grid.lines)
 
 
@@ -244,7 +244,7 @@ def markdown(table: Table, frame: pd.DataFrame) -> str:
             [f"*{line.label}*" if line.trivial else line.label, *texts]
             for (line, _), texts in zip(grid.lines, grid.texts(MARKDOWN), strict=True)
         ]
-        parts += [f"### {title[0].upper()}{title[1:]}", pipe(["", *grid.heads("<br>")], lines)]
+        parts += [f"### {title}", pipe(["", *grid.heads("<br>")], lines)]
     parts.insert(
         1 + 2 * sum(title in leading for title, _ in shown), "\n".join(f"- {note}" for note in notes(table, frame))
     )

@@ -239,7 +239,7 @@ class Table(AnyTable):
 
 
 class SettingsTable(AnyTable):
-    """A table of hyper-parameters: the resolved values of some methods beside the reported ones."""
+    """A table of hyper-parameters: the resolved values of some methods next to the reported ones."""
 
     KIND = "settings"
 
@@ -281,7 +281,7 @@ KINDS: Mapping[str, type[AnyTable]] = {table.KIND: table for table in (Table, Cl
 
 
 def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None) -> dict[str, AnyTable]:
-    """Read and check the tables of a YAML file; files of reported numbers are looked up beside it.
+    """Read and check the tables of a YAML file; files of reported numbers are looked up next to it.
 
     ``canonical`` turns method and decoder of a row, in any spelling, into the one that paths and scores use.
 
