@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from rgwot.config.methods import CLUSTERING, EMBEDDINGS, LOSSES
+from rgwot.config.registry import load
 from rgwot.config.settings import BLOCKS, defaults
-from rgwot.runtime.lazy import load
 
 ENTRIES = """
 losses:

@@ -18,6 +18,7 @@ from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_
 from rgwot.bundles.inputs import How, Input, read_inputs
 from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
+from rgwot.config.registry import load
 from rgwot.config.settings import Settings, build, flatten
 from rgwot.datasets.names import stem_of
 from rgwot.embedding.embed import write_embeddings
@@ -38,7 +39,6 @@ from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.reporting.names import named_order, result_id
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import replacing, write_rows, write_text
-from rgwot.runtime.lazy import load
 from rgwot.timing import label_segments
 
 log = logging.getLogger(__name__)

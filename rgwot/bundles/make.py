@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE, bundle_bytes, packed
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS
+from rgwot.config.registry import load
 from rgwot.config.settings import Settings
 from rgwot.embedding.embed import fit_of
 from rgwot.embedding.interface import EmbedVideo, Fitted
@@ -32,7 +33,6 @@ from rgwot.records import read_diagnostics, read_segments
 from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
-from rgwot.runtime.lazy import load
 from rgwot.runtime.provenance import remake
 from rgwot.timing import predicted_labels
 

@@ -18,11 +18,11 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rgwot.runtime.errors import RgwotError, first_line
-from rgwot.runtime.lazy import load
 
 EXTENSIONS = "RGWOT_EXTENSIONS"
 KINDS = ("losses", "embeddings", "decoders")
@@ -57,6 +57,16 @@ class Entry:
 
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
+
+
+def load(place: str) -> Any:
+    """Import ``module:name``.
+
+    >>> load("math:gcd")(12, 18)
+    6
+    """
+    module, name = place.split(":")
+    return getattr(import_module(module), name)
 
 
 def blocks(entries: Iterable[Entry]) -> tuple[str, ...]:

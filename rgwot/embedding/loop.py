@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rgwot.config.methods import LOSSES
+from rgwot.config.registry import load
 from rgwot.config.settings import Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, dropout_masks
@@ -23,7 +24,6 @@ from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, ge
 from rgwot.losses import cidm_loss
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.lazy import load
 
 logger = logging.getLogger(__name__)
 

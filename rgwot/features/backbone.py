@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from rgwot.config.extractors import Extractor, extractor
+from rgwot.config.registry import load
 from rgwot.runtime.errors import RgwotError, first_line
-from rgwot.runtime.lazy import load
 from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from rgwot import paths
 from rgwot.config.configuration import Config
 from rgwot.config.experiments import Experiments
+from rgwot.config.registry import load
 from rgwot.config.settings import flatten
 from rgwot.reporting.entries import (
     Canonical,
@@ -29,7 +30,6 @@ from rgwot.reporting.entries import (
 from rgwot.reporting.figures.style import Drawn, styled
 from rgwot.reporting.tables.spec import Place, Table
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.lazy import load
 
 #: Kinds of figures and what captions say of them; kind ``x_y`` is the class ``XY`` of `rgwot.reporting.figures.x_y`.
 KINDS: Mapping[str, str] = {

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rgwot.config.extractors import Extractor, extractor, missing_checkpoint
+from rgwot.config.registry import load
 from rgwot.config.settings import FeatureSettings
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.gpus import gpu_there
-from rgwot.runtime.lazy import load
 from rgwot.study.doctor.findings import Finding, Severity
 
 FORMULA = "frames x channels x side^2 x 2 bytes; frames = sum of ceil(duration x features.fps), side = ceil(size / 16)"
