@@ -195,7 +195,7 @@ def test_canonical_decoder(written, method, canonical):
         ("rgwot@alhpa=0.5", "did you mean 'alpha'"),
         ("rgwt", "did you mean 'rgwot'"),
         ("rgwot@alpha", "key=value"),
-        ("rgwot@alpha=0.1,alpha=0.2", "twice"),
+        ("rgwot@alpha=0.1,alpha=0.2", "repeated"),
         ("rgwot@alpha=0.1,ot.alpha=0.2", "same key"),
         ("rgwot@alpha=inf", "finite"),
         ("rgwot@alpha=5", "less than 1"),
