@@ -1,21 +1,21 @@
 # Procedure learning from unlabelled videos by RGWOT: from videos to tables.
 # This file is the table of contents; the stages are in workflow/rules, in the order in which data flows.
-import os
-import sys
 from pathlib import Path
 
 from snakemake.utils import min_version
 
+from rgwot.config.configuration import read_file
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.starting import check_configuration
+from rgwot.study.shipped import SNAKEFILE, find_commands
 
 min_version("9.14")
-# Jobs find the rgwot of this environment, activated or not; the environment of a rule takes precedence.
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+
+find_commands()
 
 # Before Snakemake reads it, so that what is wrong with the file is reported in one line.
 try:
-    check_configuration([Path("config.yaml")])
+    if Path("config.yaml").exists():
+        read_file(Path("config.yaml"))
 except RgwotError as error:
     raise SystemExit(f"rgwot: {error}")
 
@@ -56,21 +56,13 @@ include: "workflow/rules/report.smk"
 include: "workflow/rules/collect.smk"
 
 
+# Without a target: key steps that need no training. Whoever wants a training asks for its results.
 rule all:
     default_target: True
     input:
-        rules.demo.input,
-        paths.PAGES,
+        one_line_errors(lambda w: pages.first_tables(STUDY)),
 
 
 onstart:
-    check_times()
-    record_this_run()
-
-
-onsuccess:
-    say_where_results_are()
-
-
-onerror:
-    say_what_failed()
+    write_configuration(STUDY.config)
+    note_revision(SNAKEFILE.parent)

@@ -1,11 +1,11 @@
 """The command line is light, says one line on a mistake, and every verb has help."""
 
-import json
 import subprocess
 import sys
 
 import pytest
 from click.testing import CliRunner
+from configured import config
 
 from rgwot.cli import VERBS, cli, main
 
@@ -39,14 +39,15 @@ def test_the_nearest_of_a_misspelt_verb_is_suggested(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["train", "x/model.pt", "--index", "i.csv", "--settings", "{"], "expected a JSON object"),
-        (["train", "x/model.pt", "--index", "i.csv", "--settings", '{"ott": {}}'], "did you mean 'ot'"),
-        (["train", "x/model.pt", "--index", "i.csv", "--settings", '{"ot": {"alhpa": 1}}'], "did you mean 'ot.alpha'"),
+        (["train", "x/model.pt", "--index", "i.csv", "--config", "none.yaml"], "none.yaml: cannot be read"),
+        (["train", "x/model.pt", "--index", "i.csv", *config({"ott": {}})], "did you mean 'ot'"),
+        (["train", "x/model.pt", "--index", "i.csv", *config({"ot": {"alhpa": 1}})], "did you mean 'alpha'"),
+        (["train", "x/model.pt", "--index", "i.csv", "--method", "rgwto"], "did you mean 'rgwot'"),
         (["train", "x/model.pt", "--index", "missing.csv"], "missing.csv"),
         (["decode", "x/segments.csv", "--decoder", "graphcut"], "expected one of them"),
         (["decode", "x/segments.csv", "--decoder", "uniform", "--embeddings", "e"], "expected one of"),
         (["show", "missing.csv"], "not among the tables"),
-        (["synth", "x", "--settings", '{"K": 1}'], "K"),
+        (["synth", "x", "--set", "K=1"], "K"),
     ],
 )
 def test_a_mistake_is_one_line(arguments, words, tmp_path, monkeypatch, capsys):
@@ -63,14 +64,16 @@ def test_a_mistake_is_one_line(arguments, words, tmp_path, monkeypatch, capsys):
 
 def test_settings_reach_the_stage(tmp_path, monkeypatch):
     seen = {}
+    index = tmp_path / "index.csv"
+    index.write_text("video,status,reason,frames\na,ok,,9\n", encoding="utf-8")
     monkeypatch.setattr(
         "rgwot.embedding.train.train", lambda *args, **kwargs: seen.update(settings=args[3], seed=args[4])
     )
     monkeypatch.setattr(
         sys,
         "argv",
-        ["rgwot", "train", str(tmp_path / "model.pt"), "--index", "i", "--seed", "7", "--settings"]
-        + [json.dumps({"cidm": {"lambda": 3.0}})],
+        ["rgwot", "train", str(tmp_path / "model.pt"), "--index", str(index), "--seed", "7"]
+        + config({"cidm": {"lambda": 3.0}}),
     )
     main()
     assert (seen["settings"].cidm.lambda_, seen["seed"]) == (3.0, 7)

@@ -55,11 +55,11 @@ READERS = sorted(name for name, command in commands().items() if isinstance(comm
 
 
 def test_every_verb_with_settings_lists_them() -> None:
-    with_settings = {
-        name for name, command in commands().items() if any(option.name == "settings" for option in command.params)
+    configured = {
+        name for name, command in commands().items() if any(option.name == "configs" for option in command.params)
     }
-    # `synth` takes the block of a dataset, which docs/datasets.md and its own options describe.
-    assert with_settings - {"synth"} == set(READERS)
+    # These read what the configuration says of datasets, tables and figures.
+    assert configured - {"synth", "manifest", "doctor", "table", "figure"} == set(READERS)
 
 
 @pytest.mark.parametrize("verb", READERS)

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from configured import config
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -63,7 +64,7 @@ def of_the_workflow(folder: Path, videos: dict[str, NDArray[Any]], method: str, 
     (folder / "arrays").mkdir()
     for name, array in videos.items():
         np.save(folder / "arrays" / f"{name}.npy", array)
-    axes, told = "TCHW" if next(iter(videos.values())).ndim == 4 else "TC", ["--settings", json.dumps(SMALL)]
+    axes, told = "TCHW" if next(iter(videos.values())).ndim == 4 else "TC", config(SMALL)
     verb(
         "import-features", folder / "stores", "--source", folder / "arrays", "--axes", axes, "--fps", FPS, "--no-video"
     )
@@ -72,22 +73,12 @@ def of_the_workflow(folder: Path, videos: dict[str, NDArray[Any]], method: str, 
     model: list[object] = []
     if FAMILIES[method].trained:
         model = ["--model", folder / "model/model.pt"]
-        verb("train", model[1], "--index", index, "--seed", seed, "--device", "cpu", *told)
-    own = [] if model else ["--settings", json.dumps(dotted(method, SMALL))]
-    verb("embed", embeddings, "--index", index, "--method", method, "--seed", seed, "--device", "cpu", *model, *own)
-    told = ["--settings", json.dumps(dotted(method, SMALL))]
+        verb("train", model[1], "--index", index, "--method", method, "--seed", seed, *told)
+    verb("embed", embeddings, "--index", index, "--method", method, "--seed", seed, *model, *told)
     segments = folder / "keysteps/segments.csv"
-    verb("decode", segments, "--embeddings", embeddings, "--decoder", decoder, "--seed", seed, *told)
+    run = ("--method", method, "--decoder", decoder, "--seed", seed)
+    verb("decode", segments, "--embeddings", embeddings, *run, *told)
     return segments.parent
-
-
-def dotted(method: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings with what makes a method what it is, as the workflow gives them to its jobs."""
-    changed = {block: dict(keys) for block, keys in settings.items()}
-    for key, value in FAMILIES[method].overrides.items():
-        block, name = key.split(".", 1)
-        changed.setdefault(block, {})[name] = value
-    return changed
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from rgwot.cli.options import Folder, read_object
+from rgwot.cli import options
+from rgwot.cli.options import Folder
 from rgwot.config.layouts import WRITTEN
-from rgwot.runtime.errors import RgwotError
 
 
 @click.command()
@@ -21,38 +21,56 @@ from rgwot.runtime.errors import RgwotError
 @click.option(
     "--recipe",
     type=int,
-    help="Real human timelines of this CaptainCook4D recipe (1 to 29) drive the clips; try 8. Default: none.",
+    help="The clips follow the human timelines of this CaptainCook4D recipe (1 to 29); try 8. Default: none.",
 )
 @click.option("--seed", type=click.IntRange(0), help="The same seed gives the same ground truth. Default: 0.")
-@click.option("--settings", default="{}", metavar="JSON", help="Any other setting of a `synth` block, as JSON.")
+@click.option(
+    "--set", "others", multiple=True, metavar="KEY=VALUE", help="Any other setting of a `synth` block; may be repeated."
+)
+@click.option("--dataset", help="Dataset of --config, whose `synth` block has all other settings.")
+@options.config
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True, type=click.IntRange(1), help="Processes.")
 def synth(
-    root: Path, videos: int | None, seconds: tuple[float, float] | None, settings: str, jobs: int, **given: Any
-) -> None:
+    root: Path,
+    videos: int | None,
+    seconds: tuple[float, float] | None,
+    others: tuple[str, ...],
+    dataset: str | None,
+    configs: tuple[Path, ...],
+    jobs: int,
+    **given: Any,
+) -> dict[str, Any]:
     """Write synthetic procedure videos with ground truth into ROOT."""
+    import yaml
+
     from rgwot.config.synthetic import synth_settings
+    from rgwot.study import datasets
+    from rgwot.study.study import Study
     from rgwot.synthetic.write import write_dataset
 
     given = {key: value for key, value in {"n_videos": videos, **given}.items() if value is not None}
+    given |= {key: yaml.safe_load(value) for key, _, value in (text.partition("=") for text in others)}
     if seconds:
         given |= {"min_s": seconds[0], "max_s": seconds[1]}
     if "recipe" in given:
         given["driver"] = "captaincook4d"
-    write_dataset(synth_settings(read_object(settings, "--settings") | given), root, jobs=jobs)
+    configured = datasets.synth_settings(Study.read(configs), dataset).model_dump() if dataset else {}
+    settings = synth_settings(configured | given)
+    write_dataset(settings, root, jobs=jobs)
+    return settings.model_dump()
 
 
 @click.command()
 @click.argument("output", type=Folder)
 @click.option("--dataset", required=True, help="Dataset id, such as meccano.")
 @click.option("--task", required=True, help="Task id, such as meccano or Brownie.")
-@click.option("--options", required=True, metavar="JSON", help='Such as \'{"layout": "folder", "root": "videos"}\'.')
 @click.option("--annotations", required=True, type=Folder, help="Where to write the table of annotated segments.")
-def manifest(output: Path, dataset: str, task: str, options: str, annotations: Path) -> None:
+@options.config
+def manifest(output: Path, dataset: str, task: str, annotations: Path, configs: tuple[Path, ...]) -> None:
     """Probe the videos of a task and read their annotations into OUTPUT, the manifest."""
     from rgwot.datasets.manifest import write_manifest
+    from rgwot.study.datasets import manifest_entry
+    from rgwot.study.study import Study
 
-    given = read_object(options, "--options")
-    expected = {"layout", "root", "options", "on_bad_video"}
-    if set(given) - {"imported"} != expected:
-        raise RgwotError(f"--options: found the keys {sorted(given)}, expected {sorted(expected)}")
-    write_manifest(dataset, task, output_csv=output, annotations_csv=annotations, **given)
+    entry = manifest_entry(Study.read(configs), dataset)
+    write_manifest(dataset, task, output_csv=output, annotations_csv=annotations, **entry)

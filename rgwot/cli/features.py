@@ -1,4 +1,4 @@
-"""Verbs that make the features of videos, or take those made elsewhere."""
+"""Verbs that make or import the features of videos."""
 
 from __future__ import annotations
 
@@ -43,28 +43,24 @@ def _write(output: Path, make: Mapping[str, Callable[[Path], None]]) -> None:
 @click.command(
     cls=SettingsCommand,
     reads=("features",),
-    epilog="Try features.fps 1 for long videos and 5 for short steps; it is the one that costs most.",
+    epilog="Try features.fps 1 for long videos and 5 for short steps; it decides the cost.",
 )
 @click.argument("output", type=Folder)
 @click.option("--source", "sources", required=True, multiple=True, type=Folder, help="The video file; repeat.")
 @_videos
 @options.frames_fps
-@options.on_bad_video
-@options.settings
-@options.execution
+@options.dataset
+@options.config
 @options.threads
-@options.device
 def extract(
     output: Path,
     sources: tuple[Path, ...],
     videos: tuple[str, ...],
     frames_fps: str | None,
-    settings: str,
-    execution: str,
-    on_bad_video: Literal["fail", "skip"],
+    dataset: str,
+    configs: tuple[Path, ...],
     threads: int,
-    device: str,
-) -> None:
+) -> dict[str, Any]:
     """Decode videos, run the frozen backbone, write the features.
 
     OUTPUT is the store of one video (Zarr), or a CSV that lists the stores of several, which are written beside it. A
@@ -73,18 +69,21 @@ def extract(
     from rgwot.features.backbone import load_backbone
     from rgwot.features.extract import extract as run
 
-    rate = options.read_rate(frames_fps, "--frames-fps")
-    chosen = options.read_settings(settings, execution).features
+    study, settings, reads = options.resolved(configs, "extract", dataset, "")
+    entry, chosen = study.config.datasets.get(dataset), settings.features
+    configured = entry.frames_fps if entry and entry.frames_fps != "file" else None
+    rate = options.read_rate(frames_fps or configured, "--frames-fps")
     named = _named(output, sources, videos)
     backbone = load_backbone(chosen.weights, chosen.seed, chosen.precision, chosen.backbone)
 
     def make(source: Path, store: Path) -> None:
         run(
-            source, store, chosen, on_bad_video=on_bad_video, threads=threads, device=device, frames_fps=rate,
-            backbone=backbone,
+            source, store, chosen, on_bad_video=study.config.on_bad_video, threads=threads,
+            device=study.config.device, frames_fps=rate, backbone=backbone,
         )  # fmt: skip
 
     _write(output, {video: partial(make, source) for video, source in named.items()})
+    return reads
 
 
 @click.command("import-features")
@@ -111,13 +110,11 @@ def extract(
     help="Array inside the file with the time of every feature, seconds; of a .csv a column, of an .npy the file "
     "NAME.times.npy beside it.",
 )
-@click.option("--key", help="Array inside the file, where it holds several.")
+@click.option("--key", help="Array inside the file, if it holds several.")
 @click.option("--channels", type=click.IntRange(1), help="Channels expected. Default: any number.")
 @click.option("--start-s", default=0.0, show_default=True, help="Time of the first feature, seconds.")
 @click.option("--duration", type=float, help="Length of the video, seconds. Or --footage, or --no-video.")
-@click.option(
-    "--native-fps", metavar="RATE", help="Frame rate of the video, where it is not at hand. Default: as --fps."
-)
+@click.option("--native-fps", metavar="RATE", help="Frame rate of a video that is not available. Default: as --fps.")
 @click.option(
     "--footage",
     multiple=True,
@@ -125,7 +122,7 @@ def extract(
     help="The video file, which knows its length and rate, one per --source; or the folder of the videos. The SOURCE "
     "itself: --no-video.",
 )
-@click.option("--no-video", is_flag=True, help="There is no video; it is taken to last as long as its features.")
+@click.option("--no-video", is_flag=True, help="There is no video; its length is that of its features.")
 @options.frames_fps
 @options.on_bad_video
 @click.option(

@@ -23,15 +23,17 @@ from rgwot.runtime.errors import RgwotError
 )
 @click.argument("output", type=Folder)
 @click.option("--embeddings", type=Folder, help="Embeddings of the task.")
-@click.option("--manifest", type=Folder, help="Manifest of the task, for the trivial decoders, which see no embedding.")
+@click.option("--manifest", type=Folder, help="Manifest of the task, for the trivial decoders.")
 @click.option(
     "--decoder",
     required=True,
-    help=f"{', '.join(CLUSTERING)}; or trivial: {', '.join(TRIVIAL)}.",
+    help=f"Decoder id: {', '.join(CLUSTERING)}; or trivial: {', '.join(TRIVIAL)}.",
 )
 @click.option("--annotations", type=Folder, help="Annotated segments of the task, for the decoder annotated.")
-@options.hold_out
-@options.settings
+@click.option("--method", help="Method id. Default: raw with --embeddings, none with --manifest.")
+@options.dataset
+@options.task
+@options.config
 @options.seed
 def decode(
     output: Path,
@@ -39,11 +41,13 @@ def decode(
     manifest: Path | None,
     decoder: str,
     annotations: Path | None,
-    held_out: str,
-    settings: str,
+    method: str | None,
+    dataset: str,
+    task: str,
+    configs: tuple[Path, ...],
     seed: int,
-) -> None:
-    """Find key steps and their order; writes OUTPUT (segments.csv) and its companions beside it."""
+) -> dict[str, Any]:
+    """Find key steps and their order; writes OUTPUT (segments.csv) and further files next to it."""
     from rgwot.config.experiments import split_id
 
     name = split_id(decoder)[0]
@@ -51,22 +55,29 @@ def decode(
         raise RgwotError("decode: found neither or both of --embeddings and --manifest, expected one of them")
     if name not in DECODERS or DECODERS[name].trivial != (manifest is not None):
         raise RgwotError(f"--decoder {decoder!r}: expected one of {', '.join(TRIVIAL if manifest else CLUSTERING)}")
+    method = method or ("none" if manifest else "raw")
+    study, settings, reads = options.resolved(configs, "decode", dataset, task, method, decoder)
     if manifest is not None:
         from rgwot.keysteps.trivial import decode_trivial
+        from rgwot.records import read_manifest
+        from rgwot.study.jobs import held_out
 
-        resolved = options.read_settings(settings)
-        stride, kept = resolved.evaluation.stride, options.video_ids(held_out)
-        learning = {"learner": resolved.procedure.learner, "annotations_csv": annotations}
-        K = options.key_steps(resolved)
-        decode_trivial(manifest, output.parent, name, K, seed, stride=stride, held_out=kept, **learning)
+        decode_trivial(
+            manifest,
+            output.parent,
+            name,
+            options.key_steps(settings),
+            seed,
+            stride=settings.evaluation.stride,
+            held_out=held_out(study, dataset, task, method, read_manifest(manifest)["video"]),
+            learner=settings.procedure.learner,
+            annotations_csv=annotations,
+        )
     elif embeddings is not None:
-        if held_out:
-            raise RgwotError(
-                "--hold-out: found it beside --embeddings, which say which videos were held out; remove it"
-            )
         from rgwot.keysteps.decode import decode as run
 
-        run(embeddings, output.parent, name, options.read_settings(settings), seed)
+        run(embeddings, output.parent, name, settings, seed)
+    return reads
 
 
 @click.command()
@@ -79,12 +90,8 @@ def decode(
     type=click.Choice(list(LEARNERS)),
     help="; ".join(f"{name}: {what}" for name, what in LEARNERS.items()) + ".",
 )
-@click.option(
-    "--scope", default="task", show_default=True, help="Where the table has a column scope: the rows that are read."
-)
-@click.option(
-    "--found", is_flag=True, help="A decoder found the key steps, nobody annotated them: they err everywhere."
-)
+@click.option("--scope", default="task", show_default=True, help="Rows to read, if the table has a column scope.")
+@click.option("--found", is_flag=True, help="A decoder found the key steps, so that every video has errors.")
 def procedure(segments: Path, folder: Path, learner: str, scope: str, found: bool) -> None:
     """Learn the procedure from any table of SEGMENTS (CSV), and print it.
 
@@ -104,24 +111,21 @@ def procedure(segments: Path, folder: Path, learner: str, scope: str, found: boo
     click.echo("\n".join(drawn(learned, deviating, names)))
 
 
-@click.command(
-    cls=SettingsCommand, reads=("evaluation",), epilog="Leave the stride alone where scores are compared with others."
-)
+@click.command(cls=SettingsCommand, reads=("evaluation",), epilog="Keep the stride if scores are compared with others.")
 @click.argument("output", type=Folder)
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
 @click.option("--annotations", required=True, type=Folder, help="Annotated segments of the task.")
 @click.option("--segments", required=True, type=Folder, help="Predicted segments.")
 @click.option("--diagnostics", required=True, type=Folder, help="Collapse diagnostics of the prediction.")
-@click.option("--procedure", type=Folder, help="Procedure of the prediction. Left out: no scores of task graphs.")
+@click.option("--procedure", type=Folder, help="Procedure of the prediction. Without it: no scores of task graphs.")
 @click.option(
     "--graph", type=Folder, help="True task graph (CSV: key_step, needs). Default: as learned from the annotations."
 )
-@click.option("--key-steps", type=click.IntRange(1), help="Annotated key steps of the task. Default: as many as occur.")
-@click.option("--dataset", required=True, help="Dataset id, for the table.")
-@click.option("--task", required=True, help="Task id, for the table.")
 @click.option("--method", required=True, help="Method id, for the table.")
 @click.option("--decoder", required=True, help="Decoder id, for the table.")
-@options.settings
+@click.option("--dataset", required=True, help="Dataset id, for the table.")
+@click.option("--task", required=True, help="Task id, for the table.")
+@options.config
 @options.seed
 def evaluate(
     output: Path,
@@ -131,24 +135,27 @@ def evaluate(
     diagnostics: Path,
     procedure: Path | None,
     graph: Path | None,
-    key_steps: int | None,
-    settings: str,
+    configs: tuple[Path, ...],
     **identity: Any,
-) -> None:
-    """Score a prediction under every protocol into OUTPUT (CSV)."""
+) -> dict[str, Any]:
+    """Score a prediction by every protocol into OUTPUT (CSV)."""
     from functools import partial
 
     from rgwot.evaluation.evaluate import evaluate as run
     from rgwot.procedure.files import read_procedure
     from rgwot.procedure.scoring import graph_table, read_task_graph
+    from rgwot.study.datasets import key_steps
 
     more = None
     if procedure is not None:
         true = None if graph is None else read_task_graph(graph)
         more = partial(graph_table, found=read_procedure(procedure), graph=true)
-    stride = options.read_settings(settings).evaluation.stride
+    dataset, task = identity["dataset"], identity["task"]
+    study, settings, reads = options.resolved(configs, "evaluate", dataset, task)
+    annotated = key_steps(study, dataset, task) if dataset in study.config.datasets else None
     files = (manifest, annotations, segments, diagnostics, output)
-    run(*files, identity, key_steps, stride=stride, more=more)
+    run(*files, identity, annotated, stride=settings.evaluation.stride, more=more)
+    return reads
 
 
 @click.command(cls=SettingsCommand, reads=("decode.K",), epilog="Try the number of annotated key steps, and one more.")
@@ -156,9 +163,15 @@ def evaluate(
 @click.option("--index", required=True, type=Folder, help="Feature index of the task.")
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
 @click.option("--annotations", required=True, type=Folder, help="Annotated segments of the task.")
-@options.settings
-def yardsticks(output: Path, index: Path, manifest: Path, annotations: Path, settings: str) -> None:
+@options.dataset
+@options.task
+@options.config
+def yardsticks(
+    output: Path, index: Path, manifest: Path, annotations: Path, dataset: str, task: str, configs: tuple[Path, ...]
+) -> dict[str, Any]:
     """Measure how hard a task is on its raw features, before any method: k-means and a supervised probe."""
     from rgwot.evaluation.yardsticks import measure
 
-    measure(index, manifest, annotations, output, options.key_steps(options.read_settings(settings)))
+    _, settings, reads = options.resolved(configs, "yardsticks", dataset, task)
+    measure(index, manifest, annotations, output, options.key_steps(settings))
+    return reads

@@ -1,4 +1,4 @@
-"""The record that every verb leaves beside its output.
+"""The record that every verb writes next to its output.
 
 A record has a hidden name: ``.provenance.json`` inside a directory, ``.NAME.provenance.json`` beside a file. It holds
 settings, seed, device, `rgwot.runtime.provenance.surroundings` and the digests of the output, for `rgwot verify`.
@@ -7,19 +7,17 @@ settings, seed, device, `rgwot.runtime.provenance.surroundings` and the digests 
 from __future__ import annotations
 
 import functools
-import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rgwot.cli.options import read_object, read_settings
 from rgwot.features import read_index
 from rgwot.paths import HISTORY, KEYSTEPS, MACHINE, STORE, name_of
 from rgwot.runtime.files import write_json
-from rgwot.runtime.provenance import RUN, below_results, digests, record_path, surroundings
+from rgwot.runtime.provenance import below_results, digests, record_path, surroundings
 
-_ELSEWHERE = ("output", "root", "settings", "execution", "seed", "device")
+_ELSEWHERE = ("output", "root", "seed")
 #: Files that a verb writes beside its output, where ``{}`` is the name of the output without its suffix.
 BESIDE: Mapping[str, tuple[str, ...]] = {
     "train": (name_of(HISTORY), name_of(MACHINE)),
@@ -33,31 +31,30 @@ BESIDE: Mapping[str, tuple[str, ...]] = {
 
 
 def recorded(verb: str, run: Callable[..., Any] | None) -> Callable[..., None]:
-    """Return the function of a verb with its record after it."""
+    """Return the function of a verb, which may return its settings, with its record after it."""
     assert run is not None
 
     @functools.wraps(run)
     def with_record(**arguments: Any) -> None:
-        run(**arguments)
-        record(verb, arguments)
+        record(verb, arguments, run(**arguments))
 
     return with_record
 
 
-def record(verb: str, arguments: Mapping[str, Any]) -> None:
-    """Write the record of a verb that has made its output."""
+def record(verb: str, arguments: Mapping[str, Any], settings: Mapping[str, Any] | None) -> None:
+    """Write the record of a verb that has made its output with such settings."""
     output = arguments.get("root" if verb == "synth" else "output")
     if not isinstance(output, Path) or not output.exists():
         return
     content: dict[str, Any] = {"verb": verb, "output": below_results(output) or output.as_posix()}
-    if "settings" in arguments:
-        content["settings"] = _resolved(arguments["settings"])
+    if settings is not None:
+        content["settings"] = settings
     if "seed" in arguments:
         content["seed"] = arguments["seed"]
-    if "device" in arguments:
+    if verb in ("extract", "train", "embed"):
         content["device"] = _device()
     content["arguments"] = {key: _plain(value) for key, value in arguments.items() if key not in _ELSEWHERE}
-    content |= {**surroundings(), "run": os.environ.get(RUN)}
+    content |= surroundings()
     others = [output.with_name(name.format(output.stem)) for name in BESIDE.get(verb, ())]
     others += [arguments["annotations"]] if verb == "manifest" else []
     if verb in ("extract", "import-features") and output.suffix == ".csv":
@@ -65,17 +62,6 @@ def record(verb: str, arguments: Mapping[str, Any]) -> None:
         others += [path for store in stores for path in sorted(store.rglob("*")) if path.is_file()]
     written = digests(output, (path for path in others if path != output and path.exists()))
     write_json({**content, "digests": written}, record_path(output))
-
-
-def _resolved(settings: str) -> dict[str, Any]:
-    """Return the blocks that a job was given with all their keys; settings without blocks (of `synth`) unchanged."""
-    from rgwot.config.settings import BLOCKS
-
-    given = read_object(settings, "--settings")
-    if not set(given) <= set(BLOCKS):
-        return given
-    dumped: dict[str, Any] = read_settings(settings).model_dump(by_alias=True, mode="json")
-    return {block: dumped[block] for block in given}
 
 
 def _device() -> str:

@@ -1,4 +1,4 @@
-"""Verbs that make tables and figures, for papers and for the terminal."""
+"""Verbs that make tables and figures."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from rgwot.cli import options
 from rgwot.cli.options import Folder
 
 
@@ -13,27 +14,26 @@ from rgwot.cli.options import Folder
 @click.argument("output", type=Folder)
 @click.argument("inputs", type=Folder, nargs=-1)
 @click.option("--tables", required=True, type=Folder, help="The file that defines all tables (workflow/tables.yaml).")
-@click.option("--row", help="Make this row alone, from score files or benchmarks. Left out: join rows into the table.")
 @click.option(
-    "--fact",
-    "facts",
-    multiple=True,
-    metavar="NAME=TEXT",
-    help="With --row: method and decoder as the score files spell them, or the value that a setting resolves to.",
+    "--row", help="Make this row alone, from score files or benchmarks. Without it: join rows into the table."
 )
-def table(output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None, facts: tuple[str, ...]) -> None:
+@options.config
+def table(output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None, configs: tuple[Path, ...]) -> None:
     """Make OUTPUT (CSV) from score files (--row) or from rows, and the Markdown and LaTeX forms beside it."""
     from rgwot.reporting.tables.kinds import kind_of
     from rgwot.reporting.tables.spec import find_table, load_tables
 
-    loaded = load_tables(tables)
-    spec = find_table(loaded, output.parent.name if row else output.stem)
-    kind = kind_of(spec)
     if row:
-        kind.make_row(spec, row, inputs, output, dict(fact.split("=", 1) for fact in facts))
+        from rgwot.study.study import Study
+        from rgwot.study.tables import any_table, row_facts
+
+        study, table_id = Study.read(configs, tables), output.parent.name
+        spec = any_table(study, table_id)
+        kind_of(spec).make_row(spec, row, inputs, output, row_facts(study, table_id, row))
     else:
-        kind.join_rows(spec, inputs, output)
-    kind.render(spec, output)
+        spec = find_table(load_tables(tables), output.stem)
+        kind_of(spec).join_rows(spec, inputs, output)
+    kind_of(spec).render(spec, output)
 
 
 @click.command()
@@ -72,9 +72,9 @@ def plot(
 @click.command()
 @click.argument("output", type=Folder)
 @click.argument("diagnostics", type=Folder)
-@click.option("--title", default="", help="What the figure is of: dataset, task, method, decoder, seed.")
+@click.option("--title", default="", help="Title: dataset, task, method, decoder, seed.")
 def plot_choices(output: Path, diagnostics: Path, title: str) -> None:
-    """Draw what a result left to the data into OUTPUT (PDF, and PNG beside it).
+    """Draw the choices that a result made without labels into OUTPUT (PDF, and PNG next to it).
 
     DIAGNOSTICS is the diagnostics.json of a decoding with K, time or clusters of background `auto`: how far views of
     the features agree over everything that was tried.
@@ -86,9 +86,22 @@ def plot_choices(output: Path, diagnostics: Path, title: str) -> None:
 
 
 @click.command()
+@click.argument("output", type=Folder)
+@click.option("--tables", required=True, type=Folder, help="The file that defines figures (workflow/tables.yaml).")
+@options.config
+def figure(output: Path, tables: Path, configs: tuple[Path, ...]) -> None:
+    """Draw a figure of workflow/tables.yaml into OUTPUT (PDF, and PNG beside it), from the files of the workflow."""
+    from rgwot.reporting.figures.style import save
+    from rgwot.study.study import Study
+    from rgwot.study.tables import draw_figure
+
+    save(draw_figure(Study.read(configs, tables), output.stem), output)
+
+
+@click.command()
 @click.argument("table", type=Folder)
 @click.option("--tables", type=Folder, help="The file that defines all tables. Default: that of the workflow.")
-@click.option("--yardsticks", type=Folder, help="Also say how hard the clips are.")
+@click.option("--yardsticks", type=Folder, help="Also print how difficult the clips are.")
 @click.option(
     "--procedures", type=Folder, help="Also print the procedure of a folder of key steps, by its procedures.csv."
 )
@@ -96,7 +109,7 @@ def plot_choices(output: Path, diagnostics: Path, title: str) -> None:
 def show(
     table: Path, tables: Path | None, yardsticks: Path | None, procedures: Path | None, names: Path | None
 ) -> None:
-    """Print a TABLE or a row of one (CSV) for people, with the yardsticks and the procedure after it."""
+    """Print a TABLE or a row of one (CSV), then the difficulty of the clips and the procedure."""
     from rgwot.reporting.show import procedure_lines, yardstick_lines
     from rgwot.reporting.tables.kinds import kind_of
     from rgwot.reporting.tables.spec import find_table, load_tables

@@ -17,41 +17,65 @@ from rgwot.config.registry import blocks
 @click.command(
     cls=SettingsCommand,
     reads=EMBEDDINGS["encoder"].reads,
-    epilog="Try a larger cidm.beta where embeddings collapse, a cidm.sigma near the length of a key step, and fewer "
+    epilog="Try a larger cidm.beta if embeddings collapse, a cidm.sigma near the length of a key step, and fewer "
     "train.iterations with a larger train.lr for a first look.",
 )
 @click.argument("output", type=Folder)
-@click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
-@options.hold_out
-@options.settings
-@options.execution
+@click.option("--index", required=True, type=Folder, help="Feature index of the task, next to its stores.")
+@click.option("--method", default="rgwot", show_default=True, help="Method id.")
+@options.dataset
+@options.task
+@options.config
 @options.seed
-@options.device
-def train(output: Path, index: Path, held_out: str, settings: str, execution: str, seed: int, device: str) -> None:
-    """Train one encoder on the features of a task; writes OUTPUT (model.pt) and history.csv beside it."""
+def train(
+    output: Path, index: Path, method: str, dataset: str, task: str, configs: tuple[Path, ...], seed: int
+) -> dict[str, Any]:
+    """Train one encoder on the features of a task; writes OUTPUT (model.pt) and history.csv next to it."""
     from rgwot.embedding.train import train as run
+    from rgwot.features.index import indexed_videos
+    from rgwot.study.jobs import held_out
 
-    resolved, kept = options.read_settings(settings, execution), options.video_ids(held_out)
-    run(index, index.parent, output.parent, resolved, seed, device=device, held_out=kept)
+    study, settings, reads = options.resolved(configs, "train", dataset, task, method)
+    kept = held_out(study, dataset, task, method, indexed_videos(index))
+    run(index, index.parent, output.parent, settings, seed, device=study.config.device, held_out=kept)
+    return reads
 
 
 @click.command(
     cls=SettingsCommand,
     reads=blocks(entry for entry in EMBEDDINGS.values() if entry.function),
-    epilog="The settings matter without --model alone; try --method raw first, which has none.",
+    epilog="The settings matter only without --model; --method raw has none.",
 )
 @click.argument("output", type=Folder)
-@click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
-@click.option("--model", type=Folder, help="Trained model. Left out: a method without an encoder.")
-@click.option("--method", default="raw", show_default=True, help="Method id to record; without --model, how to embed.")
-@options.hold_out
-@options.settings
+@click.option("--index", required=True, type=Folder, help="Feature index of the task, next to its stores.")
+@click.option("--model", type=Folder, help="Trained model. Without it: a method without an encoder.")
+@click.option("--method", default="raw", show_default=True, help="Method id.")
+@options.dataset
+@options.task
+@options.config
 @options.seed
 @options.threads
-@options.device
-def embed(output: Path, index: Path, model: Path | None, held_out: str, settings: str, **how: Any) -> None:
-    """Embed every video of a task into OUTPUT (Zarr); a model knows by itself which videos were held out."""
+def embed(
+    output: Path,
+    index: Path,
+    model: Path | None,
+    method: str,
+    dataset: str,
+    task: str,
+    configs: tuple[Path, ...],
+    seed: int,
+    threads: int,
+) -> dict[str, Any]:
+    """Embed every video of a task into OUTPUT (Zarr); a model records which videos were held out."""
     from rgwot.embedding.embed import embed as run
+    from rgwot.features.index import indexed_videos
+    from rgwot.study.jobs import held_out
 
-    kept = options.video_ids(held_out)
-    run(index, index.parent, model, output, settings=options.read_settings(settings), held_out=kept, **how)
+    study, settings, reads = options.resolved(configs, "embed", dataset, task, method)
+    how: dict[str, Any] = {"settings": settings, "seed": seed, "threads": threads, "method": method}
+    if model is not None:
+        run(index, index.parent, model, output, device=study.config.device, **how)
+    else:
+        kept = held_out(study, dataset, task, method, indexed_videos(index))
+        run(index, index.parent, None, output, device="cpu", held_out=kept, **how)
+    return reads

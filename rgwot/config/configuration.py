@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -158,10 +158,7 @@ class Config(Settings):
         return self.datasets[dataset]
 
 
-Layers = Sequence[tuple[str, Mapping[str, Any]]]
-
-
-def load_config(content: Mapping[str, Any], where: str = "config.yaml", layers: Layers = ()) -> Config:
+def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Config:
     """Validate a whole configuration, including the settings of every dataset.
 
     Parameters
@@ -170,49 +167,24 @@ def load_config(content: Mapping[str, Any], where: str = "config.yaml", layers: 
         Keys and values.
     where
         Name of the file or files in messages.
-    layers
-        The files behind the content by name, the one on top last; a message then names the one with the wrong value.
 
     Raises
     ------
     RgwotError
-        One line naming the file and key, what was found and what was expected.
+        One line naming the key, what was found and what was expected.
     """
-
-    def file_of(*key: int | str) -> str:
-        return _layer_of(key, layers) or where
-
     try:
         config = Config.model_validate(dict(content))
     except ValidationError as error:
-        raise RgwotError(f"{file_of(*error.errors()[0]['loc'])}: {describe(error, Config)}") from None
+        raise RgwotError(f"{where}: {describe(error, Config)}") from None
     for name, dataset in config.datasets.items():
-        key = ("datasets", name, "settings")
         for block in dataset.settings:
             if block not in BLOCKS:
-                hint = f"unknown block {block!r}; {nearest(block, BLOCKS)}"
-                raise RgwotError(f"{file_of(*key, block)}: datasets.{name}.settings: {hint}")
-        try:
-            build(flatten(dataset.settings), f"{where}: datasets.{name}.settings")
-        except RgwotError:
-            for dotted, value in flatten(dataset.settings).items():
-                build({dotted: value}, f"{file_of(*key, *dotted.split('.', 1))}: datasets.{name}.settings")
-            raise
+                raise RgwotError(
+                    f"{where}: datasets.{name}.settings: unknown block {block!r}; {nearest(block, BLOCKS)}"
+                )
+        build(flatten(dataset.settings), f"{where}: datasets.{name}.settings")
     return config
-
-
-def _layer_of(key: Iterable[int | str], layers: Layers) -> str | None:
-    """Return the last of the layers that have the longest part of a key."""
-    best, deepest = None, 0
-    for name, content in layers:
-        depth, value = 0, dict(content)
-        for part in map(str, key):
-            if not isinstance(value, Mapping) or part not in value:
-                break
-            depth, value = depth + 1, value[part]
-        if depth and depth >= deepest:
-            best, deepest = name, depth
-    return best
 
 
 def read_files(paths: Iterable[Path]) -> dict[str, Any]:

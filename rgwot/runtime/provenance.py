@@ -1,8 +1,7 @@
 """Where a result comes from: the code, the packages and the configuration behind a run.
 
-A run of the workflow leaves the whole configuration in ``results/provenance``, named by its content. Every verb leaves
-a record of its output (`rgwot.cli.records`), which points there and holds the SHA-256 of every file of the output under
-``digests``, by its path from the folder of the record.
+Every verb leaves a record of its output (`rgwot.cli.records`): its settings, and the SHA-256 of every file of the
+output under ``digests``, by its path from the folder of the record.
 """
 
 from __future__ import annotations
@@ -14,14 +13,13 @@ import os
 import platform
 import shlex
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from rgwot import __version__
-from rgwot.paths import RESULTS, RUN_RECORD, at
-from rgwot.runtime.files import write_json
+from rgwot.paths import RESULTS
 
 RECORD = ".provenance.json"
 
@@ -30,8 +28,8 @@ PACKAGES = (
     "numpy", "scipy", "pandas", "scikit-learn", "torch", "torchvision", "POT", "gco-wrapper", "zarr", "av",
     "decord", "snakemake",
 )  # fmt: skip
-#: What the workflow hands to its jobs: the revision of the code, and where the whole configuration is.
-REVISION, RUN = "RGWOT_REVISION", "RGWOT_RUN"
+#: The variable by which the workflow tells its jobs the revision of the code.
+REVISION = "RGWOT_REVISION"
 
 
 def record_path(output: Path) -> Path:
@@ -97,15 +95,9 @@ def remake(output: Path, verb: str) -> str:
     )
 
 
-def record_run(config: Mapping[str, Any], code: Path) -> None:
-    """Write the configuration of a run below ``results``, and tell its jobs the revision of the checkout ``code``."""
+def note_revision(code: Path) -> None:
+    """Tell the jobs of a run the revision of the checkout that ``code`` is in, so that each need not ask git."""
     os.environ[REVISION] = revision(code)
-    content = {"config": dict(config), **surroundings()}
-    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
-    path = at(RUN_RECORD, digest=digest)
-    os.environ[RUN] = path.as_posix()
-    if not path.exists():
-        write_json(content, path)
 
 
 def surroundings() -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Reading YAML, with one-line errors."""
+"""Reading YAML and JSON, with one-line errors."""
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ from rgwot.runtime.errors import RgwotError
 
 
 def read_yaml(path: str | os.PathLike[str]) -> Any:
-    """Read a YAML file; return None if it is empty.
+    """Read a YAML file, or a JSON file by its suffix; return None if it is empty.
 
     Raises RgwotError if it cannot be read or is not YAML in UTF-8.
     """
     try:
-        return yaml.safe_load(Path(path).read_text(encoding="utf-8-sig"))
+        text = Path(path).read_text(encoding="utf-8-sig")
+        return json.loads(text) if Path(path).suffix == ".json" else yaml.safe_load(text)
     except OSError as error:
         raise RgwotError(f"{path}: cannot be read ({error.strerror}); expected a YAML file") from None
     except UnicodeDecodeError as error:

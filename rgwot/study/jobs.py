@@ -2,135 +2,132 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rgwot.config.experiments import Experiments, family_of, split_id
+from rgwot.config.experiments import family_of, split_id
 from rgwot.config.extractors import extractor, missing_checkpoint
 from rgwot.config.methods import ANNOTATED, DECODERS, EMBEDDINGS
-from rgwot.config.settings import EXECUTION, flatten, resolved_K
+from rgwot.config.settings import EXECUTION, Settings, build, flatten, resolved_K
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
-from rgwot.paths import ANNOTATIONS, at
-from rgwot.runtime.arguments import argument
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.gpus import gpu_there
-from rgwot.study.datasets import DatasetCatalogue, plain_path
+from rgwot.study.datasets import annotated_steps, plain_path
+from rgwot.study.study import Study
 
 #: Folder of true task graphs, {dataset}/{task}.csv, in the folder of a study.
 GRAPHS = "graphs"
+#: Blocks of settings, or single keys, that a stage reads, whatever the method and the decoder.
+READS = {
+    "extract": ("features",),
+    "train": EMBEDDINGS["encoder"].reads,
+    "evaluate": ("evaluation",),
+    "yardsticks": ("decode.K",),
+    "view": ("ot",),
+}
 
 
-class JobCatalogue(DatasetCatalogue):
-    """The datasets of a configuration, and the settings of every job on them."""
+def gpus(study: Study) -> int:
+    """Return the number of GPUs that a training job asks for."""
+    wanted = study.config.device
+    return int(wanted == "cuda" or (wanted == "auto" and gpu_there()))
 
-    def __init__(self, content: Mapping[str, Any], layers: Sequence[tuple[str, Mapping[str, Any]]] = ()) -> None:
-        super().__init__(content, layers)
-        self.experiments = Experiments(self.config)
-        self.settings_json = cache(self._settings_json)
 
-    def gpus(self) -> int:
-        """Return the number of GPUs that a training job asks for."""
-        wanted = self.config.device
-        return int(wanted == "cuda" or (wanted == "auto" and gpu_there()))
+def reads_of(stage: str, method: str = "none", decoder: str | None = None) -> tuple[str, ...]:
+    """Return the blocks of settings, or single keys, that a stage reads.
 
-    def held_out(self, dataset: str, task: str, method: str) -> tuple[str, ...]:
-        """Return the videos of a task that a method must not see before they are scored; none without a split.
+    >>> reads_of("extract"), reads_of("embed", "whitened")
+    (('features',), ('whiten',))
+    """
+    if stage == "embed":
+        return EMBEDDINGS[family_of(method).embedding].reads
+    if stage == "decode" and decoder is not None:
+        entry = DECODERS[split_id(decoder)[0]]
+        return (*entry.reads, "evaluation") if entry.trivial else entry.reads
+    if stage == "bundle":
+        embedding = () if family_of(method).trained else reads_of("embed", method)
+        # The page shows alignments, as that of the study does.
+        return (*reads_of("decode", method, decoder), *embedding, "ot")
+    return READS[stage]
 
-        Raises RgwotError if the task has too few videos to hold some out.
-        """
-        data = self.experiments.settings(method, None, dataset).data
-        if data.split == "all":
-            return ()
-        subset = self.config.dataset(dataset).subset or dataset
-        known = registry.facts(subset, task) if data.split_by == "subject" else None
-        subjects = subjects_of(self.videos(dataset, task), known.pattern if known else None)
+
+def stage_settings(
+    study: Study, stage: str, dataset: str, task: str, method: str = "none", decoder: str | None = None
+) -> dict[str, dict[str, Any]]:
+    """Return the settings that a stage reads, as resolved for an experiment on a task, block by block.
+
+    ``K: gt`` is replaced by a number. Raises RgwotError if nobody annotated the task.
+    """
+    wanted = reads_of(stage, method, decoder)
+    values = flatten(study.experiments.settings(method, decoder, dataset).model_dump(by_alias=True))
+    blocks: dict[str, dict[str, Any]] = {}
+    for key, value in values.items():
+        block, name = key.split(".", 1)
+        if key in wanted or block in wanted:
+            blocks.setdefault(block, {})[name] = value
+    K = blocks.get("decode", {}).get("K")
+    if K in ("gt", "gt+1"):
         try:
-            return split_videos(subjects, data.holdout, data.split_seed).test
+            blocks["decode"]["K"] = resolved_K(K, annotated_steps(study, dataset, task))
         except RgwotError as error:
             raise RgwotError(f"{dataset}/{task}: {error}") from None
+    return blocks
 
-    def hold_out(self, dataset: str, task: str, method: str) -> str:
-        """Return the option with the videos of `held_out`, empty where there are none."""
-        videos = self.held_out(dataset, task, method)
-        return f"--hold-out {argument(','.join(videos), f'{dataset}/{task}: videos held out')}" if videos else ""
 
-    def annotated_key_steps(self, dataset: str, task: str) -> str:
-        """Return the option with the number of `key_steps`, empty where it is unknown."""
-        number = self.key_steps(dataset, task)
-        return "" if number is None else f"--key-steps {number}"
+def tracked(blocks: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return settings without those on which no result depends (`rgwot.config.settings.EXECUTION`)."""
+    return {
+        block: {name: value for name, value in keys.items() if f"{block}.{name}" not in EXECUTION}
+        for block, keys in blocks.items()
+    }
 
-    def annotations_read(self, dataset: str, task: str, decoder: str) -> list[str]:
-        """Return the annotated segments of a task for the decoder that writes them, nothing for the others."""
-        return [str(at(ANNOTATIONS, dataset=dataset, task=task))] if split_id(decoder)[0] == ANNOTATED else []
 
-    def annotations_option(self, dataset: str, task: str, decoder: str) -> str:
-        """Return the option with the file of `annotations_read`, quoted for a shell."""
-        return shlex.join(["--annotations", *found]) if (found := self.annotations_read(dataset, task, decoder)) else ""
+def settings_from(blocks: dict[str, dict[str, Any]]) -> Settings:
+    """Return validated settings: these blocks, and the defaults of all others."""
+    return build(flatten(blocks), "settings")
 
-    def graph_there(self, dataset: str, task: str) -> list[str]:
-        """Return the file with the true task graph of a task if it exists."""
-        path = Path(GRAPHS) / dataset / f"{task}.csv"
-        return [str(path)] if path.exists() else []
 
-    def graph_option(self, dataset: str, task: str) -> str:
-        """Return the option with the true task graph, quoted for a shell, empty where there is none."""
-        return shlex.join(["--graph", *found]) if (found := self.graph_there(dataset, task)) else ""
+def held_out(study: Study, dataset: str, task: str, method: str, videos: Iterable[str]) -> tuple[str, ...]:
+    """Return the videos, of all those of a task, that a method must not see before they are scored.
 
-    def weights_file(self, dataset: str) -> list[str]:
-        """Return the checkpoint of the backbone where the configuration names a file: another file, other features.
+    Raises RgwotError if the task has too few videos to hold some out.
+    """
+    data = study.experiments.settings(method, None, dataset).data
+    if data.split == "all":
+        return ()
+    entry = study.config.datasets.get(dataset)
+    subset = (entry and entry.subset) or dataset
+    known = registry.facts(subset, task) if data.split_by == "subject" else None
+    try:
+        return split_videos(subjects_of(videos, known.pattern if known else None), data.holdout, data.split_seed).test
+    except RgwotError as error:
+        raise RgwotError(f"{dataset}/{task}: {error}") from None
 
-        Raises RgwotError if there is no such file, once and not for every video that it would take.
-        """
-        features = self.experiments.settings("none", None, dataset).features
-        about = extractor(features.backbone)
-        # A package that is missing would fail every video, too.
-        about.packaged(features.weights)
-        if not about.is_file(features.weights):
-            return []
-        if not Path(features.weights).is_file():
-            raise RgwotError(missing_checkpoint(f"datasets.{dataset}", about, features.weights))
-        return [plain_path(features.weights)]
 
-    def _settings_json(
-        self,
-        wanted: tuple[str, ...],
-        dataset: str,
-        task: str,
-        method: str,
-        decoder: str | None,
-        execution: bool = False,
-    ) -> str:
-        """Return blocks or single keys of the resolved settings as JSON, ``K: gt`` replaced by a number.
+def reads_annotations(decoder: str) -> bool:
+    """Return whether a decoder reads the annotated segments."""
+    return split_id(decoder)[0] == ANNOTATED
 
-        With ``execution``, only keys that no result depends on (`rgwot.config.settings.EXECUTION`); else the others.
-        """
-        values = flatten(self.experiments.settings(method, decoder, dataset).model_dump(by_alias=True))
-        chosen = {
-            key: value
-            for key, value in values.items()
-            if (key in wanted or key.split(".")[0] in wanted) and (key in EXECUTION) == execution
-        }
-        if chosen.get("decode.K") in ("gt", "gt+1"):
-            try:
-                chosen["decode.K"] = resolved_K(chosen["decode.K"], self.annotated_steps(dataset, task))
-            except RgwotError as error:
-                raise RgwotError(f"{dataset}/{task}: {error}") from None
-        nested: dict[str, dict[str, Any]] = {}
-        for key, value in chosen.items():
-            block, name = key.split(".", 1)
-            nested.setdefault(block, {})[name] = value
-        return json.dumps(nested, sort_keys=True)
 
-    def decoder_settings(self, dataset: str, task: str, method: str, decoder: str) -> str:
-        """Return the settings that a decoder reads, as JSON."""
-        return self.settings_json(DECODERS[split_id(decoder)[0]].reads, dataset, task, method, decoder)
+def graph_there(dataset: str, task: str) -> list[str]:
+    """Return the file with the true task graph of a task if it exists."""
+    path = Path(GRAPHS) / dataset / f"{task}.csv"
+    return [str(path)] if path.exists() else []
 
-    def embedding_options(self, dataset: str, task: str, method: str) -> str:
-        """Return the options of ``rgwot embed`` for a method without an encoder, quoted for a shell."""
-        reads = EMBEDDINGS[family_of(method).embedding].reads
-        return shlex.join(["--settings", self.settings_json(reads, dataset, task, method, None)]) if reads else ""
+
+def weights_file(study: Study, dataset: str) -> list[str]:
+    """Return the checkpoint of the backbone where the configuration names a file: another file, other features.
+
+    Raises RgwotError if there is no such file, once and not for every video that it would take.
+    """
+    features = study.experiments.settings("none", None, dataset).features
+    about = extractor(features.backbone)
+    # A package that is missing would fail every video, too.
+    about.packaged(features.weights)
+    if not about.is_file(features.weights):
+        return []
+    if not Path(features.weights).is_file():
+        raise RgwotError(missing_checkpoint(f"datasets.{dataset}", about, features.weights))
+    return [plain_path(features.weights)]

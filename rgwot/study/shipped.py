@@ -36,6 +36,12 @@ START = ROOT / "workflow" / "start"
 FILES = {"config.yaml": "config.yaml", "Snakefile": "Snakefile", ".gitignore": "gitignore"}
 
 
+def tables_file() -> Path:
+    """Return the file of tables and figures: that of the present folder, if it has one, else that of the package."""
+    own = Path("workflow/tables.yaml")
+    return own if own.is_file() else TABLES
+
+
 def start_study(folder: Path, videos: Path | None = None) -> None:
     """Write the files of a new study into a folder; ``videos`` is that of its videos, else ``videos`` inside.
 
@@ -56,6 +62,11 @@ def start_study(folder: Path, videos: Path | None = None) -> None:
         text = (START / template).read_text(encoding="utf-8")
         # JSON's quotes are YAML's, too.
         write_text(text.replace("root: videos", f"root: {json.dumps(root, ensure_ascii=False)}"), folder / name)
+
+
+def find_commands() -> None:
+    """Let jobs find the ``rgwot`` of this environment, activated or not; the environment of a rule takes precedence."""
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
 def snakemake_command(arguments: Sequence[str]) -> list[str]:

@@ -9,15 +9,17 @@ from pathlib import Path
 
 from rgwot import paths
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.study.bundles import BundleCatalogue
-from rgwot.study.pages import FIRST
+from rgwot.study.datasets import videos
+from rgwot.study.pages import FIRST, check_bundle
+from rgwot.study.study import Study
+from rgwot.study.tables import check_table, check_task, figure_plan
 
 #: Paths of one task, each with everything below it.
 _OF_TASK = (
     paths.MANIFEST, paths.ANNOTATIONS, paths.YARDSTICKS, paths.FEATURES, paths.MODEL, paths.EMBEDDINGS, paths.SEGMENTS,
     paths.SCORES, paths.VIEW, paths.BUNDLE, paths.CHOICE_CURVES, paths.SEGMENT_BARS, paths.PAGE,
 )  # fmt: skip
-#: Figures that have rules of their own, one per task or result; all others are data (`Catalogue.figures`).
+#: Figures that have rules of their own, one per task or result; all others are data (`rgwot.study.tables.all_figures`).
 _MADE_FIGURES = {Path(template).parts[2]: template for template in (paths.SEGMENT_BARS, paths.CHOICE_CURVES)}
 
 
@@ -35,60 +37,53 @@ _FIGURE = re.compile(_pattern(paths.beside(paths.FIGURE, "")) + r"\.(?:pdf|png)"
 _OTHER_FIGURE = re.compile(_pattern(str(Path(paths.FIGURE).parent / "{kind}")) + "/.+")
 
 
-class Catalogue(BundleCatalogue):
-    """The configuration, the datasets and the experiments behind one run of the workflow, and its targets."""
+def check_targets(study: Study, arguments: Sequence[str]) -> None:
+    """Check the target paths among command line arguments before anything is planned.
 
-    def check_targets(self, arguments: Sequence[str]) -> None:
-        """Check the target paths among command line arguments before anything is planned.
+    Raises RgwotError if a path names an unknown dataset, task, method, decoder, table or figure, spells an
+    experiment in another than its canonical way, or is a page beside the target ``first``.
+    """
+    for argument in arguments:
+        # As Snakemake reads a target: ./results/x and results//x are results/x.
+        target = os.path.normpath(argument)
+        if found := _TABLE.fullmatch(target):
+            check_table(study, found["table"], found["row"])
+        elif found := _FIGURE.fullmatch(target):
+            figure_plan(study, found["figure"])
+        else:
+            _check_task_target(study, argument, target)
 
-        If the target `FIRST` is among them, the pages of this run show what needs no training.
 
-        Raises RgwotError if a path names an unknown dataset, task, method, decoder, table or figure, spells an
-        experiment in another than its canonical way, or is a page beside the target `FIRST`.
-        """
-        self.first_answer = FIRST in arguments
-        for argument in arguments:
-            # As Snakemake reads a target: ./results/x and results//x are results/x.
-            target = os.path.normpath(argument)
-            if found := _TABLE.fullmatch(target):
-                self.check_table(found["table"], found["row"])
-            elif found := _FIGURE.fullmatch(target):
-                self.figure_plan(found["figure"])
-            else:
-                self._check_task_target(argument, target)
+def _check_task_target(study: Study, argument: str, target: str) -> None:
+    """Check a path of a task or of one of its results; ignore any other path."""
+    template, found = next(
+        ((one, found) for one, pattern in _TASK_TARGETS.items() if (found := pattern.fullmatch(target))),
+        (None, None),
+    )
+    if found is None:
+        if other := _OTHER_FIGURE.fullmatch(target):
+            raise RgwotError(f"{argument}: {_expected_figure(other['kind'])}")
+        return
+    if study.first and template == paths.PAGE:
+        raise RgwotError(f"{argument}: asked for beside {FIRST!r}, which makes less of it; ask for one, then the other")
+    part = found.groupdict()
+    method = part.get("method")
+    if method is not None:
+        _check_spelling(argument, method, study.experiments.method(method))
+        if "decoder" in part:
+            _check_spelling(argument, part["decoder"], study.experiments.decoder(part["decoder"], method))
+    videos(study, part["dataset"], part["task"])
+    if method is not None:
+        check_task(study, part["dataset"], part["task"], method)
+    if template == paths.BUNDLE:
+        check_bundle(argument, part["method"], part["decoder"])
 
-    def _check_task_target(self, argument: str, target: str) -> None:
-        """Check a path of a task or of one of its results; ignore any other path."""
-        template, found = next(
-            ((one, found) for one, pattern in _TASK_TARGETS.items() if (found := pattern.fullmatch(target))),
-            (None, None),
+
+def _check_spelling(target: str, written: str, canonical: str) -> None:
+    if written != canonical:
+        raise RgwotError(
+            f"{target}: {written!r} is the experiment {canonical!r}; ask for {target.replace(written, canonical)}"
         )
-        if found is None:
-            if other := _OTHER_FIGURE.fullmatch(target):
-                raise RgwotError(f"{argument}: {_expected_figure(other['kind'])}")
-            return
-        if self.first_answer and template == paths.PAGE:
-            raise RgwotError(
-                f"{argument}: asked for beside {FIRST!r}, which makes less of it; ask for one, then the other"
-            )
-        part = found.groupdict()
-        method = part.get("method")
-        if method is not None:
-            self._check_spelling(argument, method, self.experiments.method(method))
-            if "decoder" in part:
-                self._check_spelling(argument, part["decoder"], self.experiments.decoder(part["decoder"], method))
-        self.videos(part["dataset"], part["task"])
-        if method is not None:
-            self.check_task(part["dataset"], part["task"], method)
-        if template == paths.BUNDLE:
-            self.check_bundle(argument, part["method"], part["decoder"])
-
-    @staticmethod
-    def _check_spelling(target: str, written: str, canonical: str) -> None:
-        if written != canonical:
-            raise RgwotError(
-                f"{target}: {written!r} is the experiment {canonical!r}; ask for {target.replace(written, canonical)}"
-            )
 
 
 def _expected_figure(kind: str) -> str:

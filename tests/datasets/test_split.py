@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from rgwot.datasets import registry
 from rgwot.datasets.split import check_held_out, split_videos, subjects_of
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.targets import Catalogue
+from rgwot.study.datasets import videos
+from rgwot.study.jobs import held_out
+from rgwot.study.study import Study
+from rgwot.study.targets import check_targets
 
 GROUPS = st.dictionaries(st.text("abc012", min_size=1, max_size=4), st.sampled_from("stuvwxyz"), min_size=3)
 FRACTIONS = st.floats(0.01, 0.99)
@@ -120,7 +123,7 @@ def test_subjects_follow_from_the_registered_names(dataset: str, task: str, vide
 
 
 @pytest.fixture
-def egtea(tmp_path: Path) -> Catalogue:
+def egtea(tmp_path: Path) -> Study:
     """Six subjects with two sessions each, and a folder of somebody's own with two videos."""
     for kind, suffix in (("videos", "mp4"), ("annotations", "csv")):
         folder = tmp_path / kind / "EGTEA_Gaze+"
@@ -139,28 +142,31 @@ def egtea(tmp_path: Path) -> Catalogue:
             "own": {"layout": "folder", "root": f"{root}/own"},
         }
     }
-    return Catalogue(content, Path("unused"))
+    return Study.of(content)
 
 
-def test_the_catalogue_holds_out_subjects_and_the_same_for_every_method(egtea: Catalogue) -> None:
-    held = egtea.held_out("egtea_gaze", "Pizza", "rgwot@data.split=holdout")
+def test_a_study_holds_out_subjects_and_the_same_for_every_method(egtea: Study) -> None:
+    def held_in(dataset: str, task: str, method: str) -> tuple[str, ...]:
+        return held_out(egtea, dataset, task, method, videos(egtea, dataset, task))
+
+    held = held_in("egtea_gaze", "Pizza", "rgwot@data.split=holdout")
     assert len(held) == 4
     assert len({video[:3] for video in held}) == 2
     for method in ("raw@data.split=holdout", "none@data.split=holdout", "vaot@data.split=holdout,train.lr=0.1"):
-        assert egtea.held_out("egtea_gaze", "Pizza", method) == held
-    assert egtea.held_out("kitchen", "Pizza", "raw@data.split=holdout") == held
-    assert egtea.held_out("egtea_gaze", "Pizza", "rgwot") == ()
-    assert len(egtea.held_out("egtea_gaze", "Pizza", "rgwot@data.holdout=0.55,data.split=holdout")) == 6
-    drawn = {egtea.held_out("egtea_gaze", "Pizza", f"raw@data.split=holdout,data.split_seed={s}") for s in range(9)}
+        assert held_in("egtea_gaze", "Pizza", method) == held
+    assert held_in("kitchen", "Pizza", "raw@data.split=holdout") == held
+    assert held_in("egtea_gaze", "Pizza", "rgwot") == ()
+    assert len(held_in("egtea_gaze", "Pizza", "rgwot@data.holdout=0.55,data.split=holdout")) == 6
+    drawn = {held_in("egtea_gaze", "Pizza", f"raw@data.split=holdout,data.split_seed={s}") for s in range(9)}
     assert len(drawn) > 3
     by_video = [
-        egtea.held_out("egtea_gaze", "Pizza", f"raw@data.split=holdout,data.split_by=video,data.split_seed={s}")
+        held_in("egtea_gaze", "Pizza", f"raw@data.split=holdout,data.split_by=video,data.split_seed={s}")
         for s in range(9)
     ]
-    assert any(len({video[:3] for video in videos}) > 2 for videos in by_video)
+    assert any(len({video[:3] for video in out}) > 2 for out in by_video)
 
 
-def test_too_few_videos_are_told_before_any_job_runs(egtea: Catalogue) -> None:
+def test_too_few_videos_are_told_before_any_job_runs(egtea: Study) -> None:
     with pytest.raises(RgwotError, match="own/tea: found 2 videos of 2 subjects"):
-        egtea.check_targets(["results/scores/raw@data.split=holdout/kmeans/own/tea/seed0.csv"])
-    egtea.check_targets(["results/scores/raw/kmeans/own/tea/seed0.csv"])
+        check_targets(egtea, ["results/scores/raw@data.split=holdout/kmeans/own/tea/seed0.csv"])
+    check_targets(egtea, ["results/scores/raw/kmeans/own/tea/seed0.csv"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import shutil
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from configured import config
 from videos import write_video
 
 from rgwot.cli import cli
@@ -28,7 +28,7 @@ EMBEDDINGS = Path("results/embeddings/rgwot/own/tea/seed0.zarr")
 KEYSTEPS = Path("results/keysteps/rgwot/kmeans/own/tea/seed0")
 SCORES = Path("results/scores/rgwot/kmeans/own/tea/seed0.csv")
 MANIFEST, ANNOTATIONS = Path("results/manifest/own/tea.csv"), Path("results/annotations/own/tea.csv")
-OPTIONS = {"layout": "folder", "root": "videos", "options": {}, "on_bad_video": "fail"}
+DATASETS = {"datasets": {"own": {"layout": "folder", "root": "videos"}}}
 IDENTITY = ("--dataset", "own", "--task", "tea")
 FRAMES, CHUNK = Path("conv4c/c.0.0.0.0"), Path("embedding/c.0.0")
 
@@ -46,12 +46,11 @@ def refused(*words: object) -> str:
 
 
 def manifest() -> None:
-    rgwot("manifest", MANIFEST, *IDENTITY, "--options", json.dumps(OPTIONS), "--annotations", ANNOTATIONS)
+    rgwot("manifest", MANIFEST, *IDENTITY, *config(DATASETS), "--annotations", ANNOTATIONS)
 
 
 def extract(name: str) -> None:
-    settings = ("--settings", json.dumps(FEATURES), "--device", "cpu")
-    rgwot("extract", STORES / f"{name}.zarr", "--source", f"videos/tea/{name}.mp4", *settings)
+    rgwot("extract", STORES / f"{name}.zarr", "--source", f"videos/tea/{name}.mp4", *config(FEATURES))
 
 
 def index() -> tuple[object, ...]:
@@ -59,16 +58,16 @@ def index() -> tuple[object, ...]:
 
 
 def train() -> tuple[object, ...]:
-    told = ("--index", STORES / "index.csv", "--settings", json.dumps(TRAINING), "--device", "cpu")
+    told = ("--index", STORES / "index.csv", *config(TRAINING))
     return "train", MODEL.parent.parent / "seed1" / "model.pt", *told
 
 
 def embed(output: Path = Path("e.zarr")) -> tuple[object, ...]:
-    return "embed", output, "--index", STORES / "index.csv", "--model", MODEL, "--device", "cpu"
+    return "embed", output, "--index", STORES / "index.csv", "--model", MODEL
 
 
 def decode(output: Path = Path("k/segments.csv")) -> tuple[object, ...]:
-    told = ("--decoder", "kmeans", "--settings", json.dumps({"decode": {"K": 2}}))
+    told = ("--decoder", "kmeans", *config({"decode": {"K": 2}}))
     return "decode", output, "--embeddings", EMBEDDINGS, *told
 
 
@@ -205,9 +204,7 @@ def test_a_pickle_is_not_executed_and_nobody_is_advised_to(place: str, saved: st
         told = refused("import-features", "f.zarr", "--source", path, *form)
     else:
         weights = {"features": {**FEATURES["features"], "weights": str(path)}}
-        told = refused(
-            "extract", "f.zarr", "--source", "videos/tea/a.mp4", "--settings", json.dumps(weights), "--device", "cpu"
-        )
+        told = refused("extract", "f.zarr", "--source", "videos/tea/a.mp4", *config(weights))
     assert str(path) in told
     assert "pickled Python objects, which could run code and are never loaded" in told
     assert "weights_only" not in told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from checkouts import Said, run
+from configured import config
 from test_same_output import FEATURES, TRAINING, write_task
 from videos import write_video
 
@@ -59,7 +59,7 @@ def first_and_left(said: Said) -> tuple[str, list[str]]:
 @pytest.mark.long
 def test_during_extraction(tmp_path: Path) -> None:
     video = write_video(tmp_path / "a.mp4", 150)
-    command = ["extract", "disk/a.zarr", "--source", video, "--settings", json.dumps(FEATURES), "--device", "cpu"]
+    command = ["extract", "disk/a.zarr", "--source", video, *config(FEATURES)]
     # 150 frames take 3 shards of about 400 KiB.
     line, left = first_and_left(run_on_a_full_disk(tmp_path, 4096, 600, command))
     assert line.startswith("rgwot: disk/a.zarr: cannot be written (No space left on device); make room")
@@ -76,7 +76,7 @@ def test_during_extraction(tmp_path: Path) -> None:
 def test_during_training(tmp_path: Path, save_every_s: float, file: str) -> None:
     index = write_task(tmp_path)
     settings = {**TRAINING, "train": {**TRAINING["train"], "save_every_s": save_every_s}}
-    chosen = ["--settings", json.dumps(settings), "--index", index, "--device", "cpu"]
+    chosen = [*config(settings), "--index", index]
     # The weights alone take more than 600 KiB.
     line, left = first_and_left(run_on_a_full_disk(tmp_path, 16384, 600, ["train", "disk/seed0/model.pt", *chosen]))
     assert f"/{file}: cannot be written (No space left on device); make room" in line

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from checkouts import RGWOT, Checkout, run
+from configured import config
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from videos import write_video
@@ -69,7 +70,7 @@ def test_planning_with_every_name(tmp_path: Path) -> None:
     commands = [line.removeprefix("Shell command: ") for line in said.text.splitlines() if line.startswith(prefix)]
     # What a shell makes of the very commands: each name whole, as one word.
     (fresh.path / "results/logs/extract/own/tea").mkdir(parents=True)
-    script = "\n".join(['rgwot() { printf \'%s|%s\\n\' "$3" "${@: -1}"; }', *commands])
+    script = "\n".join(['rgwot() { printf \'%s|%s\\n\' "$7" "${@: -1}"; }', *commands])
     shown = run(["bash", "-c", script], fresh.path)
     assert shown.returncode == 0, shown.text
     expected = [f"videos/tea/{name}.mp4|results/features/own/tea/{video_id(name)}.zarr" for name in NAMES]
@@ -102,7 +103,7 @@ def test_the_command_line_with_a_hostile_name(tmp_path: Path) -> None:
     assert (row["name"], row["video"]) == (f"'{name}", video_id(name))
     output = f"features/{row['video']}.zarr"
     said = run(
-        [*RGWOT, "extract", output, "--source", str(source), "--settings", json.dumps(FEATURES), "--device", "cpu"],
+        [*RGWOT, "extract", output, "--source", str(source), *config(FEATURES)],
         tmp_path, 120,
     )  # fmt: skip
     assert said.returncode == 0, said.text

@@ -8,11 +8,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from configured import config
 
 from rgwot import __version__
 from rgwot.cli import cli
+from rgwot.config.configuration import load_config
 from rgwot.runtime import provenance
 from rgwot.runtime.provenance import record_path
+from rgwot.study.study import Study, configuration_path, write_configuration
 
 MANIFEST = (
     "video,name,path,annotation,duration_s,fps,width,height,status,reason\na,a,a.mp4,,6.0,30,96,64,unscored,none\n"
@@ -23,24 +26,22 @@ def decoded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Run `rgwot decode` on a manifest of one video and return its output."""
     (folder / "m.csv").write_text(MANIFEST, encoding="utf-8")
     monkeypatch.chdir(folder)
-    settings = json.dumps({"decode": {"K": 3}})
     cli(
         ["decode", "out/segments.csv", "--manifest", "m.csv", "--decoder", "uniform", "--seed", "4"]
-        + ["--settings", settings],
+        + config({"decode": {"K": 3}}),
         standalone_mode=False,
     )
     return folder / "out/segments.csv"
 
 
 def test_a_job_leaves_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(provenance.RUN, raising=False)
     monkeypatch.delenv(provenance.REVISION, raising=False)
     path = record_path(decoded(tmp_path, monkeypatch))
     content = json.loads(path.read_text(encoding="utf-8"))
-    assert (content["verb"], content["seed"], content["rgwot"], content["run"]) == ("decode", 4, __version__, None)
+    assert (content["verb"], content["seed"], content["rgwot"]) == ("decode", 4, __version__)
     assert content["settings"]["decode"]["K"] == 3
     # Resolved: also what was not given.
-    assert set(content["settings"]["decode"]) > {"K"}
+    assert content["settings"]["evaluation"]["stride"] == 2
     assert content["arguments"]["manifest"] == "m.csv"
     assert all(content["packages"][name] for name in ("numpy", "torch", "zarr", "snakemake"))
     assert content["revision"] == provenance.revision(Path(__file__).parent)
@@ -53,19 +54,17 @@ def test_a_failed_job_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not list(tmp_path.rglob("*provenance*"))
 
 
-def test_a_run_leaves_its_configuration_and_jobs_point_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (provenance.RUN, provenance.REVISION):
-        monkeypatch.setenv(name, "")
+def test_a_run_leaves_its_configuration_for_its_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    provenance.record_run({"ot": {"alpha": 0.3}}, tmp_path)
-    (path,) = (tmp_path / "results/provenance").iterdir()
-    assert json.loads(path.read_text(encoding="utf-8"))["config"] == {"ot": {"alpha": 0.3}}
-    told = json.loads(record_path(decoded(tmp_path, monkeypatch)).read_text(encoding="utf-8"))
-    assert tmp_path / told["run"] == path
+    one, other = (load_config({"ot": {"alpha": alpha}}) for alpha in (0.3, 0.4))
+    write_configuration(one)
+    (path,) = Path("results/provenance").iterdir()
+    assert path == configuration_path(one)
+    assert Study.read((path,)).config == one
     # The same again is the same file, another configuration another one.
-    provenance.record_run({"ot": {"alpha": 0.3}}, tmp_path)
-    provenance.record_run({"ot": {"alpha": 0.4}}, tmp_path)
-    assert len(list((tmp_path / "results/provenance").iterdir())) == 2
+    write_configuration(one)
+    write_configuration(other)
+    assert len(list(Path("results/provenance").iterdir())) == 2
 
 
 def test_the_revision_tells_changed_files(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import signal
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from configured import config
 from videos import write_video
 
 from rgwot.config.settings import FeatureSettings, build, flatten
@@ -67,7 +67,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.long
 def test_extraction(tmp_path: Path) -> None:
     video = write_video(tmp_path / "a.mp4", 150)
-    command = ["--source", video, "--settings", json.dumps(FEATURES), "--device", "cpu"]
+    command = ["--source", video, *config(FEATURES)]
     both("extract", tmp_path / "twice/a.zarr", *command)
     extract(video, tmp_path / "alone/a.zarr", FeatureSettings(**FEATURES["features"]), device="cpu")
     store = open_store(tmp_path / "twice/a.zarr")
@@ -78,7 +78,7 @@ def test_extraction(tmp_path: Path) -> None:
 
 def test_training(tmp_path: Path) -> None:
     index = write_task(tmp_path)
-    command = ["--index", index, "--settings", json.dumps(TRAINING), "--device", "cpu"]
+    command = ["--index", index, *config(TRAINING)]
     both("train", tmp_path / "twice/seed0/model.pt", *command)
     train(index, tmp_path, tmp_path / "alone/seed0", build(flatten(TRAINING), "here"), 0, device="cpu")
     one, two = (tmp_path / name / "seed0/model.pt" for name in ("alone", "twice"))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from configured import config
 from videos import write_video
 
 from rgwot.cli import cli
@@ -20,10 +21,9 @@ from rgwot.features.index import write_index
 from rgwot.features.store import StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import datasets
-from rgwot.study.targets import Catalogue
+from rgwot.study.study import Study
 
 NAMES = ("a", "b", "c")
-TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
 SETTINGS: dict[str, Any] = {"fps": 5, "size": 32, "weights": "random"}
 PART = Path("features/index.0.csv")
 
@@ -32,10 +32,10 @@ def rgwot(*words: object) -> None:
     cli([str(word) for word in words], standalone_mode=False)
 
 
-def extract(*options: str, **settings: object) -> None:
+def extract(on_bad_video: str = "fail", **settings: object) -> None:
     sources = [word for name in NAMES for word in ("--source", f"videos/{name}.mp4")]
-    given = json.dumps({"features": {**SETTINGS, **settings}})
-    rgwot("extract", PART, *sources, "--settings", given, "--device", "cpu", *options)
+    given = {"features": {**SETTINGS, **settings}, "on_bad_video": on_bad_video}
+    rgwot("extract", PART, *sources, *config(given))
 
 
 def take() -> None:
@@ -143,7 +143,7 @@ def test_a_source_that_was_copied_is_the_same_and_one_that_was_replaced_is_not(b
 def test_other_settings_and_another_codec(batch: Path) -> None:
     before = written()
     # The values are the same.
-    extract("--execution", '{"features": {"codec": "zstd"}}')
+    extract(codec="zstd")
     assert not changed(before)
     extract(fps=4)
     assert changed(before) == set(NAMES)
@@ -156,10 +156,10 @@ def test_a_bad_video_leaves_the_others_to_go_on(batch: Path) -> None:
         extract()
     assert sorted(path.name for path in PART.parent.glob("*.zarr")) == ["b.zarr", "c.zarr"]
     assert not PART.exists()
-    extract("--on-bad-video", "skip")
+    extract("skip")
     before = written()
     assert [row["status"] for row in read_index(PART)] == ["skipped", "ok", "ok"]
-    extract("--on-bad-video", "skip")
+    extract("skip")
     assert not changed(before)
     # Once bad videos are to fail again, what was skipped is not passed over.
     with pytest.raises(RgwotError, match=r"^videos/a\.mp4: not a readable video"):
@@ -220,20 +220,20 @@ def test_an_index_from_parts_is_that_from_stores(given: Path) -> None:
 
 
 @pytest.fixture
-def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Catalogue]:
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Study]:
     monkeypatch.setattr(datasets, "BATCH", 2)
     monkeypatch.setattr(datasets, "BATCH_BYTES", 100)
     (tmp_path / "videos/tea").mkdir(parents=True)
     content = {"datasets": {"mine": {"layout": "folder", "root": str(tmp_path / "videos")}}}
-    return lambda: Catalogue(content, TABLES)
+    return lambda: Study.of(content)
 
 
-def test_a_task_is_divided_by_videos_and_bytes(tmp_path: Path, plan: Callable[[], Catalogue]) -> None:
+def test_a_task_is_divided_by_videos_and_bytes(tmp_path: Path, plan: Callable[[], Study]) -> None:
     for name, size in {"a": 10, "b": 20, "c": 70, "d": 40, "e": 300, "f": 0}.items():
         (tmp_path / f"videos/tea/{name}.mp4").write_bytes(bytes(size))
-    catalogue = plan()
-    assert catalogue.batches("mine", "tea") == [["a", "b"], ["c"], ["d"], ["e"], ["f"]]
-    assert catalogue.index_input("mine", "tea")[1] == "results/features/mine/tea/index.1.csv"
-    assert catalogue.batch("mine", "tea", "0") == ["a", "b"]
+    study = plan()
+    assert datasets.batches(study, "mine", "tea") == [["a", "b"], ["c"], ["d"], ["e"], ["f"]]
+    assert datasets.index_input(study, "mine", "tea")[1] == "results/features/mine/tea/index.1.csv"
+    assert datasets.batch(study, "mine", "tea", "0") == ["a", "b"]
     with pytest.raises(RgwotError, match="no part 5 of its index, expected 0 to 4"):
-        catalogue.batch("mine", "tea", "5")
+        datasets.batch(study, "mine", "tea", "5")

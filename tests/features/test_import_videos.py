@@ -20,7 +20,8 @@ from rgwot.features.importing import import_video
 from rgwot.features.index import write_index
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.targets import Catalogue
+from rgwot.study import datasets
+from rgwot.study.study import Study
 from rgwot.video import probe
 
 ROOT = Path(__file__).parents[2]
@@ -84,34 +85,34 @@ def test_the_command(tmp_path: Path) -> None:
         assert said in done.stderr
 
 
-def catalogue(root: Path, **imported: Any) -> Catalogue:
+def study(root: Path, **imported: Any) -> Study:
     entry = {
         "layout": "folder",
         "root": str(root / "videos"),
         "imported": {"folder": "feats", "axes": "TC", **imported},
     }
     content = {"roots": {"feats": str(root / "features")}, "datasets": {"mine": entry}}
-    return Catalogue(content, ROOT / "workflow/tables.yaml")
+    return Study.of(content)
 
 
 def test_the_workflow_finds_the_file_of_each_video(tmp_path: Path) -> None:
     for path in ("videos/tea/a b.mp4", "videos/tea/c.mp4", "videos/tea/d.mp4", "features/tea/a b.h5", "features/c.npy"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()
-    found = catalogue(tmp_path, fps=29.97002997, key="a 'b'", on_mismatch="trim")
-    assert found.datasets_imported() == ["mine"]
-    assert found.feature_file("mine", "tea", "a%20b") == str(tmp_path / "features/tea/a b.h5")
-    assert found.feature_file("mine", "tea", "c") == str(tmp_path / "features/c.npy")
-    assert found.import_options("mine") == ("""--axes=TC --fps=30000/1001 '--key=a '"'"'b'"'"'' --on-mismatch=trim""")
+    found = study(tmp_path, fps=29.97002997, key="a 'b'", on_mismatch="trim")
+    assert datasets.imported_file(found, "mine", "tea", "a%20b") == str(tmp_path / "features/tea/a b.h5")
+    assert datasets.imported_file(found, "mine", "tea", "c") == str(tmp_path / "features/c.npy")
+    options = datasets.import_options(found, "mine")
+    assert options == ("""--axes=TC --fps=30000/1001 '--key=a '"'"'b'"'"'' --on-mismatch=trim""")
     with pytest.raises(
         RgwotError, match=r"tea/d: no features; expected one file .*features/tea/d or .*features/d with"
     ):
-        found.feature_file("mine", "tea", "d")
+        datasets.imported_file(found, "mine", "tea", "d")
     (tmp_path / "features/tea/c.pt").touch()
     with pytest.raises(RgwotError, match=r"tea/c: features in .*c.pt and .*c.npy; expected one"):
-        found.feature_file("mine", "tea", "c")
+        datasets.imported_file(found, "mine", "tea", "c")
     with pytest.raises(RgwotError, match="no such video"):
-        found.feature_file("mine", "tea", "e")
+        datasets.imported_file(found, "mine", "tea", "e")
 
 
 @pytest.mark.parametrize(

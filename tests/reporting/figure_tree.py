@@ -1,4 +1,4 @@
-"""A made-up results tree: exactly the files that the plan of a figure names, and the catalogue that made the plan."""
+"""A made-up results tree: exactly the files that the plan of a figure names, and the study that made the plan."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from rgwot.features.store import StoreWriter
 from rgwot.keysteps.decode import decode
 from rgwot.records import SCORE_COLUMNS
 from rgwot.reporting.tables.scores import make_row
-from rgwot.study.targets import Catalogue
+from rgwot.study import datasets, tables
+from rgwot.study.study import Study
 
 REPOSITORY = Path(__file__).parents[2]
 TABLES = REPOSITORY / "workflow" / "tables.yaml"
@@ -33,7 +34,7 @@ def synthetic(dataset: str, tasks: tuple[str, ...]) -> dict:
     return {"layout": layout, "root": f"results/synthetic/{dataset}", "synth": synth}
 
 
-def catalogue(seeds: tuple[int, ...] = (0, 1), tables: Path = TABLES, **changes: object) -> Catalogue:
+def study(seeds: tuple[int, ...] = (0, 1), path: Path = TABLES, **changes: object) -> Study:
     """Return the real tables and figures over a configuration of few tasks."""
     content = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
     content["datasets"] = {
@@ -44,7 +45,7 @@ def catalogue(seeds: tuple[int, ...] = (0, 1), tables: Path = TABLES, **changes:
         "pc_disassembly": synthetic("pc_disassembly", ("pc_disassembly",)),
         "procel": synthetic("procel", ("make_coffee", "make_smoke_salmon_sandwich")),
     }
-    return Catalogue({**content, "seeds": list(seeds), **changes}, tables)
+    return Study.of({**content, "seeds": list(seeds), **changes}, path)
 
 
 def steps_of(number: int, count: int) -> np.ndarray:
@@ -65,13 +66,13 @@ def default_score(row: dict, metric: str) -> float:
 class Tree:
     """Files of one plan below a folder."""
 
-    def __init__(self, folder: Path, facts: Catalogue, score: Callable[[dict, str], float] = default_score) -> None:
+    def __init__(self, folder: Path, facts: Study, score: Callable[[dict, str], float] = default_score) -> None:
         self.folder, self.facts, self.score = folder, facts, score
         self._task_files: set[str] = set()
 
     def fill(self, figure: str) -> None:
         """Write every file of a figure that is not there."""
-        for file in self.facts.figure_files(figure):
+        for file in tables.figure_files(self.facts, figure):
             path = self.folder / file
             if not path.exists():
                 self._write(path, Path(file).parts)
@@ -96,7 +97,7 @@ class Tree:
             self._row(path, rest[0], rest[1].removesuffix(".csv"))
 
     def _task(self, dataset: str, task: str) -> None:
-        videos = list(self.facts.videos(dataset, task))
+        videos = list(datasets.videos(self.facts, dataset, task))
         rows, segments = [], []
         for number, video in enumerate(videos):
             rows.append((video, video, f"{video}.mp4", f"{video}.csv", SECONDS, "30", 160, 120, "ok", ""))
@@ -115,7 +116,7 @@ class Tree:
 
     def _embeddings(self, path: Path, dataset: str, task: str) -> None:
         centres, content = np.eye(8)[:4], {}
-        for number, video in enumerate(self.facts.videos(dataset, task)):
+        for number, video in enumerate(datasets.videos(self.facts, dataset, task)):
             times = np.arange(0, SECONDS, 0.5)
             x = centres[steps_of(number, len(times))] + np.random.default_rng(number).normal(0, 0.2, (len(times), 8))
             content[video] = EmbeddedVideo(x / np.linalg.norm(x, axis=1)[:, None], times, SECONDS, 30.0)
@@ -152,12 +153,12 @@ class Tree:
         pd.DataFrame(rows)[list(SCORE_COLUMNS)].to_csv(path, index=False)
 
     def _row(self, path: Path, table: str, row: str) -> None:
-        inputs = [self.folder / file for file in self.facts.row_inputs(table, row)]
+        inputs = [self.folder / file for file in tables.row_inputs(self.facts, table, row)]
         for file in inputs:
             if not file.exists():
                 file.parent.mkdir(parents=True, exist_ok=True)
                 self._scores(file, list(file.relative_to(self.folder).parts[2:]))
-        make_row(self.facts.any_table(table), row, inputs, path, {})
+        make_row(tables.any_table(self.facts, table), row, inputs, path, {})
 
     def _features(self, path: Path) -> None:
         frames = 12

@@ -11,15 +11,16 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
-from figure_tree import Tree, catalogue
+from figure_tree import Tree, study
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from rgwot.reporting.figures.interface import Plan
 from rgwot.reporting.figures.style import PAGE, SMALLEST, save
+from rgwot.study import tables
 
-FACTS = catalogue(seeds=(0, 1, 2))
+FACTS = study(seeds=(0, 1, 2))
 #: What has to be read in each figure besides its title and what it says of itself.
 READ = {
     "teaser": ("(a) align the frames of two videos", "X found", "Y true", "order X", "background"),
@@ -52,7 +53,7 @@ def folder(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def planned(tree: Tree, name: str) -> Any:
     tree.fill(name)
-    return FACTS.figure_plan(name)
+    return tables.figure_plan(FACTS, name)
 
 
 def drawn(tree: Tree, name: str) -> Figure:
@@ -61,7 +62,7 @@ def drawn(tree: Tree, name: str) -> Figure:
 
 
 def draw(name: str, plan: Plan | None = None) -> Figure:
-    return FACTS.figures.figure(name).styled(plan or FACTS.figure_plan(name))
+    return tables.all_figures(FACTS).figure(name).styled(plan or tables.figure_plan(FACTS, name))
 
 
 def shown(figure: Figure) -> list[Text]:
@@ -101,7 +102,7 @@ def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, n
     flat = " ".join(everything.split())
     for said in READ[name]:
         assert said in everything, said
-    assert FACTS.figures.figure(name).title in flat
+    assert tables.all_figures(FACTS).figure(name).title in flat
     # The line on data, protocol and seeds may be broken anywhere between words.
     assert " ".join(plan.about.split()) in flat
     # In print: no wider than a page, no letter below 7 points, nothing cut off at an edge.

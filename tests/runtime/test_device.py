@@ -14,7 +14,7 @@ from rgwot.runtime import device, gpus
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import jobs
 from rgwot.study.doctor import machine
-from rgwot.study.targets import Catalogue
+from rgwot.study.study import Study
 
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -169,6 +169,6 @@ def test_planning_and_doctor_have_the_same_answer(monkeypatch, there):
     monkeypatch.setattr(machine, "gpu_there", lambda: there)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda place: "GPU")
-    asked = {wanted: Catalogue({"device": wanted}, Path("workflow/tables.yaml")).gpus() for wanted in DEVICES}
+    asked = {wanted: jobs.gpus(Study.of({"device": wanted})) for wanted in DEVICES}
     assert asked == {"auto": int(there), "cpu": 0, "cuda": 1}
     assert machine.look("auto", None, None, Path("results"))[0].gpu == ("GPU" if there else None)

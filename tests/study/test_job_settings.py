@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from rgwot.cli.options import read_settings
 from rgwot.config.configuration import read_file
-from rgwot.config.methods import EMBEDDINGS
 from rgwot.config.settings import flatten
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.jobs import JobCatalogue
+from rgwot.study.datasets import annotated_steps, key_steps
+from rgwot.study.jobs import settings_from, stage_settings, tracked
+from rgwot.study.study import Study
 
-CATALOGUE = JobCatalogue(read_file(Path(__file__).parents[2] / "config.yaml"))
+STUDY = Study.of(read_file(Path(__file__).parents[2] / "config.yaml"))
 
 
 def training(method: str) -> dict[str, object]:
-    text = CATALOGUE.settings_json(EMBEDDINGS["encoder"].reads, "demo", "assembly", method, None)
-    # What the workflow writes is what the command reads.
-    read_settings(text)
-    return flatten(json.loads(text))
+    return flatten(stage_settings(STUDY, "train", "demo", "assembly", method))
 
 
 def test_a_family_and_an_id_change_settings() -> None:
@@ -34,9 +30,19 @@ def test_a_family_and_an_id_change_settings() -> None:
 
 def test_the_learner_of_the_procedure_is_told_where_it_is_another() -> None:
     for decoder in ("graphcut", "graphcut@procedure.learner=chain"):
-        found = flatten(json.loads(CATALOGUE.decoder_settings("demo", "assembly", "rgwot", decoder)))
+        found = flatten(stage_settings(STUDY, "decode", "demo", "assembly", "rgwot", decoder))
         assert found["procedure.learner"] == ("chain" if "chain" in decoder else "robust")
-    assert CATALOGUE.experiments.decoder("graphcut@procedure.learner=robust", "rgwot") == "graphcut"
+    assert STUDY.experiments.decoder("graphcut@procedure.learner=robust", "rgwot") == "graphcut"
+
+
+def test_a_job_computes_with_the_blocks_it_reads_and_no_result_depends_on_how_it_runs() -> None:
+    blocks = stage_settings(STUDY, "train", "demo", "assembly", "rgwot-active@N=16")
+    settings = settings_from(blocks)
+    assert (settings.ot.r, settings.loss.symmetric, settings.train.N) == (0.1, True, 16)
+    assert "decode" not in blocks
+    assert "save_every_s" in blocks["train"]
+    assert "save_every_s" not in tracked(blocks)["train"]
+    assert tracked(blocks)["train"]["N"] == 16
 
 
 def test_annotated_steps_of_a_task_nobody_registered_are_counted(tmp_path: Path) -> None:
@@ -48,10 +54,11 @@ def test_annotated_steps_of_a_task_nobody_registered_are_counted(tmp_path: Path)
             (tmp_path / "tea" / f"{name}.csv").write_text(rows)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "one.mp4").touch()
-    catalogue = JobCatalogue({"datasets": {"mine": {"layout": "folder", "root": str(tmp_path)}}})
+    content = {"datasets": {"mine": {"layout": "folder", "root": str(tmp_path)}}}
+    study = Study.of(content)
 
     def number(task: str, decoder: str) -> object:
-        return json.loads(catalogue.decoder_settings("mine", task, "rgwot", decoder))["decode"]["K"]
+        return stage_settings(study, "decode", "mine", task, "rgwot", decoder)["decode"]["K"]
 
     assert number("tea", "graphcut@K=gt") == 3
     assert number("tea", "graphcut@K=gt+1") == 4
@@ -59,8 +66,7 @@ def test_annotated_steps_of_a_task_nobody_registered_are_counted(tmp_path: Path)
         RgwotError, match=r"mine/other: K=gt is the number .* no video of the task is annotated; give K"
     ):
         number("other", "graphcut@K=gt")
-    # The scores of such a task are as before: nothing that was made is outdated by the count.
-    assert catalogue.annotated_key_steps("mine", "tea") == ""
+    assert key_steps(study, "mine", "tea") is None
     (tmp_path / "tea" / "two.csv").write_text("0,1,pour\n")
     with pytest.raises(RgwotError, match=r"two\.csv: line 1"):
-        JobCatalogue(catalogue.config.model_dump(by_alias=True)).annotated_steps("mine", "tea")
+        annotated_steps(Study.of(content), "mine", "tea")

@@ -11,12 +11,12 @@ import pytest
 from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.finding import find, layout_module, read_options
 from rgwot.datasets.registry import facts
-from rgwot.study.targets import Catalogue
+from rgwot.study.datasets import key_steps, tasks, videos
+from rgwot.study.study import Study
 from rgwot.synthetic.layouts import VideoPlan, written_layout
 from rgwot.synthetic.layouts.egoprocel import UNLISTED_CAMERA
 from rgwot.synthetic.plan import plan
 
-TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
 SHORT = {"layout": "egoprocel", "min_s": 4.0, "max_s": 6.0, "seed": 5}
 CAMERAS = {"ego": "7150991", "back": "6510211", "top": "7151020", "right": "7151062", "left": "8421130"}
 
@@ -67,16 +67,16 @@ def test_cameras_of_a_take_show_the_same_at_different_times(cmu: tuple[Path, lis
     takes = defaultdict(list)
     for video in cmu[1]:
         takes[video.task, video.place.take].append(video)
-    for videos in takes.values():
-        assert [video.place.camera for video in videos] == list(CAMERAS.values())
-        ego = videos[0]
-        for number, video in enumerate(videos):
+    for takes_videos in takes.values():
+        assert [video.place.camera for video in takes_videos] == list(CAMERAS.values())
+        ego = takes_videos[0]
+        for number, video in enumerate(takes_videos):
             lead_s = number * 0.1
             assert video.timeline.duration_s == pytest.approx(ego.timeline.duration_s + lead_s)
             for own, first in zip(video.timeline.segments, ego.timeline.segments, strict=True):
                 assert own == pytest.approx((first.start_s + lead_s, first.end_s + lead_s, first.key_step))
-        assert len({video.seed for video in videos}) == 5
-        assert len({video.place.stem.rpartition("-")[2] for video in videos}) == 5
+        assert len({video.seed for video in takes_videos}) == 5
+        assert len({video.place.stem.rpartition("-")[2] for video in takes_videos}) == 5
 
 
 def test_one_camera_is_what_five_begin_with(cmu: tuple[Path, list[VideoPlan]]) -> None:
@@ -135,9 +135,9 @@ def test_a_written_dataset_takes_one_view_and_the_key_steps_of_its_task() -> Non
     synth = {"layout": "egoprocel", "tasks": ["cmu_mmac/Eggs"], "n_videos": 3, "cameras": 5}
     for view, camera in CAMERAS.items():
         entry = {"layout": "egoprocel", "root": root, "view": view, "synth": synth}
-        catalogue = Catalogue({"datasets": {"cmu_mmac": entry}}, TABLES)
-        assert catalogue.tasks("cmu_mmac") == ("Eggs",)
-        videos = list(catalogue.videos("cmu_mmac", "Eggs"))
-        assert len(videos) == 3
-        assert all(f"_{camera}-" in video for video in videos)
-        assert catalogue.key_steps("cmu_mmac", "Eggs") == 8
+        study = Study.of({"datasets": {"cmu_mmac": entry}})
+        assert tasks(study, "cmu_mmac") == ("Eggs",)
+        found = list(videos(study, "cmu_mmac", "Eggs"))
+        assert len(found) == 3
+        assert all(f"_{camera}-" in video for video in found)
+        assert key_steps(study, "cmu_mmac", "Eggs") == 8

@@ -90,8 +90,8 @@ def processes_of(session):
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="tells processes by /proc")
 def test_killed_it_leaves_no_dataset_and_no_process(tmp_path):
     root = tmp_path / "demo"
-    settings = '{"n_videos": 4, "min_s": 10, "max_s": 15, "width": 160, "height": 120}'
-    command = [sys.executable, "-m", "rgwot", "synth", "--settings", settings, "--jobs", "2", str(root)]
+    settings = ["--videos", "4", "--seconds", "10", "15", "--set", "width=160", "--set", "height=120"]
+    command = [sys.executable, "-m", "rgwot", "synth", *settings, "--jobs", "2", str(root)]
     with subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + 1800
         while not list(tmp_path.rglob("*.mp4")) and time.monotonic() < until:

@@ -128,7 +128,8 @@ class Checkout:
 def synthesise(root: Path, **settings: Any) -> None:
     """Write small synthetic clips of 4 to 6 s through the command line."""
     small = {"width": 160, "height": 120, "min_s": 4, "max_s": 6, **settings}
-    command = [*RGWOT, "synth", str(root), "--settings", json.dumps(small), "--jobs", CORES]
+    chosen = [part for key, value in small.items() for part in ("--set", f"{key}={json.dumps(value)}")]
+    command = [*RGWOT, "synth", str(root), *chosen, "--jobs", CORES]
     said = run(command, root.parent)
     assert said.returncode == 0, said.text
 

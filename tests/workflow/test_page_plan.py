@@ -9,16 +9,18 @@ import pytest
 from checkouts import Checkout
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.targets import Catalogue
+from rgwot.study import jobs, pages
+from rgwot.study.study import Study
+from rgwot.study.targets import check_targets
 
 PAGE = "results/report/mine/tea.html"
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Catalogue]:
-    """A function that lays down videos of a task and returns the catalogue of a configuration on them."""
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]:
+    """A function that lays down videos of a task and returns the study of a configuration on them."""
 
-    def configured(annotated: bool, **page: object) -> Catalogue:
+    def configured(annotated: bool, first_asked: bool = False, **page: object) -> Study:
         for name in ("a", "b", "c"):
             video = tmp_path / "videos" / "tea" / f"{name}.mp4"
             video.parent.mkdir(parents=True, exist_ok=True)
@@ -28,17 +30,17 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Catalo
         monkeypatch.chdir(tmp_path)
         entry = {"layout": "folder", "root": "videos"}
         content = {"seeds": [3, 4], "datasets": {"mine": entry}, "page": {"datasets": ["mine"], **page}}
-        return Catalogue(content, Path(__file__).parents[2] / "workflow" / "tables.yaml")
+        return Study.of(content, first=first_asked)
 
     return configured
 
 
-def test_a_page_asks_for_every_method_and_seed(own: Callable[..., Catalogue]) -> None:
-    catalogue = own(True, methods=["rgwot@alpha=0.5/graphcut", "raw/kmeans", "none/uniform"])
-    runs = catalogue.page_runs("mine", "tea")
+def test_a_page_asks_for_every_method_and_seed(own: Callable[..., Study]) -> None:
+    study = own(True, methods=["rgwot@alpha=0.5/graphcut", "raw/kmeans", "none/uniform"])
+    runs = pages.page_runs(study, "mine", "tea")
     methods = ("rgwot@alpha=0.5/graphcut", "raw/kmeans", "none/uniform")
     assert [str(run) for run in runs] == [f"{method}/seed{seed}" for method in methods for seed in (3, 4)]
-    files = catalogue.page_files("mine", "tea")
+    files = pages.page_files(study, "mine", "tea")
     assert len(files) == len(set(files)) == 3 + 6 * 7 + 2 + 2
     assert "results/models/rgwot@alpha=0.5/mine/tea/seed4/history.csv" in files
     # One seed of what has embeddings is looked at in detail.
@@ -47,25 +49,25 @@ def test_a_page_asks_for_every_method_and_seed(own: Callable[..., Catalogue]) ->
         "results/views/rgwot@alpha=0.5/graphcut/mine/tea/seed3.json",
         "results/views/raw/kmeans/mine/tea/seed3.json",
     ]
-    assert catalogue.index_pages() == [PAGE]
+    assert pages.index_pages(study) == [PAGE]
 
 
-def test_without_annotation_there_is_nothing_to_score_or_compare(own: Callable[..., Catalogue]) -> None:
-    catalogue = own(False)
-    assert {run.method for run in catalogue.page_runs("mine", "tea")} == {"rgwot", "whitened", "raw"}
-    assert not [file for file in catalogue.page_files("mine", "tea") if "/scores/" in file]
+def test_without_annotation_there_is_nothing_to_score_or_compare(own: Callable[..., Study]) -> None:
+    study = own(False)
+    assert {run.method for run in pages.page_runs(study, "mine", "tea")} == {"rgwot", "whitened", "raw"}
+    assert not [file for file in pages.page_files(study, "mine", "tea") if "/scores/" in file]
     with pytest.raises(RgwotError, match="mine/tea: nothing to show on its page: it has no annotation"):
-        own(False, methods=["none/random"]).page_runs("mine", "tea")
+        pages.page_runs(own(False, methods=["none/random"]), "mine", "tea")
 
 
 def test_a_page_depends_on_what_is_asked_for_and_not_on_what_lies_around(
-    own: Callable[..., Catalogue], tmp_path: Path
+    own: Callable[..., Study], tmp_path: Path
 ) -> None:
-    catalogue = own(True, methods=["raw/kmeans"])
+    study = own(True, methods=["raw/kmeans"])
 
     def asked() -> object:
-        files, pages = catalogue.page_files("mine", "tea"), catalogue.index_pages()
-        return files, pages, catalogue.page_options("mine", "tea")
+        files, listed = pages.page_files(study, "mine", "tea"), pages.index_pages(study)
+        return files, listed, pages.page_options(study, "mine", "tea")
 
     before = asked()
     for file in (
@@ -77,77 +79,71 @@ def test_a_page_depends_on_what_is_asked_for_and_not_on_what_lies_around(
         (tmp_path / "results" / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "results" / file).touch()
     assert asked() == before
-    options = catalogue.page_options("mine", "tea")
+    options = pages.page_options(study, "mine", "tea")
     assert options.endswith("--run raw/kmeans/seed3 --run raw/kmeans/seed4")
 
 
-def test_bars_of_own_videos_need_no_training(own: Callable[..., Catalogue]) -> None:
-    catalogue = own(False)
-    assert catalogue.bar_segments("mine", "tea", "0") == [
+def test_bars_of_own_videos_need_no_training(own: Callable[..., Study]) -> None:
+    study = own(False)
+    assert pages.bar_segments(study, "mine", "tea", 0) == [
         f"results/keysteps/{one}/mine/tea/seed0/segments.csv" for one in ("rgwot-plus/consensus", "whitened/meanfield")
     ]
-    assert "--segments rgwot-plus/consensus=results/" in catalogue.bar_options("mine", "tea", "0")
+    assert "--segments rgwot-plus/consensus=results/" in pages.bar_options(study, "mine", "tea", 0)
     with pytest.raises(RgwotError, match=r"page.first: 'rgwot/graphcut': rgwot trains an encoder"):
-        own(False, first=["rgwot/graphcut"]).bar_segments("mine", "tea", "0")
+        pages.bar_segments(own(False, first=["rgwot/graphcut"]), "mine", "tea", 0)
 
 
-def test_a_first_answer_asks_for_nothing_that_trains(own: Callable[..., Catalogue]) -> None:
-    catalogue = own(False)
-    catalogue.check_targets(["--cores", "2", "first"])
-    assert [str(run) for run in catalogue.page_runs("mine", "tea")] == [
+def test_a_first_answer_asks_for_nothing_that_trains(own: Callable[..., Study]) -> None:
+    study = own(False, first_asked=True)
+    check_targets(study, ["--cores", "2", "first"])
+    assert [str(run) for run in pages.page_runs(study, "mine", "tea")] == [
         "rgwot-plus/consensus/seed3", "whitened/meanfield/seed3"
     ]  # fmt: skip
-    files = catalogue.page_files("mine", "tea")
+    files = pages.page_files(study, "mine", "tea")
     assert not [file for file in files if file.startswith("results/models") or "/rgwot/" in file]
     assert "results/views/whitened/meanfield/mine/tea/seed3.json" in files
     folders = [f"results/keysteps/{one}/mine/tea/seed3" for one in ("rgwot-plus/consensus", "whitened/meanfield")]
     tables = ("segments.csv", "order.csv", "procedures.csv", "procedure.json", "deviations.csv")
-    assert catalogue.first_files() == [PAGE, *(f"{folder}/{table}" for folder in folders for table in tables)]
+    assert pages.first_files(study) == [PAGE, *(f"{folder}/{table}" for folder in folders for table in tables)]
     # The whole page asks for the same and more: training adds to it.
     whole = own(False)
-    whole.check_targets([PAGE])
-    assert {file for file in files if "rgwot-plus" not in file} < set(whole.page_files("mine", "tea"))
+    check_targets(whole, [PAGE])
+    assert {file for file in files if "rgwot-plus" not in file} < set(pages.page_files(whole, "mine", "tea"))
 
 
-def test_a_first_answer_is_refused_what_trains_and_a_page_beside_it(own: Callable[..., Catalogue]) -> None:
-    catalogue = own(True, first=["raw/kmeans", "rgwot/graphcut"])
-    catalogue.check_targets(["first"])
+def test_a_first_answer_is_refused_what_trains_and_a_page_beside_it(own: Callable[..., Study]) -> None:
+    study = own(True, first_asked=True, first=["raw/kmeans", "rgwot/graphcut"])
+    check_targets(study, ["first"])
     with pytest.raises(RgwotError, match=r"page.first: 'rgwot/graphcut': rgwot trains an encoder, which 'first' never"):
-        catalogue.page_runs("mine", "tea")
+        pages.page_runs(study, "mine", "tea")
     with pytest.raises(RgwotError, match="asked for beside 'first'"):
-        own(True).check_targets(["first", PAGE])
+        check_targets(own(True, first_asked=True), ["first", PAGE])
 
 
 def test_a_true_task_graph_becomes_an_input_of_the_scores_once_it_is_there(
-    own: Callable[..., Catalogue], tmp_path: Path
+    own: Callable[..., Study], tmp_path: Path
 ) -> None:
-    catalogue = own(True)
-    assert (catalogue.graph_there("mine", "tea"), catalogue.graph_option("mine", "tea")) == ([], "")
+    own(True)
+    assert jobs.graph_there("mine", "tea") == []
     path = tmp_path / "graphs/mine/tea.csv"
     path.parent.mkdir(parents=True)
     path.write_text("key_step,needs\n2,1\n")
-    assert catalogue.graph_there("mine", "tea") == ["graphs/mine/tea.csv"]
-    assert catalogue.graph_option("mine", "tea") == "--graph graphs/mine/tea.csv"
+    assert jobs.graph_there("mine", "tea") == ["graphs/mine/tea.csv"]
 
 
-def test_only_the_annotated_source_reads_annotations(own: Callable[..., Catalogue]) -> None:
-    catalogue = own(True)
-    for decoder in ("one_label", "uniform@K=5", "random"):
-        assert catalogue.annotations_read("mine", "tea", decoder) == []
-        assert catalogue.annotations_option("mine", "tea", decoder) == ""
-    assert catalogue.annotations_read("mine", "tea", "annotated") == ["results/annotations/mine/tea.csv"]
-    chain = catalogue.annotations_option("mine", "tea", "annotated@procedure.learner=chain")
-    assert chain == "--annotations results/annotations/mine/tea.csv"
+def test_only_the_annotated_source_reads_annotations() -> None:
+    assert not any(map(jobs.reads_annotations, ("one_label", "uniform@K=5", "random")))
+    assert jobs.reads_annotations("annotated@procedure.learner=chain")
 
 
-def test_names_become_an_input_once_they_are_there(own: Callable[..., Catalogue], tmp_path: Path) -> None:
-    catalogue = own(True, names="my names")
-    before = catalogue.page_files("mine", "tea")
+def test_names_become_an_input_once_they_are_there(own: Callable[..., Study], tmp_path: Path) -> None:
+    study = own(True, names="my names")
+    before = pages.page_files(study, "mine", "tea")
     path = tmp_path / "my names/mine/tea.yaml"
     path.parent.mkdir(parents=True)
     path.touch()
-    assert [file for file in catalogue.page_files("mine", "tea") if file not in before] == ["my names/mine/tea.yaml"]
-    assert "--names 'my names/mine/tea.yaml'" in catalogue.page_options("mine", "tea")
+    assert [file for file in pages.page_files(study, "mine", "tea") if file not in before] == ["my names/mine/tea.yaml"]
+    assert pages.names_file(study, "mine", "tea") == "my names/mine/tea.yaml"
 
 
 @pytest.mark.parametrize(
@@ -160,11 +156,9 @@ def test_names_become_an_input_once_they_are_there(own: Callable[..., Catalogue]
         ({"method": ["raw/kmeans"]}, ["page.method", "did you mean 'methods'"]),
     ],
 )
-def test_a_mistake_is_told_in_one_line(
-    own: Callable[..., Catalogue], page: dict[str, object], words: list[str]
-) -> None:
+def test_a_mistake_is_told_in_one_line(own: Callable[..., Study], page: dict[str, object], words: list[str]) -> None:
     with pytest.raises(RgwotError) as told:
-        own(True, **page).page_runs("mine", "tea")
+        pages.page_runs(own(True, **page), "mine", "tea")
     assert all(word in str(told.value) for word in words), str(told.value)
 
 

@@ -10,17 +10,18 @@ import yaml
 from checkouts import REPOSITORY, touch_tree
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.targets import Catalogue
+from rgwot.study.study import Study
+from rgwot.study.targets import check_targets
 
 CONFIG = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
 SCORES = "results/scores/rgwot/graphcut/meccano/meccano/seed0.csv"
 
 
 @pytest.fixture(scope="module")
-def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     root = tmp_path_factory.mktemp("egoprocel")
     touch_tree(root, "egoprocel", videos=2)
-    return Catalogue({**CONFIG, "roots": {"egoprocel": str(root)}}, REPOSITORY / "workflow/tables.yaml")
+    return Study.of({**CONFIG, "roots": {"egoprocel": str(root)}})
 
 
 @pytest.mark.parametrize(
@@ -43,9 +44,9 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
         (SCORES.replace("rgwot", "rgwot@beta=0"), f"ask for {SCORES.replace('rgwot', 'vaot')}"),
     ],
 )
-def test_refused(catalogue: Catalogue, target: str, words: str) -> None:
+def test_refused(study: Study, target: str, words: str) -> None:
     with pytest.raises(RgwotError) as told:
-        catalogue.check_targets(["--cores", "2", "--", target])
+        check_targets(study, ["--cores", "2", "--", target])
     assert words in str(told.value)
     assert "\n" not in str(told.value)
 
@@ -64,5 +65,5 @@ def test_refused(catalogue: Catalogue, target: str, words: str) -> None:
         str(Path.home() / "results/tables/egoprocell.csv"),
     ],
 )
-def test_let_through(catalogue: Catalogue, target: str) -> None:
-    catalogue.check_targets([target])
+def test_let_through(study: Study, target: str) -> None:
+    check_targets(study, [target])

@@ -59,13 +59,6 @@ def test_every_method_is_planned_by_the_rule_it_needs(fresh: Checkout) -> None:
     commands = {line.split("--method ")[1].split()[0].strip("'"): line for line in said.text.splitlines()
                 if "rgwot embed " in line}  # fmt: skip
     assert set(commands) == set(RUNS)
-    # Each is told the blocks it reads, the videos held out, and nothing else.
-    assert '"regression": {' in commands["cte"]
-    assert '"graph"' not in commands["cte"]
-    assert '"background": 0.5' in commands["gpl-nobg"]
-    assert '"update": "mean"' in commands["unitygraph"]
-    held_out = {method for method, line in commands.items() if "--hold-out" in line}
-    assert held_out == {method for method in RUNS if "holdout" in method}
 
 
 def test_one_video_is_too_few_for_a_graph_before_any_job_runs(fresh: Checkout) -> None:

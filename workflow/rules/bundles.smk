@@ -3,30 +3,36 @@
 
 rule bundle:
     input:
-        study("bundle_model"),
-        study("names_there"),
-        index=paths.INDEX,
-        embeddings=paths.EMBEDDINGS,
-        segments=paths.SEGMENTS,
-        procedure=paths.PROCEDURE,
-        diagnostics=paths.DIAGNOSTICS,
+        model=branch(
+            lambda w: family_of(w.method).trained,
+            then="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
+        ),
+        names=lambda w: pages.names_there(STUDY, w.dataset, w.task),
+        index="results/features/{dataset}/{task}/index.csv",
+        embeddings="results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        procedure="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedure.json",
+        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
     output:
-        paths.BUNDLE,
+        "results/bundles/{method}/{decoder}/{dataset}/{task}/seed{seed}.rgwot",
     log:
-        paths.log("bundle/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
+        "results/logs/bundle/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
         method=FEATURED,
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(4000),
         runtime=doubled(60),
     params:
-        options=study("bundle_options"),
+        config=CONFIGURATION,
+        settings=settings_of("bundle"),
+        model=lambda w, input: f"--model {shlex.quote(input.model)}" if input.model else "",
+        names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
     message:
         "bundle: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot bundle --index {input.index:q} --embeddings {input.embeddings:q} --segments {input.segments:q}"
-        " --method {wildcards.method:q} --decoder {wildcards.decoder:q} --dataset {wildcards.dataset}"
-        " --task {wildcards.task:q} --seed {wildcards.seed} {params.options} {output:q} > /dev/null 2> {log:q}"
+        "rgwot bundle --config {params.config} --method {wildcards.method:q} --decoder {wildcards.decoder:q}"
+        " --dataset {wildcards.dataset} --task {wildcards.task:q} --seed {wildcards.seed} {params.model}"
+        " --index {input.index:q} --embeddings {input.embeddings:q} --segments {input.segments:q}"
+        " --names {params.names:q} {output:q} > /dev/null 2> {log:q}"

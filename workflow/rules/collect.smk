@@ -1,23 +1,23 @@
 # Named targets: what to ask for when no single file is meant.
 
 
-# What needs no training, of page.datasets; pages of this run ask for nothing else (Catalogue.check_targets).
+# What needs no training, of page.datasets; pages of this run ask for nothing else.
 rule first:
     input:
-        study("first_files"),
+        one_line_errors(lambda w: pages.first_files(STUDY)),
     localrule: True
 
 
 rule demo:
     input:
-        paths.at(paths.TABLE, table="demo"),
-        paths.at(paths.SEGMENT_BARS, dataset="demo", task="assembly", seed=0),
-        paths.at(paths.YARDSTICKS, dataset="demo", task="assembly"),
-        paths.at(paths.PAGE, dataset="demo", task="assembly"),
+        "results/tables/demo.csv",
+        "results/figures/segments/demo/assembly/seed0.pdf",
+        "results/yardsticks/demo/assembly.json",
+        "results/report/demo/assembly.html",
     localrule: True
 
 
 rule paper:
     input:
-        study("paper_files"),
+        one_line_errors(lambda w: tables.paper_files(STUDY)),
     localrule: True

@@ -3,56 +3,57 @@
 
 rule evaluate:
     input:
-        study("graph_there"),
-        manifest=paths.MANIFEST,
-        annotations=paths.ANNOTATIONS,
-        segments=paths.SEGMENTS,
-        procedure=paths.PROCEDURE,
-        diagnostics=paths.DIAGNOSTICS,
+        graph=lambda w: jobs.graph_there(w.dataset, w.task),
+        manifest="results/manifest/{dataset}/{task}.csv",
+        annotations="results/annotations/{dataset}/{task}.csv",
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        procedure="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedure.json",
+        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
     output:
-        paths.SCORES,
+        "results/scores/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv",
     log:
-        paths.log("evaluate/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
+        "results/logs/evaluate/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     group:
         "after_training"
     conda:
         "../../envs/evaluate.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(2000),
         runtime=doubled(30),
     params:
-        settings=settings_of("evaluation"),
-        key_steps=study("annotated_key_steps"),
-        graph=study("graph_option"),
+        config=CONFIGURATION,
+        settings=settings_of("evaluate"),
+        key_steps=one_line_errors(lambda w: datasets.key_steps(STUDY, w.dataset, w.task)),
+        graph=lambda w, input: f"--graph {shlex.quote(str(input.graph))}" if input.graph else "",
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot evaluate --manifest {input.manifest:q} --annotations {input.annotations:q} --segments {input.segments:q}"
-        " --diagnostics {input.diagnostics:q} --procedure {input.procedure:q} {params.graph} {params.key_steps} --settings {params.settings:q} --dataset {wildcards.dataset}"
-        " --task {wildcards.task:q} --method {wildcards.method:q} --decoder {wildcards.decoder:q}"
-        " --seed {wildcards.seed} {output:q} 2> {log:q}"
+        "rgwot evaluate --config {params.config} --method {wildcards.method:q} --decoder {wildcards.decoder:q}"
+        " --dataset {wildcards.dataset} --task {wildcards.task:q} --seed {wildcards.seed}"
+        " --manifest {input.manifest:q} --annotations {input.annotations:q} --segments {input.segments:q}"
+        " --diagnostics {input.diagnostics:q} --procedure {input.procedure:q} {params.graph} {output:q} 2> {log:q}"
 
 
 rule yardsticks:
     input:
-        index=paths.INDEX,
-        manifest=paths.MANIFEST,
-        annotations=paths.ANNOTATIONS,
+        index="results/features/{dataset}/{task}/index.csv",
+        manifest="results/manifest/{dataset}/{task}.csv",
+        annotations="results/annotations/{dataset}/{task}.csv",
     output:
-        paths.YARDSTICKS,
+        "results/yardsticks/{dataset}/{task}.json",
     log:
-        paths.log("yardsticks/{dataset}/{task}"),
+        "results/logs/yardsticks/{dataset}/{task}.log",
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(4000),
         runtime=doubled(60),
     params:
-        settings=settings_of("decode.K"),
+        config=CONFIGURATION,
+        settings=settings_of("yardsticks"),
     message:
         "yardsticks: how hard the clips of {wildcards.dataset}/{wildcards.task} are, before any method runs"
     shell:
-        "rgwot yardsticks --index {input.index:q} --manifest {input.manifest:q} --annotations {input.annotations:q}"
-        " --settings {params.settings:q} {output:q} 2> {log:q}"
+        "rgwot yardsticks --config {params.config} --dataset {wildcards.dataset} --task {wildcards.task:q}"
+        " --index {input.index:q} --manifest {input.manifest:q} --annotations {input.annotations:q}"
+        " {output:q} 2> {log:q}"

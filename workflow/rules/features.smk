@@ -3,25 +3,25 @@
 
 rule manifest:
     input:
-        study("files"),
+        one_line_errors(lambda w: datasets.files(STUDY, w.dataset, w.task)),
     output:
-        manifest=paths.MANIFEST,
-        annotations=paths.ANNOTATIONS,
+        manifest="results/manifest/{dataset}/{task}.csv",
+        annotations="results/annotations/{dataset}/{task}.csv",
     log:
-        paths.log("manifest/{dataset}/{task}"),
+        "results/logs/manifest/{dataset}/{task}.log",
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(1000),
         runtime=doubled(60),
     params:
-        options=study("manifest_options"),
-        sources=study("sources"),
+        config=CONFIGURATION,
+        entry=one_line_errors(lambda w: datasets.manifest_entry(STUDY, w.dataset)),
+        sources=one_line_errors(lambda w: datasets.task_stamp(STUDY, w.dataset, w.task)),
     message:
         "manifest: probing the videos of {wildcards.dataset}/{wildcards.task}"
     shell:
-        "rgwot manifest --dataset {wildcards.dataset} --task {wildcards.task:q} --options {params.options:q}"
+        "rgwot manifest --config {params.config} --dataset {wildcards.dataset} --task {wildcards.task:q}"
         " --annotations {output.annotations:q} {output.manifest:q} 2> {log:q}"
 
 
@@ -29,116 +29,108 @@ rule manifest:
 # same source and settings, are kept, and a batch that was killed goes on at its first unfinished video.
 rule extract:
     input:
-        videos=batch("footage_of"),
-        weights=study("weights_file"),
+        videos=batch(datasets.footage_of),
+        weights=one_line_errors(lambda w: jobs.weights_file(STUDY, w.dataset)),
     output:
-        paths.INDEX_PART,
+        "results/features/{dataset}/{task}/index.{part}.csv",
     log:
-        paths.log("extract/{dataset}/{task}/{part}"),
+        "results/logs/extract/{dataset}/{task}/{part}.log",
     wildcard_constraints:
         dataset=f"(?!(?:{IMPORTED})/)[a-z][a-z0-9_]*",
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(2500),
         runtime=doubled(120),
         gpu=GPUS,
     params:
-        videos=batch("extract_options"),
-        sources=batch("sources_of"),
-        frames_rate=study("frames_rate"),
-        settings=settings_of("features"),
-        execution=untracked(settings_of("features", execution=True)),
-        on_bad_video=CATALOGUE.config.on_bad_video,
-        device=untracked(CATALOGUE.config.device),
+        videos=batch(datasets.extract_options),
+        sources=batch(datasets.stamp_of),
+        config=CONFIGURATION,
+        settings=settings_of("extract"),
+        frames_fps=one_line_errors(lambda w: STUDY.config.dataset(w.dataset).frames_fps),
+        on_bad_video=STUDY.config.on_bad_video,
     message:
         "extract: {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
     shell:
-        "rgwot extract {params.videos} {params.frames_rate} --settings {params.settings:q}"
-        " --execution {params.execution:q} --on-bad-video {params.on_bad_video} --threads {threads}"
-        " --device {params.device} {output:q} 2> {log:q}"
+        "rgwot extract --config {params.config} --dataset {wildcards.dataset} --threads {threads} {params.videos}"
+        " {output:q} 2> {log:q}"
 
 
 # The same for one video, asked for by the path of its store.
 use rule extract as extract_video with:
     input:
-        videos=lone("footage_of"),
-        weights=study("weights_file"),
+        videos=lone(datasets.footage_of),
+        weights=one_line_errors(lambda w: jobs.weights_file(STUDY, w.dataset)),
     output:
-        directory(paths.FEATURES),
+        directory("results/features/{dataset}/{task}/{video}.zarr"),
     log:
-        paths.log("extract_video/{dataset}/{task}/{video}"),
+        "results/logs/extract_video/{dataset}/{task}/{video}.log",
     params:
-        videos=lone("extract_options"),
-        sources=lone("sources_of"),
-        frames_rate=study("frames_rate"),
-        settings=settings_of("features"),
-        execution=untracked(settings_of("features", execution=True)),
-        on_bad_video=CATALOGUE.config.on_bad_video,
-        device=untracked(CATALOGUE.config.device),
+        videos=lone(datasets.extract_options),
+        sources=lone(datasets.stamp_of),
+        config=CONFIGURATION,
+        settings=settings_of("extract"),
+        frames_fps=one_line_errors(lambda w: STUDY.config.dataset(w.dataset).frames_fps),
+        on_bad_video=STUDY.config.on_bad_video,
     message:
         "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
 
 
 rule import_features:
     input:
-        features=batch("features_of"),
-        videos=batch("footage_of"),
+        features=batch(datasets.features_of),
+        videos=batch(datasets.footage_of),
     output:
-        paths.INDEX_PART,
+        "results/features/{dataset}/{task}/index.{part}.csv",
     log:
-        paths.log("import_features/{dataset}/{task}/{part}"),
+        "results/logs/import_features/{dataset}/{task}/{part}.log",
     wildcard_constraints:
         # No name at all where no dataset brings its features.
         dataset=IMPORTED or "(?!)",
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(2500),
         runtime=doubled(60),
     params:
-        videos=batch("import_sources"),
-        sources=batch("sources_of"),
-        frames_rate=study("frames_rate"),
-        options=study("import_options"),
-        on_bad_video=CATALOGUE.config.on_bad_video,
+        videos=batch(datasets.import_sources),
+        sources=batch(datasets.stamp_of),
+        options=one_line_errors(lambda w: datasets.import_options(STUDY, w.dataset)),
+        on_bad_video=STUDY.config.on_bad_video,
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
     shell:
-        "rgwot import-features {params.videos} {params.frames_rate} --on-bad-video {params.on_bad_video}"
+        "rgwot import-features {params.videos} --on-bad-video {params.on_bad_video}"
         " {params.options} {output:q} 2> {log:q}"
 
 
 use rule import_features as import_video with:
     input:
-        features=lone("features_of"),
-        videos=lone("footage_of"),
+        features=lone(datasets.features_of),
+        videos=lone(datasets.footage_of),
     output:
-        directory(paths.FEATURES),
+        directory("results/features/{dataset}/{task}/{video}.zarr"),
     log:
-        paths.log("import_video/{dataset}/{task}/{video}"),
+        "results/logs/import_video/{dataset}/{task}/{video}.log",
     params:
-        videos=lone("import_sources"),
-        sources=lone("sources_of"),
-        frames_rate=study("frames_rate"),
-        options=study("import_options"),
-        on_bad_video=CATALOGUE.config.on_bad_video,
+        videos=lone(datasets.import_sources),
+        sources=lone(datasets.stamp_of),
+        options=one_line_errors(lambda w: datasets.import_options(STUDY, w.dataset)),
+        on_bad_video=STUDY.config.on_bad_video,
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
 
 
 rule index:
     input:
-        study("index_input"),
+        one_line_errors(lambda w: datasets.index_input(STUDY, w.dataset, w.task)),
     output:
-        paths.INDEX,
+        "results/features/{dataset}/{task}/index.csv",
     log:
-        paths.log("index/{dataset}/{task}"),
+        "results/logs/index/{dataset}/{task}.log",
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(1000),
         runtime=doubled(30),

@@ -3,43 +3,43 @@
 
 rule segment_bars:
     input:
-        manifest=paths.MANIFEST,
-        annotations=paths.ANNOTATIONS,
-        segments=study("bar_segments"),
-        names=study("names_there"),
+        manifest="results/manifest/{dataset}/{task}.csv",
+        annotations="results/annotations/{dataset}/{task}.csv",
+        segments=one_line_errors(lambda w: pages.bar_segments(STUDY, w.dataset, w.task, int(w.seed))),
+        names=lambda w: pages.names_there(STUDY, w.dataset, w.task),
     output:
         vector=report(
-            paths.SEGMENT_BARS,
+            "results/figures/segments/{dataset}/{task}/seed{seed}.pdf",
             caption="../report/segments.rst",
             category="Key steps over time",
             labels={"dataset": "{dataset}", "task": "{task}", "seed": "{seed}"},
         ),
-        picture=paths.beside(paths.SEGMENT_BARS, ".png"),
+        picture="results/figures/segments/{dataset}/{task}/seed{seed}.png",
     log:
-        paths.log("segment_bars/{dataset}/{task}/seed{seed}"),
+        "results/logs/segment_bars/{dataset}/{task}/seed{seed}.log",
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(2000),
         runtime=doubled(30),
     params:
-        bars=study("bar_options"),
+        bars=one_line_errors(lambda w: pages.bar_options(STUDY, w.dataset, w.task, int(w.seed))),
+        names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
     message:
         "figure: key steps over time, {wildcards.dataset}/{wildcards.task}"
     shell:
-        "rgwot plot --manifest {input.manifest:q} --annotations {input.annotations:q}"
-        " --title {wildcards.dataset}/{wildcards.task:q}', seed {wildcards.seed}' {params.bars}"
+        "rgwot plot --manifest {input.manifest:q} --annotations {input.annotations:q} {params.bars}"
+        " --title {wildcards.dataset}/{wildcards.task:q}', seed {wildcards.seed}' --names {params.names:q}"
         " {output.vector:q} 2> {log:q}"
 
 
 rule choice_curves:
     input:
-        paths.DIAGNOSTICS,
+        "results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
     output:
         vector=report(
-            paths.CHOICE_CURVES,
+            "results/figures/choices/{method}/{decoder}/{dataset}/{task}/seed{seed}.pdf",
             caption="../report/choices.rst",
             category="What was left to the data",
             labels={
@@ -50,15 +50,14 @@ rule choice_curves:
                 "seed": "{seed}",
             },
         ),
-        picture=paths.beside(paths.CHOICE_CURVES, ".png"),
+        picture="results/figures/choices/{method}/{decoder}/{dataset}/{task}/seed{seed}.png",
     log:
-        paths.log("choice_curves/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
+        "results/logs/choice_curves/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
         method=FEATURED,
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(1000),
         runtime=doubled(30),
@@ -72,33 +71,34 @@ rule choice_curves:
 
 rule figure:
     input:
-        study("figure_files"),
+        files=one_line_errors(lambda w: tables.figure_files(STUDY, w.figure)),
     output:
         vector=report(
-            paths.FIGURE,
+            "results/figures/{figure}.pdf",
             caption="../report/figure.rst",
             category="Figures",
             labels=figure_labels("vector"),
         ),
         picture=report(
-            paths.beside(paths.FIGURE, ".png"),
+            "results/figures/{figure}.png",
             caption="../report/figure.rst",
             category="Figures",
             labels=figure_labels("picture"),
         ),
     log:
-        paths.log("figure/{figure}"),
-    threads: 1
+        "results/logs/figure/{figure}.log",
+    conda:
+        "../../envs/train.yaml"
     resources:
         mem_mb=doubled(3000),
         runtime=doubled(60),
     params:
+        config=CONFIGURATION,
+        tables=untracked(TABLES),
         # A change of it makes the figure outdated.
-        content=study("figure_content"),
-        caption=untracked(study("figure_caption")),
+        content=one_line_errors(lambda w: tables.figure_content(STUDY, w.figure)),
+        caption=untracked(one_line_errors(lambda w: tables.figure_caption(STUDY, w.figure))),
     message:
         "figure: {wildcards.figure}"
-    # What is drawn follows from tables and configuration, which the process of this job has read.
-    run:
-        plainly(CATALOGUE.draw_figure)(wildcards.figure, output.vector, log[0])
-        record("figure", {"output": Path(output.vector)})
+    shell:
+        "rgwot figure --config {params.config} --tables {params.tables:q} {output.vector:q} 2> {log:q}"

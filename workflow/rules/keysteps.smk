@@ -1,67 +1,67 @@
-# From embeddings to key steps, per-video orders and ranked procedures; and the trivial answers beside them.
+# From embeddings to key steps, per-video orders and ranked procedures; and the trivial baselines.
 
 
 rule decode:
     input:
-        paths.EMBEDDINGS,
+        embeddings="results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
     output:
-        segments=paths.SEGMENTS,
-        order=paths.ORDER,
-        procedures=paths.PROCEDURES,
-        procedure=paths.PROCEDURE,
-        deviations=paths.DEVIATIONS,
-        diagnostics=paths.DIAGNOSTICS,
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        order="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/order.csv",
+        procedures="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedures.csv",
+        procedure="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedure.json",
+        deviations="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/deviations.csv",
+        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
     log:
-        paths.log("decode/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
+        "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
         method=FEATURED,
     group:
         "after_training"
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(4000),
         runtime=doubled(120),
     params:
-        settings=study("decoder_settings"),
+        config=CONFIGURATION,
+        settings=settings_of("decode"),
     message:
         "decode: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot decode --embeddings {input:q} --decoder {wildcards.decoder:q} --settings {params.settings:q}"
-        " --seed {wildcards.seed} {output.segments:q} 2> {log:q}"
+        "rgwot decode --config {params.config} --method {wildcards.method:q} --decoder {wildcards.decoder:q}"
+        " --dataset {wildcards.dataset} --task {wildcards.task:q} --seed {wildcards.seed}"
+        " --embeddings {input.embeddings:q} {output.segments:q} 2> {log:q}"
 
 
 rule decode_trivial:
     input:
-        study("annotations_read"),
-        manifest=paths.MANIFEST,
+        annotations=lambda w: ("results/annotations/{dataset}/{task}.csv" if jobs.reads_annotations(w.decoder) else []),
+        manifest="results/manifest/{dataset}/{task}.csv",
     output:
-        segments=paths.SEGMENTS,
-        order=paths.ORDER,
-        procedures=paths.PROCEDURES,
-        procedure=paths.PROCEDURE,
-        deviations=paths.DEVIATIONS,
-        diagnostics=paths.DIAGNOSTICS,
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        order="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/order.csv",
+        procedures="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedures.csv",
+        procedure="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedure.json",
+        deviations="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/deviations.csv",
+        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
     log:
-        paths.log("decode/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
+        "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
         method=FEATURELESS,
     group:
         "after_training"
     conda:
         "../../envs/evaluate.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(1000),
         runtime=doubled(30),
     params:
-        settings=settings_of("decode.K", "evaluation", "procedure"),
-        hold_out=study("hold_out"),
-        annotations=study("annotations_option"),
+        config=CONFIGURATION,
+        settings=settings_of("decode"),
+        annotations=lambda w, input: f"--annotations {shlex.quote(input.annotations)}" if input.annotations else "",
     message:
-        "decode: trivial answer {wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
+        "decode: trivial baseline {wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot decode --manifest {input.manifest:q} --decoder {wildcards.decoder:q} {params.hold_out} {params.annotations}"
-        " --settings {params.settings:q}"
-        " --seed {wildcards.seed} {output.segments:q} 2> {log:q}"
+        "rgwot decode --config {params.config} --method {wildcards.method:q} --decoder {wildcards.decoder:q}"
+        " --dataset {wildcards.dataset} --task {wildcards.task:q} --seed {wildcards.seed}"
+        " --manifest {input.manifest:q} {params.annotations} {output.segments:q} 2> {log:q}"

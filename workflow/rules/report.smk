@@ -4,22 +4,20 @@
 rule strips:
     input:
         # Read for lengths and sizes; an annotation that changes leaves the pictures as they are.
-        manifest=ancient(paths.MANIFEST),
-        videos=study("task_videos"),
+        manifest=ancient("results/manifest/{dataset}/{task}.csv"),
+        videos=one_line_errors(lambda w: datasets.task_videos(STUDY, w.dataset, w.task)),
     output:
-        directory(paths.STRIPS),
+        directory("results/strips/{dataset}/{task}"),
     log:
-        paths.log("strips/{dataset}/{task}"),
+        "results/logs/strips/{dataset}/{task}.log",
     conda:
         "../../envs/train.yaml"
-    # With two it would hold up everything else on a machine that has no more.
-    threads: 1
     resources:
         mem_mb=doubled(2000),
         runtime=doubled(120),
     params:
-        root=study("dataset_root"),
-        sources=study("footage_sources"),
+        root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
+        sources=one_line_errors(lambda w: datasets.footage_stamp(STUDY, w.dataset, w.task)),
     message:
         "strips: pictures of the videos of {wildcards.dataset}/{wildcards.task}"
     shell:
@@ -28,84 +26,86 @@ rule strips:
 
 rule view:
     input:
-        embeddings=paths.EMBEDDINGS,
-        segments=paths.SEGMENTS,
-        manifest=ancient(paths.MANIFEST),
-        videos=study("task_videos"),
+        embeddings="results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        manifest=ancient("results/manifest/{dataset}/{task}.csv"),
+        videos=one_line_errors(lambda w: datasets.task_videos(STUDY, w.dataset, w.task)),
     output:
-        paths.VIEW,
+        "results/views/{method}/{decoder}/{dataset}/{task}/seed{seed}.json",
     log:
-        paths.log("view/{method}/{decoder}/{dataset}/{task}/seed{seed}"),
+        "results/logs/view/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
         method=FEATURED,
     # The page waits for it, and for nothing that takes as long.
     priority: 1
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(4000),
         runtime=doubled(120),
     params:
-        root=study("dataset_root"),
-        sources=study("footage_sources"),
-        settings=settings_of("ot"),
+        config=CONFIGURATION,
+        root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
+        sources=one_line_errors(lambda w: datasets.footage_stamp(STUDY, w.dataset, w.task)),
+        settings=settings_of("view"),
     message:
         "view: typical frames, plane and alignments of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot view --embeddings {input.embeddings:q} --segments {input.segments:q} --manifest {input.manifest:q}"
-        " --root {params.root:q} --settings {params.settings:q} --seed {wildcards.seed} {output:q} 2> {log:q}"
+        "rgwot view --config {params.config} --method {wildcards.method:q} --dataset {wildcards.dataset}"
+        " --task {wildcards.task:q} --seed {wildcards.seed} --embeddings {input.embeddings:q}"
+        " --segments {input.segments:q} --manifest {input.manifest:q} --root {params.root:q} {output:q} 2> {log:q}"
 
 
 rule page:
     input:
-        study("page_files"),
+        one_line_errors(lambda w: pages.page_files(STUDY, w.dataset, w.task)),
     output:
         page=report(
-            paths.PAGE,
+            "results/report/{dataset}/{task}.html",
             caption="../report/page.rst",
             category="Pages",
             labels={"dataset": "{dataset}", "task": "{task}", "what": "page"},
         ),
         procedures=report(
-            paths.beside(paths.PAGE, ".csv"),
+            "results/report/{dataset}/{task}.csv",
             caption="../report/page.rst",
             category="Pages",
             labels={"dataset": "{dataset}", "task": "{task}", "what": "procedures"},
         ),
     log:
-        paths.log("page/{dataset}/{task}"),
+        "results/logs/page/{dataset}/{task}.log",
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(3000),
         runtime=doubled(30),
     params:
-        options=study("page_options"),
+        root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
+        names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
+        runs=one_line_errors(lambda w: pages.page_options(STUDY, w.dataset, w.task)),
     message:
         "page: {wildcards.dataset}/{wildcards.task}"
     shell:
-        "rgwot report --dataset {wildcards.dataset} --task {wildcards.task:q} {params.options} {output.page:q} 2> {log:q}"
+        "rgwot report --dataset {wildcards.dataset} --task {wildcards.task:q} --root {params.root:q}"
+        " --names {params.names:q} {params.runs} {output.page:q} 2> {log:q}"
 
 
 rule page_index:
     input:
-        study("index_pages"),
+        one_line_errors(lambda w: pages.index_pages(STUDY)),
     output:
         report(
-            paths.PAGES,
+            "results/report/index.html",
             caption="../report/index.rst",
             category="Pages",
             labels={"dataset": "all", "task": "all", "what": "list of pages"},
         ),
     log:
-        paths.log("page_index/index"),
+        "results/logs/page_index/index.log",
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(1000),
         runtime=doubled(30),

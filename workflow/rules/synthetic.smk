@@ -3,9 +3,9 @@
 
 rule synth:
     output:
-        directory(paths.SYNTHETIC),
+        directory("results/synthetic/{dataset}"),
     log:
-        paths.log("synth/{dataset}"),
+        "results/logs/synth/{dataset}.log",
     conda:
         "../../envs/train.yaml"
     threads: 4
@@ -13,8 +13,9 @@ rule synth:
         mem_mb=doubled(1000),
         runtime=doubled(60),
     params:
-        settings=study("synth_json"),
+        config=CONFIGURATION,
+        settings=one_line_errors(lambda w: datasets.synth_settings(STUDY, w.dataset).model_dump(exclude_defaults=True)),
     message:
         "synth: writing the clips of {wildcards.dataset}"
     shell:
-        "rgwot synth --settings {params.settings:q} --jobs {threads} {output:q} 2> {log:q}"
+        "rgwot synth --config {params.config} --dataset {wildcards.dataset} --jobs {threads} {output:q} 2> {log:q}"

@@ -3,58 +3,56 @@
 
 rule table_row:
     input:
-        made=study("row_inputs"),
-        reported=study("reported_files"),
+        made=one_line_errors(lambda w: tables.row_inputs(STUDY, w.table, w.row)),
+        reported=one_line_errors(lambda w: tables.reported_files(STUDY, w.table, w.row)),
     output:
-        csv=paths.ROW,
-        markdown=paths.beside(paths.ROW, ".md"),
-        latex=paths.beside(paths.ROW, ".tex"),
+        csv="results/tables/{table}/{row}.csv",
+        markdown="results/tables/{table}/{row}.md",
+        latex="results/tables/{table}/{row}.tex",
     log:
-        paths.log("table_row/{table}/{row}"),
+        "results/logs/table_row/{table}/{row}.log",
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(1000),
         runtime=doubled(30),
     params:
-        tables=untracked(str(TABLES)),
-        options=study("row_options"),
-        content=study("table_content"),
+        config=CONFIGURATION,
+        tables=untracked(TABLES),
+        content=one_line_errors(lambda w: tables.table_content(STUDY, w.table, w.row)),
     message:
         "table: row {wildcards.row} of {wildcards.table}"
     shell:
-        "rgwot table --tables {params.tables:q} --row {wildcards.row:q} {params.options}"
+        "rgwot table --config {params.config} --tables {params.tables:q} --row {wildcards.row:q}"
         " {output.csv:q} {input.made:q} 2> {log:q}"
 
 
 rule table:
     input:
-        rows=study("table_rows"),
-        reported=study("reported_files"),
+        rows=one_line_errors(lambda w: tables.table_rows(STUDY, w.table)),
+        reported=one_line_errors(lambda w: tables.reported_files(STUDY, w.table)),
     output:
         csv=report(
-            paths.TABLE,
+            "results/tables/{table}.csv",
             caption="../report/table.rst",
             category="Tables",
-            labels=study("table_labels"),
+            labels=one_line_errors(lambda w: tables.table_labels(STUDY, w.table)),
         ),
-        markdown=paths.beside(paths.TABLE, ".md"),
-        latex=paths.beside(paths.TABLE, ".tex"),
+        markdown="results/tables/{table}.md",
+        latex="results/tables/{table}.tex",
     log:
-        paths.log("table/{table}"),
+        "results/logs/table/{table}.log",
     localrule: True
     conda:
         "../../envs/evaluate.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(1000),
         runtime=doubled(30),
     params:
-        tables=untracked(str(TABLES)),
-        content=study("table_content"),
-        caption=untracked(study("table_caption")),
+        tables=untracked(TABLES),
+        content=one_line_errors(lambda w: tables.table_content(STUDY, w.table)),
+        caption=untracked(one_line_errors(lambda w: tables.table_caption(STUDY, w.table))),
     message:
         "table: {wildcards.table}"
     shell:

@@ -3,87 +3,86 @@
 
 rule train:
     input:
-        paths.INDEX,
+        index="results/features/{dataset}/{task}/index.csv",
     output:
-        model=paths.MODEL,
-        history=paths.HISTORY,
-        machine=paths.MACHINE,
+        model="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
+        history="results/models/{method}/{dataset}/{task}/seed{seed}/history.csv",
+        machine="results/models/{method}/{dataset}/{task}/seed{seed}/machine.json",
     log:
-        paths.log("train/{method}/{dataset}/{task}/seed{seed}"),
+        "results/logs/train/{method}/{dataset}/{task}/seed{seed}.log",
     # Tables of training times read it.
     benchmark:
-        paths.TRAINING_TIME
+        "results/benchmarks/train/{method}/{dataset}/{task}/seed{seed}.tsv"
     wildcard_constraints:
         method=ENCODED,
     conda:
         "../../envs/train.yaml"
-    threads: train_threads
+    # The same on every machine, because they change rounding.
+    threads: one_line_errors(lambda w: STUDY.experiments.settings(w.method, None, w.dataset).train.threads)
     resources:
         mem_mb=doubled(10000),
         runtime=doubled(720),
         gpu=GPUS,
     params:
-        settings=settings_of(*EMBEDDINGS["encoder"].reads),
-        execution=untracked(settings_of("train", execution=True)),
-        hold_out=study("hold_out"),
-        device=untracked(CATALOGUE.config.device),
+        config=CONFIGURATION,
+        settings=settings_of("train"),
     message:
         "train: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot train --index {input:q} {params.hold_out} --settings {params.settings:q} --execution {params.execution:q} --seed {wildcards.seed}"
-        " --device {params.device} {output.model:q} 2> {log:q}"
+        "rgwot train --config {params.config} --method {wildcards.method:q} --dataset {wildcards.dataset}"
+        " --task {wildcards.task:q} --seed {wildcards.seed} --index {input.index:q} {output.model:q} 2> {log:q}"
 
 
 rule embed:
     input:
-        index=paths.INDEX,
-        model=paths.MODEL,
+        index="results/features/{dataset}/{task}/index.csv",
+        model="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
     output:
-        directory(paths.EMBEDDINGS),
+        directory("results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr"),
     log:
-        paths.log("embed/{method}/{dataset}/{task}/seed{seed}"),
+        "results/logs/embed/{method}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
         method=ENCODED,
     group:
         "after_training"
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(4000),
         runtime=doubled(60),
         gpu=GPUS,
     params:
-        device=untracked(CATALOGUE.config.device),
+        config=CONFIGURATION,
     message:
         "embed: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot embed --index {input.index:q} --model {input.model:q} --method {wildcards.method:q} --seed {wildcards.seed}"
-        " --threads {threads} --device {params.device} {output:q} 2> {log:q}"
+        "rgwot embed --config {params.config} --method {wildcards.method:q} --dataset {wildcards.dataset}"
+        " --task {wildcards.task:q} --seed {wildcards.seed} --index {input.index:q} --model {input.model:q}"
+        " --threads {threads} {output:q} 2> {log:q}"
 
 
 rule embed_without_encoder:
     input:
-        index=paths.INDEX,
+        index="results/features/{dataset}/{task}/index.csv",
     output:
-        directory(paths.EMBEDDINGS),
+        directory("results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr"),
     log:
-        paths.log("embed/{method}/{dataset}/{task}/seed{seed}"),
+        "results/logs/embed/{method}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
         method=OTHERWISE_EMBEDDED,
     group:
         "after_training"
     conda:
         "../../envs/train.yaml"
-    threads: 1
     resources:
         mem_mb=doubled(4000),
         runtime=doubled(120),
     params:
-        settings=study("embedding_options"),
-        hold_out=study("hold_out"),
+        config=CONFIGURATION,
+        settings=settings_of("embed"),
     message:
         "embed: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot embed --index {input.index:q} --method {wildcards.method:q} {params.settings} {params.hold_out}"
-        " --seed {wildcards.seed} --threads {threads} --device cpu {output:q} 2> {log:q}"
+        "rgwot embed --config {params.config} --method {wildcards.method:q} --dataset {wildcards.dataset}"
+        " --task {wildcards.task:q} --seed {wildcards.seed} --index {input.index:q} --threads {threads}"
+        " {output:q} 2> {log:q}"

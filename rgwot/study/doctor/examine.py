@@ -22,14 +22,14 @@ from rgwot.datasets.looks import NoTaskFound, listed, tasks_inside
 from rgwot.datasets.registry import TaskFacts, match
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
+from rgwot.study import datasets
 from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.doctor.features import FeatureFacts, check_features, compare
 from rgwot.study.doctor.findings import Finding, file_of, of_complaint, of_error
 from rgwot.study.doctor.machine import look
 from rgwot.study.doctor.report import AnnotationFacts, Report, TaskReport, VideoReport
 from rgwot.study.doctor.video import VideoFacts, check_video
-from rgwot.study.shipped import TABLES
-from rgwot.study.targets import Catalogue
+from rgwot.study.study import Study
 
 _LOG = logging.getLogger(__name__)
 
@@ -51,26 +51,25 @@ def examine(
 
     Raises RgwotError if the configuration, dataset or task is unknown, or the folder does not exist.
     """
-    load_config(content, where)
-    catalogue = Catalogue(content, TABLES)
-    dataset = match(dataset, catalogue.config.datasets, f"{where}: dataset")
-    entry, root = catalogue.config.dataset(dataset), catalogue.config.root_of(dataset)
+    study = Study(load_config(content, where))
+    dataset = match(dataset, study.config.datasets, f"{where}: dataset")
+    entry, root = study.config.dataset(dataset), study.config.root_of(dataset)
     module, options = layout_module(entry.layout), read_options(dataset, entry.layout, entry.options())
     if entry.synth is not None and not root.is_dir():
         raise RgwotError(
             f"dataset {dataset!r}: no folder {root}; it is synthetic, and the workflow writes it when it is needed; "
             f"run that, or rgwot synth {root}"
         )
-    features = catalogue.experiments.settings("none", None, dataset).features
+    features = study.experiments.settings("none", None, dataset).features
     try:
-        found = catalogue.found(dataset)
+        found = datasets.found(study, dataset)
     except (RgwotError, OSError) as error:
         if isinstance(error, RgwotError) and file_of(error) is None:
             raise
         fault = of_error(error, root, None, "release", None)
         return Report(dataset, entry.layout, root, Found(dataset, str(root), {}), quick, (), (fault,))
     try:
-        known = catalogue.tasks(dataset)
+        known = datasets.tasks(study, dataset)
     except NoTaskFound as error:
         fault = Finding("error", "task", str(error))
         return Report(dataset, entry.layout, root, found, quick, (), (fault,))
@@ -78,7 +77,7 @@ def examine(
     registered = {task: registered_facts(dataset, task, options) for task in wanted}
     imported, folder = entry.imported, None
     if imported is not None and not entry.features_alone:
-        folder = catalogue.config.folder(imported.folder or entry.root)
+        folder = study.config.folder(imported.folder or entry.root)
     examination = _Examination(root, module, options, features, registered, quick, imported, folder)
     pairs = [(task, one) for task in wanted for one in found.tasks.get(task, FoundTask()).videos]
     videos: list[VideoReport] = []
@@ -88,7 +87,7 @@ def examine(
             videos.append(video)
             progress.advance(1)
     summaries = tuple(
-        _task(found, task, registered[task], catalogue.key_steps(dataset, task), videos) for task in wanted
+        _task(found, task, registered[task], datasets.key_steps(study, dataset, task), videos) for task in wanted
     )
     pending = [
         video.facts.duration_s
@@ -97,7 +96,7 @@ def examine(
         and not paths.at(paths.FEATURES, dataset=dataset, task=video.task, video=video.entry.video).exists()
     ]
     made_here = features if entry.imported is None else None
-    machine, lacking = look(catalogue.config.device, made_here, None if quick else pending, Path("results"))
+    machine, lacking = look(study.config.device, made_here, None if quick else pending, Path("results"))
     stray = [] if tasks else _lists(module, root, dataset)
     if found.unassigned and not tasks:
         line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"

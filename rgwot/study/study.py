@@ -1,0 +1,69 @@
+"""What the workflow plans with: a configuration, its experiments, and the file of tables and figures."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rgwot.config.configuration import Config, load_config, read_files
+from rgwot.config.experiments import Experiments
+from rgwot.paths import RUN_RECORD, at
+from rgwot.runtime.files import write_json
+from rgwot.study.shipped import TABLES
+
+
+def configuration_path(config: Config) -> Path:
+    """Return where the jobs of a run read its configuration, a file named by its content."""
+    content = config.model_dump_json(by_alias=True)
+    return at(RUN_RECORD, digest=hashlib.sha256(content.encode()).hexdigest()[:12])
+
+
+def write_configuration(config: Config) -> None:
+    """Write the configuration of a run for its jobs.
+
+    When a run starts, and never in a dry run. A workflow that has rgwot as a module calls it in its own ``onstart``.
+    """
+    path = configuration_path(config)
+    if not path.exists():
+        write_json(config.model_dump(by_alias=True, mode="json"), path)
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """One configuration; the functions of `rgwot.study` take it first, and remember what they looked up for it.
+
+    Attributes
+    ----------
+    config
+        The validated configuration.
+    tables_path
+        The file that defines tables and figures.
+    first
+        Whether pages show what needs no training (``page.first``), as for the target ``first``.
+    """
+
+    config: Config
+    tables_path: Path = TABLES
+    first: bool = False
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any], tables_path: Path = TABLES, first: bool = False) -> Study:
+        """Validate the content of ``config.yaml``; raises RgwotError if it is not valid."""
+        return cls(load_config(content, "configuration"), tables_path, first)
+
+    @classmethod
+    def read(cls, paths: tuple[Path, ...], tables_path: Path = TABLES) -> Study:
+        """Read configuration files, a later one on top of the earlier ones; without any, all defaults.
+
+        Raises RgwotError if one cannot be read or they are not valid together.
+        """
+        return cls(load_config(read_files(paths), " + ".join(map(str, paths)) or "defaults"), tables_path)
+
+    @cached_property
+    def experiments(self) -> Experiments:
+        """Canonical ids, and the settings they stand for."""
+        return Experiments(self.config)
