@@ -17,13 +17,13 @@ from rgwot.config.registry import blocks
 @click.command(
     cls=SettingsCommand,
     reads=blocks([*(entry for entry in EMBEDDINGS.values() if entry.function), *DECODERS.values()]),
-    epilog="Give the settings that the result was made with; another result is refused.",
+    epilog="Give the settings of the result; a different result is refused.",
 )
 @click.argument("output", type=Folder)
-@click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
+@click.option("--index", required=True, type=Folder, help="Feature index of the task, next to its stores.")
 @click.option("--embeddings", required=True, type=Folder, help="Embeddings of the task.")
 @click.option("--segments", required=True, type=Folder, help="Key steps found from them (segments.csv).")
-@click.option("--model", type=Folder, help="Trained model. Left out: a method without an encoder.")
+@click.option("--model", type=Folder, help="Trained model. Without it: a method without an encoder.")
 @click.option("--method", required=True, help="Method id.")
 @click.option("--decoder", required=True, help="Decoder id.")
 @click.option("--dataset", required=True, help="Dataset id, to name results by.")
@@ -45,7 +45,7 @@ def bundle(
     configs: tuple[Path, ...],
     seed: int,
 ) -> dict[str, Any]:
-    """Keep a finished result in one file, OUTPUT (.rgwot), for other videos: see `apply`.
+    """Write a finished result to one file, OUTPUT (.rgwot), which `apply` uses on other videos.
 
     The workflow does it: snakemake results/bundles/METHOD/DECODER/DATASET/TASK/seed0.rgwot.
     """
@@ -82,17 +82,15 @@ def bundle(
     type=Folder,
     help="Folder for segments.csv, order.csv, deviations.csv and page.html.",
 )
-@click.option(
-    "--weights", metavar="PATH", help="Checkpoint of the backbone, where the bundle was made with one of your own."
-)
+@click.option("--weights", metavar="PATH", help="Checkpoint of the backbone, if the bundle was made with your own.")
 @options.frames_fps
 @options.on_bad_video
 @options.threads
 @options.device
 def apply(bundle: Path, videos: tuple[Path, ...], folder: Path, frames_fps: str | None, **how: Any) -> None:
-    """Find the key steps of other VIDEOS by a BUNDLE, and what they do differently; nothing is trained.
+    """Find the key steps of other VIDEOS with a BUNDLE, and their deviations; nothing is trained.
 
-    A video may be a feature store (.zarr) as well, or, where the result is of features made elsewhere, a file of them.
+    A video may also be a feature store (.zarr) or, if the result is based on imported features, a file of them.
     """
     from rgwot.bundles.apply import apply_bundle
     from rgwot.bundles.inputs import How

@@ -21,7 +21,7 @@ from rgwot.config.layouts import WRITTEN
 @click.option(
     "--recipe",
     type=int,
-    help="Real human timelines of this CaptainCook4D recipe (1 to 29) drive the clips; try 8. Default: none.",
+    help="The clips follow the human timelines of this CaptainCook4D recipe (1 to 29); try 8. Default: none.",
 )
 @click.option("--seed", type=click.IntRange(0), help="The same seed gives the same ground truth. Default: 0.")
 @click.option(

@@ -1,4 +1,4 @@
-"""Verbs that make the features of videos, or take those made elsewhere."""
+"""Verbs that make or import the features of videos."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _write(output: Path, make: Mapping[str, Callable[[Path], None]]) -> None:
 @click.command(
     cls=SettingsCommand,
     reads=("features",),
-    epilog="Try features.fps 1 for long videos and 5 for short steps; it is the one that costs most.",
+    epilog="Try features.fps 1 for long videos and 5 for short steps; it decides the cost.",
 )
 @click.argument("output", type=Folder)
 @click.option("--source", "sources", required=True, multiple=True, type=Folder, help="The video file; repeat.")
@@ -110,13 +110,11 @@ def extract(
     help="Array inside the file with the time of every feature, seconds; of a .csv a column, of an .npy the file "
     "NAME.times.npy beside it.",
 )
-@click.option("--key", help="Array inside the file, where it holds several.")
+@click.option("--key", help="Array inside the file, if it holds several.")
 @click.option("--channels", type=click.IntRange(1), help="Channels expected. Default: any number.")
 @click.option("--start-s", default=0.0, show_default=True, help="Time of the first feature, seconds.")
 @click.option("--duration", type=float, help="Length of the video, seconds. Or --footage, or --no-video.")
-@click.option(
-    "--native-fps", metavar="RATE", help="Frame rate of the video, where it is not at hand. Default: as --fps."
-)
+@click.option("--native-fps", metavar="RATE", help="Frame rate of a video that is not available. Default: as --fps.")
 @click.option(
     "--footage",
     multiple=True,
@@ -124,7 +122,7 @@ def extract(
     help="The video file, which knows its length and rate, one per --source; or the folder of the videos. The SOURCE "
     "itself: --no-video.",
 )
-@click.option("--no-video", is_flag=True, help="There is no video; it is taken to last as long as its features.")
+@click.option("--no-video", is_flag=True, help="There is no video; its length is that of its features.")
 @options.frames_fps
 @options.on_bad_video
 @click.option(

@@ -23,7 +23,7 @@ from rgwot.runtime.errors import RgwotError
 )
 @click.argument("output", type=Folder)
 @click.option("--embeddings", type=Folder, help="Embeddings of the task.")
-@click.option("--manifest", type=Folder, help="Manifest of the task, for the trivial decoders, which see no embedding.")
+@click.option("--manifest", type=Folder, help="Manifest of the task, for the trivial decoders.")
 @click.option(
     "--decoder",
     required=True,
@@ -47,7 +47,7 @@ def decode(
     configs: tuple[Path, ...],
     seed: int,
 ) -> dict[str, Any]:
-    """Find key steps and their order; writes OUTPUT (segments.csv) and its companions beside it."""
+    """Find key steps and their order; writes OUTPUT (segments.csv) and further files next to it."""
     from rgwot.config.experiments import split_id
 
     name = split_id(decoder)[0]
@@ -90,12 +90,8 @@ def decode(
     type=click.Choice(list(LEARNERS)),
     help="; ".join(f"{name}: {what}" for name, what in LEARNERS.items()) + ".",
 )
-@click.option(
-    "--scope", default="task", show_default=True, help="Where the table has a column scope: the rows that are read."
-)
-@click.option(
-    "--found", is_flag=True, help="A decoder found the key steps, nobody annotated them: they err everywhere."
-)
+@click.option("--scope", default="task", show_default=True, help="Rows to read, if the table has a column scope.")
+@click.option("--found", is_flag=True, help="A decoder found the key steps, so that every video has errors.")
 def procedure(segments: Path, folder: Path, learner: str, scope: str, found: bool) -> None:
     """Learn the procedure from any table of SEGMENTS (CSV), and print it.
 
@@ -115,15 +111,13 @@ def procedure(segments: Path, folder: Path, learner: str, scope: str, found: boo
     click.echo("\n".join(drawn(learned, deviating, names)))
 
 
-@click.command(
-    cls=SettingsCommand, reads=("evaluation",), epilog="Leave the stride alone where scores are compared with others."
-)
+@click.command(cls=SettingsCommand, reads=("evaluation",), epilog="Keep the stride if scores are compared with others.")
 @click.argument("output", type=Folder)
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
 @click.option("--annotations", required=True, type=Folder, help="Annotated segments of the task.")
 @click.option("--segments", required=True, type=Folder, help="Predicted segments.")
 @click.option("--diagnostics", required=True, type=Folder, help="Collapse diagnostics of the prediction.")
-@click.option("--procedure", type=Folder, help="Procedure of the prediction. Left out: no scores of task graphs.")
+@click.option("--procedure", type=Folder, help="Procedure of the prediction. Without it: no scores of task graphs.")
 @click.option(
     "--graph", type=Folder, help="True task graph (CSV: key_step, needs). Default: as learned from the annotations."
 )
@@ -144,7 +138,7 @@ def evaluate(
     configs: tuple[Path, ...],
     **identity: Any,
 ) -> dict[str, Any]:
-    """Score a prediction under every protocol into OUTPUT (CSV)."""
+    """Score a prediction by every protocol into OUTPUT (CSV)."""
     from functools import partial
 
     from rgwot.evaluation.evaluate import evaluate as run

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and how their values are read."""
+"""Options that several verbs share, and the parsing of their values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ device = click.option(
     default="auto",
     show_default=True,
     type=click.Choice(["auto", "cpu", "cuda"]),
-    help="auto takes a GPU when there is one; cuda fails without one.",
+    help="auto uses a GPU if there is one; cuda fails without one.",
 )
 on_bad_video = click.option(
     "--on-bad-video",
@@ -45,7 +45,7 @@ on_bad_video = click.option(
     help="fail ends with the reason; skip writes a store without frames, or with those that decode.",
 )
 frames_fps = click.option(
-    "--frames-fps", metavar="RATE", help="Rate of frames stored as .h5 whose file states none, like 30000/1001."
+    "--frames-fps", metavar="RATE", help="Rate of frames stored as .h5, if the file does not state it, like 30000/1001."
 )
 
 

@@ -1,4 +1,4 @@
-"""Verbs that make the page of a task, to look at what was found."""
+"""Verbs that make the page of a task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rgwot.runtime.errors import RgwotError
 @click.command()
 @click.argument("output", type=Folder)
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
-@click.option("--root", required=True, type=Folder, help="Folder that the manifest's paths start from.")
+@click.option("--root", required=True, type=Folder, help="Folder that the paths of the manifest are relative to.")
 @click.option(
     "--threads",
     default=1,
@@ -40,7 +40,7 @@ def strips(output: Path, manifest: Path, root: Path, threads: int) -> None:
 @click.option("--embeddings", required=True, type=Folder, help="Embeddings of the task.")
 @click.option("--segments", required=True, type=Folder, help="Key steps found from them (segments.csv).")
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
-@click.option("--root", required=True, type=Folder, help="Folder that the manifest's paths start from.")
+@click.option("--root", required=True, type=Folder, help="Folder that the paths of the manifest are relative to.")
 @click.option("--method", default="none", help="Method id, whose settings are used. Default: none in particular.")
 @options.dataset
 @options.task
@@ -58,7 +58,7 @@ def view(
     configs: tuple[Path, ...],
     seed: int,
 ) -> dict[str, Any]:
-    """Work out what the page shows of a run's embeddings, into OUTPUT (JSON).
+    """Compute what the page shows of a run's embeddings, into OUTPUT (JSON).
 
     Typical frames of every key step, embeddings in the plane (t-SNE), and transport plans between videos, for which the
     block `ot` of the settings is read.
@@ -90,11 +90,11 @@ def view(
     help="Folder of results; what the page needs is found in it by its usual path.",
 )
 @click.option("--root", required=True, type=Folder, help="Folder of the videos, so that a click can play them.")
-@click.option("--names", type=Folder, help="Names of key steps, as the page lets you download them; need not exist.")
+@click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
 def report(
     output: Path, dataset: str, task: str, runs: tuple[str, ...], results: Path, root: Path, names: Path | None
 ) -> None:
-    """Write the page of a task into OUTPUT (HTML), and its ranked procedures beside it (CSV).
+    """Write the page of a task into OUTPUT (HTML), and its ranked procedures next to it (CSV).
 
     The page opens in a browser without a server: double-click it. Names typed into it are kept when its file of names
     is given back as --names.
@@ -137,7 +137,7 @@ def report_index(output: Path, pages: tuple[Path, ...]) -> None:
     help="task: key steps mean the same in all videos; video: those of every video by itself.",
 )
 def export(format_: str, keysteps: Path, output: Path, names: Path | None, root: Path | None, scope: str) -> None:
-    """Write a result in the FORMAT of another program into the folder OUTPUT.
+    """Export a result in the FORMAT of another program into the folder OUTPUT.
 
     KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
     """

@@ -1,4 +1,4 @@
-"""The record that every verb leaves beside its output.
+"""The record that every verb writes next to its output.
 
 A record has a hidden name: ``.provenance.json`` inside a directory, ``.NAME.provenance.json`` beside a file. It holds
 settings, seed, device, `rgwot.runtime.provenance.surroundings` and the digests of the output, for `rgwot verify`.

@@ -1,4 +1,4 @@
-"""Verbs that make tables and figures, for papers and for the terminal."""
+"""Verbs that make tables and figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from rgwot.cli.options import Folder
 @click.argument("output", type=Folder)
 @click.argument("inputs", type=Folder, nargs=-1)
 @click.option("--tables", required=True, type=Folder, help="The file that defines all tables (workflow/tables.yaml).")
-@click.option("--row", help="Make this row alone, from score files or benchmarks. Left out: join rows into the table.")
+@click.option(
+    "--row", help="Make this row alone, from score files or benchmarks. Without it: join rows into the table."
+)
 @options.config
 def table(output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None, configs: tuple[Path, ...]) -> None:
     """Make OUTPUT (CSV) from score files (--row) or from rows, and the Markdown and LaTeX forms beside it."""
@@ -70,9 +72,9 @@ def plot(
 @click.command()
 @click.argument("output", type=Folder)
 @click.argument("diagnostics", type=Folder)
-@click.option("--title", default="", help="What the figure is of: dataset, task, method, decoder, seed.")
+@click.option("--title", default="", help="Title: dataset, task, method, decoder, seed.")
 def plot_choices(output: Path, diagnostics: Path, title: str) -> None:
-    """Draw what a result left to the data into OUTPUT (PDF, and PNG beside it).
+    """Draw the choices that a result made without labels into OUTPUT (PDF, and PNG next to it).
 
     DIAGNOSTICS is the diagnostics.json of a decoding with K, time or clusters of background `auto`: how far views of
     the features agree over everything that was tried.
@@ -99,7 +101,7 @@ def figure(output: Path, tables: Path, configs: tuple[Path, ...]) -> None:
 @click.command()
 @click.argument("table", type=Folder)
 @click.option("--tables", type=Folder, help="The file that defines all tables. Default: that of the workflow.")
-@click.option("--yardsticks", type=Folder, help="Also say how hard the clips are.")
+@click.option("--yardsticks", type=Folder, help="Also print how difficult the clips are.")
 @click.option(
     "--procedures", type=Folder, help="Also print the procedure of a folder of key steps, by its procedures.csv."
 )
@@ -107,7 +109,7 @@ def figure(output: Path, tables: Path, configs: tuple[Path, ...]) -> None:
 def show(
     table: Path, tables: Path | None, yardsticks: Path | None, procedures: Path | None, names: Path | None
 ) -> None:
-    """Print a TABLE or a row of one (CSV) for people, with the yardsticks and the procedure after it."""
+    """Print a TABLE or a row of one (CSV), then the difficulty of the clips and the procedure."""
     from rgwot.reporting.show import procedure_lines, yardstick_lines
     from rgwot.reporting.tables.kinds import kind_of
     from rgwot.reporting.tables.spec import find_table, load_tables

@@ -1,4 +1,4 @@
-"""Verbs whose help also lists the settings that they read: what each is, in which unit, its default."""
+"""Verbs whose help also lists the settings that they read, with units and defaults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SettingsCommand(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the settings, and then what to try."""
-        with formatter.section("Settings that it reads, for --settings"):
+        with formatter.section("Settings that it reads, from the configuration"):
             formatter.write_dl(list(self._described()))
         super().format_epilog(ctx, formatter)
 

@@ -53,7 +53,7 @@ def run(arguments: tuple[str, ...]) -> None:
       rgwot run -n                                     say what would be done
       rgwot run --cores 4 --configfile more.yaml -- first
 
-    The folder needs a config.yaml (see init). Its own Snakefile is taken, if it has one.
+    The folder needs a config.yaml (see init). Its own Snakefile is used, if it has one.
     """
     from rgwot.study.shipped import snakemake_command
 

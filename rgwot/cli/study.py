@@ -33,9 +33,9 @@ from rgwot.runtime.errors import RgwotError
 def doctor(
     dataset: str, configs: tuple[Path, ...], tasks: tuple[str, ...], json_to: str | None, strict: bool, **how: Any
 ) -> None:
-    """Say what is wrong with DATASET on disk before anything is computed.
+    """Check DATASET on disk before anything is computed.
 
-    Exit code 0: fit for use; 1: errors were found; 2: the request itself cannot be met.
+    Exit code 0: usable; 1: errors were found; 2: the request cannot be met.
     """
     from rgwot.config.configuration import read_files
     from rgwot.runtime.files import write_json
@@ -61,7 +61,8 @@ def doctor(
 def verify(results: Path) -> None:
     """Compare every file of RESULTS with the SHA-256 in the record of the job that wrote it, and name what differs.
 
-    Exit code 0: all files are as they were written; 1: some are not. The command that makes one again stands with it.
+    Exit code 0: all files are as they were written; 1: some differ. Each line ends with the command that makes the
+    file again.
     """
     from rgwot.study.verify import differences
 

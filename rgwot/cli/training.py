@@ -17,11 +17,11 @@ from rgwot.config.registry import blocks
 @click.command(
     cls=SettingsCommand,
     reads=EMBEDDINGS["encoder"].reads,
-    epilog="Try a larger cidm.beta where embeddings collapse, a cidm.sigma near the length of a key step, and fewer "
+    epilog="Try a larger cidm.beta if embeddings collapse, a cidm.sigma near the length of a key step, and fewer "
     "train.iterations with a larger train.lr for a first look.",
 )
 @click.argument("output", type=Folder)
-@click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
+@click.option("--index", required=True, type=Folder, help="Feature index of the task, next to its stores.")
 @click.option("--method", default="rgwot", show_default=True, help="Method id.")
 @options.dataset
 @options.task
@@ -30,7 +30,7 @@ from rgwot.config.registry import blocks
 def train(
     output: Path, index: Path, method: str, dataset: str, task: str, configs: tuple[Path, ...], seed: int
 ) -> dict[str, Any]:
-    """Train one encoder on the features of a task; writes OUTPUT (model.pt) and history.csv beside it."""
+    """Train one encoder on the features of a task; writes OUTPUT (model.pt) and history.csv next to it."""
     from rgwot.embedding.train import train as run
     from rgwot.features.index import indexed_videos
     from rgwot.study.jobs import held_out
@@ -44,11 +44,11 @@ def train(
 @click.command(
     cls=SettingsCommand,
     reads=blocks(entry for entry in EMBEDDINGS.values() if entry.function),
-    epilog="The settings matter without --model alone; try --method raw first, which has none.",
+    epilog="The settings matter only without --model; --method raw has none.",
 )
 @click.argument("output", type=Folder)
-@click.option("--index", required=True, type=Folder, help="Feature index of the task; the stores lie beside it.")
-@click.option("--model", type=Folder, help="Trained model. Left out: a method without an encoder.")
+@click.option("--index", required=True, type=Folder, help="Feature index of the task, next to its stores.")
+@click.option("--model", type=Folder, help="Trained model. Without it: a method without an encoder.")
 @click.option("--method", default="raw", show_default=True, help="Method id.")
 @options.dataset
 @options.task
@@ -66,7 +66,7 @@ def embed(
     seed: int,
     threads: int,
 ) -> dict[str, Any]:
-    """Embed every video of a task into OUTPUT (Zarr); a model knows by itself which videos were held out."""
+    """Embed every video of a task into OUTPUT (Zarr); a model records which videos were held out."""
     from rgwot.embedding.embed import embed as run
     from rgwot.features.index import indexed_videos
     from rgwot.study.jobs import held_out

@@ -168,7 +168,7 @@ def test_mistakes_are_one_line_and_leave_nothing(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(RgwotError, match="did you mean 'graphcut'"):
         decode(source, out, "graph_cut", settings(3), 0)
-    with pytest.raises(RgwotError, match="found K = 'gt'"):
+    with pytest.raises(RgwotError, match="K=gt is the number of annotated steps"):
         decode(source, out, "kmeans", Settings(decode=DecodeSettings(K="gt")), 0)
     with pytest.raises(RgwotError, match="found nothing there"):
         decode(tmp_path / "none.zarr", out, "kmeans", settings(3), 0)
