@@ -42,7 +42,7 @@ def lacking(
     whose features are not yet there, as far as they are known.
     """
     found: list[Finding] = []
-    if device == "cuda" and not gpu_there():
+    if device == "cuda" and not _gpu():
         line = "device is cuda and this machine has no usable GPU; run where there is one, or set device: auto"
         found.append(Finding("warning", "machine", line))
     if settings is None:
@@ -72,6 +72,14 @@ def lacking(
         )
         found.append(Finding("warning", "machine", line))
     return found
+
+
+def _gpu() -> bool:
+    if not gpu_there():
+        return False
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def _weights_path(about: Extractor, weights: str) -> Path | None:
