@@ -17,7 +17,7 @@ class Complaint:
     """What is wrong at one place of a file."""
 
     severity: Literal["error", "warning"]  #: the stages refuse the file, or they use it and say so
-    rule: str  #: a key of `rgwot.study.doctor.findings.RULES`
+    rule: str  #: one word, such as ``time_order``, by which the doctor sorts
     path: Path
     where: str  #: place in the file, such as ``line 3``; empty for the file as a whole
     message: str  #: what was found, expected and to be done, without file and place

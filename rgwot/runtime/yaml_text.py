@@ -12,14 +12,27 @@ import yaml
 from rgwot.runtime.errors import RgwotError
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML's safe loader, which refuses a key that stands twice in a mapping instead of forgetting the first."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        seen = set()
+        for key, _ in node.value:
+            if (name := (key.tag, str(key.value))) in seen:
+                raise yaml.MarkedYAMLError(problem=f"the key {name[1]!r} stands twice", problem_mark=key.start_mark)
+            seen.add(name)
+        return node
+
+
 def read_yaml(path: str | os.PathLike[str]) -> Any:
     """Read a YAML file, or a JSON file by its suffix; return None if it is empty.
 
-    Raises RgwotError if it cannot be read or is not YAML in UTF-8.
+    Raises RgwotError if it cannot be read, is not YAML in UTF-8, or has a key twice.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-        return json.loads(text) if Path(path).suffix == ".json" else yaml.safe_load(text)
+        return json.loads(text) if Path(path).suffix == ".json" else _Loader(text).get_single_data()
     except OSError as error:
         raise RgwotError(f"{path}: cannot be read ({error.strerror}); expected a YAML file") from None
     except UnicodeDecodeError as error:

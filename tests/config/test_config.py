@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rgwot.config.configuration import load_config
+from rgwot.config.configuration import load_config, read_file
 from rgwot.config.settings import Settings, build, defaults, flatten
 from rgwot.runtime.errors import RgwotError
 
@@ -57,3 +57,10 @@ def test_mistakes_are_one_line_naming_the_key(change, words):
 def test_build_refuses_an_unknown_key():
     with pytest.raises(RgwotError, match="did you mean 'decode.K'"):
         build({"decode.k": 3}, "here")
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path):
+    path = tmp_path / "twice.yaml"
+    path.write_text("base: &base {x: 1}\nown: {<<: *base, x: 2}\nseeds: [0]\nseeds: [1]\n")
+    with pytest.raises(RgwotError, match=r"twice\.yaml: line 4: .*the key 'seeds' stands twice"):
+        read_file(path)

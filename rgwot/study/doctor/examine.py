@@ -13,7 +13,7 @@ from rgwot import paths
 from rgwot.config.configuration import load_config
 from rgwot.config.importing import ImportSettings
 from rgwot.config.settings import FeatureSettings
-from rgwot.datasets.annotations import VideoClock, id_ranges
+from rgwot.datasets.annotations import Annotation, VideoClock, id_ranges
 from rgwot.datasets.arrays import feature_file
 from rgwot.datasets.base import Found, FoundTask, Layout, Options, VideoEntry, too_few_videos
 from rgwot.datasets.faults import collecting
@@ -25,9 +25,9 @@ from rgwot.runtime.progress import Progress
 from rgwot.study import datasets
 from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.doctor.features import FeatureFacts, check_features, compare
-from rgwot.study.doctor.findings import Finding, file_of, of_complaint, of_error
-from rgwot.study.doctor.machine import look
-from rgwot.study.doctor.report import AnnotationFacts, Report, TaskReport, VideoReport
+from rgwot.study.doctor.findings import Finding, Severity, file_of, of_complaint, of_error
+from rgwot.study.doctor.machine import lacking
+from rgwot.study.doctor.report import Report, TaskReport, VideoReport
 from rgwot.study.doctor.video import VideoFacts, check_video
 from rgwot.study.study import Study
 
@@ -61,18 +61,16 @@ def examine(
             f"run that, or rgwot synth {root}"
         )
     features = study.experiments.settings("none", None, dataset).features
+    found = Found(dataset, str(root), {})
     try:
         found = datasets.found(study, dataset)
+        known = datasets.tasks(study, dataset)
+    except NoTaskFound as error:
+        return Report(dataset, entry.layout, root, found, quick, (), (Finding("error", "task", str(error)),))
     except (RgwotError, OSError) as error:
         if isinstance(error, RgwotError) and file_of(error) is None:
             raise
-        fault = of_error(error, root, None, "release", None)
-        return Report(dataset, entry.layout, root, Found(dataset, str(root), {}), quick, (), (fault,))
-    try:
-        known = datasets.tasks(study, dataset)
-    except NoTaskFound as error:
-        fault = Finding("error", "task", str(error))
-        return Report(dataset, entry.layout, root, found, quick, (), (fault,))
+        return Report(dataset, entry.layout, root, found, quick, (), (of_error(error, root, None, "release", None),))
     wanted = tuple(dict.fromkeys(match(task, known, f"task of {dataset}") for task in tasks)) or known
     registered = {task: registered_facts(dataset, task, options) for task in wanted}
     imported, folder = entry.imported, None
@@ -95,13 +93,10 @@ def examine(
         if video.facts.duration_s is not None
         and not paths.at(paths.FEATURES, dataset=dataset, task=video.task, video=video.entry.video).exists()
     ]
-    made_here = features if entry.imported is None else None
-    machine, lacking = look(study.config.device, made_here, None if quick else pending, Path("results"))
-    stray = [] if tasks else _lists(module, root, dataset)
-    if found.unassigned and not tasks:
-        line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
-        stray.append(Finding("warning", "unassigned", line))
-    return Report(dataset, entry.layout, root, found, quick, summaries, (*stray, *lacking), machine)
+    findings = lacking(study.config.device, features if imported is None else None, pending, Path("results"))
+    if not tasks:
+        findings += _of_release(module, root, found)
+    return Report(dataset, entry.layout, root, found, quick, summaries, tuple(findings))
 
 
 @dataclass
@@ -122,56 +117,45 @@ class _Examination:
 
     def video(self, item: tuple[str, VideoEntry]) -> VideoReport:
         task, entry = item
-        rate = self.options.told_fps
         made: FeatureFacts | None = None
         if self.form is not None and self.folder is None:
             path = self.root / entry.path
             made, length, findings = check_features(path, self.root, task, self.form, None, self.quick)
             facts, usable = length or VideoFacts(), length is not None
         else:
+            rate = self.options.told_fps
             facts, usable, findings = check_video(self.root, entry.path, task, self.features, rate, self.quick)
-            if self.form is not None and self.folder is not None:
-                try:
-                    path = feature_file(self.folder, task, entry.video)
-                    made, _, faults = check_features(path, self.root, task, self.form, facts, self.quick)
-                except RgwotError as error:
-                    faults = [Finding("error", "features", str(error), task, entry.path)]
-                findings = [*findings, *faults]
-        if entry.annotation is None:
-            return VideoReport(task, entry, usable, facts, None, tuple(findings), made)
-        if entry.annotation in self.broken:
-            return VideoReport(task, entry, usable, facts, AnnotationFacts("faulty"), tuple(findings), made)
-        clock = None if facts.duration_s is None or facts.fps is None else VideoClock(facts.duration_s, facts.fps)
-        annotation, faults = self.annotation(task, entry, clock)
-        if any(fault.severity == "error" and fault.file == entry.annotation and not fault.where for fault in faults):
-            self.broken.add(entry.annotation)
-        return VideoReport(task, entry, usable, facts, annotation, (*findings, *faults), made)
+        if self.form is not None and self.folder is not None:
+            try:
+                path = feature_file(self.folder, task, entry.video)
+                made, _, faults = check_features(path, self.root, task, self.form, facts, self.quick)
+            except RgwotError as error:
+                faults = [Finding("error", "features", str(error), task, entry.path)]
+            findings = [*findings, *faults]
+        annotation, faulty = None, entry.annotation in self.broken
+        if entry.annotation is not None and not faulty:
+            annotation, faults = self.annotation(task, entry, facts)
+            errors = [fault for fault in faults if fault.severity == "error"]
+            faulty = bool(errors)
+            if any(fault.file == entry.annotation and not fault.where for fault in errors):
+                self.broken.add(entry.annotation)
+            findings = [*findings, *faults]
+        return VideoReport(task, entry, usable, facts, annotation, faulty, tuple(findings), made)
 
-    def annotation(
-        self, task: str, entry: VideoEntry, clock: VideoClock | None
-    ) -> tuple[AnnotationFacts, list[Finding]]:
-        """Read an annotation to its end, whatever is wrong with it; without a clock, lengths are not checked."""
-        error: RgwotError | OSError | None = None
-        annotation = None
+    def annotation(self, task: str, entry: VideoEntry, facts: VideoFacts) -> tuple[Annotation | None, list[Finding]]:
+        """Read an annotation to its end, whatever is wrong with it; without a length, lengths are not checked."""
+        clock = None if facts.duration_s is None or facts.fps is None else VideoClock(facts.duration_s, facts.fps)
+        annotation, errors = None, []
         with collecting() as complaints:
             try:
                 annotation = self.module.read_annotation(self.root, entry, self.registered[task], clock, self.options)
-            except (RgwotError, OSError) as raised:
-                error = raised
-        findings = [of_complaint(complaint, self.root, task) for complaint in complaints]
-        if error is not None:
-            findings.append(of_error(error, self.root, entry.annotation, "release", task))
-        if annotation is None:
-            return AnnotationFacts("faulty"), findings
-        status = "no_rows" if annotation.segments.empty else "ok"
-        if any(finding.severity == "error" for finding in findings):
-            status = "faulty"
-        elif annotation.segments.empty:
+            except (RgwotError, OSError) as error:
+                errors.append(of_error(error, self.root, entry.annotation, "release", task))
+        findings = [*(of_complaint(complaint, self.root, task) for complaint in complaints), *errors]
+        if annotation is not None and annotation.segments.empty and all(one.severity != "error" for one in findings):
             line = f"no rows; {entry.name} is not scored, but used for everything else"
             findings.append(Finding("warning", "no_rows", line, task, entry.annotation))
-        step_ids = frozenset(int(step) for step in annotation.segments["step_id"])
-        n_segments = len(annotation.segments)
-        return AnnotationFacts(status, n_segments, step_ids, annotation.overlaps, annotation.overlap_s), findings
+        return annotation, findings
 
 
 def _task(
@@ -184,42 +168,41 @@ def _task(
             found.of(task)
         except RgwotError as error:
             missing = Finding("error", "task", str(error).removeprefix(prefix), task)
-        return TaskReport(task, FoundTask(), (), K, None, (), (missing,))
+        return TaskReport(task, FoundTask(), (), K, (missing,))
     own = tuple(video for video in videos if video.task == task)
     findings = [Finding("error", "name", reason, task, path) for path, reason in entry.unusable]
-    if entry.problem is not None and not entry.unusable:
-        findings.append(Finding("error", "pairing", entry.problem, task))
+
+    def add(severity: Severity, rule: str, line: str) -> None:
+        findings.append(Finding(severity, rule, line, task))
+
     usable = sum(video.usable for video in own)
+    if entry.problem is not None and not entry.unusable:
+        add("error", "pairing", entry.problem)
     if entry.problem is None and usable < MIN_VIDEOS:
-        line = too_few_videos(found.dataset, task, usable, MIN_VIDEOS, found.where)
-        findings.append(Finding("error", "task", line.removeprefix(prefix), task))
+        add("error", "task", too_few_videos(found.dataset, task, usable, MIN_VIDEOS, found.where).removeprefix(prefix))
     findings += _leftovers(task, entry)
     findings += compare(task, {video.entry.path: video.features for video in own if video.features is not None})
-    inner = tasks_inside(entry)
-    if inner and registered is None:
+    if registered is None and (inner := tasks_inside(entry)):
         line = (
             f"all videos lie in folders of its folder ({listed(inner)}), which looks like a root one level too high; "
             f"expected the folder of the tasks: if they are tasks, set root to its folder {task}"
         )
-        findings.append(Finding("warning", "task", line, task))
-    annotated = [video.annotation for video in own if video.annotation is not None]
+        add("warning", "task", line)
     pairs = sum(video.entry.annotation is not None for video in own)
-    published = None if registered is None else registered.n_videos
-    if published is not None and pairs != published:
-        line = f"{pairs} annotated videos, published were {published}; results are not comparable as they are"
-        findings.append(Finding("warning", "task", line, task))
-    occurring = frozenset[int]().union(*(facts.step_ids for facts in annotated))
+    if registered is not None and registered.n_videos not in (None, pairs):
+        published = f"published were {registered.n_videos}; results are not comparable as they are"
+        add("warning", "task", f"{pairs} annotated videos, {published}")
+    annotated = [video.annotation for video in own if video.annotation is not None]
+    occurring = set[int]().union(*(video.step_ids for video in own))
     expected = registered.step_ids if registered is not None else tuple(range(1, (K or 0) + 1))
-    never = tuple(step for step in expected if step not in occurring) if annotated else ()
-    if never:
-        line = f"step {id_ranges(never)} never occurs: {len(occurring)} of {len(expected)} key steps are annotated"
-        findings.append(Finding("note", "key_steps", line, task))
-    overlaps = sum(facts.overlaps for facts in annotated)
-    if overlaps:
-        seconds = sum(facts.overlap_s for facts in annotated)
-        line = f"{overlaps} segments overlap for {seconds:.1f} s in all; the later row of a file wins"
-        findings.append(Finding("note", "overlap", line, task))
-    return TaskReport(task, entry, own, K, published, never, tuple(findings))
+    never = [step for step in expected if step not in occurring]
+    if annotated and never:
+        key_steps = f"{len(occurring)} of {len(expected)} key steps are annotated"
+        add("note", "key_steps", f"step {id_ranges(never)} never occurs: {key_steps}")
+    if overlaps := sum(one.overlaps for one in annotated):
+        seconds = sum(one.overlap_s for one in annotated)
+        add("note", "overlap", f"{overlaps} segments overlap for {seconds:.1f} s in all; the later row of a file wins")
+    return TaskReport(task, entry, own, K, tuple(findings))
 
 
 def _leftovers(task: str, entry: FoundTask) -> list[Finding]:
@@ -238,14 +221,18 @@ def _leftovers(task: str, entry: FoundTask) -> list[Finding]:
     ]
 
 
-def _lists(module: Layout, root: Path, dataset: str) -> list[Finding]:
+def _of_release(module: Layout, root: Path, found: Found) -> list[Finding]:
+    """Return what is wrong with the lists that come with a dataset, and which videos are of no task."""
+    findings: list[Finding] = []
     check_lists = getattr(module, "check_lists", None)
-    if check_lists is None:
-        return []
-    errors: list[Finding] = []
-    with collecting() as complaints:
-        try:
-            check_lists(root, dataset)
-        except (RgwotError, OSError) as error:
-            errors.append(of_error(error, root, None, "release", None))
-    return [*errors, *(of_complaint(complaint, root, None) for complaint in complaints)]
+    if check_lists is not None:
+        with collecting() as complaints:
+            try:
+                check_lists(root, found.dataset)
+            except (RgwotError, OSError) as error:
+                findings.append(of_error(error, root, None, "release", None))
+        findings += (of_complaint(complaint, root, None) for complaint in complaints)
+    if found.unassigned:
+        line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
+        findings.append(Finding("warning", "unassigned", line))
+    return findings

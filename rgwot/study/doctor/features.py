@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -104,18 +104,6 @@ def compare(task: str, files: Mapping[str, FeatureFacts]) -> list[Finding]:
             )
             findings.append(Finding("warning", "features", line, task))
     return findings
-
-
-def summary(files: Iterable[FeatureFacts]) -> str:
-    """Return in a line what the features of a task are."""
-    every = list(files)
-    sizes = " or ".join(dict.fromkeys(_size(one) for one in every))
-    rates = ", ".join(dict.fromkeys(f"{one.fps:g}" for one in every))
-    ends = sorted(one.end_s for one in every)
-    return (
-        f"{len(every)} {'file' if len(every) == 1 else 'files'} of {sizes}, {rates} per second, "
-        f"{ends[0]:.1f} to {ends[-1]:.1f} s long"
-    )
 
 
 def _size(one: FeatureFacts) -> str:

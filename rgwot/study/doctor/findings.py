@@ -13,31 +13,6 @@ from rgwot.runtime.errors import RgwotError
 
 Severity = Literal["error", "warning", "note"]
 
-RULES = {
-    "columns": "annotation files have the columns of their layout, comma-separated, without a header",
-    "duplicate": "a row occurs once in a file",
-    "encoding": "text is UTF-8",
-    "features": "features made elsewhere: a file per video, as told, as long as it, finite, of one size and rate",
-    "file": "a file can be read and is of its kind",
-    "frames": "frames decode up to the end: as many as duration x rate, to within 1 % or 1 s",
-    "key_steps": "every registered step occurs",
-    "machine": "GPU, backbone weights and disk space are at hand",
-    "name": "file and folder names are readable and unique within a task",
-    "no_rows": "an annotation has rows; a video without any is not scored",
-    "overlap": "segments do not overlap, where the releases do not either; the later row of the file wins",
-    "pairing": "every video has its annotation and every annotation its video, by whole stem",
-    "past_end": "segments end with the video, to within 1 s",
-    "release": "the lists that come with a dataset fit each other",
-    "short": "segments are longer than a frame",
-    "step": "step ids belong to the task, from 1; 0 (background) is never stored",
-    "task": "a dataset has a task, and a task as many annotated videos as were published, and two at least",
-    "time": "times are finite seconds from 0 with a decimal point",
-    "time_order": "segments end after they start",
-    "unassigned": "every video belongs to a task",
-    "video": "a video opens and its first frame decodes",
-}
-"""Rules by the key that findings carry."""
-
 _LINE = re.compile(r"line (\d+)")
 _PLACED = re.compile(r"(?:(?P<where>line \d+|overlap): )?(?P<message>.*)", re.DOTALL)
 
@@ -47,7 +22,7 @@ class Finding:
     """One thing to know about a dataset."""
 
     severity: Severity  #: ``error``: the stages refuse it; ``warning``: they use it and say so; ``note``: good to know
-    rule: str  #: a key of `RULES`
+    rule: str  #: one word, such as ``pairing``; the same for all findings of a kind
     message: str  #: what was found, what was expected, what to do
     task: str | None = None  #: None if it concerns the whole dataset
     file: str | None = None  #: path below the root with ``/``; None if it concerns no single file

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rgwot.study.doctor.findings import Finding, Severity, of_error
+from rgwot.study.doctor.findings import Finding, of_error
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +40,6 @@ class VideoFacts:
     rotation: int | None = None
     codec: str | None = None
     frames: int | None = None
-    samples: int | None = None
     decoded: int | None = None
     reader: str | None = None
 
@@ -73,9 +73,10 @@ def check_video(
         # A damaged header may contain anything; whatever the container library raises is about this file alone.
         return facts, False, [Finding("error", "video", f"not a readable video ({error})", task, path)]
     facts = replace(facts, **vars(info))
-    sampled, faults = _sampled(root / path, info, settings, frames_fps)
-    findings = [Finding(severity, "frames", line, task, path) for severity, line in faults]
-    return replace(facts, **sampled), True, stated_frames(path, task, info) + findings
+    served, used, fault = _sampled(root / path, info, settings, frames_fps)
+    findings = [] if fault is None else [Finding("error", "frames", fault, task, path)]
+    facts = replace(facts, decoded=served, reader="+".join(used) or None)
+    return facts, True, stated_frames(path, task, info) + findings
 
 
 def stated_frames(path: str, task: str, info: VideoInfo) -> list[Finding]:
@@ -103,51 +104,37 @@ def sample_positions(duration_s: float) -> NDArray[np.float64]:
 
 def _sampled(
     path: Path, info: VideoInfo, settings: FeatureSettings, frames_fps: Fraction | None
-) -> tuple[dict[str, Any], list[tuple[Severity, str]]]:
-    """Decode some frames; the second reader seeks each one that the first could not read."""
+) -> tuple[int, list[str], str | None]:
+    """Decode some frames: return how many, by which readers, and what is wrong if one is missing."""
+    from rgwot.video import FrameReader, VideoError
     from rgwot.video.probing import REMEDY
 
-    times, reader = sample_positions(info.duration_s), settings.reader
-    timeout_s = min(settings.timeout_s, TIMEOUT_S)
-    first = _FIRST if reader == "auto" else reader
-    served, used, failures = _served(path, times, first, timeout_s, frames_fps)
-    seconded = [i for i in range(len(times)) if i not in served] if reader == "auto" else []
-    if seconded:
-        more, by, why = _served(path, times[seconded], _SECOND, timeout_s, frames_fps)
-        served |= {seconded[i] for i in more}
-        used, failures = used + [name for name in by if name not in used], failures + why
-    sampled = {"samples": len(times), "decoded": len(served), "reader": "+".join(used) or None}
-    reasons = "; ".join(list(dict.fromkeys(failures))[:_LISTED])
-    missing = [float(times[i]) for i in range(len(times)) if i not in served]
-    if missing:
-        listed = ", ".join(f"{time_s:.2f}" for time_s in missing)
-        found = (
-            f"no frame decodes at {listed} s of {info.duration_s:.2f} s ({reasons}); expected frames up to 1 % or 1 s "
-            f"before the end; {REMEDY}"
-        )
-        return sampled, [("error", found)]
-    return sampled, [("note", f"read by {'+'.join(used)} because of {reasons}")] if failures else []
-
-
-def _served(
-    path: Path, times: NDArray[np.float64], reader: str, timeout_s: float, frames_fps: Fraction | None
-) -> tuple[set[int], list[str], list[str]]:
-    """Return which times got a frame, by which readers, and why the others did not."""
-    from rgwot.video import FrameReader, VideoError
-
-    served: set[int] = set()
+    times, timeout_s = sample_positions(info.duration_s), min(settings.timeout_s, TIMEOUT_S)
+    missing = list(range(len(times)))
     used: dict[str, None] = {}
-    failures: list[str] = []
-    # PyAV decodes everything between two requested times, so it gets them one at a time.
-    for start, wanted in [(i, times[i : i + 1]) for i in range(len(times))] if reader == _SECOND else [(0, times)]:
+    failures: dict[str, None] = {}
+
+    def read(wanted: list[int], reader: str) -> None:
         with FrameReader(
-            path, wanted, _SIDE, reader, timeout_s, batch=len(wanted), threads=1, frames_fps=frames_fps
+            path, times[wanted], _SIDE, reader, timeout_s, batch=len(wanted), threads=1, frames_fps=frames_fps
         ) as frames:
-            try:
+            with suppress(VideoError):
                 for indices, _ in frames:
-                    served |= {start + int(i) for i in indices}
-                failures += frames.failures
-            except VideoError:
-                failures += frames.failures
-            used |= dict.fromkeys(frames.readers)
-    return served, list(used), failures
+                    for i in indices:
+                        missing.remove(wanted[int(i)])
+            failures.update(dict.fromkeys(frames.failures))
+            used.update(dict.fromkeys(frames.readers))
+
+    if settings.reader != _SECOND:
+        read(list(missing), _FIRST if settings.reader == "auto" else settings.reader)
+    if settings.reader in ("auto", _SECOND):
+        # PyAV decodes everything between two requested times, so it gets them one at a time.
+        for i in list(missing):
+            read([i], _SECOND)
+    fault = None
+    if missing:
+        fault = (
+            f"no frame decodes at {', '.join(f'{times[i]:.2f}' for i in missing)} s of {info.duration_s:.2f} s "
+            f"({'; '.join(list(failures)[:_LISTED])}); expected frames up to 1 % or 1 s before the end; {REMEDY}"
+        )
+    return len(times) - len(missing), list(used), fault

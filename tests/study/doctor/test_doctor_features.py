@@ -32,12 +32,12 @@ def test_features_without_videos_are_in_order(features: Path, tmp_path: Path) ->
     report = examine(content(mine=alone(features, native_fps=30)), "mine")
     assert not report.all_findings
     (task,) = report.tasks
-    assert ([video.status for video in task.videos], task.seconds, task.rates) == (["ok"] * 3, 30.0, {"30": 3})
+    assert [video.status for video in task.videos] == ["ok"] * 3
+    assert (task.as_json()["seconds"], task.as_json()["fps"]) == (30.0, {"30": 3})
     assert as_json(report)["videos"][0]["features"]["channels"] == 6
     code, text, _ = run(tmp_path, "mine", mine=alone(features))
     assert code == 0
-    assert "tea: 3 files of 6 channels, 2 per second, 10.0 to 10.0 s long" in text
-    assert "every file was opened and all features read" in text
+    assert "every file was opened" in text
 
 
 def test_every_fault_is_told_with_its_file(features: Path) -> None:

@@ -18,9 +18,9 @@ def test_both_leftover_lists_and_videos_of_no_task(tea: Path, tmp_path: Path, cl
     put(tea / "stray.mp4", clip.read_bytes())
     code, out, _ = run(tmp_path, "mine", "--quick", mine=entry(tea))
     assert code == 0
-    assert "tea: videos without annotation (1):\n  tea/lonely.mp4" in out
-    assert "tea: annotations without a video (1):\n  tea/unused.csv" in out
-    assert "videos of no known task (1):\n  stray.mp4" in out
+    assert "1 videos without annotation, trained on, not scored: like tea/lonely.mp4" in out
+    assert "1 annotations without a video, left out: like tea/unused.csv" in out
+    assert "1 videos belong to no known task and are left alone: like stray.mp4" in out
     assert run(tmp_path, "mine", "--quick", "--strict", mine=entry(tea))[0] == 1
     # `strict` of the dataset makes them errors, as in the workflow.
     assert run(tmp_path, "mine", "--quick", mine=entry(tea, strict=True))[0] == 1
