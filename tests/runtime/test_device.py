@@ -123,7 +123,7 @@ def test_a_record_says_what_the_job_used_and_takes_no_gpu(monkeypatch, tmp_path)
     output.touch()
 
     def recorded():
-        record("embed", {"output": output, "device": "auto"})
+        record("embed", {"output": output, "device": "auto"}, None)
         return json.loads((tmp_path / ".a.csv.provenance.json").read_text(encoding="utf-8"))["device"]
 
     # `rgwot embed --method cte` embeds on the CPU, whatever there is, and must not wait for a GPU in the end.

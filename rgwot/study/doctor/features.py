@@ -27,13 +27,11 @@ CHANNELS = frozenset({256, 400, 512, 768, 1024, 1280, 1536, 2048, 4096})
 class FeatureFacts:
     """What a file of features holds."""
 
-    file: str
     count: int
     channels: int
     height: int  #: 1 for vectors, as is the width
     width: int
     fps: float
-    start_s: float
     end_s: float  #: where the last feature ends
 
 
@@ -50,9 +48,9 @@ def check_features(
 
     findings: list[Finding] = []
     try:
-        size = path.stat().st_size
         if quick:
-            return None, VideoFacts(size), []
+            path.stat()
+            return None, VideoFacts(), []
         with (
             tempfile.TemporaryDirectory(prefix="rgwot.") as scratch,
             open_array(path, settings.key, Path(scratch), settings.times) as array,
@@ -71,20 +69,15 @@ def check_features(
     except (RgwotError, OSError) as error:
         return None, None, [*findings, of_error(error, root, below(path, root), "features", task)]
     sizes = found.sizes
-    facts = FeatureFacts(
-        path.name, found.count, sizes["C"], sizes["H"], sizes["W"], float(found.fps),
-        float(found.time_s(1)[0]), found.end_s,
-    )  # fmt: skip
-    return facts, VideoFacts(size, found.end_s, native_rate(found, settings)), findings
+    facts = FeatureFacts(found.count, sizes["C"], sizes["H"], sizes["W"], float(found.fps), found.end_s)
+    return facts, VideoFacts(found.end_s, native_rate(found, settings)), findings
 
 
 def compare(task: str, files: Mapping[str, FeatureFacts]) -> list[Finding]:
     """Return what is wrong with the features of a task together, ``files`` by their paths: one size, and one rate."""
     findings = []
-    sizes, rates = (
-        {path: _size(one) for path, one in files.items()},
-        {path: f"{one.fps:g}" for path, one in files.items()},
-    )
+    sizes = {path: _size(one) for path, one in files.items()}
+    rates = {path: f"{one.fps:g}" for path, one in files.items()}
     for what, values, hint in (
         ("features of", sizes, "is the order of `axes` right?"),
         ("features per second:", rates, "give `fps` where the times are meant to have one rate"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,14 +32,8 @@ _LISTED = 3
 class VideoFacts:
     """Facts about a video file, None where unknown."""
 
-    size_bytes: int | None = None
     duration_s: float | None = None
     fps: Fraction | None = None
-    width: int | None = None
-    height: int | None = None
-    rotation: int | None = None
-    codec: str | None = None
-    frames: int | None = None
     decoded: int | None = None
     reader: str | None = None
 
@@ -57,7 +51,7 @@ def check_video(
         size = (root / path).stat().st_size
     except OSError as error:
         return VideoFacts(), False, [of_error(error, root, path, "video", task)]
-    facts = VideoFacts(size_bytes=size)
+    facts = VideoFacts()
     if size == 0:
         empty = "empty file (0 bytes); expected a video; copy or download it again"
         return facts, False, [Finding("error", "video", empty, task, path)]
@@ -72,10 +66,9 @@ def check_video(
     except (OSError, ValueError) as error:
         # A damaged header may contain anything; whatever the container library raises is about this file alone.
         return facts, False, [Finding("error", "video", f"not a readable video ({error})", task, path)]
-    facts = replace(facts, **vars(info))
     served, used, fault = _sampled(root / path, info, settings, frames_fps)
     findings = [] if fault is None else [Finding("error", "frames", fault, task, path)]
-    facts = replace(facts, decoded=served, reader="+".join(used) or None)
+    facts = VideoFacts(info.duration_s, info.fps, served, "+".join(used) or None)
     return facts, True, stated_frames(path, task, info) + findings
 
 
