@@ -113,9 +113,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folders = {name: Path(place, name) for name in names}
         pythons = {name: check_out(revision, folders[name]) for name, revision in names.items()}
-        synth = [str(pythons["after"].with_name("rgwot")), "synth", "egoprocel"]
-        synth += [part for key, value in CLIPS.items() for part in ("--set", f"{key}={value}")]
-        subprocess.run(synth, cwd=folders["after"], check=True)
+        clips = [f"{key}={value}" for key, value in CLIPS.items()]
+        subprocess.run([pythons["after"], "tests/write_tree.py", "egoprocel", *clips], cwd=folders["after"], check=True)
         shutil.copytree(folders["after"] / "egoprocel", folders["before"] / "egoprocel")
         for what in chosen.what:
             taken: dict[str, list[dict[str, float]]] = {name: [] for name in names}

@@ -10,7 +10,7 @@ mkdir -p "$folder/data"
 export OMP_NUM_THREADS=1
 
 clips() { # layout, folder, videos of a task, tasks
-    rgwot synth "$folder/$2" --layout "$1" --videos "$3" --seconds 8 8 --set width=160 --set height=120 --set "tasks=[$4]"
+    python tests/write_tree.py "$folder/$2" "layout=$1" "n_videos=$3" min_s=8 max_s=8 width=160 height=120 "tasks=[$4]"
 }
 if [ ! -e "$folder/data/crosstask" ]; then
     clips egoprocel egoprocel 3 '"cmu_mmac/Brownie", "cmu_mmac/Eggs", "egtea_gaze/BaconAndEggs", "egtea_gaze/Cheeseburger", "epic_tents/tent", "pc_assembly/pc_assembly", "pc_disassembly/pc_disassembly"'

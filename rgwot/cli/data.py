@@ -10,12 +10,10 @@ import click
 
 from rgwot.cli import options
 from rgwot.cli.options import Folder
-from rgwot.config.layouts import WRITTEN
 
 
 @click.command()
 @click.argument("root", type=Folder)
-@click.option("--layout", type=click.Choice(list(WRITTEN)), help=f"Layout of the tree. Default: {next(iter(WRITTEN))}.")
 @click.option("--videos", type=click.IntRange(1), help="Videos per task. Default: 10.")
 @click.option("--seconds", type=float, nargs=2, metavar="MIN MAX", help="Length of a clip, seconds. Default: 40 90.")
 @click.option(

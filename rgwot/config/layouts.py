@@ -16,7 +16,3 @@ LAYOUTS: Mapping[str, str] = {
     "procel_stepfirst": "ProceL converted to CrossTask's columns",
     "crosstask": "the CrossTask release, 18 tasks",
 }
-WRITTEN: Mapping[str, str] = {
-    name: LAYOUTS[name] for name in ("folder", "egoprocel", "procel", "procel_csv", "procel_stepfirst", "crosstask")
-}
-"""Layouts that synthetic datasets can be written in, by `rgwot.synthetic.layouts.x`."""

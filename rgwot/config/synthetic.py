@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from rgwot.config.layouts import WRITTEN
 from rgwot.config.settings import describe
 from rgwot.runtime.errors import RgwotError
 
@@ -17,22 +16,13 @@ class SynthSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    layout: str = Field(
-        next(iter(WRITTEN)),
-        description="; ".join(f"{name}: {what}" for name, what in WRITTEN.items()),
-        json_schema_extra={"enum": list(WRITTEN)},
-    )
-    tasks: tuple[str, ...] = Field(
-        (),
-        description="tasks to write; empty: 'assembly' in layout folder, all tasks in the others "
-        "(in layout egoprocel spelt dataset/task, like cmu_mmac/Brownie)",
-    )
+    layout: Literal["folder"] = Field("folder", description="folder: one folder per task")
+    tasks: tuple[str, ...] = Field(("assembly",), min_length=1, description="tasks to write")
     driver: Literal["parametric", "captaincook4d"] = Field(
         "parametric", description="what happens when: drawn from statistics, or real human timelines"
     )
-    K: int = Field(7, ge=2, le=40, description="key steps of a task in layout folder; published tasks bring theirs")
+    K: int = Field(7, ge=2, le=40, description="key steps of a task")
     n_videos: int = Field(10, ge=1, description="videos per task")
-    cameras: int = Field(1, ge=1, le=5, description="cameras that film a take of CMU-MMAC, the ego view first")
     min_s: float = Field(40.0, gt=1.0, description="shortest clip, seconds")
     max_s: float = Field(90.0, gt=1.0, description="longest clip, seconds")
     foreground: float = Field(0.38, gt=0.02, le=1.0, description="mean share of a clip that is a key step")
@@ -59,13 +49,6 @@ class SynthSettings(BaseModel):
     width: int = Field(320, ge=64, multiple_of=2, description="frame width, pixels")
     height: int = Field(240, ge=64, multiple_of=2, description="frame height, pixels")
     seed: int = Field(0, ge=0, description="one seed for the ground truth and the pictures")
-
-    @field_validator("layout")
-    @classmethod
-    def _known(cls, layout: str) -> str:
-        if layout not in WRITTEN:
-            raise ValueError(f"expected one of {', '.join(WRITTEN)}")
-        return layout
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

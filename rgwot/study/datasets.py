@@ -23,7 +23,7 @@ from rgwot.datasets.names import video_id
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.provenance import stamp
 from rgwot.study.study import Study
-from rgwot.synthetic.layouts import TaskPlaces, task_places
+from rgwot.synthetic import plan
 
 #: Aligning takes a pair of distinct videos.
 MIN_VIDEOS = 2
@@ -46,8 +46,8 @@ def found(study: Study, dataset: str) -> Found:
 
 
 @cache
-def written(study: Study, dataset: str) -> dict[str, TaskPlaces] | None:
-    """Return the tasks of a synthetic dataset by id; None for a dataset on disk."""
+def written(study: Study, dataset: str) -> dict[str, list[str]] | None:
+    """Return the names of the videos of a synthetic dataset by task; None for a dataset on disk."""
     entry = study.config.dataset(dataset)
     if entry.synth is None:
         return None
@@ -58,7 +58,7 @@ def written(study: Study, dataset: str) -> dict[str, TaskPlaces] | None:
     root, expected = str(study.config.root_of(dataset)), str(paths.at(paths.SYNTHETIC, dataset=dataset))
     if root != expected:
         raise RgwotError(f"datasets.{dataset}.root: found {root!r}; expected {expected!r} beside a synth block")
-    return {places.task.removeprefix(f"{dataset}/"): places for places in task_places(entry.synth)}
+    return plan.video_names(entry.synth)
 
 
 def synth_settings(study: Study, dataset: str) -> SynthSettings:
@@ -96,9 +96,7 @@ def videos(study: Study, dataset: str, task: str) -> dict[str, VideoEntry | None
         raise RgwotError(f"{dataset}/{task}: unknown task; {nearest(task, known)}")
     synthetic = written(study, dataset)
     if synthetic is not None:
-        entry = study.config.dataset(dataset)
-        view = registry.camera(entry.subset or dataset, entry.view)
-        return dict.fromkeys(video_id(place.stem) for place in synthetic[task].places if place.camera in (None, view))
+        return dict.fromkeys(map(video_id, synthetic[task]))
     return {entry.video: entry for entry in found(study, dataset).of(task)}
 
 
@@ -121,8 +119,8 @@ def video_path(study: Study, dataset: str, task: str, video: str) -> str:
     synthetic, file = written(study, dataset), video_file(study, dataset, task, video)
     if synthetic is None:
         return file
-    places = {video_id(place.stem): place.video for place in synthetic[task].places}
-    return str(study.config.root_of(dataset) / places[video])
+    names = {video_id(name): name for name in synthetic[task]}
+    return str(study.config.root_of(dataset) / plan.video_path(task, names[video]))
 
 
 def task_videos(study: Study, dataset: str, task: str) -> list[str]:
@@ -263,10 +261,10 @@ def import_sources(study: Study, dataset: str, task: str, chosen: Iterable[str])
 
 def key_steps(study: Study, dataset: str, task: str) -> int | None:
     """Return the number of annotated key steps, None if it takes reading the annotations to know."""
-    synthetic = written(study, dataset)
-    if synthetic is not None and task in synthetic:
-        return len(synthetic[task].step_ids)
-    return registry.key_steps(study.config.dataset(dataset).subset or dataset, task)
+    entry = study.config.dataset(dataset)
+    if entry.synth is not None and task in entry.synth.tasks:
+        return entry.synth.K
+    return registry.key_steps(entry.subset or dataset, task)
 
 
 @cache

@@ -3,55 +3,77 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
 
 import numpy as np
 
 from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic import human
-from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
-from rgwot.synthetic.layouts import TaskPlaces, VideoPlan, task_places
+from rgwot.synthetic.ground_truth import Timeline
 from rgwot.synthetic.looks import step_names, task_look
 from rgwot.synthetic.timelines import from_human, parametric
 
-_TIMELINES, _LOOK, _FIRST_VIDEO = 0, 1, 2
+TIMELINES, LOOK, FIRST_VIDEO = 0, 1, 2
+"""Streams of random numbers of a task; the n-th video, counted from 0, has stream ``FIRST_VIDEO + n``."""
+
+
+@dataclass(frozen=True)
+class VideoPlan:
+    """Everything one video is made of; ``video`` and ``annotation`` are paths below the root, with forward slashes.
+
+    ``names`` are those of the key steps, and the seeds those of the task's look and of this video's pictures.
+    """
+
+    task: str
+    video: str
+    annotation: str
+    timeline: Timeline
+    names: tuple[str, ...]
+    look_seed: int
+    seed: int
+
+    @property
+    def K(self) -> int:
+        """Number of key steps of the task."""
+        return len(self.names)
+
+
+def video_names(settings: SynthSettings) -> dict[str, list[str]]:
+    """Return the names of the videos of every task."""
+    digits = max(2, len(str(settings.n_videos)))
+    return {
+        task: [f"{task}_{number:0{digits}d}" for number in range(1, settings.n_videos + 1)] for task in settings.tasks
+    }
+
+
+def video_path(task: str, name: str) -> str:
+    """Return the path of a video below the root: a folder per task."""
+    return f"{task}/{name}.mp4"
 
 
 def plan(settings: SynthSettings) -> list[VideoPlan]:
     """Return the plan of a dataset, a function of its settings alone; RgwotError if they ask for what is not there."""
     videos = []
-    for task in task_places(settings):
-        timelines = _timelines(task, settings)
-        look_seed = _seed(settings.seed, task.task, _LOOK)
-        called = tuple(step_names(task_look(len(task.step_ids), look_seed)))
-        for place in task.places:
-            # Every camera of a take has its own pictures; the first one those of a dataset with one camera.
-            pictures = task.task if place.lead_frames == 0 else f"{task.task} {place.camera}"
-            seed = _seed(settings.seed, pictures, _FIRST_VIDEO + place.take)
-            timeline = _led_in(timelines[place.take], place.lead_frames)
-            videos.append(VideoPlan(task.task, task.step_ids, task.label, place, timeline, called, look_seed, seed))
+    for task, names in video_names(settings).items():
+        look_seed = seed_of(settings.seed, task, LOOK)
+        steps = tuple(step_names(task_look(settings.K, look_seed)))
+        for take, (name, timeline) in enumerate(zip(names, timelines_of(task, settings.K, settings), strict=True)):
+            seed = seed_of(settings.seed, task, FIRST_VIDEO + take)
+            paths = video_path(task, name), f"{task}/{name}.csv"
+            videos.append(VideoPlan(task, *paths, timeline, steps, look_seed, seed))
     return videos
 
 
-def _led_in(timeline: Timeline, frames: int) -> Timeline:
-    """Return the timeline as a camera sees it that started some frames earlier."""
-    if not frames:
-        return timeline
-    lead_s = frames / FPS
-    later = (Segment(round(start + lead_s, 3), round(end + lead_s, 3), step) for start, end, step in timeline.segments)
-    return Timeline(timeline.duration_s + lead_s, tuple(later))
+def timelines_of(task: str, K: int, settings: SynthSettings) -> list[Timeline]:
+    """Return what happens in the videos of a task of K key steps, each video's in their order.
 
-
-def _timelines(task: TaskPlaces, settings: SynthSettings) -> list[Timeline]:
-    rng = np.random.default_rng(_seed(settings.seed, task.task, _TIMELINES))
+    People's timelines have 7 key steps. Raises RgwotError if there are fewer of them than videos.
+    """
+    rng = np.random.default_rng(seed_of(settings.seed, task, TIMELINES))
     if settings.driver == "parametric":
-        return parametric(len(task.step_ids), settings, rng)
+        return parametric(K, settings, rng)
     clips = human.read_recipe(settings.recipe)
-    if len(task.step_ids) != human.K:
-        raise RgwotError(
-            f"synth.driver: people's timelines have {human.K} key steps, task {task.task!r} {len(task.step_ids)}; "
-            "expected as many; choose driver parametric"
-        )
     if len(clips) < settings.n_videos:
         raise RgwotError(
             f"synth.n_videos: found {settings.n_videos}, but recipe {settings.recipe} has {len(clips)} "
@@ -60,6 +82,6 @@ def _timelines(task: TaskPlaces, settings: SynthSettings) -> list[Timeline]:
     return from_human(clips, human.K, settings, rng)
 
 
-def _seed(seed: int, task: str, stream: int) -> int:
+def seed_of(seed: int, task: str, stream: int) -> int:
     """Mix seed, task name and stream, so that a task is the same whatever is written next to it."""
     return int(np.random.SeedSequence([seed, zlib.crc32(task.encode()), stream]).generate_state(1)[0])

@@ -20,9 +20,8 @@ from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import Progress
 from rgwot.synthetic.ground_truth import FPS
-from rgwot.synthetic.layouts import VideoPlan, written_layout
 from rgwot.synthetic.looks import task_look
-from rgwot.synthetic.plan import plan
+from rgwot.synthetic.plan import VideoPlan, plan
 from rgwot.synthetic.scenes import Scene
 
 log = logging.getLogger(__name__)
@@ -83,12 +82,20 @@ def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: i
         nullcontext(Path(root)) if Path(root).exists() else replacing(root) as folder,
         Progress(log, f"synth {root}", len(videos), unit="video") as progress,
     ):
-        for path, content in written_layout(settings.layout).files(videos).items():
-            with replacing(folder / path) as temporary:
-                temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        for video in videos:
+            with replacing(folder / video.annotation) as temporary:
+                temporary.write_text(annotation_text(video), encoding="utf-8")
         for _ in _written(videos, folder, settings, jobs):
             progress.advance(1)
-    return [Path(root) / video.place.video for video in videos]
+    return [Path(root) / video.video for video in videos]
+
+
+def annotation_text(video: VideoPlan) -> str:
+    """Spell the ground truth of a video as ``start,end,<int> <name>``, seconds, one line per segment."""
+    segments = video.timeline.segments
+    return "".join(
+        f"{round(start, 3)},{round(end, 3)},{step} {video.names[step - 1]}\n" for start, end, step in segments
+    )
 
 
 def _written(videos: list[VideoPlan], root: Path, settings: SynthSettings, jobs: int) -> Iterator[str]:
@@ -119,5 +126,5 @@ def _exit_after(sentinel: int) -> None:
 
 def _write_one(video: VideoPlan, root: Path, size: tuple[int, int]) -> str:
     look = task_look(video.K, video.look_seed)
-    write_video(root / video.place.video, Scene(look, video.timeline, video.seed, *size), video.place.fps)
-    return video.place.stem
+    write_video(root / video.video, Scene(look, video.timeline, video.seed, *size))
+    return video.video

@@ -11,6 +11,7 @@ import yaml
 
 from rgwot.config.experiments import split_id
 from rgwot.config.settings import Settings, build
+from rgwot.datasets import registry
 from rgwot.embedding.stored import EmbeddedVideo, write_embedded
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.features.store import StoreWriter
@@ -28,10 +29,8 @@ SECONDS = 12.0
 
 def synthetic(dataset: str, tasks: tuple[str, ...]) -> dict:
     """Return an entry of `datasets` that needs nothing on disk."""
-    layout = "procel" if dataset == "procel" else "egoprocel"
-    names = list(tasks) if layout == "procel" else [f"{dataset}/{task}" for task in tasks]
-    synth = {"layout": layout, "tasks": names, "n_videos": N_VIDEOS.get(dataset, 3)}
-    return {"layout": layout, "root": f"results/synthetic/{dataset}", "synth": synth}
+    synth = {"tasks": list(tasks), "n_videos": N_VIDEOS.get(dataset, 3), "K": registry.key_steps(dataset, tasks[0])}
+    return {"layout": "folder", "root": f"results/synthetic/{dataset}", "synth": synth}
 
 
 def study(seeds: tuple[int, ...] = (0, 1), path: Path = TABLES, **changes: object) -> Study:

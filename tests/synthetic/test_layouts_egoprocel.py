@@ -2,46 +2,48 @@
 
 from __future__ import annotations
 
+import csv
 from collections import defaultdict
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from synthetic_trees import TreeSettings, TreeVideo, files, plan, task_places
+from synthetic_trees.base import three_columns
+from synthetic_trees.egoprocel import UNLISTED_CAMERA
 
-from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.finding import find, layout_module, read_options
 from rgwot.datasets.registry import facts
-from rgwot.study.datasets import key_steps, tasks, videos
-from rgwot.study.study import Study
-from rgwot.synthetic.layouts import VideoPlan, written_layout
-from rgwot.synthetic.layouts.egoprocel import UNLISTED_CAMERA
-from rgwot.synthetic.plan import plan
+from rgwot.runtime.errors import RgwotError
 
 SHORT = {"layout": "egoprocel", "min_s": 4.0, "max_s": 6.0, "seed": 5}
 CAMERAS = {"ego": "7150991", "back": "6510211", "top": "7151020", "right": "7151062", "left": "8421130"}
 
 
-def lay_out(root: Path, settings: SynthSettings) -> list[VideoPlan]:
+def names(settings: TreeSettings) -> list[str]:
+    return [place.stem for task in task_places(settings) for place in task.places]
+
+
+def lay_out(root: Path, settings: TreeSettings) -> list[TreeVideo]:
     videos = plan(settings)
     for path in [video.place.video for video in videos]:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).touch()
-    for path, content in written_layout(settings.layout).files(videos).items():
-        assert isinstance(content, str)
+    for path, content in files(settings.layout, videos).items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(content)
+        (root / path).write_bytes(content)
     return videos
 
 
 @pytest.fixture(scope="module")
-def cmu(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[VideoPlan]]:
+def cmu(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[TreeVideo]]:
     root = tmp_path_factory.mktemp("cmu")
-    settings = SynthSettings(tasks=("cmu_mmac/Eggs", "cmu_mmac/Salad"), n_videos=3, cameras=5, **SHORT)
+    settings = TreeSettings(tasks=("cmu_mmac/Eggs", "cmu_mmac/Salad"), n_videos=3, cameras=5, **SHORT)
     return root, lay_out(root, settings)
 
 
 @pytest.mark.parametrize("view", sorted(CAMERAS))
-def test_each_view_of_cmu_finds_its_own_camera(cmu: tuple[Path, list[VideoPlan]], view: str) -> None:
+def test_each_view_of_cmu_finds_its_own_camera(cmu: tuple[Path, list[TreeVideo]], view: str) -> None:
     root, videos = cmu
     found = find("cmu_mmac", "egoprocel", root, {"view": view})
     options = read_options("cmu_mmac", "egoprocel", {"view": view})
@@ -63,7 +65,7 @@ def test_each_view_of_cmu_finds_its_own_camera(cmu: tuple[Path, list[VideoPlan]]
             assert list(rows) == [(s.start_s, s.end_s, video.step_ids[s.key_step - 1]) for s in video.timeline.segments]
 
 
-def test_cameras_of_a_take_show_the_same_at_different_times(cmu: tuple[Path, list[VideoPlan]]) -> None:
+def test_cameras_of_a_take_show_the_same_at_different_times(cmu: tuple[Path, list[TreeVideo]]) -> None:
     takes = defaultdict(list)
     for video in cmu[1]:
         takes[video.task, video.place.take].append(video)
@@ -79,13 +81,13 @@ def test_cameras_of_a_take_show_the_same_at_different_times(cmu: tuple[Path, lis
         assert len({video.place.stem.rpartition("-")[2] for video in takes_videos}) == 5
 
 
-def test_one_camera_is_what_five_begin_with(cmu: tuple[Path, list[VideoPlan]]) -> None:
+def test_one_camera_is_what_five_begin_with(cmu: tuple[Path, list[TreeVideo]]) -> None:
     tasks = ("cmu_mmac/Eggs", "cmu_mmac/Salad")
-    alone = plan(SynthSettings(tasks=tasks, n_videos=3, **SHORT))
+    alone = plan(TreeSettings(tasks=tasks, n_videos=3, **SHORT))
     assert alone == [video for video in cmu[1] if video.place.camera == CAMERAS["ego"]]
 
 
-def test_a_sixth_camera_is_annotated_for_some_takes_and_not_filmed(cmu: tuple[Path, list[VideoPlan]]) -> None:
+def test_a_sixth_camera_is_annotated_for_some_takes_and_not_filmed(cmu: tuple[Path, list[TreeVideo]]) -> None:
     root, _ = cmu
     annotations = [path.name for path in root.rglob(f"*{UNLISTED_CAMERA}*")]
     assert sorted(annotations) == [
@@ -94,16 +96,16 @@ def test_a_sixth_camera_is_annotated_for_some_takes_and_not_filmed(cmu: tuple[Pa
     assert len(list(root.rglob("STime*-time-synch.txt"))) == 2 * 3 * 5
 
 
-def test_rates_are_those_of_the_release(cmu: tuple[Path, list[VideoPlan]]) -> None:
+def test_rates_are_those_of_the_release(cmu: tuple[Path, list[TreeVideo]]) -> None:
     by_camera = {video.place.camera: video.place.fps for video in cmu[1]}
     assert by_camera == {camera: 60 if name == "left" else 30 for name, camera in CAMERAS.items()}
-    by_dataset = {video.task.split("/")[0]: video.place.fps for video in plan(SynthSettings(n_videos=1, **SHORT))}
+    by_dataset = {video.task.split("/")[0]: video.place.fps for video in plan(TreeSettings(n_videos=1, **SHORT))}
     assert by_dataset["epic_tents"] == Fraction(60000, 1001)
     assert (by_dataset["egtea_gaze"], by_dataset["meccano"], by_dataset["pc_assembly"]) == (24, 12, 30)
 
 
 def test_epic_tents_names_contain_each_other(tmp_path: Path) -> None:
-    videos = lay_out(tmp_path, SynthSettings(tasks=("epic_tents/tent",), n_videos=29, **SHORT))
+    videos = lay_out(tmp_path, TreeSettings(tasks=("epic_tents/tent",), n_videos=29, **SHORT))
     stems = [video.place.stem for video in videos]
     short = [stem.split(".")[0] for stem in stems]
     inside = {name: sum(name in stem for stem in stems) for name in short}
@@ -124,20 +126,51 @@ def test_epic_tents_names_contain_each_other(tmp_path: Path) -> None:
 
 
 def test_egtea_folder_with_a_plus_sign_and_a_slash_in_a_name(tmp_path: Path) -> None:
-    videos = lay_out(tmp_path, SynthSettings(tasks=("egtea_gaze/Pizza",), n_videos=2, **SHORT))
+    videos = lay_out(tmp_path, TreeSettings(tasks=("egtea_gaze/Pizza",), n_videos=2, **SHORT))
     assert all("/EGTEA_Gaze+/" in video.place.video for video in videos)
     assert all("/" in line for video in videos for line in (tmp_path / video.place.annotation).read_text().splitlines())
     assert len(find("egtea_gaze", "egoprocel", tmp_path).of("Pizza")) == 2
 
 
-def test_a_written_dataset_takes_one_view_and_the_key_steps_of_its_task() -> None:
-    root = "results/synthetic/cmu_mmac"
-    synth = {"layout": "egoprocel", "tasks": ["cmu_mmac/Eggs"], "n_videos": 3, "cameras": 5}
-    for view, camera in CAMERAS.items():
-        entry = {"layout": "egoprocel", "root": root, "view": view, "synth": synth}
-        study = Study.of({"datasets": {"cmu_mmac": entry}})
-        assert tasks(study, "cmu_mmac") == ("Eggs",)
-        found = list(videos(study, "cmu_mmac", "Eggs"))
-        assert len(found) == 3
-        assert all(f"_{camera}-" in video for video in found)
-        assert key_steps(study, "cmu_mmac", "Eggs") == 8
+def test_egoprocel_tree_has_the_true_names() -> None:
+    videos = plan(TreeSettings(layout="egoprocel", n_videos=3, min_s=4.0, max_s=6.0))
+    assert len(videos) == 48
+    tasks = list(dict.fromkeys(video.task for video in videos))
+    assert len(tasks) == 16
+    for video in videos:
+        dataset, task = video.task.split("/")
+        assert video.K == facts(dataset, task).K
+    placed = {video.place.video: video for video in videos}
+    assert len(placed) == len(videos)
+    for expected, described in {
+        "videos/EGTEA_Gaze+/OP01-R03-BaconAndEggs.mp4": (
+            "annotations/EGTEA_Gaze+/BaconAndEggs/OP01-R03-BaconAndEggs.csv"
+        ),
+        "videos/EPIC-Tents/01/01.tent.090617.gopro.MP4": (
+            "annotations/EPIC-Tents/01.tent.090617.gopro.egoprocel.ann.csv"
+        ),
+        "videos/MECCANO/0003.mp4": "annotations/MECCANO/0003.csv",
+        "videos/pc_assembly/Head_5.mp4": "annotations/pc_assembly/Head_5.csv",
+        "videos/pc_disassembly/Head_6.mp4": "annotations/pc_disassembly/Head_6.csv",
+    }.items():
+        assert placed[expected].place.annotation == described
+    cmu = [video.place.video for video in videos if video.task == "cmu_mmac/Eggs"]
+    assert cmu[0].startswith("videos/CMU-MMAC/Eggs/S07_Eggs_Video/S07_Eggs_7150991-")
+    labels = {video.task: next(csv.reader(three_columns(video).splitlines()))[2] for video in videos}
+    assert labels["egtea_gaze/Pizza"].split(" ")[0].endswith(".")
+    assert labels["meccano/meccano"].count(",") == 2
+    eggs = [three_columns(video).splitlines() for video in videos if video.task == "cmu_mmac/Eggs"]
+    assert {int(row[2].split(" ")[0]) for lines in eggs for row in csv.reader(lines)} == {1, 2, 3, 4, 5, 6, 7, 9}
+
+
+def test_every_task_has_as_many_names_as_published() -> None:
+    for task, n_videos in [("meccano/meccano", 17), ("epic_tents/tent", 29), ("egtea_gaze/PastaSalad", 19)]:
+        settings = TreeSettings(layout="egoprocel", tasks=(task,), n_videos=n_videos)
+        assert len(set(names(settings))) == n_videos
+        with pytest.raises(RgwotError, match=f"{task} has {n_videos} videos"):
+            names(settings.model_copy(update={"n_videos": n_videos + 1}))
+
+
+def test_unknown_task_names_the_nearest() -> None:
+    with pytest.raises(RgwotError, match=r"did you mean 'cmu_mmac/Brownie'"):
+        names(TreeSettings(layout="egoprocel", tasks=("cmu_mmac/Brownies",)))

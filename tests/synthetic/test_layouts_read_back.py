@@ -1,4 +1,4 @@
-"""Every layout that can be read can be written, and reading it gives the planned ground truth."""
+"""Reading the trees of released datasets gives the planned ground truth."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.io
+from synthetic_trees import LAYOUTS, TreeSettings, TreeVideo, files, plan
+from synthetic_trees.crosstask import annotated_rows
+from synthetic_trees.procel import LISTED_ONLY
 
-from rgwot.cli import cli
-from rgwot.config.layouts import WRITTEN
-from rgwot.config.synthetic import SynthSettings, synth_settings
+from rgwot.config.synthetic import synth_settings
 from rgwot.datasets import finding
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.crosstask import read_tasks, read_videos
@@ -24,16 +25,11 @@ from rgwot.datasets.faults import collecting
 from rgwot.datasets.registry import datasets, facts
 from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
-from rgwot.synthetic.layouts import VideoPlan, written_layout
-from rgwot.synthetic.layouts.crosstask import annotated_rows
-from rgwot.synthetic.layouts.procel import LISTED_ONLY
-from rgwot.synthetic.plan import plan
 from rgwot.timing import RULES, rasterise
 
 SHORT: dict[str, Any] = {"n_videos": 6, "min_s": 4.0, "max_s": 6.0, "seed": 5}
 # Layout, dataset it is read as, options of its entry, and how many tasks it has.
 READ_AS = [
-    ("folder", "mine", {}, 1),
     *(("egoprocel", dataset, {}, None) for dataset in datasets("egoprocel")),
     ("procel", "procel", {"drop_rows": ["cpr_0041"], "strict": True}, 12),
     ("procel_csv", "procel", {"strict": True}, 12),
@@ -42,14 +38,14 @@ READ_AS = [
 ]
 
 
-def lay_out(root: Path, settings: SynthSettings) -> list[VideoPlan]:
+def lay_out(root: Path, settings: TreeSettings) -> list[TreeVideo]:
     """Write all but the pictures: videos are empty files, which is all that finding them needs."""
     videos = plan(settings)
-    files: dict[str, str | bytes] = dict.fromkeys((video.place.video for video in videos), b"")
-    for path, content in {**files, **written_layout(settings.layout).files(videos)}.items():
+    empty = dict.fromkeys((video.place.video for video in videos), b"")
+    for path, content in {**empty, **files(settings.layout, videos)}.items():
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content.encode() if isinstance(content, str) else content)
+        target.write_bytes(content)
     return videos
 
 
@@ -68,7 +64,7 @@ def read(root: Path, layout: str, dataset: str, options: dict[str, Any]) -> dict
     }
 
 
-def planned_rows(video: VideoPlan, segments: Sequence[Segment]) -> list[tuple[float, float, int]]:
+def planned_rows(video: TreeVideo, segments: Sequence[Segment]) -> list[tuple[float, float, int]]:
     return [(round(start, 3), round(end, 3), video.step_ids[step - 1]) for start, end, step in segments]
 
 
@@ -81,22 +77,16 @@ def painted(rows: Sequence[tuple[float, float, int]], duration_s: float, rule: A
     return rasterise(starts, ends, steps, Fraction(FPS), round(duration_s * FPS), rule).tolist()
 
 
-def test_writers_readers_settings_and_command_know_the_same_layouts() -> None:
-    option = next(parameter for parameter in cli.commands["synth"].params if parameter.name == "layout")
-    assert tuple(option.type.choices) == tuple(WRITTEN)
-    for layout in WRITTEN:
-        assert SynthSettings(layout=layout).layout == layout
-        assert callable(written_layout(layout).tasks)
-        assert finding.layout_module(layout).EXPECTED
-    with pytest.raises(RgwotError, match=r"synth: layout: expected one of folder, .*, found 'foldr'"):
-        synth_settings({"layout": "foldr"})
+def test_the_only_layout_in_the_settings_is_folder() -> None:
+    with pytest.raises(RgwotError, match="synth: layout: .*'folder'.*found 'procel'"):
+        synth_settings({"layout": "procel"})
 
 
 @pytest.mark.parametrize(("layout", "dataset", "options", "n_tasks"), READ_AS)
 def test_reading_gives_the_planned_ground_truth(
     tmp_path: Path, layout: str, dataset: str, options: dict[str, Any], n_tasks: int | None
 ) -> None:
-    settings = SynthSettings(layout=layout, **SHORT)
+    settings = TreeSettings(layout=layout, **SHORT)
     videos = lay_out(tmp_path, settings)
     if layout == "egoprocel":
         videos = [video for video in videos if video.task.startswith(f"{dataset}/")]
@@ -120,31 +110,30 @@ def test_reading_gives_the_planned_ground_truth(
             assert name.startswith(video.names[video.step_ids.index(step_id)]), key
 
 
-@pytest.mark.parametrize("layout", sorted(WRITTEN))
+@pytest.mark.parametrize("layout", sorted(LAYOUTS))
 def test_the_same_seed_gives_the_same_bytes_at_any_time(monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
-    def files(seed: int) -> dict[str, str | bytes]:
-        settings = SynthSettings(layout=layout, **{**SHORT, "seed": seed})
-        return written_layout(settings.layout).files(plan(settings))
+    def made(seed: int) -> dict[str, bytes]:
+        return files(layout, plan(TreeSettings(layout=layout, **{**SHORT, "seed": seed})))
 
-    first = files(5)
+    first = made(5)
     monkeypatch.setattr(time, "asctime", lambda *_: "Thu Jan  1 00:00:00 1970")
-    assert files(5) == first
-    assert files(6) != first
+    assert made(5) == first
+    assert made(6) != first
 
 
 def test_the_three_forms_of_procel_hold_the_same() -> None:
-    plans = [plan(SynthSettings(layout=layout, **SHORT)) for layout in ("procel", "procel_csv", "procel_stepfirst")]
+    plans = [plan(TreeSettings(layout=layout, **SHORT)) for layout in ("procel", "procel_csv", "procel_stepfirst")]
     truths = [[(video.task, video.place.stem, video.timeline, video.names) for video in videos] for videos in plans]
     assert truths[0] == truths[1] == truths[2]
 
 
 @pytest.fixture(scope="module")
-def procel(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[VideoPlan]]:
+def procel(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[TreeVideo]]:
     root = tmp_path_factory.mktemp("procel")
-    return root, lay_out(root, SynthSettings(layout="procel", **SHORT))
+    return root, lay_out(root, TreeSettings(layout="procel", **SHORT))
 
 
-def test_data_mat_is_nested_as_released(procel: tuple[Path, list[VideoPlan]]) -> None:
+def test_data_mat_is_nested_as_released(procel: tuple[Path, list[TreeVideo]]) -> None:
     root, videos = procel
     own = [video for video in videos if video.task == "change_tire"]
     data = scipy.io.loadmat(root / "ProceL_dataset/change_tire/data.mat")
@@ -178,7 +167,7 @@ def test_data_mat_is_nested_as_released(procel: tuple[Path, list[VideoPlan]]) ->
     assert absent > 0
 
 
-def test_procel_names_have_three_schemes_and_skip_numbers(procel: tuple[Path, list[VideoPlan]]) -> None:
+def test_procel_names_have_three_schemes_and_skip_numbers(procel: tuple[Path, list[TreeVideo]]) -> None:
     root, videos = procel
     names = [line.split("\t")[1] for line in (root / "ProceL_dataset/tie_tie/readme.txt").read_text().splitlines()]
     assert names == ["tie_0001", "tie_0003", "tie_0004", "tie_0005", "tie_0007", "tie_0008"]
@@ -188,7 +177,7 @@ def test_procel_names_have_three_schemes_and_skip_numbers(procel: tuple[Path, li
     assert folders["change_tire"] == ["videos"]
 
 
-def test_the_extra_row_of_perform_cpr_has_to_be_dropped(procel: tuple[Path, list[VideoPlan]]) -> None:
+def test_the_extra_row_of_perform_cpr_has_to_be_dropped(procel: tuple[Path, list[TreeVideo]]) -> None:
     root, videos = procel
     lines = (root / "ProceL_dataset/perform_cpr/readme.txt").read_text().splitlines()
     names = [line.split("\t")[1] for line in lines]
@@ -202,14 +191,14 @@ def test_the_extra_row_of_perform_cpr_has_to_be_dropped(procel: tuple[Path, list
 
 @pytest.mark.parametrize("n_videos", [1, 2, 60, 100])
 def test_perform_cpr_has_any_number_of_videos(n_videos: int) -> None:
-    settings = SynthSettings(layout="procel", tasks=("perform_cpr",), **{**SHORT, "n_videos": n_videos})
+    settings = TreeSettings(layout="procel", tasks=("perform_cpr",), **{**SHORT, "n_videos": n_videos})
     stems = {video.place.stem for video in plan(settings)}
     assert len(stems) == n_videos
     assert f"cpr_{LISTED_ONLY['perform_cpr']:04d}" not in stems
 
 
 def test_crosstask_lists(tmp_path: Path) -> None:
-    videos = lay_out(tmp_path, SynthSettings(layout="crosstask", **SHORT))
+    videos = lay_out(tmp_path, TreeSettings(layout="crosstask", **SHORT))
     release = tmp_path / "crosstask_release"
     tasks = read_tasks(release / "tasks_primary.txt")
     assert list(tasks)[:3] == ["23521", "59684", "71781"]
@@ -235,7 +224,7 @@ def test_crosstask_lists(tmp_path: Path) -> None:
 
 def test_crosstask_rows_overlap_and_are_out_of_order_in_some_files() -> None:
     odd = 0
-    for video in plan(SynthSettings(layout="crosstask", **SHORT)):
+    for video in plan(TreeSettings(layout="crosstask", **SHORT)):
         rows = planned_rows(video, annotated_rows(video))
         in_time = sorted(rows)
         overlap = any(earlier[1] > later[0] for earlier, later in zip(in_time, in_time[1:], strict=False))
@@ -249,7 +238,7 @@ def test_crosstask_rows_overlap_and_are_out_of_order_in_some_files() -> None:
 
 
 def test_a_video_with_one_segment_or_one_step_stays_readable() -> None:
-    video = plan(SynthSettings(layout="crosstask", **SHORT))[1]
+    video = plan(TreeSettings(layout="crosstask", **SHORT))[1]
     lonely = (Segment(1.0, 2.0, 2),)
     assert annotated_rows(replaced(video, lonely)) == list(lonely)
     same = (Segment(0.5, 1.0, 2), Segment(1.5, 3.0, 2))
@@ -258,7 +247,7 @@ def test_a_video_with_one_segment_or_one_step_stays_readable() -> None:
     assert painted(rows, 4.0, "exact") == painted(same, 4.0, "exact")
 
 
-def replaced(video: VideoPlan, segments: tuple[Segment, ...]) -> VideoPlan:
+def replaced(video: TreeVideo, segments: tuple[Segment, ...]) -> TreeVideo:
     from dataclasses import replace
 
     return replace(video, timeline=Timeline(4.0, segments))
@@ -267,11 +256,11 @@ def replaced(video: VideoPlan, segments: tuple[Segment, ...]) -> VideoPlan:
 @pytest.mark.parametrize("layout", ["procel", "procel_csv", "procel_stepfirst", "crosstask"])
 def test_unknown_tasks_name_the_nearest(layout: str) -> None:
     with pytest.raises(RgwotError, match=r"synth\.tasks: 'make_cofee' is not a task of (ProceL|CrossTask);"):
-        plan(SynthSettings(layout=layout, tasks=("make_cofee",)))
+        plan(TreeSettings(layout=layout, tasks=("make_cofee",)))
 
 
 def test_spelling_quotes_commas(tmp_path: Path) -> None:
-    videos = lay_out(tmp_path, SynthSettings(layout="egoprocel", tasks=("meccano/meccano",), **SHORT))
+    videos = lay_out(tmp_path, TreeSettings(layout="egoprocel", tasks=("meccano/meccano",), **SHORT))
     text = (tmp_path / videos[0].place.annotation).read_text()
     assert text.count('"') == 2 * len(videos[0].timeline.segments)
     assert {len(row) for row in csv.reader(text.splitlines())} == {3}

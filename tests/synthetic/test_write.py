@@ -17,22 +17,15 @@ from measured import statistics
 from pydantic import ValidationError
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.datasets.registry import facts
 from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.ground_truth import Segment, Timeline
-from rgwot.synthetic.layouts import task_places
-from rgwot.synthetic.layouts.base import three_columns
 from rgwot.synthetic.looks import task_look
-from rgwot.synthetic.plan import plan
+from rgwot.synthetic.plan import plan, video_names
 from rgwot.synthetic.scenes import Scene
-from rgwot.synthetic.write import write_dataset, write_video
+from rgwot.synthetic.write import annotation_text, write_dataset, write_video
 from rgwot.video import probe
 
 SMALL = SynthSettings(n_videos=2, min_s=2.0, max_s=3.0, K=4, seed=3)
-
-
-def names(settings: SynthSettings) -> list[str]:
-    return [place.stem for task in task_places(settings) for place in task.places]
 
 
 def read(text: str) -> list[Segment]:
@@ -50,7 +43,7 @@ def digests(root: Path, pattern: str) -> dict[str, str]:
 def test_levels_hold_in_the_annotation_texts(seed):
     settings = SynthSettings(n_videos=20, seed=seed)
     videos = plan(settings)
-    tables = [read(three_columns(video)) for video in videos]
+    tables = [read(annotation_text(video)) for video in videos]
     found = statistics(tables, [video.timeline.duration_s for video in videos], 7)
     assert found.foreground == pytest.approx(0.38, abs=0.03)
     assert found.missing == pytest.approx(0.12, abs=0.03)
@@ -67,8 +60,11 @@ def test_levels_hold_in_the_annotation_texts(seed):
 def test_the_same_seed_writes_the_same_bytes(tmp_path):
     for name, jobs in (("one", 1), ("two", 2)):
         paths = write_dataset(SMALL, tmp_path / name, jobs=jobs)
-        assert [path.stem for path in paths] == names(SMALL) == ["assembly_01", "assembly_02"]
+        assert [path.stem for path in paths] == video_names(SMALL)["assembly"] == ["assembly_01", "assembly_02"]
         assert all(path.is_file() for path in paths)
+    for video in plan(SMALL):
+        written = read((tmp_path / "one" / video.annotation).read_text())
+        assert written == [(round(start, 3), round(end, 3), step) for start, end, step in video.timeline.segments]
     assert digests(tmp_path / "one", "*.csv") == digests(tmp_path / "two", "*.csv")
     assert digests(tmp_path / "one", "*.mp4") == digests(tmp_path / "two", "*.mp4")
     left = {p.suffix for p in tmp_path.rglob("*") if p.is_file()}
@@ -157,45 +153,6 @@ def test_other_containers_are_refused(tmp_path):
         write_video(tmp_path / "clip.mov", Scene(task_look(2, 0), Timeline(1.0, ()), 0))
 
 
-def test_egoprocel_tree_has_the_true_names():
-    videos = plan(SynthSettings(layout="egoprocel", n_videos=3, min_s=4.0, max_s=6.0))
-    assert len(videos) == 48
-    tasks = list(dict.fromkeys(video.task for video in videos))
-    assert len(tasks) == 16
-    for video in videos:
-        dataset, task = video.task.split("/")
-        assert video.K == facts(dataset, task).K
-    placed = {video.place.video: video for video in videos}
-    assert len(placed) == len(videos)
-    for expected, described in {
-        "videos/EGTEA_Gaze+/OP01-R03-BaconAndEggs.mp4": (
-            "annotations/EGTEA_Gaze+/BaconAndEggs/OP01-R03-BaconAndEggs.csv"
-        ),
-        "videos/EPIC-Tents/01/01.tent.090617.gopro.MP4": (
-            "annotations/EPIC-Tents/01.tent.090617.gopro.egoprocel.ann.csv"
-        ),
-        "videos/MECCANO/0003.mp4": "annotations/MECCANO/0003.csv",
-        "videos/pc_assembly/Head_5.mp4": "annotations/pc_assembly/Head_5.csv",
-        "videos/pc_disassembly/Head_6.mp4": "annotations/pc_disassembly/Head_6.csv",
-    }.items():
-        assert placed[expected].place.annotation == described
-    cmu = [video.place.video for video in videos if video.task == "cmu_mmac/Eggs"]
-    assert cmu[0].startswith("videos/CMU-MMAC/Eggs/S07_Eggs_Video/S07_Eggs_7150991-")
-    labels = {video.task: next(csv.reader(three_columns(video).splitlines()))[2] for video in videos}
-    assert labels["egtea_gaze/Pizza"].split(" ")[0].endswith(".")
-    assert labels["meccano/meccano"].count(",") == 2
-    eggs = {s.key_step for v in videos if v.task == "cmu_mmac/Eggs" for s in read(three_columns(v))}
-    assert eggs == {1, 2, 3, 4, 5, 6, 7, 9}
-
-
-def test_every_task_has_as_many_names_as_published():
-    for task, n_videos in [("meccano/meccano", 17), ("epic_tents/tent", 29), ("egtea_gaze/PastaSalad", 19)]:
-        settings = SynthSettings(layout="egoprocel", tasks=(task,), n_videos=n_videos)
-        assert len(set(names(settings))) == n_videos
-        with pytest.raises(RgwotError, match=f"{task} has {n_videos} videos"):
-            names(settings.model_copy(update={"n_videos": n_videos + 1}))
-
-
 def test_a_task_is_the_same_whatever_is_beside_it():
     alone = plan(SMALL.model_copy(update={"tasks": ("b",)}))
     beside = plan(SMALL.model_copy(update={"tasks": ("a", "b")}))
@@ -210,8 +167,6 @@ def test_human_driver_writes_recipes():
         plan(SynthSettings(driver="captaincook4d", recipe=6))
     with pytest.raises(RgwotError, match="recipe 10 has 12 recordings"):
         plan(SynthSettings(driver="captaincook4d", recipe=10, n_videos=13))
-    with pytest.raises(RgwotError, match=r"7 key steps, task '16815' 3"):
-        plan(SynthSettings(driver="captaincook4d", layout="crosstask", tasks=("16815",), n_videos=2))
 
 
 @pytest.mark.parametrize(
@@ -226,8 +181,3 @@ def test_human_driver_writes_recipes():
 def test_settings_that_contradict_themselves(values, message):
     with pytest.raises(ValidationError, match=message):
         SynthSettings(**values)
-
-
-def test_unknown_task_names_the_nearest():
-    with pytest.raises(RgwotError, match=r"did you mean 'cmu_mmac/Brownie'"):
-        names(SynthSettings(layout="egoprocel", tasks=("cmu_mmac/Brownies",)))

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from synthetic_trees import TreeSettings, task_places, write_tree
 
-from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import datasets, tasks_of
-from rgwot.synthetic.layouts import task_places
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SMALL = "tests/small.yaml"
@@ -125,9 +124,17 @@ class Checkout:
         return self.snakemake(*targets, options=("--dry-run", "--cores", "2", "--quiet", "rules"), more=more)
 
 
+SMALL_CLIPS = {"width": 160, "height": 120, "min_s": 4, "max_s": 6}
+
+
+def grow(root: Path, layout: str, **settings: Any) -> None:
+    """Write the tree of released datasets in small synthetic clips of 4 to 6 s."""
+    write_tree(TreeSettings.model_validate({"layout": layout, **SMALL_CLIPS, **settings}), root, jobs=int(CORES))
+
+
 def synthesise(root: Path, **settings: Any) -> None:
     """Write small synthetic clips of 4 to 6 s through the command line."""
-    small = {"width": 160, "height": 120, "min_s": 4, "max_s": 6, **settings}
+    small = {**SMALL_CLIPS, **settings}
     chosen = [part for key, value in small.items() for part in ("--set", f"{key}={json.dumps(value)}")]
     command = [*RGWOT, "synth", str(root), *chosen, "--jobs", CORES]
     said = run(command, root.parent)
@@ -159,7 +166,7 @@ def touch_tree(root: Path, layout: str, videos: int | None = None, cameras: int 
     for facts in (row for dataset in datasets(layout) for row in tasks_of(dataset)):
         task = f"{facts.dataset}/{facts.task}" if layout == "egoprocel" else facts.task
         many = videos or VIDEOS.get(task, facts.n_videos or VIDEOS_OF_PROCEL)
-        (places,) = task_places(SynthSettings(layout=layout, tasks=(task,), n_videos=many, cameras=cameras))
+        (places,) = task_places(TreeSettings(layout=layout, tasks=(task,), n_videos=many, cameras=cameras))
         for place in places.places:
             for name in (place.video, place.annotation):
                 (root / name).parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from checkouts import ALL_TASKS, Checkout, synthesise, touch_tree
+from checkouts import ALL_TASKS, Checkout, grow, touch_tree
 
 from rgwot.datasets.registry import datasets, tasks_of
 
@@ -29,7 +29,7 @@ def egoprocel(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     (checkout.path / ALL_TASKS).write_text(yaml.safe_dump(chosen), encoding="utf-8")
     # Every kind of row there is; the whole table would take several times as long.
     checkout.keep_rows("egoprocel", EGOPROCEL_ROWS)
-    synthesise(checkout.path / "egoprocel", layout="egoprocel", tasks=tasks, n_videos=2, cameras=5)
+    grow(checkout.path / "egoprocel", "egoprocel", tasks=tasks, n_videos=2, cameras=5)
     made = checkout.snakemake("results/tables/egoprocel.csv")
     assert made.returncode == 0, made.text[-4000:]
     return checkout

@@ -17,13 +17,14 @@ from rgwot.reporting.figures.interface import load_figures
 WRITTEN = """
 datasets:
   pc_assembly:
+    layout: folder
     root: results/synthetic/pc_assembly
-    synth: &clips
-      {layout: egoprocel, tasks: [pc_assembly/pc_assembly], n_videos: 2, min_s: 4, max_s: 5, width: 160, height: 120}
+    synth: &clips {tasks: [pc_assembly], K: 9, n_videos: 2, min_s: 4, max_s: 5, width: 160, height: 120}
   procel:
+    layout: folder
     root: results/synthetic/procel
     drop_rows: []
-    synth: {<<: *clips, layout: procel, tasks: [tie_tie]}
+    synth: {<<: *clips, tasks: [tie_tie], K: 14}
 """
 
 

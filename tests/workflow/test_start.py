@@ -100,7 +100,7 @@ def test_a_wheel_is_enough(tmp_path: Path) -> None:
     assert str(site) in where.text
 
     videos, study = tmp_path / "clips", tmp_path / "study"
-    synthesise(videos, layout="folder", n_videos=2)
+    synthesise(videos, n_videos=2)
     (task,) = (path.name for path in videos.iterdir() if path.is_dir())
     said = rgwot(tmp_path, "init", str(study), "--videos", str(videos), python=str(python))
     assert said.returncode == 0, said.text

@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from checkouts import Checkout, synthesise
+from checkouts import Checkout, grow
+from synthetic_trees import TreeSettings, plan
+from synthetic_trees.crosstask import annotated_rows
 
-from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.names import video_id
 from rgwot.datasets.registry import tasks_of
 from rgwot.records import read_annotations, read_manifest
 from rgwot.reporting.tables.scores import reported_rows
 from rgwot.reporting.tables.spec import find_table, load_tables
-from rgwot.synthetic.layouts.crosstask import annotated_rows
-from rgwot.synthetic.plan import plan
 
 TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
 LAYOUTS = ("procel", "crosstask")
@@ -24,8 +23,8 @@ SECONDS = 4.0
 TRAINED = {"procel": ["perform_cpr"], "crosstask": ["16815"]}
 
 
-def planned(layout: str) -> SynthSettings:
-    return SynthSettings(layout=layout, n_videos=2, min_s=SECONDS, max_s=SECONDS, width=64, height=64)
+def planned(layout: str) -> TreeSettings:
+    return TreeSettings(layout=layout, n_videos=2, min_s=SECONDS, max_s=SECONDS, width=64, height=64)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +32,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A checkout beside both trees, and configurations that lead there."""
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("third_person") / "checkout")
     for layout in LAYOUTS:
-        synthesise(checkout.path / layout, layout=layout, n_videos=2, min_s=SECONDS, max_s=SECONDS, width=64, height=64)
+        grow(checkout.path / layout, layout, n_videos=2, min_s=SECONDS, max_s=SECONDS, width=64, height=64)
     (checkout.path / "roots.yaml").write_text("roots: {procel: procel, crosstask: crosstask}\n")
     chosen = (f"{dataset}: {{tasks: {tasks}}}" for dataset, tasks in TRAINED.items())
     (checkout.path / "few.yaml").write_text(f"datasets: {{{', '.join(chosen)}}}\n")

@@ -150,12 +150,16 @@ def test_missing_features_made_elsewhere(tea: Path, tmp_path: Path) -> None:
     ("layout", "dataset", "task"), [("folder", "mine", "tea"), ("egoprocel", "meccano", "meccano")]
 )
 def test_synthetic_trees_are_clean(tmp_path: Path, layout: str, dataset: str, task: str) -> None:
+    from synthetic_trees import TreeSettings, write_tree
+
     from rgwot.config.synthetic import SynthSettings
     from rgwot.synthetic.write import write_dataset
 
-    written = task if layout == "folder" else f"{dataset}/{task}"
-    values = {"layout": layout, "tasks": (written,), "n_videos": 2, "min_s": 4, "max_s": 5, "width": 64, "height": 64}
-    write_dataset(SynthSettings.model_validate(values), tmp_path / "root")
+    values = {"layout": layout, "n_videos": 2, "min_s": 4, "max_s": 5, "width": 64, "height": 64}
+    if layout == "folder":
+        write_dataset(SynthSettings.model_validate({**values, "tasks": (task,)}), tmp_path / "root")
+    else:
+        write_tree(TreeSettings.model_validate({**values, "tasks": (f"{dataset}/{task}",)}), tmp_path / "root")
     report = examine(content(**{dataset: entry(tmp_path / "root", layout)}), dataset)
     assert report.count("error") == 0
     assert [video.status for video in report.videos] == ["ok", "ok"]

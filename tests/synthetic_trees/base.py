@@ -1,4 +1,4 @@
-"""What every layout works with: where the files of a synthetic dataset go, what is in them, and how it is spelt."""
+"""What every tree is made of: where the files of a synthetic dataset go, what is in them, and how it is spelt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Literal, TypeAlias
+
+from pydantic import Field
 
 from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import TaskFacts
@@ -15,6 +17,14 @@ from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
 
 Content: TypeAlias = "str | bytes"
+
+
+class TreeSettings(SynthSettings):
+    """What is written: the settings of ``rgwot synth``, and those that only released datasets have."""
+
+    layout: Literal["egoprocel", "procel", "procel_csv", "procel_stepfirst", "crosstask"]  # type: ignore[assignment]
+    tasks: tuple[str, ...] = ()  #: all where it is empty; in layout egoprocel like cmu_mmac/Brownie
+    cameras: int = Field(1, ge=1, le=5)  #: that film a take of CMU-MMAC, the ego view first
 
 
 @dataclass(frozen=True)
@@ -34,14 +44,14 @@ class Place:
 class TaskPlaces:
     """One task of a layout."""
 
-    task: str  #: ``assembly`` in layout folder, ``cmu_mmac/Brownie`` in egoprocel, ``40567`` in crosstask
+    task: str  #: ``cmu_mmac/Brownie`` in layout egoprocel, ``40567`` in crosstask
     step_ids: tuple[int, ...]  #: what the annotations call key steps 1 to K
     places: tuple[Place, ...]  #: the videos, ordered by take
     label: str = "{id} {name}"  #: how annotations with a text column spell a key step
 
 
 @dataclass(frozen=True)
-class VideoPlan:
+class TreeVideo:
     """Everything one video is made of; ``task``, ``step_ids`` and ``label`` as in `TaskPlaces`.
 
     ``names`` are those of the key steps, and the seeds those of the task's look and of this video's pictures.
@@ -62,7 +72,7 @@ class VideoPlan:
         return len(self.step_ids)
 
 
-def chosen(settings: SynthSettings, known: Mapping[str, TaskFacts], what: str) -> dict[str, TaskFacts]:
+def chosen(settings: TreeSettings, known: Mapping[str, TaskFacts], what: str) -> dict[str, TaskFacts]:
     """Return the tasks that the settings ask for, all known ones when they name none.
 
     Raises RgwotError if a task is not one of ``what``, the published dataset that the layout belongs to.
@@ -73,7 +83,7 @@ def chosen(settings: SynthSettings, known: Mapping[str, TaskFacts], what: str) -
     return {task: known[task] for task in settings.tasks or known}
 
 
-def three_columns(video: VideoPlan) -> str:
+def three_columns(video: TreeVideo) -> str:
     """Spell the ground truth of a video as ``start,end,<int> <name>``, seconds, one line per segment.
 
     A name with a comma is quoted: ``1.5,3.25,"3 add the pin, press it"``.
@@ -84,13 +94,13 @@ def three_columns(video: VideoPlan) -> str:
     )
 
 
-def step_first(video: VideoPlan, segments: Sequence[Segment] | None = None) -> str:
+def step_first(video: TreeVideo, segments: Sequence[Segment] | None = None) -> str:
     """Spell segments, those of the video where none are given, as ``step,start,end``, seconds, in their order."""
     rows = video.timeline.segments if segments is None else segments
     return _lines((video.step_ids[step - 1], round(start, 3), round(end, 3)) for start, end, step in rows)
 
 
-def three_column_files(videos: Iterable[VideoPlan]) -> dict[str, Content]:
+def three_column_files(videos: Iterable[TreeVideo]) -> dict[str, Content]:
     """Return one annotation file of three columns per video."""
     return {video.place.annotation: three_columns(video) for video in videos}
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from rgwot.datasets.pairing import by_task
 from rgwot.datasets.registry import TaskFacts
-from rgwot.synthetic.layouts.base import Content, VideoPlan, step_first
-from rgwot.synthetic.layouts.procel import tasks_with
+from synthetic_trees.base import Content, TreeVideo, step_first
+from synthetic_trees.procel import tasks_with
 
 
 def _paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
     return f"{facts.task}/videos/{name}.mp4", f"{facts.task}/annotations/{name}.csv"
 
 
-def files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+def files(videos: Sequence[TreeVideo]) -> dict[str, Content]:
     """Return annotations and lists by their path below the root."""
     made: dict[str, Content] = {}
     for task, own in by_task(videos, lambda video: video.task).items():

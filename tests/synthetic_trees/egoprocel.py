@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import datasets, numbers, tasks_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.ground_truth import FPS
-from rgwot.synthetic.layouts.base import (
+from synthetic_trees.base import (
     Content,
     Place,
     TaskPlaces,
-    VideoPlan,
+    TreeSettings,
+    TreeVideo,
     chosen,
     three_column_files,
     three_columns,
@@ -28,7 +28,7 @@ _EGTEA_RATE, _MECCANO_RATE, _TENT_RATE = Fraction(24), Fraction(12), Fraction(60
 UNLISTED_CAMERA = "9999999"
 
 
-def tasks(settings: SynthSettings) -> list[TaskPlaces]:
+def tasks(settings: TreeSettings) -> list[TaskPlaces]:
     """Return the tasks that the settings ask for, with the place of every video."""
     known = {f"{dataset}/{facts.task}": facts for dataset in datasets("egoprocel") for facts in tasks_of(dataset)}
     listed = []
@@ -43,7 +43,7 @@ def tasks(settings: SynthSettings) -> list[TaskPlaces]:
     return listed
 
 
-def files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+def files(videos: Sequence[TreeVideo]) -> dict[str, Content]:
     """Return annotations and lists by their path below the root."""
     made = three_column_files(videos)
     for video in videos:

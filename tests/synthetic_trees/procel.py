@@ -10,11 +10,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.pairing import by_task
 from rgwot.datasets.registry import TaskFacts, tasks_of
 from rgwot.synthetic.ground_truth import FPS
-from rgwot.synthetic.layouts.base import Content, Place, TaskPlaces, VideoPlan, chosen
+from synthetic_trees.base import Content, Place, TaskPlaces, TreeSettings, TreeVideo, chosen
 
 # The release lists a video that its data file does not hold; the rows behind it slip by one.
 LISTED_ONLY = {"perform_cpr": 41}
@@ -34,10 +33,10 @@ def _numbers(task: str, n_videos: int) -> list[int]:
     return list(islice((number for number in count(first) if number != listed_only), n_videos))
 
 
-def tasks_with(paths: Callable[[int, TaskFacts, str], tuple[str, str]]) -> Callable[[SynthSettings], list[TaskPlaces]]:
+def tasks_with(paths: Callable[[int, TaskFacts, str], tuple[str, str]]) -> Callable[[TreeSettings], list[TaskPlaces]]:
     """Return how a layout lists its tasks, from the video and annotation paths of a name in the n-th task."""
 
-    def tasks(settings: SynthSettings) -> list[TaskPlaces]:
+    def tasks(settings: TreeSettings) -> list[TaskPlaces]:
         known = {facts.task: facts for facts in tasks_of("procel")}
         rank = {task: number for number, task in enumerate(known)}
         listed = []
@@ -56,7 +55,7 @@ def _paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
     return f"videos/{folder}{name}{('.mp4', '.webm')[rank % 2]}", f"ProceL_dataset/{facts.task}/data.mat"
 
 
-def files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+def files(videos: Sequence[TreeVideo]) -> dict[str, Content]:
     """Return annotations and lists by their path below the root."""
     facts = {row.task: row for row in tasks_of("procel")}
     made: dict[str, Content] = {}
@@ -66,7 +65,7 @@ def files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
     return made
 
 
-def _readme(facts: TaskFacts, videos: Sequence[VideoPlan]) -> str:
+def _readme(facts: TaskFacts, videos: Sequence[TreeVideo]) -> str:
     lengths = {video.place.stem: video.timeline.duration_s for video in videos}
     if facts.task in LISTED_ONLY:
         lengths[f"{facts.code}_{LISTED_ONLY[facts.task]:04d}"] = 10.0
@@ -81,7 +80,7 @@ def _clock(seconds: float) -> str:
     return f"{math.ceil(seconds) // 60}:{math.ceil(seconds) % 60:02d}"
 
 
-def _data(videos: Sequence[VideoPlan]) -> bytes:
+def _data(videos: Sequence[TreeVideo]) -> bytes:
     """Return ``data.mat``: nested cells, a row per video and in it a row per key step."""
     import scipy.io
 
@@ -112,7 +111,7 @@ def _cell(items: Iterable[Any]) -> Any:
     return column
 
 
-def _times_of_steps(video: VideoPlan) -> list[Any]:
+def _times_of_steps(video: TreeVideo) -> list[Any]:
     """Return per key step its ``(n, 2)`` starts and ends in seconds, ``(0, 0)`` where it is absent."""
     steps: list[list[tuple[float, float]]] = [[] for _ in range(video.K)]
     for start, end, step in video.timeline.segments:
@@ -120,7 +119,7 @@ def _times_of_steps(video: VideoPlan) -> list[Any]:
     return [np.array(times) if times else np.zeros((0, 0)) for times in steps]
 
 
-def _pieces(video: VideoPlan, length_s: float) -> Any:
+def _pieces(video: TreeVideo, length_s: float) -> Any:
     cuts = np.append(np.arange(0.0, video.timeline.duration_s, length_s), video.timeline.duration_s)
     return np.stack([cuts[:-1], cuts[1:]], axis=1)
 

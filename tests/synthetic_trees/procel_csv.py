@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rgwot.datasets.registry import TaskFacts
-from rgwot.synthetic.layouts.base import three_column_files
-from rgwot.synthetic.layouts.procel import tasks_with
+from synthetic_trees.base import three_column_files
+from synthetic_trees.procel import tasks_with
 
 
 def _paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:

@@ -6,11 +6,10 @@ import base64
 import hashlib
 from collections.abc import Sequence
 
-from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.pairing import by_task
 from rgwot.datasets.registry import tasks_of
 from rgwot.synthetic.ground_truth import Segment
-from rgwot.synthetic.layouts.base import Content, Place, TaskPlaces, VideoPlan, chosen, step_first
+from synthetic_trees.base import Content, Place, TaskPlaces, TreeSettings, TreeVideo, chosen, step_first
 
 _RELEASE = "crosstask_release"
 # The order of the release, which is neither that of numbers nor that of any paper.
@@ -26,7 +25,7 @@ _OVERLAP_S = 0.2
 _EVERY, _ODD_ONE = 4, 1
 
 
-def tasks(settings: SynthSettings) -> list[TaskPlaces]:
+def tasks(settings: TreeSettings) -> list[TaskPlaces]:
     """Return the tasks that the settings ask for, with the place of every video."""
     facts = {row.task: row for row in tasks_of("crosstask")}
     known = {task: facts[task] for task in _ORDER.split()}
@@ -51,7 +50,7 @@ def _video_id(task: str, take: int) -> str:
     return {0: f"-{video[1:]}", 1: f"{video[:4]}_{video[5:]}"}.get(take, video)
 
 
-def files(videos: Sequence[VideoPlan]) -> dict[str, Content]:
+def files(videos: Sequence[TreeVideo]) -> dict[str, Content]:
     """Return annotations and lists by their path below the root."""
     titles = {row.task: row.name for row in tasks_of("crosstask")}
     own_videos = by_task(videos, lambda video: video.task)
@@ -80,7 +79,7 @@ def _listed(task: str, video: str) -> str:
     return f"{task},{video},https://www.youtube.com/watch?v={video}\n"
 
 
-def annotated_rows(video: VideoPlan) -> list[Segment]:
+def annotated_rows(video: TreeVideo) -> list[Segment]:
     """Return the rows of a video's file, in the order of the file.
 
     In every fourth file some rows overlap and one is out of order, such that painting them in the order of

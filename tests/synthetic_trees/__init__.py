@@ -1,0 +1,86 @@
+"""Synthetic clips in the trees of released datasets, each of which the module of its layout in `rgwot.datasets` reads.
+
+The module of a layout has ``tasks(settings)``, the tasks and the places of their videos, and ``files(videos)``, every
+other file by its path below the root. ``tests/write_tree.py`` writes a tree from the command line.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
+from rgwot.synthetic.looks import step_names, task_look
+from rgwot.synthetic.plan import FIRST_VIDEO, LOOK, seed_of, timelines_of
+from rgwot.synthetic.scenes import Scene
+from rgwot.synthetic.write import write_video
+from synthetic_trees import crosstask, egoprocel, procel, procel_csv, procel_stepfirst
+from synthetic_trees.base import Place, TaskPlaces, TreeSettings, TreeVideo
+
+__all__ = ["LAYOUTS", "Place", "TaskPlaces", "TreeSettings", "TreeVideo", "files", "plan", "task_places", "write_tree"]
+
+LAYOUTS: dict[str, Any] = {
+    "egoprocel": egoprocel,
+    "procel": procel,
+    "procel_csv": procel_csv,
+    "procel_stepfirst": procel_stepfirst,
+    "crosstask": crosstask,
+}
+
+
+def task_places(settings: TreeSettings) -> list[TaskPlaces]:
+    """Return the tasks that the settings ask for, with the place of every video.
+
+    Raises RgwotError if a task is not part of the layout, or the released data has fewer videos than asked for.
+    """
+    places: list[TaskPlaces] = LAYOUTS[settings.layout].tasks(settings)
+    return places
+
+
+def plan(settings: TreeSettings) -> list[TreeVideo]:
+    """Return the plan of a tree, a function of its settings alone."""
+    videos = []
+    for task in task_places(settings):
+        timelines = timelines_of(task.task, len(task.step_ids), settings)
+        look_seed = seed_of(settings.seed, task.task, LOOK)
+        called = tuple(step_names(task_look(len(task.step_ids), look_seed)))
+        for place in task.places:
+            # Every camera of a take has its own pictures; the first one those of a dataset with one camera.
+            pictures = task.task if place.lead_frames == 0 else f"{task.task} {place.camera}"
+            seed = seed_of(settings.seed, pictures, FIRST_VIDEO + place.take)
+            timeline = _led_in(timelines[place.take], place.lead_frames)
+            videos.append(TreeVideo(task.task, task.step_ids, task.label, place, timeline, called, look_seed, seed))
+    return videos
+
+
+def _led_in(timeline: Timeline, frames: int) -> Timeline:
+    """Return the timeline as a camera sees it that started some frames earlier."""
+    if not frames:
+        return timeline
+    lead_s = frames / FPS
+    later = (Segment(round(start + lead_s, 3), round(end + lead_s, 3), step) for start, end, step in timeline.segments)
+    return Timeline(timeline.duration_s + lead_s, tuple(later))
+
+
+def files(layout: str, videos: list[TreeVideo]) -> dict[str, bytes]:
+    """Return every file but the videos by its path below the root."""
+    made = LAYOUTS[layout].files(videos)
+    return {path: content.encode() if isinstance(content, str) else content for path, content in made.items()}
+
+
+def write_tree(settings: TreeSettings, root: Path, jobs: int = 1) -> None:
+    """Write a tree below ``root``, as many videos at the same time as ``jobs``."""
+    videos = plan(settings)
+    for path, content in files(settings.layout, videos).items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        list(pool.map(partial(_write_one, root=root, size=(settings.width, settings.height)), videos))
+
+
+def _write_one(video: TreeVideo, root: Path, size: tuple[int, int]) -> None:
+    look = task_look(video.K, video.look_seed)
+    write_video(root / video.place.video, Scene(look, video.timeline, video.seed, *size), video.place.fps)
