@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import resource
 import sys
@@ -122,9 +121,9 @@ def test_a_file_that_must_not_be_read(tmp_path: Path) -> None:
     path = plain(tmp_path / "root/tea")
     plain(tmp_path / "root/tea", "good.mp4")
     path.chmod(0)
-    options = json.dumps({"layout": "folder", "root": "root", "options": {}, "on_bad_video": "fail"})
-    command = [sys.executable, "-m", "rgwot", "manifest", "m.csv", "--dataset", "own", "--task", "tea"]
-    command += ["--options", options, "--annotations", "a.csv"]
+    (tmp_path / "own.yaml").write_text("datasets: {own: {layout: folder, root: root}}", encoding="utf-8")
+    command = [sys.executable, "-m", "rgwot", "manifest", "m.csv", "--config", "own.yaml"]
+    command += ["--dataset", "own", "--task", "tea", "--annotations", "a.csv"]
     if os.geteuid() == 0:
         # Root may read everything, unless it gives that up.
         command = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", *command]

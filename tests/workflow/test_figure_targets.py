@@ -102,6 +102,3 @@ def check_report(path: Path) -> None:
         assert labels["data"] in entry["caption"]
         assert "seed" in entry["caption"]
         assert "random weights" in entry["caption"]
-    teaser = next(entry for entry in figures if entry["name"].startswith("teaser"))
-    assert "Settings of rgwot on pc_assembly" in teaser["caption"]
-    assert "α = 0.3" in teaser["caption"]

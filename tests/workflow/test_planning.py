@@ -100,7 +100,7 @@ def test_tables_are_checked_whatever_is_asked_for(fresh: Checkout) -> None:
     assert "rgwot@rho=0," in text
     tables.write_text(text.replace("rgwot@rho=0,", "rgwot@roh=0,"), encoding="utf-8")
     told = fresh.snakemake("results/tables/demo.csv", options=("-n", "--cores", "2")).mistake
-    assert "table 'ablation_components': row 'no_temporal_prior': experiment 'rgwot@roh=0': unknown key 'roh'" in told
+    assert "table 'ablation_components': experiment 'rgwot@roh=0': unknown key 'roh'" in told
 
 
 def test_a_sweep_is_an_entry_of_the_file_of_tables(fresh: Checkout) -> None:
