@@ -49,7 +49,7 @@ rule extract:
         config=CONFIGURATION,
         settings=settings_of("extract"),
         frames_fps=one_line_errors(lambda w: STUDY.config.dataset(w.dataset).frames_fps),
-        on_bad_video=untracked(STUDY.config.on_bad_video),
+        on_bad_video=STUDY.config.on_bad_video,
     message:
         "extract: {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
     shell:
@@ -72,7 +72,7 @@ use rule extract as extract_video with:
         config=CONFIGURATION,
         settings=settings_of("extract"),
         frames_fps=one_line_errors(lambda w: STUDY.config.dataset(w.dataset).frames_fps),
-        on_bad_video=untracked(STUDY.config.on_bad_video),
+        on_bad_video=STUDY.config.on_bad_video,
     message:
         "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
 
@@ -97,7 +97,7 @@ rule import_features:
         videos=batch(datasets.import_sources),
         sources=batch(datasets.stamp_of),
         options=one_line_errors(lambda w: datasets.import_options(STUDY, w.dataset)),
-        on_bad_video=untracked(STUDY.config.on_bad_video),
+        on_bad_video=STUDY.config.on_bad_video,
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
     shell:
@@ -117,7 +117,7 @@ use rule import_features as import_video with:
         videos=lone(datasets.import_sources),
         sources=lone(datasets.stamp_of),
         options=one_line_errors(lambda w: datasets.import_options(STUDY, w.dataset)),
-        on_bad_video=untracked(STUDY.config.on_bad_video),
+        on_bad_video=STUDY.config.on_bad_video,
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
 
