@@ -83,7 +83,7 @@ docs: $(WRITER)
 	@echo "the site is build/docs/index.html"
 
 demo: $(READY)
-	@echo "demo: synthetic clips, features, training, key steps, scores, table; 2 to 3 minutes on 2 cores"
+	@echo "demo: synthetic clips, features, training, key steps, scores, table; three to four minutes on 2 cores"
 	snakemake --cores $(CORES) --quiet host reason -- demo
 	@rgwot show results/tables/demo.csv --yardsticks results/yardsticks/demo/assembly.json --procedures results/keysteps/rgwot-plus/consensus/demo/assembly/seed0/procedures.csv --names names/demo/assembly.yaml
 	@echo "To look at it, open results/report/demo/assembly.html in a browser."

@@ -125,7 +125,7 @@ class Config(Settings):
     @classmethod
     def _distinct(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
         if len(set(seeds)) != len(seeds):
-            raise ValueError("a seed stands twice; every run needs a seed of its own")
+            raise ValueError("a seed occurs twice; every run needs a seed of its own")
         return seeds
 
     @field_validator("datasets")

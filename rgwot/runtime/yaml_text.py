@@ -13,14 +13,14 @@ from rgwot.runtime.errors import RgwotError
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML's safe loader, which refuses a key that stands twice in a mapping instead of forgetting the first."""
+    """YAML's safe loader, which refuses a key that occurs twice in a mapping instead of forgetting the first."""
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
         seen = set()
         for key, _ in node.value:
             if (name := (key.tag, str(key.value))) in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key {name[1]!r} stands twice", problem_mark=key.start_mark)
+                raise yaml.MarkedYAMLError(problem=f"the key {name[1]!r} occurs twice", problem_mark=key.start_mark)
             seen.add(name)
         return node
 

@@ -65,7 +65,7 @@ def _check_task_target(study: Study, argument: str, target: str) -> None:
             raise RgwotError(f"{argument}: {_expected_figure(other['kind'])}")
         return
     if study.first and template == paths.PAGE:
-        raise RgwotError(f"{argument}: asked for beside {FIRST!r}, which makes less of it; ask for one, then the other")
+        raise RgwotError(f"{argument}: requested together with {FIRST!r}, which makes less of it; request them in turn")
     part = found.groupdict()
     method = part.get("method")
     if method is not None:

@@ -62,5 +62,5 @@ def test_build_refuses_an_unknown_key():
 def test_a_key_that_stands_twice_is_refused(tmp_path):
     path = tmp_path / "twice.yaml"
     path.write_text("base: &base {x: 1}\nown: {<<: *base, x: 2}\nseeds: [0]\nseeds: [1]\n")
-    with pytest.raises(RgwotError, match=r"twice\.yaml: line 4: .*the key 'seeds' stands twice"):
+    with pytest.raises(RgwotError, match=r"twice\.yaml: line 4: .*the key 'seeds' occurs twice"):
         read_file(path)

@@ -116,7 +116,7 @@ def test_a_first_answer_is_refused_what_trains_and_a_page_beside_it(own: Callabl
     check_targets(study, ["first"])
     with pytest.raises(RgwotError, match=r"page.first: 'rgwot/graphcut': rgwot trains an encoder, which 'first' never"):
         pages.page_runs(study, "mine", "tea")
-    with pytest.raises(RgwotError, match="asked for beside 'first'"):
+    with pytest.raises(RgwotError, match="requested together with 'first'"):
         check_targets(own(True, first_asked=True), ["first", PAGE])
 
 
