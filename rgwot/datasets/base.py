@@ -96,6 +96,11 @@ class Options:
     unannotated: Literal["leave_out", "keep"] = "leave_out"
     drop_rows: tuple[str, ...] = ()
     frames_fps: Fraction | Literal["file"] | None = None
+    features_alone: bool = False
+    pattern: str | None = None
+    background: tuple[str, ...] = ()
+    mapping: str = "mapping.txt"
+    split: str | None = None
 
     @property
     def told_fps(self) -> Fraction | None:
