@@ -131,7 +131,9 @@ def open_features(path: Path, settings: ImportSettings, scratch: Path) -> Iterat
 def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, window: int) -> Measured:
     """Measure features that stand for so many native frames each; what is left of a video has none."""
     rows = sizes["T"] * settings.every
-    rate, frames = native_frames(path, settings) or (Fraction(settings.native_fps or 0), rows * window)
+    # The rest of a video that fills no window may be annotated; how long it is nobody says.
+    longest = rows * window + window - 1
+    rate, frames = native_frames(path, settings) or (Fraction(settings.native_fps or 0), longest)
     if abs(frames // window - rows) > settings.every:
         raise RgwotError(
             f"{path}: {rows} features of {window} frames, but {settings.rates} says {frames} frames; expected "

@@ -86,7 +86,7 @@ def read_annotation(
         with judged():
             if name not in steps:
                 raise DataFault(
-                    "step", path, where, f"{excerpt(name)} is no name of the mapping; {nearest(name, steps)}"
+                    "step", path, where, f"{excerpt(name)} is no name of {options.mapping}; {nearest(name, steps)}"
                 )
             if (step := steps[name]) is not None:
                 start, end = float(first[0] / rate), float((last[0] + 1) / rate)
