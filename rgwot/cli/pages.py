@@ -143,7 +143,7 @@ def export(format_: str, keysteps: Path, output: Path, names: Path | None, root:
     """
     from rgwot.reporting.export.interface import export_keysteps
 
-    export_keysteps(format_, keysteps, output, scope, names, root)
+    click.echo(export_keysteps(format_, keysteps, output, scope, names, root))
 
 
 @click.command()
