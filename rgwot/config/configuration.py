@@ -38,6 +38,10 @@ class DatasetSettings(Block):
         "30000/1001, or file: each has it as attribute fps",
     )
     imported: ImportedFeatures | None = Field(None, description="features made elsewhere take the place of extraction")
+    videos: str | None = Field(
+        None,
+        description="table of groups (CSV: video, group, ...; task); default: videos.csv in the folder of the task",
+    )
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
     synth: SynthSettings | None = Field(None, description="the dataset is written by `rgwot synth` from these settings")
     settings: dict[str, dict[str, Any]] = Field(

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from rgwot.datasets.base import FoundTask, Options, VideoEntry
-from rgwot.datasets.names import LONGEST_ID, folded, pairing_key, video_id
+from rgwot.datasets.names import LONGEST_ID, VIDEO_TABLE, folded, pairing_key, video_id
 from rgwot.runtime.errors import RgwotError
 
 VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v"})
@@ -147,6 +147,10 @@ def own_tasks(
     unassigned, _ = sorted_out(by_folder.pop("", []))
     tasks = {}
     for task, paths in by_folder.items():
+        table = f"{task}/{VIDEO_TABLE}"
+        if not any(path != table and stem(path) == stem(table) for path in paths):
+            # Else it is of a video that is called so.
+            paths = [path for path in paths if path != table]
         videos, annotations = sorted_out(paths)
         if videos and _TASK.fullmatch(task):
             tasks[task] = pair(videos, annotations, replace(options, unannotated="keep"))

@@ -29,7 +29,7 @@ MEASURES: Mapping[Measure, str] = {
     "duration": "seconds per video that has it",
     "place": "place in the video, 0 to 1",
     "deviations": "deviations per video",
-    "transitions": "share of its segments that its usual successor follows",
+    "transitions": "how often its usual successor follows, 0 to 1",
 }
 COLUMNS = (
     "key_step", "measure", "successor", "test", "unit", "group_a", "group_b", "statistic", "p", "p_adjusted", "star",
