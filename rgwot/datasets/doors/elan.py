@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from rgwot.datasets.annotations import Notes
 from rgwot.datasets.doors.interface import Hints, Row
 from rgwot.datasets.faults import DataFault
 
@@ -17,7 +16,7 @@ def fits(head: str) -> bool:
     return "ANNOTATION_DOCUMENT" in head
 
 
-def read(path: Path, hints: Hints, notes: Notes) -> Iterator[Row]:
+def read(path: Path, hints: Hints) -> Iterator[Row]:
     """Read the tier that is meant; the video is the first linked file, else the one of the file's own name."""
     from pympi import Eaf
 
