@@ -55,8 +55,8 @@ KEYSTEPS = (SEGMENTS, ORDER, PROCEDURES, PROCEDURE, DEVIATIONS, DIAGNOSTICS)
 
 #: Folders below ``results`` that a job fills, with a record of what it made.
 STAGES = (
-    "synthetic", "manifest", "annotations", "features", "models", "embeddings", "keysteps", "scores", "groups", "yardsticks",
-    "tables", "figures", "strips", "views", "bundles", "report",
+    "synthetic", "manifest", "annotations", "features", "models", "embeddings", "keysteps", "scores", "groups",
+    "yardsticks", "tables", "figures", "strips", "views", "bundles", "report",
 )  # fmt: skip
 #: Folders below ``results`` whose files no job reads.
 UNREAD = ("logs", "benchmarks", "provenance")

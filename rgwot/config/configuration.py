@@ -37,6 +37,14 @@ class DatasetSettings(Block):
         description="the videos are frames stored in .h5 files (dataset images, uint8, blue first): their rate, like "
         "30000/1001, or file: each has it as attribute fps",
     )
+    tier: str | None = Field(
+        None, description="annotations of ELAN and Praat: the tier with the steps, if not the only one"
+    )
+    labels_fps: float | str | None = Field(
+        None,
+        description="annotations that count frames, those of Label Studio and MS-TCN: frames per second; without it, "
+        ".json and .txt files are no annotations",
+    )
     imported: ImportedFeatures | None = Field(None, description="features made elsewhere take the place of extraction")
     videos: str | None = Field(
         None,
@@ -52,6 +60,11 @@ class DatasetSettings(Block):
     @classmethod
     def _exact(cls, rate: float | str | None) -> str | None:
         return rate if rate is None or rate == "file" else rate_text(rate)
+
+    @field_validator("labels_fps")
+    @classmethod
+    def _exact_labels(cls, rate: float | str | None) -> str | None:
+        return None if rate is None else rate_text(rate)
 
     @model_validator(mode="after")
     def _features_described(self) -> Self:
@@ -79,7 +92,7 @@ class DatasetSettings(Block):
     def options(self) -> dict[str, Any]:
         """Return the options of the layout as plain values."""
         return self.model_dump(
-            include={"view", "subset", "strict", "unannotated", "drop_rows", "frames_fps"},
+            include={"view", "subset", "strict", "unannotated", "drop_rows", "frames_fps", "tier", "labels_fps"},
             exclude_defaults=True,
             mode="json",
         )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
-import pandas as pd
-
 from rgwot.datasets.names import pairing_key, stem_of
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import read_csv

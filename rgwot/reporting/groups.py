@@ -12,7 +12,6 @@ from rgwot.paths import DEVIATIONS, SEGMENTS, name_of
 from rgwot.procedure import recordings_from_segments
 from rgwot.procedure.files import read_deviation_list
 from rgwot.procedure.groups import ALPHA, COLUMNS, MEASURES, PERMUTATIONS, UNIT, compare_groups, few_videos
-from rgwot.procedure.words import call
 from rgwot.records import read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv
@@ -64,9 +63,10 @@ def lines(table: pd.DataFrame, without: list[str], names: Mapping[int, str] | No
     starred = table[table["star"] == "*"]
     for row in starred.to_dict("records"):
         shown = [row["group_a"], row["group_b"]] if row["group_a"] else sizes(table)
+        called = (names or {}).get(int(row["key_step"]), f"key step {row['key_step']}")
         means = ", ".join(f"{group} {row[f'mean_{group}']:.3g}" for group in shown)
         said.append(
-            f"* {call(int(row['key_step']), names)}, {row['measure']} ({MEASURES[row['measure']]}): {means}; "
+            f"* {called}, {row['measure']} ({MEASURES[row['measure']]}): {means}; "
             f"adjusted p {row['p_adjusted']:.2g}"
         )
     return said if len(starred) else [*said, "No difference is significant."]
