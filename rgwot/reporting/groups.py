@@ -39,7 +39,7 @@ def read_group_table(path: Path) -> pd.DataFrame:
 def sizes(table: pd.DataFrame) -> dict[str, int]:
     """Return the number of videos of every group: those that the share of a key step is of."""
     share = table[(table["measure"] == "share") & (table["group_a"] == "")].iloc[0]
-    return {name.removeprefix("n_"): int(share[name]) for name in table if name.startswith("n_")}
+    return {name.removeprefix("n_"): int(share[name]) for name in map(str, table) if name.startswith("n_")}
 
 
 def about(table: pd.DataFrame) -> str:
@@ -66,7 +66,6 @@ def lines(table: pd.DataFrame, without: list[str], names: Mapping[int, str] | No
         called = (names or {}).get(int(row["key_step"]), f"key step {row['key_step']}")
         means = ", ".join(f"{group} {row[f'mean_{group}']:.3g}" for group in shown)
         said.append(
-            f"* {called}, {row['measure']} ({MEASURES[row['measure']]}): {means}; "
-            f"adjusted p {row['p_adjusted']:.2g}"
+            f"* {called}, {row['measure']} ({MEASURES[row['measure']]}): {means}; adjusted p {row['p_adjusted']:.2g}"
         )
     return said if len(starred) else [*said, "No difference is significant."]

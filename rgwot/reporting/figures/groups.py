@@ -32,8 +32,8 @@ def group_bars(table: pd.DataFrame, title: str, names: Mapping[int, str] | None 
                 spread = np.clip([mean - low, high - mean], 0, None)
                 axis.bar(places, mean, width, yerr=spread, label=group, linewidth=0, error_kw={"lw": 0.8}, **look)
                 top = np.fmax(top, high)
-            for at in np.flatnonzero(rows["star"].to_numpy() == "*"):
-                axis.text(at, top[at], "*", ha="center", va="bottom", fontsize=12)
+            for starred in np.flatnonzero(rows["star"].to_numpy() == "*"):
+                axis.text(starred, top[starred], "*", ha="center", va="bottom", fontsize=12)
             axis.set_title(f"{measure}: {words}", loc="left")
             axis.set_xticks(range(len(steps)), [short((names or {}).get(step, str(step)), 12) for step in steps])
             axis.tick_params(axis="x", rotation=45 if names else 0)
