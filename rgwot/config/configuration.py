@@ -18,7 +18,8 @@ from rgwot.runtime.yaml_text import read_yaml
 from rgwot.timing import rate_text
 
 OPTIONS = {
-    "view", "subset", "strict", "unannotated", "drop_rows", "frames_fps", "pattern", "background", "mapping", "split"
+    "view", "subset", "strict", "unannotated", "drop_rows", "frames_fps", "tier", "labels_fps", "pattern", "background",
+    "mapping", "split",
 }  # fmt: skip
 """What an entry says to its layout."""
 
@@ -52,7 +53,19 @@ class DatasetSettings(Block):
         description="only these videos; layout packed: those of this official_split, train or test; layout "
         "frame_labels: those that a list names, such as splits/test.split1.bundle",
     )
+    tier: str | None = Field(
+        None, description="annotations of ELAN and Praat: the tier with the steps, if not the only one"
+    )
+    labels_fps: float | str | None = Field(
+        None,
+        description="annotations that count frames, those of Label Studio and MS-TCN: frames per second; without it, "
+        ".json and .txt files are no annotations",
+    )
     imported: ImportedFeatures | None = Field(None, description="features made elsewhere take the place of extraction")
+    videos: str | None = Field(
+        None,
+        description="table of groups (CSV: video, group, ...; task); default: videos.csv in the folder of the task",
+    )
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
     synth: SynthSettings | None = Field(None, description="the dataset is written by `rgwot synth` from these settings")
     settings: dict[str, dict[str, Any]] = Field(
@@ -63,6 +76,11 @@ class DatasetSettings(Block):
     @classmethod
     def _exact(cls, rate: float | str | None) -> str | None:
         return rate if rate is None or rate == "file" else rate_text(rate)
+
+    @field_validator("labels_fps")
+    @classmethod
+    def _exact_labels(cls, rate: float | str | None) -> str | None:
+        return None if rate is None else rate_text(rate)
 
     @model_validator(mode="after")
     def _features_described(self) -> Self:

@@ -7,6 +7,7 @@ and ``features/ACTIVITY/VIDEO.txt`` or ``.npy``, of which the text counts. A lin
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path, PurePosixPath
@@ -31,9 +32,9 @@ _DIFFERS = 0.05
 
 def find(root: Path, dataset: str, options: Options) -> Found:
     """Find features and the files of their names in ``groundTruth``."""
-    paths = walk(root, root, {".npy", ".txt", ""})
+    paths = walk(root, root, {""})
     truths = [path for path in paths if parents(path)[-1:] == (_TRUTH,)]
-    features = {stem(path): path for path in paths if _FEATURES in parents(path)}
+    features = _features(paths)
     if not truths or not features:
         lacking = _FEATURES if truths else _TRUTH
         raise RgwotError(f"dataset {dataset!r}: no files in a folder {lacking} below {root}; expected {EXPECTED}")
@@ -123,12 +124,17 @@ def read_mapping(folder: Path, options: Options) -> dict[str, int | None]:
 
 def check_lists(root: Path, dataset: str) -> None:
     """Compare the lists of splits, where there are any, with the features."""
-    paths = walk(root, root, {".npy", ".txt", ".bundle", ".train", ".test"})
-    names = {stem(path) for path in paths if _FEATURES in parents(path)}
+    paths = walk(root, root, {""})
+    names = _features(paths).keys()
     for path in paths:
         if _LISTS.fullmatch(path) and (odd := _listed(root / path) - names):
             line = f"names {len(odd)} videos without features, like {min(odd)}; expected none; complete the download"
             remark("release", root / path, "", line)
+
+
+def _features(paths: Iterable[str]) -> dict[str, str]:
+    """Return the files of features by their names; of two, the one of text, which is sorted last."""
+    return {stem(path): path for path in paths if _FEATURES in parents(path) and path.endswith((".npy", ".txt"))}
 
 
 def _listed(path: Path) -> set[str]:
