@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.datasets.names import stem_of
-from rgwot.datasets.pairing import VIDEO_SUFFIXES
+from rgwot.datasets.names import VIDEO_SUFFIXES, stem_of
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.tensors import PICKLED, UnreadableTensors, load_tensors
 

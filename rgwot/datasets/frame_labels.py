@@ -96,7 +96,7 @@ def read_annotation(
 
 
 def read_mapping(folder: Path, options: Options) -> dict[str, int | None]:
-    """Return the number of every name, None for the background: the names of the entry, and number -1.
+    """Return the step of every name, from 1, None for the background: the names of the entry, and number -1.
 
     Several names may share a number. Raises RgwotError if a line has another form or a name of the entry is not there.
     """
@@ -114,7 +114,8 @@ def read_mapping(folder: Path, options: Options) -> dict[str, int | None]:
             raise RgwotError(
                 f"{path}: line {line.number}: {excerpt(line.text)}; expected a whole number, a blank and a new name"
             )
-        steps[match[2]] = None if match[1] == "-1" else int(match[1])
+        # From 1, because 0 is no step of an annotation, but one of some mappings.
+        steps[match[2]] = None if match[1] == "-1" else int(match[1]) + 1
     for name in options.background:
         if name not in steps:
             raise RgwotError(f"{path}: no name {name!r}, the background of the dataset; {nearest(name, steps)}")

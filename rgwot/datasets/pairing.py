@@ -13,10 +13,8 @@ from typing import TypeVar
 
 from rgwot.datasets.base import FoundTask, Options, VideoEntry
 from rgwot.datasets.doors.interface import annotates_many
-from rgwot.datasets.names import LONGEST_ID, VIDEO_TABLE, folded, pairing_key, video_id
+from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, VIDEO_TABLE, folded, pairing_key, video_id
 from rgwot.runtime.errors import RgwotError
-
-VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v"})
 
 T = TypeVar("T")
 _TASK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")

@@ -21,8 +21,8 @@ from rgwot.config.importing import IMPORTED, ImportSettings
 from rgwot.datasets.arrays import DAMAGE, OPENERS, ArraySource, holding_file
 from rgwot.datasets.feature_files import Measured, measure, measure_file, native_frames, native_rate, open_features
 from rgwot.datasets.features import LOOKED_AT, sorted_out
-from rgwot.datasets.names import video_id
-from rgwot.datasets.pairing import VIDEO_SUFFIXES, by_task, walk
+from rgwot.datasets.names import VIDEO_SUFFIXES, video_id
+from rgwot.datasets.pairing import by_task, walk
 from rgwot.features.scales import Spread, scales_differ
 from rgwot.features.store import CHUNK, IMPORTER, StoreWriter, is_current, source_facts, video_facts
 from rgwot.paths import STORE
