@@ -14,20 +14,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from rgwot.corrections.edits import checked_name
 from rgwot.paths import SEGMENTS, Run, name_of
 from rgwot.records import read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.yaml_text import read_yaml
-
-#: Characters of a name at most.
-LONGEST = 80
 
 
 class RunNames(NamedTuple):
@@ -67,16 +64,7 @@ def _run_names(where: str, run: str, entry: Any) -> RunNames:
     for step, name in entry["names"].items():
         if not isinstance(step, int) or isinstance(step, bool) or step < 1:
             raise RgwotError(f"{where}: found key step {step!r}, expected a whole number from 1")
-        # Unquoted, YAML takes some names for numbers, dates or truth values.
-        if not isinstance(name, str):
-            raise RgwotError(f"{where}: key step {step}: found {name!r}, expected a name; put it in quotes")
-        text = name.strip()
-        if not 0 < len(text) <= LONGEST or any(unicodedata.category(letter) == "Cc" for letter in text):
-            raise RgwotError(
-                f"{where}: key step {step}: found {name[:100]!r}, expected a name in one line, "
-                f"of 1 to {LONGEST} characters"
-            )
-        names[step] = text
+        names[step] = checked_name(f"{where}: key step {step}", name)
     return RunNames(str(entry["result"]), names)
 
 
