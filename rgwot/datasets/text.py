@@ -46,20 +46,25 @@ def excerpt(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:77] + "...")
 
 
-def read_lines(path: Path) -> list[Line]:
-    """Read UTF-8 text with or without a byte order mark and with LF, CRLF or CR line ends.
-
-    Raises DataFault if the file cannot be read, is far too large, or is UTF-16 or binary.
-    """
+def read_bytes(path: Path) -> bytes:
+    """Read a file of text; DataFault if it cannot be read or is far too large."""
     try:
         size = path.stat().st_size
         if size > LARGEST:
             raise DataFault(
                 "file", path, "", f"{size} bytes; expected a text file of at most {LARGEST}; is it another file?"
             )
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise DataFault("file", path, "", f"cannot be read ({error.strerror}); expected a text file") from error
+
+
+def read_lines(path: Path) -> list[Line]:
+    """Read UTF-8 text with or without a byte order mark and with LF, CRLF or CR line ends.
+
+    Raises DataFault if the file cannot be read, is far too large, or is UTF-16 or binary.
+    """
+    data = read_bytes(path)
     marked = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
     if marked or b"\0" in data:
         found = "UTF-16 text" if marked else "NUL bytes (UTF-16 without a mark, or a binary file)"

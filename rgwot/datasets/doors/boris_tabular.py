@@ -1,0 +1,32 @@
+"""Tabular events of BORIS: a table with a start or a stop per row."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from rgwot.datasets.annotations import Notes
+from rgwot.datasets.doors.boris import POINTS, Event, paired
+from rgwot.datasets.doors.boris_aggregated import video_of
+from rgwot.datasets.doors.interface import Hints, Row
+from rgwot.datasets.doors.table import number, records
+
+
+def fits(head: str) -> bool:
+    """Return whether a table begins with the columns of BORIS."""
+    return "Behavior" in head and "Observation id" in head and "Time" in head
+
+
+def read(path: Path, hints: Hints, notes: Notes) -> Iterator[Row]:
+    """Read the state events; the video is the media file, or else the observation's name."""
+    events: dict[str, list[Event]] = defaultdict(list)
+    for where, row in records(path):
+        if row["Behavior type"] == "POINT":
+            notes.add("point", where, POINTS)
+            continue
+        modifiers = "|".join(row[column] for column in row if column.startswith("Modifier"))
+        event = Event(where, number(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
+        events[video_of(row)].append(event)
+    for video, own in events.items():
+        yield from paired(path, video, own)

@@ -1,0 +1,267 @@
+"""Annotations of other programs, in files made by those programs' own libraries or spelt out as they write them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pympi import Eaf, TextGrid
+
+from rgwot.datasets.doors import read_segments
+from rgwot.datasets.doors.interface import FORMATS
+from rgwot.runtime.errors import RgwotError
+
+Rows = list[list[Any]]
+
+
+def rows(path: Path, **hints: Any) -> Rows:
+    table = read_segments(path, **hints)
+    assert list(table.columns) == ["video", "start_s", "end_s", "label"]
+    return table.values.tolist()
+
+
+def elan(path: Path, tiers: dict[str, list[tuple[int, int, str]]], media: str | None = "/films/cup of tea.mp4") -> Path:
+    document = Eaf(author="somebody")
+    document.remove_tier("default")
+    for name, segments in tiers.items():
+        document.add_tier(name)
+        for segment in segments:
+            document.add_annotation(name, *segment)
+    if media:
+        document.add_linked_file(media, relpath="./a.mp4", mimetype="video/mp4")
+    document.to_file(path)
+    return path
+
+
+STEPS = [(500, 2000, "pour  water"), (2000, 2600, ""), (3000, 4250, "stir")]
+
+
+def test_elan(tmp_path: Path) -> None:
+    expected = [["cup of tea", 0.5, 2.0, "pour water"], ["cup of tea", 3.0, 4.25, "stir"]]
+    assert rows(elan(tmp_path / "a.eaf", {"steps": STEPS})) == expected
+    alone = rows(elan(tmp_path / "b.eaf", {"steps": STEPS, "notes": []}, media=None))
+    assert alone == [["b", *row[1:]] for row in expected]
+    both = elan(tmp_path / "c.eaf", {"steps": STEPS, "notes": [(0, 900, "dark")]})
+    assert rows(both, tier="notes") == [["cup of tea", 0.0, 0.9, "dark"]]
+    with pytest.raises(RgwotError, match=r"found 'steps', 'notes'; expected one that is meant; set tier"):
+        rows(both)
+    with pytest.raises(RgwotError, match="no tier 'step'; found 'steps', 'notes'"):
+        rows(both, tier="step")
+    assert rows(elan(tmp_path / "d.eaf", {"notes": [(0, 900, "dark")], "key steps": STEPS})) == expected
+
+
+def test_elan_with_times_left_out(tmp_path: Path) -> None:
+    text = elan(tmp_path / "a.eaf", {"steps": STEPS}).read_text()
+    (tmp_path / "a.eaf").write_text(text.replace(' TIME_VALUE="2000"', "", 1))
+    with pytest.raises(RgwotError, match="a.eaf: steps: .* no time of its own"):
+        rows(tmp_path / "a.eaf")
+
+
+@pytest.mark.parametrize("mode", ["normal", "short", "binary"])
+def test_praat(tmp_path: Path, mode: str) -> None:
+    grid = TextGrid(xmax=6.5)
+    tier = grid.add_tier("steps")
+    tier.add_interval(0.5, 2.0, 'pour "hot" water')
+    tier.add_interval(3.0, 4.25, "stir")
+    grid.add_tier("beeps", "TextTier").add_point(1.0, "beep")
+    grid.to_file(tmp_path / "a.TextGrid", mode=mode)
+    expected = [["a", 0.5, 2.0, 'pour "hot" water'], ["a", 3.0, 4.25, "stir"]]
+    assert rows(tmp_path / "a.TextGrid") == expected
+    if mode == "normal":
+        text = (tmp_path / "a.TextGrid").read_text()
+        (tmp_path / "a.TextGrid").write_text(text, encoding="utf-16")
+        assert rows(tmp_path / "a.TextGrid") == expected
+
+
+def project(*events: list[Any], files: list[str] | None = None) -> dict[str, Any]:
+    behaviour = {"key": "", "description": "", "category": "", "modifiers": {}, "excluded": "", "coding map": ""}
+    return {
+        "time_format": "hh:mm:ss", "project_date": "2026-01-01T10:00:00", "project_name": "tea",
+        "project_description": "", "project_format_version": "7.0", "subjects_conf": {},
+        "behaviors_conf": {
+            "0": {"type": "State event", "code": "pour", **behaviour},
+            "1": {"type": "State event", "code": "stir", **behaviour},
+            "2": {"type": "Point event", "code": "sip", **behaviour},
+        },
+        "observations": {
+            "monday 1": {
+                "date": "2026-01-01T10:00:00", "description": "", "type": "MEDIA", "time offset": 0.0,
+                "file": {"1": ["C:\\films\\cup of tea.mp4"] if files is None else files, "2": ["side.mp4"]},
+                "independent_variables": {}, "events": list(events),
+                "media_info": {"length": {}, "fps": {}, "hasVideo": {}, "hasAudio": {}, "offset": {"1": 0}},
+            }
+        },
+        "behavioral_categories": [], "independent_variables": {}, "coding_map": {}, "behaviors_coding_map": [],
+        "behavioral_categories_config": {}, "converters": {},
+    }  # fmt: skip
+
+
+EVENTS: Rows = [
+    [0.5, "", "pour", "", "", 15],
+    [1.0, "", "sip", "", "", 30],
+    # Another subject's pour begins and ends within the first one's.
+    [1.2, "Ann", "pour", "", "", 36],
+    [1.5, "Ann", "pour", "", "", 45],
+    [2.0, "", "pour", "", "", 60],
+    [3.0, "", "stir", "fast|left", "", 90],
+    [4.25, "", "stir", "fast|left", "", 127],
+]
+SEGMENTS = [
+    ["cup of tea", 0.5, 2.0, "pour"],
+    ["cup of tea", 1.2, 1.5, "pour"],
+    ["cup of tea", 3.0, 4.25, "stir"],
+]
+
+
+def test_boris_project(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    text = json.dumps(project(*EVENTS))
+    (tmp_path / "a.boris").write_text(text)
+    (tmp_path / "b.boris.gz").write_bytes(gzip.compress(text.encode()))
+    assert rows(tmp_path / "a.boris") == SEGMENTS == rows(tmp_path / "b.boris.gz")
+    assert "observation 'monday 1' at 1.0 s: point events have no length; left out" in caplog.text
+    # Old files have no frame index, live observations no file.
+    (tmp_path / "c.boris").write_text(json.dumps(project(*(event[:5] for event in EVENTS), files=[])))
+    assert rows(tmp_path / "c.boris") == [["monday 1", *row[1:]] for row in SEGMENTS]
+
+
+def test_boris_projects_that_cannot_be_meant(tmp_path: Path) -> None:
+    path = tmp_path / "a.boris"
+    for content, clue in (
+        (project(*EVENTS[:-1]), "observation 'monday 1' at 3.0 s: 'stir' starts and never stops"),
+        (project(*EVENTS, files=["a.mp4", "b.mp4"]), "2 media files one after the other"),
+        ({"observations": {}}, "cannot be read .KeyError: 'behaviors_conf'.; expected a project of BORIS"),
+        (project(["0:30", "", "pour", "", ""]), "cannot be read .ValueError: .*0:30"),
+    ):
+        path.write_text(json.dumps(content))
+        with pytest.raises(RgwotError, match=clue) as caught:
+            rows(path)
+        assert "\n" not in str(caught.value)
+    twice = project(*EVENTS)
+    twice["observations"]["again"] = twice["observations"]["monday 1"]
+    path.write_text(json.dumps(twice))
+    with pytest.raises(RgwotError, match="of 'cup of tea', as 'monday 1' is; expected one observation per video"):
+        rows(path)
+
+
+TABULAR = (
+    "Observation id\tObservation date\tDescription\tObservation duration\tObservation type\tSource\tTime offset (s)\t"
+    "Media duration (s)\tFPS\tgroup\tSubject\tBehavior\tBehavioral category\tModifier #1\tModifier #2\t"
+    "Behavior type\tTime\tMedia file name\tImage index\tImage file path\tComment\n"
+)
+AGGREGATED = (
+    "Observation id\tObservation date\tDescription\tObservation type\tSource\tTime offset (s)\tCoding duration\t"
+    "Media duration (s)\tFPS (frame/s)\tSubject\tObservation duration by subject by observation\tBehavior\t"
+    "Behavioral category\tModifier #1\tBehavior type\tStart (s)\tStop (s)\tDuration (s)\tMedia file name\t"
+    "Image index start\tImage index stop\tImage file path start\tImage file path stop\tComment start\tComment stop\n"
+)
+
+
+def tabular(events: Rows) -> str:
+    before = "monday 1\t2026-01-01 10:00:00\t\t6.5\tMedia file(s)\tplayer #1:films/cup of tea.mp4\t0\t6.5\t30\tyoung"
+    started: set[Any] = set()
+    lines = []
+    for time_s, subject, code, modifiers, _, frame in events:
+        one = (subject, code, modifiers)
+        kind = "POINT" if code == "sip" else "STOP" if one in started else "START"
+        started.symmetric_difference_update({one})
+        first, _, second = modifiers.partition("|")
+        lines.append(
+            f"{before}\t{subject or 'No focal subject'}\t{code}\t\t{first}\t{second}\t{kind}\t{time_s:.3f}\t"
+            f"films/cup of tea.mp4\t{frame}\tNA\t\n"
+        )
+    return TABULAR + "".join(lines)
+
+
+def aggregated() -> str:
+    before = "monday 1\t2026-01-01 10:00:00\t\tMedia file(s)\tplayer #1:films/cup of tea.mp4\t0\t4\t6.5\t30\tAnn\t6.5"
+    after = "films/cup of tea.mp4\t15\t60\tNA\tNA\t\t\n"
+    lines = [f"{before}\t{label}\t\tfast\tSTATE\t{start}\t{stop}\t1\t{after}" for _, start, stop, label in SEGMENTS]
+    return AGGREGATED + "".join([*lines, f"{before}\tsip\t\t\tPOINT\t1.0\t1.0\tNA\t{after}"])
+
+
+def test_boris_tables(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text(tabular(EVENTS))
+    (tmp_path / "b.tsv").write_text(aggregated())
+    (tmp_path / "c.csv").write_text(aggregated().replace("\t", ","))
+    assert rows(tmp_path / "a.tsv") == SEGMENTS
+    assert rows(tmp_path / "b.tsv") == SEGMENTS == rows(tmp_path / "c.csv")
+    (tmp_path / "a.tsv").write_text(tabular(EVENTS[:-1]))
+    with pytest.raises(RgwotError, match="a.tsv: line 7: 'stir' starts and never stops"):
+        rows(tmp_path / "a.tsv")
+    (tmp_path / "b.tsv").write_text(aggregated().replace("4.25", "NA"))
+    with pytest.raises(RgwotError, match="b.tsv: line 4: 'NA' as a time; expected seconds"):
+        rows(tmp_path / "b.tsv")
+
+
+def label_studio(video: str) -> list[dict[str, Any]]:
+    def result(start: int, end: int, label: str) -> dict[str, Any]:
+        value = {"ranges": [{"start": start, "end": end}], "timelinelabels": [label]}
+        return {"id": label, "from_name": "steps", "to_name": "video", "type": "timelinelabels", "value": value}
+
+    good = {"result": [result(1, 10, "pour"), result(11, 11, "stir")], "was_cancelled": False}
+    return [{"data": {"video": video}, "annotations": [{"result": [], "was_cancelled": True}, good]}]
+
+
+@pytest.mark.parametrize(
+    "video",
+    ["/data/upload/3/0f3a9c1e-cup%20of%20tea.mp4", "/data/local-files/?d=films/cup%20of%20tea.mp4", "cup of tea.mp4"],
+)
+def test_label_studio_counts_frames_from_1_and_includes_the_last(tmp_path: Path, video: str) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(label_studio(video)))
+    # At 10 frames per second, ten frames last a second, and one a tenth.
+    assert rows(tmp_path / "a.json", fps=10) == [["cup of tea", 0.0, 1.0, "pour"], ["cup of tea", 1.0, 1.1, "stir"]]
+    with pytest.raises(RgwotError, match="counts frames and states no rate; .* set labels_fps"):
+        rows(tmp_path / "a.json")
+
+
+def test_mstcn(tmp_path: Path) -> None:
+    (tmp_path / "01.tent.gopro.txt").write_text("background\n" * 2 + "pour\n" * 3 + "SIL\n" + "stir\n" * 2 + "\n")
+    # At a rate that is no whole number, borders are those of frames.
+    assert rows(tmp_path / "01.tent.gopro.txt", fps="30000/1001") == [
+        ["01.tent.gopro", 2 * 1001 / 30000, 5 * 1001 / 30000, "pour"],
+        ["01.tent.gopro", 6 * 1001 / 30000, 8 * 1001 / 30000, "stir"],
+    ]
+    (tmp_path / "b.txt").write_text("pour\n\npour\n")
+    with pytest.raises(RgwotError, match="b.txt: line 2: '' ?; expected one label per line"):
+        rows(tmp_path / "b.txt", fps=15)
+
+
+def test_tables(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("video,start_s,end_s,key_step,name\nv,1,2.5,3,pour\nw,0,1,0,\nw,1,2,2,stir\n")
+    assert rows(tmp_path / "a.csv") == [["v", 1.0, 2.5, "pour"], ["w", 1.0, 2.0, "stir"]]
+    (tmp_path / "b.csv").write_text("Start;Stop;Label\r\n1;2.5;pour\r\n")
+    assert rows(tmp_path / "b.csv") == [["b", 1.0, 2.5, "pour"]]
+    (tmp_path / "c.csv").write_text("1,2.5,3 pour water\n4,5,4\n")
+    assert rows(tmp_path / "c.csv") == [["c", 1.0, 2.5, "pour water"], ["c", 4.0, 5.0, "key step 4"]]
+    for text, clue in (
+        ("start_s,end_s,label\n1,2\n", "line 2: 2 fields; expected 3"),
+        ("start_s,end_s,label\n1,0:03,x\n", "line 2: '0:03' as a time"),
+        ("start_s,end_s,label\n3,2,x\n", "line 2: 'x' from 3 to 2 s; expected 0 <= start <= end"),
+        ("start_s,end_s,label\n-1,2,x\n", "line 2: 'x' from -1 to 2 s"),
+    ):
+        (tmp_path / "d.csv").write_text(text)
+        with pytest.raises(RgwotError, match=clue):
+            rows(tmp_path / "d.csv")
+
+
+@pytest.mark.parametrize(
+    "name", sorted({f"a{suffix}" for about in FORMATS.values() for suffix in about.suffixes} | {"a.doc", "gone.eaf"})
+)
+@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02\xff", b"<xml", b"{", b"[1]", "é".encode("latin-1")])
+def test_files_of_nothing_end_in_one_line(tmp_path: Path, name: str, content: bytes) -> None:
+    if not name.startswith("gone"):
+        (tmp_path / name).write_bytes(content)
+    if content == b"" and name in ("a.csv", "a.txt"):
+        assert rows(tmp_path / name, fps=30) == []
+        return
+    if name == "a.txt" and content != b"\x00\x01\x02\xff":
+        # Any text can be labels.
+        assert len(rows(tmp_path / name, fps=30)) == 1
+        return
+    with pytest.raises(RgwotError) as caught:
+        rows(tmp_path / name, fps=30)
+    assert str(caught.value).startswith(f"{tmp_path / name}: ")
+    assert "\n" not in str(caught.value)
