@@ -137,7 +137,8 @@ def _edit(where: str, entry: Any, numbers: bool) -> Edit:
         else:
             values[key] = _segments(here, value)
     # Unquoted, YAML takes a day for a date.
-    return Edit(**values, **{key: str(entry[key]) for key in _SAID if entry.get(key) is not None})
+    values |= {key: str(entry[key]) for key in _SAID if entry.get(key) is not None}
+    return Edit(**values)
 
 
 def checked_name(where: str, name: Any) -> str:

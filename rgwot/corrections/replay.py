@@ -190,7 +190,7 @@ class _Result:
             self.names.setdefault(other, name)
 
     def called(self, name: str) -> int | None:
-        return next((step for step, own in self.names.items() if own == name), None)
+        return next((step for step, own in sorted(self.names.items()) if own == name), None)
 
 
 def _joined(rows: Iterable[Row]) -> list[Row]:
@@ -218,9 +218,8 @@ def _merge(result: _Result, edit: Edit) -> str:
     one, other = result.step(edit.step), result.step(edit.into)
     if one is None or other is None:
         # Another result may have them as one already.
-        one = other = result.mostly(edit.step)
-        if not one or result.mostly(edit.into) != one:
-            return _missing(result, edit.step, edit.into)
+        both = result.mostly(edit.step)
+        return "" if both and both == result.mostly(edit.into) else _missing(result, edit.step, edit.into)
     if one != other:
         result.become(one, other)
     return ""
@@ -318,16 +317,12 @@ def _assign(result: _Result, edit: Edit) -> str:
     shared, _ = result.shared([edit.segment])
     if not shared:
         return "its video is not in this result" if video not in result.rows else "the video has ended by then"
-    step: int | None = BACKGROUND
-    if edit.step or edit.name:
-        step = result.step(edit.step) if edit.step else None
-        if step is None and edit.name:
-            step = result.called(edit.name)
-            if step is None:
-                step = result.new()
-                result.names[step] = edit.name
-        if step is None:
-            return _missing(result, edit.step)
+    step = result.step(edit.step) if edit.step else result.called(edit.name) if edit.name else BACKGROUND
+    if step is None and edit.name:
+        step = result.called(edit.name) or result.new()
+        result.names[step] = edit.name
+    if step is None:
+        return _missing(result, edit.step)
     result.paint(video, _ms(start_s), _ms(end_s), step)
     return ""
 

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+import yaml
 
 from rgwot.corrections.edits import checked_name
-from rgwot.paths import SEGMENTS, Run, name_of
+from rgwot.paths import CORRECTED_NAMES, SEGMENTS, Run, name_of
 from rgwot.records import read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.yaml_text import read_yaml
@@ -74,9 +75,19 @@ def names_of(names: Mapping[str, RunNames], run: str, segments: pd.DataFrame) ->
     return dict(own.names) if own is not None and own.result == result_id(segments) else {}
 
 
+def names_text(run: str, segments: pd.DataFrame, names: Mapping[int, str]) -> str:
+    """Return the file of names of one run."""
+    content: dict[str, Any] = {run: {"result": result_id(segments), "names": dict(names)}} if names else {}
+    return str(yaml.safe_dump(content, allow_unicode=True, sort_keys=False))
+
+
 def names_in(folder: Path, names: Mapping[str, RunNames]) -> dict[int, str]:
-    """Return the names of the key steps in a folder of results, ``METHOD/DECODER/DATASET/TASK/seedN``."""
+    """Return the names of the key steps in a folder of results, ``METHOD/DECODER/DATASET/TASK/seedN``.
+
+    A corrected result has a file of its own with them.
+    """
     run = Run.of_folder(folder.absolute())
+    names = {**names, **read_names(folder / name_of(CORRECTED_NAMES))}
     known = run is not None and str(run) in names
     return names_of(names, str(run), read_segments(folder / name_of(SEGMENTS))) if known else {}
 
