@@ -54,6 +54,8 @@ use rule evaluate as evaluate_corrected with:
         key_steps=one_line_errors(lambda w: datasets.key_steps(STUDY, w.dataset, w.task)),
         graph=lambda w, input: f"--graph {shlex.quote(str(input.graph))}" if input.graph else "",
         decoder=lambda w: f"{w.decoder}+corrected",
+    message:
+        "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}, corrected"
 
 
 rule yardsticks:
