@@ -195,7 +195,7 @@ def annotations(root: Path) -> None:
             made(root / "annotations" / facts.folder / inner / f"{uid}{suffix}").write_text("".join(lines))
             if facts.dataset.startswith("pc_"):
                 rates.append(f"{uid},{PC_RATE},{len(one.labels(int(PC_RATE)))}")
-    (root / "rates.csv").write_text("\n".join(rates) + "\n")
+    (root / "videos.csv").write_text("\n".join(rates) + "\n")
 
 
 def fact(root: Path) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rgwot.config.importing import ImportSettings
 from rgwot.datasets.arrays import ArraySource, Slices, open_array
+from rgwot.datasets.keypoints import open_points
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import frame_times, parse_rate
 
@@ -100,6 +101,32 @@ def measure(path: Path, array: ArraySource, settings: ImportSettings) -> Measure
     return Measured(sizes, array.times, _rate(path, array.times, settings), 0.0)
 
 
+@contextmanager
+def open_features(path: Path, settings: ImportSettings, scratch: Path) -> Iterator[ArraySource]:
+    """Open the features of a file as the settings say; see `open_array` and `open_points`."""
+    if settings.keypoints is not None:
+        yield _thinned(open_points(path, settings.keypoints), settings)
+        return
+    with open_array(path, settings.key, scratch, settings.times) as array:
+        yield _thinned(array, settings)
+
+
+def _thinned(array: ArraySource, settings: ImportSettings) -> ArraySource:
+    """Return every n-th feature of an array."""
+    step, axis = settings.every, settings.axes.index("T")
+    if step == 1 or len(array.shape) != len(settings.axes):
+        return array
+    shape = (*array.shape[:axis], -(-array.shape[axis] // step), *array.shape[axis + 1 :])
+
+    def read(slices: Slices) -> NDArray[np.floating[Any]]:
+        wide = list(slices)
+        wide[axis] = slice(slices[axis].start * step, (slices[axis].stop - 1) * step + 1, step)
+        return array.read(tuple(wide))
+
+    times = None if array.times is None else array.times[::step]
+    return replace(array, shape=shape, read=read, times=times)
+
+
 def measure_file(path: Path, settings: ImportSettings) -> Measured:
     """Open a file and measure it; see `measure`."""
     with (
@@ -107,25 +134,6 @@ def measure_file(path: Path, settings: ImportSettings) -> Measured:
         open_features(path, settings, Path(scratch)) as array,
     ):
         return measure(path, array, settings)
-
-
-@contextmanager
-def open_features(path: Path, settings: ImportSettings, scratch: Path) -> Iterator[ArraySource]:
-    """Open the features of a file, those that are taken of them; see `rgwot.datasets.arrays.open_array`."""
-    with open_array(path, settings.key, scratch, settings.times) as array:
-        step, axis = settings.every, settings.axes.index("T")
-        if step == 1 or len(array.shape) != len(settings.axes):
-            yield array
-            return
-        shape = (*array.shape[:axis], -(-array.shape[axis] // step), *array.shape[axis + 1 :])
-
-        def read(slices: Slices) -> NDArray[np.floating[Any]]:
-            wide = list(slices)
-            wide[axis] = slice(slices[axis].start * step, (slices[axis].stop - 1) * step + 1, step)
-            return array.read(tuple(wide))
-
-        times = None if array.times is None else array.times[::step]
-        yield replace(array, shape=shape, read=read, times=times)
 
 
 def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, window: int) -> Measured:

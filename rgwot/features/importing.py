@@ -170,6 +170,8 @@ def import_features(
         return
     with open_features(source, settings, output.parent) as array:
         found = measure(source, array, settings)
+        if array.note:
+            logger.warning("%s: %s", source, array.note)
         if footage == FEATURES_ALONE:
             footage = Footage(found.end_s, native_rate(found, settings))
         if footage is None:

@@ -319,8 +319,8 @@ def test_times_that_alternate_have_the_rate_of_their_mean(tmp_path: Path) -> Non
 def test_rates_that_do_not_fit(rates: str | None, said: str, tmp_path: Path) -> None:
     torch.save(torch.zeros(6, 2), tmp_path / "Head_5.pt")
     if rates is not None:
-        (tmp_path / "rates.csv").write_text(rates)
-    words = ["--axes", "TC", "--window", "16", "--rates", str(tmp_path / "rates.csv"), "--no-video"]
+        (tmp_path / "videos.csv").write_text(rates)
+    words = ["--axes", "TC", "--window", "16", "--rates", str(tmp_path / "videos.csv"), "--no-video"]
     with pytest.raises(RgwotError) as caught:
         cli(
             ["import-features", str(tmp_path / "a.zarr"), "--source", str(tmp_path / "Head_5.pt"), *words],
@@ -332,9 +332,9 @@ def test_rates_that_do_not_fit(rates: str | None, said: str, tmp_path: Path) -> 
 
 def test_other_rates_make_the_store_again(tmp_path: Path) -> None:
     torch.save(torch.zeros(6, 2), tmp_path / "Head_5.pt")
-    words = ["--axes", "TC", "--window", "16", "--rates", str(tmp_path / "rates.csv"), "--no-video"]
+    words = ["--axes", "TC", "--window", "16", "--rates", str(tmp_path / "videos.csv"), "--no-video"]
     for text, fps, length in (("fps,frames\nHead_5,25,100", 25, 4.0), ("fps,duration_s\nHead_5,50,2.1", 50, 2.1)):
-        (tmp_path / "rates.csv").write_text(f"video,{text}\n")
+        (tmp_path / "videos.csv").write_text(f"video,{text}\n")
         cli(
             ["import-features", str(tmp_path / "a.zarr"), "--source", str(tmp_path / "Head_5.pt"), *words],
             standalone_mode=False,
