@@ -33,6 +33,12 @@ class Agreement(NamedTuple):
         (m, n) frames.
     matched
         Key steps of the second answer by those of the first, by the matching.
+    kappa, kappas
+        Cohen's kappa of the frames with matched key steps, and of every key step of the first answer against all other
+        frames; 0 where it has no partner, NaN where there is nothing but it in both.
+    segments_f1, segments_f1s
+        F1 of segments: of all, and by key step of the first answer; NaN where there is none. A segment is found by one
+        of the matched key step from `OVERLAP` on (`rgwot.evaluation.segmental.found_segments`).
     split, merged
         Key steps of the first answer that are several of the second, and of the second that are several of the first:
         each of the parts has a fifth of it or more, and lies more than half inside it.
@@ -46,6 +52,10 @@ class Agreement(NamedTuple):
     steps: tuple[IntArray, IntArray]
     overlap: IntArray
     matched: dict[int, int]
+    kappa: float
+    kappas: dict[int, float]
+    segments_f1: float
+    segments_f1s: dict[int, float]
     split: dict[int, list[int]]
     merged: dict[int, list[int]]
 
