@@ -49,8 +49,7 @@ _HDF5_CACHE_BYTES = 64 * 2**20
 _LONGEST_S = 3.2e8
 # Frames that wait for the network: 25 minutes at 2 per second and 168 pixels.
 _AHEAD_BYTES = 256_000_000
-#: Readers with the distribution whose version is recorded: two for videos, in the order they are tried, and the one
-#: for stored frames.
+#: Readers with the distribution whose version is recorded: two for videos, and the one for stored frames.
 READERS = {"decord": "decord", "pyav": "av", "h5": "h5py"}
 
 
