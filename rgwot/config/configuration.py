@@ -46,6 +46,10 @@ class DatasetSettings(Block):
         ".json and .txt files are no annotations",
     )
     imported: ImportedFeatures | None = Field(None, description="features made elsewhere take the place of extraction")
+    videos: str | None = Field(
+        None,
+        description="table of groups (CSV: video, group, ...; task); default: videos.csv in the folder of the task",
+    )
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
     synth: SynthSettings | None = Field(None, description="the dataset is written by `rgwot synth` from these settings")
     settings: dict[str, dict[str, Any]] = Field(
