@@ -69,8 +69,8 @@ def fetch(rows: list[Source], data: Path, mirror: str = "") -> list[Path]:
     """Download the files of ``rows`` below ``data`` and return them.
 
     Zips are unpacked where they lie, also one that a browser put there. With a ``mirror``, an address of folders named
-    as those below ``data``, nothing comes from elsewhere; of a
-    ``file://`` mirror the whole folder is taken, with what is else added by hand.
+    as those below ``data``, nothing comes from elsewhere; of a ``file://`` mirror the whole folder is
+    taken, with what is else added by hand.
 
     Raises
     ------

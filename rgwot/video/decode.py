@@ -256,9 +256,7 @@ def _filter(size: int, form: str, width: int, height: int, pixels: str, time_bas
 def plain(error: Exception) -> str:
     """Return the first line of a decoder's message without clock, source file, error number and function."""
     text = str(getattr(error, "strerror", None) or error).strip() or type(error).__name__
-    # decord2 sets colours.
-    line = re.sub(r"\x1b\[[\d;]*m", "", text.splitlines()[0])
-    return re.sub(r"^\[[\d:]+\] \S+: (Error: |Check failed: )?", "", line)[:120]
+    return re.sub(r"^(\[[\d:]+\] \S+: )*(Error: |Check failed: )?", "", text.splitlines()[0])[:120]
 
 
 def own_output() -> BinaryIO:
