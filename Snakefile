@@ -66,3 +66,9 @@ rule all:
 onstart:
     write_configuration(STUDY.config)
     note_revision(SNAKEFILE.parent)
+    announce(workflow)
+
+
+onsuccess:
+    for page in pages_of(workflow):
+        logger.info(f"The page: {page}")
