@@ -4,8 +4,6 @@ import sys
 from functools import wraps
 from pathlib import Path
 
-from snakemake.logging import logger
-
 from rgwot.config.experiments import family_of
 from rgwot.config.methods import EMBEDDINGS, method_pattern
 from rgwot.runtime.errors import RgwotError
