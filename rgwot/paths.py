@@ -40,6 +40,8 @@ TABLE = f"{RESULTS}/tables/{{table}}.csv"
 ROW = f"{RESULTS}/tables/{{table}}/{{row}}.csv"
 FIGURE = f"{RESULTS}/figures/{{figure}}.pdf"
 SEGMENT_BARS = f"{RESULTS}/figures/segments/{_TASK}/seed{{seed}}.pdf"
+#: Of the groups in a column of the table of videos; a figure is beside it.
+GROUPS = f"{RESULTS}/groups/{{column}}/{_RUN}.csv"
 CHOICE_CURVES = f"{RESULTS}/figures/choices/{_RUN}.pdf"
 STRIPS = f"{RESULTS}/strips/{_TASK}"
 VIEW = f"{RESULTS}/views/{_RUN}.json"
@@ -53,8 +55,8 @@ KEYSTEPS = (SEGMENTS, ORDER, PROCEDURES, PROCEDURE, DEVIATIONS, DIAGNOSTICS)
 
 #: Folders below ``results`` that a job fills, with a record of what it made.
 STAGES = (
-    "synthetic", "manifest", "annotations", "features", "models", "embeddings", "keysteps", "scores", "yardsticks",
-    "tables", "figures", "strips", "views", "bundles", "report",
+    "synthetic", "manifest", "annotations", "features", "models", "embeddings", "keysteps", "scores", "groups",
+    "yardsticks", "tables", "figures", "strips", "views", "bundles", "report",
 )  # fmt: skip
 #: Folders below ``results`` whose files no job reads.
 UNREAD = ("logs", "benchmarks", "provenance")

@@ -50,6 +50,7 @@ VERBS: dict[str, tuple[click.Command, str]] = {
     "apply": (bundles.apply, "Apply a bundle to new videos."),
     "cut": (pages.cut, "Segments for another K, from the tree of key steps."),
     "compare": (pages.compare, "Compare two results of a task."),
+    "compare-groups": (pages.compare_groups, "Test whether groups of videos differ, key step by key step."),
     "figure": (reporting.figure, "Draw a figure of the paper."),
     "verify": (study.verify, "Check a tree of results against its records."),
     "show": (reporting.show, "Print a table."),

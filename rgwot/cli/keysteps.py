@@ -154,7 +154,8 @@ def evaluate(
     study, settings, reads = options.resolved(configs, "evaluate", dataset, task)
     annotated = key_steps(study, dataset, task) if dataset in study.config.datasets else None
     files = (manifest, annotations, segments, diagnostics, output)
-    run(*files, identity, annotated, stride=settings.evaluation.stride, more=more)
+    scoring = settings.evaluation
+    run(*files, identity, annotated, stride=scoring.stride, more=more, also=scoring.also)
     return reads
 
 

@@ -37,7 +37,19 @@ class DatasetSettings(Block):
         description="the videos are frames stored in .h5 files (dataset images, uint8, blue first): their rate, like "
         "30000/1001, or file: each has it as attribute fps",
     )
+    tier: str | None = Field(
+        None, description="annotations of ELAN and Praat: the tier with the steps, if not the only one"
+    )
+    labels_fps: float | str | None = Field(
+        None,
+        description="annotations that count frames, those of Label Studio and MS-TCN: frames per second; without it, "
+        ".json and .txt files are no annotations",
+    )
     imported: ImportedFeatures | None = Field(None, description="features made elsewhere take the place of extraction")
+    videos: str | None = Field(
+        None,
+        description="table of groups (CSV: video, group, ...; task); default: videos.csv in the folder of the task",
+    )
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
     synth: SynthSettings | None = Field(None, description="the dataset is written by `rgwot synth` from these settings")
     settings: dict[str, dict[str, Any]] = Field(
@@ -48,6 +60,11 @@ class DatasetSettings(Block):
     @classmethod
     def _exact(cls, rate: float | str | None) -> str | None:
         return rate if rate is None or rate == "file" else rate_text(rate)
+
+    @field_validator("labels_fps")
+    @classmethod
+    def _exact_labels(cls, rate: float | str | None) -> str | None:
+        return None if rate is None else rate_text(rate)
 
     @model_validator(mode="after")
     def _features_described(self) -> Self:
@@ -75,7 +92,7 @@ class DatasetSettings(Block):
     def options(self) -> dict[str, Any]:
         """Return the options of the layout as plain values."""
         return self.model_dump(
-            include={"view", "subset", "strict", "unannotated", "drop_rows", "frames_fps"},
+            include={"view", "subset", "strict", "unannotated", "drop_rows", "frames_fps", "tier", "labels_fps"},
             exclude_defaults=True,
             mode="json",
         )

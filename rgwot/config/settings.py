@@ -451,6 +451,9 @@ class EvaluationSettings(Block):
     """Scoring (methods 2, 6)."""
 
     stride: Count = Field(2, description="every stride-th native frame is scored; public code")
+    also: Literal["none", "hiero"] = Field(
+        "none", description="one more protocol in score files: HiERO's (methods 6.1)"
+    )
 
 
 class Settings(Block):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -43,12 +44,33 @@ class Segment:
 class Annotation:
     """The key steps of one video."""
 
-    #: Columns ``start_s,end_s`` (seconds), ``step_id`` (as in the file), ``name``; in file order, because a later row
-    #: wins where segments overlap. No rows: the video cannot be scored.
+    #: Columns ``start_s,end_s`` (seconds), ``step_id`` (as in the file; 0 where steps have names only), ``name``; in
+    #: file order, because a later row wins where segments overlap. No rows: the video cannot be scored.
     segments: pd.DataFrame
     warnings: tuple[str, ...] = ()  #: one line each, naming the file and, where there is one, the line
     overlaps: int = 0  #: number of segments that start before an earlier one has ended
     overlap_s: float = 0.0  #: seconds covered more than once
+
+
+def steps_of(segments: pd.DataFrame) -> list[int | str]:
+    """Return the step of every row of a table as of `Annotation.segments`, maybe of many videos.
+
+    It is the id, else that of the rows of this name that have one, else the name.
+    """
+    pairs = list(zip(segments["step_id"].tolist(), segments["name"], strict=True))
+    ids = {name: step for step, name in pairs if step}
+    return [step or ids.get(name, name) for step, name in pairs]
+
+
+def in_order(step: int | str) -> tuple[bool, list[int | str]]:
+    """Return what sorts ids before names, and numbers in names by value.
+
+    >>> sorted(["step 10", "step 2", 7], key=in_order)
+    [7, 'step 2', 'step 10']
+    """
+    if not isinstance(step, str):
+        return False, [step]
+    return True, [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", step)]
 
 
 class Notes:

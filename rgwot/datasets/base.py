@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.doors.interface import Hints
 from rgwot.datasets.registry import TaskFacts
 from rgwot.runtime.errors import RgwotError
 
@@ -96,11 +97,18 @@ class Options:
     unannotated: Literal["leave_out", "keep"] = "leave_out"
     drop_rows: tuple[str, ...] = ()
     frames_fps: Fraction | Literal["file"] | None = None
+    tier: str | None = None
+    labels_fps: Fraction | None = None
 
     @property
     def told_fps(self) -> Fraction | None:
         """Frames per second of stored frames whose file states none."""
         return None if self.frames_fps == "file" else self.frames_fps
+
+    @property
+    def hints(self) -> Hints:
+        """What annotations of other programs do not say of themselves."""
+        return Hints(self.tier, self.labels_fps)
 
 
 class Layout(Protocol):

@@ -1,19 +1,21 @@
-"""Features without videos: ``root/<task>/*.npy`` and the like, annotation optional, in EgoProceL's form.
+"""Features without videos: ``root/<task>/*.npy`` and the like, annotation optional, as in the layout `folder`.
 
 The file of the features stands for the video: it has its name, and its length follows from the number of features.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
-from rgwot.datasets import csv_files
+from rgwot.datasets import folder
 from rgwot.datasets.arrays import OPENERS, SECOND, TIMES
 from rgwot.datasets.base import Found, Options
+from rgwot.datasets.doors.interface import suffix_of, suffixes
 from rgwot.datasets.names import pairing_key
 from rgwot.datasets.pairing import VIDEO_SUFFIXES, own_tasks, parents, stem, walk
 
-OPTIONS = frozenset({"strict", "subset"})
+OPTIONS = frozenset({"strict", "subset", "tier", "labels_fps"})
 EXPECTED = f"a folder of feature files per task: <task>/*.npy (or {', '.join(list(OPENERS)[1:])})"
 
 LOOKED_AT = frozenset({*OPENERS, *VIDEO_SUFFIXES})
@@ -21,7 +23,7 @@ LOOKED_AT = frozenset({*OPENERS, *VIDEO_SUFFIXES})
 
 _ANNOTATIONS = "annotations"
 
-read_annotation = csv_files.read_annotation
+read_annotation = folder.read_annotation
 
 
 def find(root: Path, dataset: str, options: Options) -> Found:
@@ -30,21 +32,26 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     A ``.csv`` is an annotation in a folder ``annotations``, and beside features or a video of its name in another file;
     else it holds features. What has no annotation is kept, for all but scoring.
     """
-    tasks, unassigned = own_tasks(walk(root, root, LOOKED_AT), sorted_out, options)
+    annotations = suffixes(options.hints)
+    files = walk(root, root, {*LOOKED_AT, *annotations})
+    tasks, unassigned = own_tasks(root, files, lambda paths: sorted_out(paths, annotations), options)
     return Found(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
 
 
-def sorted_out(paths: list[str]) -> tuple[list[str], list[str]]:
-    """Return the features and the annotations among the files of a task, without times."""
+def sorted_out(paths: list[str], others: Collection[str] = ()) -> tuple[list[str], list[str]]:
+    """Return the features and the annotations among the files of a task, without times.
+
+    ``others`` are the suffixes of annotations; of these ``.csv`` can hold features, too.
+    """
     plain = {pairing_key(stem(path)) for path in paths if PurePosixPath(path).suffix.lower() not in SECOND}
     features: list[str] = []
     annotations: list[str] = []
     for path in paths:
-        suffix = PurePosixPath(path).suffix.lower()
+        suffix = suffix_of(path)
         if suffix in VIDEO_SUFFIXES:
             continue
         beside = _ANNOTATIONS in map(str.lower, parents(path)[1:]) or pairing_key(stem(path)) in plain
-        if suffix == ".csv" and beside:
+        if suffix in others and (suffix != ".csv" or beside):
             annotations.append(path)
         elif not (suffix == ".npy" and stem(path).endswith(TIMES)):
             features.append(path)

@@ -42,14 +42,14 @@ def read_options(dataset: str, layout: str, options: Mapping[str, Any]) -> Optio
         given["view"] = str(given["view"])
     if "drop_rows" in given:
         given["drop_rows"] = tuple(map(str, given["drop_rows"]))
-    rate = given.get("frames_fps", "file")
-    if rate != "file":
+    for key, word in (("frames_fps", "file"), ("labels_fps", None)):
+        if given.get(key, word) == word:
+            continue
         try:
-            given["frames_fps"] = parse_rate(rate)
+            given[key] = parse_rate(given[key])
         except ValueError:
-            raise RgwotError(
-                f"{where}: frames_fps is {rate!r}; expected file, or a rate like 30 or 30000/1001"
-            ) from None
+            expected = f"{word}, or a rate" if word else "a rate"
+            raise RgwotError(f"{where}: {key} is {given[key]!r}; expected {expected} like 30 or 30000/1001") from None
     return Options(**given)
 
 

@@ -1,17 +1,18 @@
-"""Anybody's own videos: ``root/<task>/*.mp4``, annotation optional (``<stem>.csv`` in EgoProceL's form)."""
+"""Anybody's own videos: ``root/<task>/*.mp4``, annotation optional, in a format of `rgwot.datasets.doors`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from rgwot.datasets import csv_files
-from rgwot.datasets.base import Found, Options
+from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.base import Found, Options, VideoEntry
+from rgwot.datasets.doors import interface as doors
 from rgwot.datasets.pairing import by_suffix, own_tasks, walk_videos
+from rgwot.datasets.registry import TaskFacts
 
-OPTIONS = frozenset({"strict", "subset", "frames_fps"})
+OPTIONS = frozenset({"strict", "subset", "frames_fps", "tier", "labels_fps"})
 EXPECTED = "a folder of videos per task: <task>/*.mp4 (or avi, mkv, webm, mov, m4v)"
-
-read_annotation = csv_files.read_annotation
 
 
 def find(root: Path, dataset: str, options: Options) -> Found:
@@ -19,6 +20,17 @@ def find(root: Path, dataset: str, options: Options) -> Found:
 
     Annotations may lie anywhere below the task's folder. Videos without one are kept, for all but scoring.
     """
-    files = walk_videos(root, root, options, {".csv"})
-    tasks, unassigned = own_tasks(files, lambda paths: by_suffix(paths, ".csv"), options)
+    annotations = doors.suffixes(options.hints)
+    files = walk_videos(root, root, options, annotations)
+    tasks, unassigned = own_tasks(root, files, lambda paths: by_suffix(paths, annotations), options)
     return Found(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
+
+
+def read_annotation(
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+) -> Annotation:
+    """Read the annotation of a video, by its own name or from a file of many; EgoProceL's columns have step ids."""
+    path = root / str(entry.annotation)
+    if doors.format_of(path) == "three_columns":
+        return csv_files.read_annotation(root, entry, facts, clock, options)
+    return doors.read_annotation(path, (entry.name, entry.video), options.hints, clock)

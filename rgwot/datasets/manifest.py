@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from rgwot.config.importing import ImportSettings
-from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.annotations import Annotation, VideoClock, in_order, steps_of
 from rgwot.datasets.base import FoundTask, VideoEntry
 from rgwot.datasets.feature_files import measure_file, native_rate
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
@@ -124,16 +124,17 @@ def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
     """Put the segments of all videos into one table ``video,start_s,end_s,key_step,name``.
 
     It is sorted by video, in file order within a video. Ids of a release can have holes, and some steps never occur, so
-    the ids that occur are numbered, ascending: key steps 1 to K'. A step goes by its commonest spelling, the first
-    among equals.
+    the ids that occur are numbered, ascending: key steps 1 to K'. Steps without ids are numbered by name, "step 2"
+    before "step 10". A step goes by its commonest spelling, the first among equals.
     """
     columns = list(ANNOTATION_COLUMNS)
     if not annotations:
         return pd.DataFrame(columns=columns)
     tables = [annotations[video].segments.assign(video=video) for video in sorted(annotations)]
     table = pd.concat(tables, ignore_index=True)
+    table["step"] = steps_of(table)
     named = table[table["name"] != ""]
-    names = {step: Counter(spelt).most_common(1)[0][0] for step, spelt in named.groupby("step_id")["name"]}
-    key_step = table["step_id"].rank(method="dense").astype(int)
-    name = [names.get(step, "") for step in table["step_id"]]
-    return table.assign(key_step=key_step, name=name)[columns]
+    names = {step: Counter(spelt).most_common(1)[0][0] for step, spelt in named.groupby("step")["name"]}
+    numbers = {step: number for number, step in enumerate(sorted(set(table["step"]), key=in_order), 1)}
+    name = [names.get(step, "") for step in table["step"]]
+    return table.assign(key_step=table["step"].map(numbers), name=name)[columns]

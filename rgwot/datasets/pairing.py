@@ -12,7 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from rgwot.datasets.base import FoundTask, Options, VideoEntry
-from rgwot.datasets.names import LONGEST_ID, folded, pairing_key, video_id
+from rgwot.datasets.doors.interface import annotates_many
+from rgwot.datasets.names import LONGEST_ID, VIDEO_TABLE, folded, pairing_key, video_id
 from rgwot.runtime.errors import RgwotError
 
 VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v"})
@@ -50,6 +51,7 @@ def walk(root: Path, folder: Path, suffixes: Collection[str]) -> list[str]:
     def refuse(error: OSError) -> None:
         raise RgwotError(f"{error.filename}: cannot be listed ({error.strerror}); expected a readable folder")
 
+    endings = tuple(suffixes)
     visited: set[tuple[int, int]] = set()
     found: list[str] = []
     for parent, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
@@ -62,7 +64,7 @@ def walk(root: Path, folder: Path, suffixes: Collection[str]) -> list[str]:
         found.extend(
             prefix + name
             for name in names
-            if os.path.splitext(name)[1].lower() in suffixes and not name.startswith("._")
+            if name.lower().endswith(endings) and name.lower() not in endings and not name.startswith("._")
         )
     return sorted(found)
 
@@ -83,10 +85,10 @@ def walk_videos(root: Path, folder: Path, options: Options, also: Collection[str
     ]
 
 
-def by_suffix(paths: Iterable[str], suffix: str) -> tuple[list[str], list[str]]:
-    """Return the paths without a suffix, in whatever case it is written, and those with it."""
-    kinds = by_task(paths, lambda path: suffix if path.lower().endswith(suffix) else "")
-    return kinds[""], kinds[suffix]
+def by_suffix(paths: Iterable[str], suffix: str | tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Return the paths without a suffix (or any of several), in whatever case it is written, and those with it."""
+    kinds = by_task(paths, lambda path: "with" if path.lower().endswith(suffix) else "")
+    return kinds[""], kinds["with"]
 
 
 def stem(path: str) -> str:
@@ -108,48 +110,69 @@ def by_task(items: Iterable[T], task: Callable[[T], str]) -> dict[str, list[T]]:
 
 
 def pair(
-    videos: Sequence[str], annotations: Sequence[str], options: Options, annotation_key: Callable[[str], str] = stem
+    videos: Sequence[str],
+    annotations: Sequence[str],
+    options: Options,
+    annotation_key: Callable[[str], str] = stem,
+    shared: Sequence[str] = (),
 ) -> FoundTask:
     """Join the videos and annotations of one task by whole stem; the extension and the folder play no part.
 
-    ``annotation_key`` gives the stem of the video that an annotation's path stands for.
+    ``annotation_key`` gives the stem of the video that an annotation's path stands for. A file that is ``shared``
+    annotates the videos that have none of their own.
     """
+    common = next(iter(shared), None)
     badly_named = {path: reason for path in videos if (reason := _unusable(path))}
     by_video, twice = _unique((path for path in videos if path not in badly_named), stem, "videos")
     by_annotation, twice_annotated = _unique(annotations, annotation_key, "annotations")
     unusable = (*badly_named.items(), *twice, *twice_annotated)
     pairs = by_video.keys() & by_annotation.keys()
-    lonely = tuple(sorted(path for key, path in by_video.items() if key not in pairs))
+    lonely = tuple(sorted(path for key, path in by_video.items() if key not in pairs and common is None))
     unused = tuple(sorted(path for key, path in by_annotation.items() if key not in pairs))
     found = f"{_counted(lonely, 'videos without annotation')}, {_counted(unused, 'annotations without a video')}"
     problem = None
     if unusable:
         problem = unusable[0][1]
-    elif not pairs and (unused or options.unannotated == "leave_out"):
+    elif len(shared) > 1:
+        problem = f"{shared[0]} and {shared[1]} both annotate several videos; expected one such file; remove one"
+    elif not (pairs or common) and (unused or options.unannotated == "leave_out"):
         problem = f"no video has an annotation ({found}); expected files of the same stem; compare the names"
     elif options.strict and (lonely or unused):
         problem = f"{found}; expected none, since `strict` is set; complete the files"
     entries = (
-        VideoEntry(video_id(stem(by_video[key])), stem(by_video[key]), by_video[key], by_annotation.get(key))
+        VideoEntry(video_id(stem(by_video[key])), stem(by_video[key]), by_video[key], by_annotation.get(key, common))
         for key in (by_video if options.unannotated == "keep" else pairs)
     )
     return FoundTask(tuple(sorted(entries, key=lambda entry: entry.video)), lonely, unused, problem, unusable)
 
 
 def own_tasks(
-    files: Iterable[str], sorted_out: Callable[[list[str]], tuple[list[str], list[str]]], options: Options
+    root: Path,
+    files: Iterable[str],
+    sorted_out: Callable[[list[str]], tuple[list[str], list[str]]],
+    options: Options,
 ) -> tuple[dict[str, FoundTask], tuple[str, ...]]:
     """Return tasks of a user's own, each the first folder of its files, and the videos outside of any folder.
 
     ``sorted_out`` gives the videos and the annotations among the files of a task. Videos without annotation are kept.
+    An annotation without a video of its name is opened: it may be of many.
     """
     by_folder = by_task(files, lambda path: next(iter(parents(path)), ""))
     unassigned, _ = sorted_out(by_folder.pop("", []))
     tasks = {}
     for task, paths in by_folder.items():
+        table = f"{task}/{VIDEO_TABLE}"
+        if not any(path != table and stem(path) == stem(table) for path in paths):
+            # Else it is of a video that is called so.
+            paths = [path for path in paths if path != table]
         videos, annotations = sorted_out(paths)
         if videos and _TASK.fullmatch(task):
-            tasks[task] = pair(videos, annotations, replace(options, unannotated="keep"))
+            names = {pairing_key(stem(path)) for path in videos}
+            shared = [
+                path for path in annotations if pairing_key(stem(path)) not in names and annotates_many(root / path)
+            ]
+            own = [path for path in annotations if path not in shared]
+            tasks[task] = pair(videos, own, replace(options, unannotated="keep"), shared=shared)
         elif videos:
             tasks[task] = FoundTask(
                 problem=f"folder {task!r} cannot be a task id; expected letters, digits, '.', '_' and '-', "

@@ -15,7 +15,7 @@ import pandas as pd
 from rgwot.evaluation.background import background_detection, score_fixed
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.order import order_distance
-from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS, SEGMENTATION, score
+from rgwot.evaluation.protocols import ALSO, BACKGROUNDS, PROTOCOLS, SEGMENTATION, score
 from rgwot.evaluation.segmental import score_segmentation
 from rgwot.records import (
     CELL,
@@ -117,9 +117,15 @@ def _degenerate(diagnostics: Mapping[str, Any], scope: str) -> bool:
 
 
 def score_table(
-    videos: Sequence[LabelledVideo], n_key_steps: int, n_clusters: int, says_background: bool = False
+    videos: Sequence[LabelledVideo],
+    n_key_steps: int,
+    n_clusters: int,
+    says_background: bool = False,
+    also: str = "none",
 ) -> pd.DataFrame:
     """Score labelled videos by every protocol, background and label rule, ``segmentation`` last.
+
+    ``also`` names one of `ALSO`, which is scored too, or none.
 
     ``n_key_steps`` and ``n_clusters`` are K_gt and K, both without background. Where key step 0 means background, it is
     one more cluster to the protocols.
@@ -134,9 +140,9 @@ def score_table(
     """
     columns = n_clusters + says_background
     rows: list[tuple[str, str, str, str, float]] = []
-    for protocol in PROTOCOLS.values():
+    for protocol in (*PROTOCOLS.values(), *(asked for asked in ALSO.values() if asked.name == also)):
         predictions = [video.prediction[protocol.scope] for video in videos]
-        for background in BACKGROUNDS:
+        for background in protocol.backgrounds:
             for rule in RULES:
                 truths = [video.truth[rule] for video in videos]
                 found = score(protocol, truths, predictions, n_key_steps, columns, background)._asdict()
@@ -180,6 +186,7 @@ def score_task(
     identity: Mapping[str, Any],
     stride: int,
     more: ScoreMore | None = None,
+    also: str = "none",
 ) -> pd.DataFrame:
     """Score the decoded key steps of one task.
 
@@ -202,6 +209,8 @@ def score_task(
         Every stride-th native frame is scored.
     more
         A protocol beyond those of `score_table`; its rows come last.
+    also
+        Name of one of `rgwot.evaluation.protocols.ALSO`, or ``none``.
 
     Returns
     -------
@@ -252,14 +261,15 @@ def score_task(
                 f"{where}: segments: found {used} different key steps in scope {scope!r}, "
                 f"expected at most K={clusters}{' besides background' if says_background else ''}"
             )
-    tables = [score_table(videos, n_key_steps, clusters, says_background)]
+    tables = [score_table(videos, n_key_steps, clusters, says_background, also)]
     if more is not None:
         tables.append(more(videos, annotations, segments, n_key_steps, clusters + says_background))
+    scopes = {one.name: one.scope for one in (*PROTOCOLS.values(), *ALSO.values())}
     parts = []
     for scores in tables:
         extra = []
         for protocol, background, rule in scores[list(CELL)].drop_duplicates().to_numpy():
-            scope = PROTOCOLS[protocol].scope if protocol in PROTOCOLS else "task"
+            scope = scopes.get(protocol, "task")
             counts = {
                 "n_skipped": len(skipped), "n_unscored": len(unscored), "degenerate": _degenerate(diagnostics, scope),
             }  # fmt: skip
@@ -281,10 +291,11 @@ def evaluate(
     n_key_steps: int | None,
     stride: int,
     more: ScoreMore | None = None,
+    also: str = "none",
 ) -> pd.DataFrame:
     """Score the files of one task and write the table of scores; see `score_task`."""
     task = Task(read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv)), n_key_steps)
     segments, diagnostics = read_segments(Path(segments_csv)), read_diagnostics(diagnostics_json)
-    table = score_task(task, segments, diagnostics, identity, stride, more)
+    table = score_task(task, segments, diagnostics, identity, stride, more, also)
     write_csv(table, output_csv)
     return table

@@ -93,6 +93,15 @@ def match(overlap: npt.ArrayLike) -> Matching:
     return Matching(rows.astype(np.int64), canonical[columns].astype(np.int64))
 
 
+def match_as_scipy(overlap: npt.ArrayLike) -> Matching:
+    """Match as `match`, with SciPy's choice among equally good matchings, which depends on the numbers of clusters."""
+    from scipy.optimize import linear_sum_assignment
+
+    counts = np.asarray(overlap, dtype=np.int64)
+    rows, columns = linear_sum_assignment(1 - counts / counts.sum())
+    return Matching(rows.astype(np.int64), columns.astype(np.int64))
+
+
 def _ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> npt.NDArray[np.float64]:
     top, bottom = np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
     return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)

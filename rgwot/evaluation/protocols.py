@@ -1,4 +1,4 @@
-"""The four ways in which this field scores key steps, as data and as one function (methods 6.1 to 6.3).
+"""The ways in which this field scores key steps, as data and as one function (methods 6.1 to 6.3).
 
 Published rows come from different protocols and must not be compared with each other: RGWOT and VAOT are
 scored by ``micro_video``, OPEL by ``macro_video``, CnC by ``macro_task``.
@@ -13,7 +13,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rgwot.evaluation.metrics import IntArray, Matching, Scores, contingency, f1, macro, match, micro, strict
+from rgwot.evaluation.metrics import (
+    IntArray,
+    Matching,
+    Scores,
+    contingency,
+    f1,
+    macro,
+    match,
+    match_as_scipy,
+    micro,
+    strict,
+)
 
 BACKGROUNDS = ("with", "without")
 
@@ -23,7 +34,8 @@ class Protocol:
     """How one protocol scores: on which clustering, in which unit, by which ratio.
 
     ``scope`` is ``video`` (one clustering per video, every video a scoring unit) or ``task`` (one clustering
-    for all videos, pooled into one unit).
+    for all videos, pooled into one unit). With ``f1_of_means`` the F1 of a dataset is that of the mean precision and
+    recall of its tasks, else the mean of theirs.
     """
 
     name: str
@@ -31,6 +43,9 @@ class Protocol:
     scope: str
     score: Callable[[npt.ArrayLike, Matching], Scores]
     description: str
+    matching: Callable[[npt.ArrayLike], Matching] = match
+    backgrounds: tuple[str, ...] = BACKGROUNDS
+    f1_of_means: bool = False
 
 
 PROTOCOLS: Mapping[str, Protocol] = {
@@ -42,14 +57,26 @@ PROTOCOLS: Mapping[str, Protocol] = {
         Protocol("strict_task", "D", "task", strict, "videos pooled, every frame counts: accuracy"),
     )
 }
-
+#: Protocols that are scored where ``evaluation.also`` names them.
+ALSO: Mapping[str, Protocol] = {
+    "hiero": Protocol(
+        "hiero",
+        "E",
+        "video",
+        macro,
+        "as macro_video, SciPy's choice among equal matchings, F1 of the mean P and R of the tasks; as HiERO",
+        match_as_scipy,
+        ("with",),
+        f1_of_means=True,
+    )
+}
 
 #: The protocol of `rgwot.evaluation.segmental`, whose metrics are others.
 SEGMENTATION = "segmentation"
 #: The protocol of `rgwot.procedure.scoring`, likewise.
 GRAPH = "graph"
 DESCRIPTIONS: Mapping[str, str] = {
-    **{protocol.name: protocol.description for protocol in PROTOCOLS.values()},
+    **{protocol.name: protocol.description for protocol in (*PROTOCOLS.values(), *ALSO.values())},
     SEGMENTATION: "videos pooled, every frame counts; segments of key steps found, and their order",
     GRAPH: "videos pooled; the task graph that was learned, one order for all, and what deviates",
 }
@@ -163,7 +190,7 @@ def score(
     values = []
     for truth, prediction in groups:
         overlap = contingency(*unit(truth, prediction, n_key_steps, n_clusters, background))
-        values.append(protocol.score(overlap, match(overlap)))
+        values.append(protocol.score(overlap, protocol.matching(overlap)))
     precision, recall, iou = (float(value) for value in np.mean(values, axis=0))
     return ProtocolScores(precision, recall, f1(precision, recall), iou, len(scored))
 

@@ -104,7 +104,7 @@ def import_folder(
     not of the size of the others in its folder; and for a value that a store cannot hold, when it is met.
     """
     folders = by_task(walk(source, source, LOOKED_AT), lambda path: str(PurePosixPath(path).parent))
-    files = {folder: sorted_out(paths)[0] for folder, paths in folders.items()}
+    files = {folder: sorted_out(paths, {".csv"})[0] for folder, paths in folders.items()}
     if not any(files.values()):
         raise RgwotError(f"{source}: no features in it; expected files with a suffix of {', '.join(OPENERS)}")
     jobs: list[tuple[Path, Path, Path]] = []

@@ -15,6 +15,7 @@ from rgwot import paths
 from rgwot.config.importing import ImportedFeatures
 from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets import registry
+from rgwot.datasets.annotations import steps_of
 from rgwot.datasets.arrays import feature_file
 from rgwot.datasets.base import Found, VideoEntry
 from rgwot.datasets.finding import find, layout_module, read_options
@@ -279,8 +280,14 @@ def annotated_steps(study: Study, dataset: str, task: str) -> int | None:
     settings, root = study.config.dataset(dataset), study.config.root_of(dataset)
     module, facts = layout_module(settings.layout), registry.facts(settings.subset or dataset, task)
     options = read_options(dataset, settings.layout, settings.options())
-    steps: set[int] = set()
-    for entry in entries:
-        if entry is not None and entry.annotation is not None:
-            steps.update(module.read_annotation(root, entry, facts, None, options).segments["step_id"])
-    return len(steps) or None
+    annotations = [
+        module.read_annotation(root, entry, facts, None, options)
+        for entry in entries
+        if entry is not None and entry.annotation is not None
+    ]
+    if not annotations:
+        return None
+    # Not at the top: who plans should not wait for pandas.
+    import pandas as pd
+
+    return len(set(steps_of(pd.concat([one.segments for one in annotations])))) or None

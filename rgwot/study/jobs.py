@@ -47,7 +47,7 @@ def reads_of(stage: str, method: str = "none", decoder: str | None = None) -> tu
         return EMBEDDINGS[family_of(method).embedding].reads
     if stage == "decode" and decoder is not None:
         entry = DECODERS[split_id(decoder)[0]]
-        return (*entry.reads, "evaluation") if entry.trivial else entry.reads
+        return (*entry.reads, "evaluation.stride") if entry.trivial else entry.reads
     if stage == "bundle":
         embedding = () if family_of(method).trained else reads_of("embed", method)
         # The page shows alignments, as that of the study does.

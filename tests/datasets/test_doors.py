@@ -7,11 +7,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from pympi import Eaf, TextGrid
+from videos import write_video
 
+from rgwot.datasets.base import Options
 from rgwot.datasets.doors import read_segments
 from rgwot.datasets.doors.interface import FORMATS
+from rgwot.datasets.finding import find, layout_module
+from rgwot.datasets.manifest import write_manifest
 from rgwot.runtime.errors import RgwotError
 
 Rows = list[list[Any]]
@@ -121,7 +127,7 @@ def test_boris_project(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None
     (tmp_path / "a.boris").write_text(text)
     (tmp_path / "b.boris.gz").write_bytes(gzip.compress(text.encode()))
     assert rows(tmp_path / "a.boris") == SEGMENTS == rows(tmp_path / "b.boris.gz")
-    assert "observation 'monday 1' at 1.0 s: point events have no length; left out" in caplog.text
+    assert "a.boris: 1 events without length are left out" in caplog.text
     # Old files have no frame index, live observations no file.
     (tmp_path / "c.boris").write_text(json.dumps(project(*(event[:5] for event in EVENTS), files=[])))
     assert rows(tmp_path / "c.boris") == [["monday 1", *row[1:]] for row in SEGMENTS]
@@ -245,6 +251,52 @@ def test_tables(tmp_path: Path) -> None:
         (tmp_path / "d.csv").write_text(text)
         with pytest.raises(RgwotError, match=clue):
             rows(tmp_path / "d.csv")
+
+
+def test_annotations_of_every_kind_beside_videos(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    task = tmp_path / "root/tea"
+    task.mkdir(parents=True)
+    for name in ("cup of tea", "eaf", "grid", "numbers", "frames", "nobody"):
+        write_video(task / f"{name}.mp4", 150)
+    elan(task / "eaf.eaf", {"steps": STEPS, "notes": [(0, 900, "dark")]})
+    grid = TextGrid(xmax=5)
+    grid.add_tier("steps").add_interval(1, 2, "step 10")
+    grid.to_file(task / "grid.TextGrid")
+    (task / "frames.txt").write_text("background\n" * 30 + "stir\n" * 60)
+    (task / "numbers.csv").write_text("1,2.5,3 pour water\n")
+    # Of no video's name, and of several: for those that have none of their own.
+    (task / "coding.boris").write_text(json.dumps(project(*EVENTS)))
+    options = {"tier": "steps", "labels_fps": 30}
+    out = tmp_path / "manifest.csv", tmp_path / "annotations.csv"
+    write_manifest("mine", "tea", tmp_path / "root", "folder", options, *out, "fail")
+    status = pd.read_csv(out[0]).set_index("name")["status"]
+    assert dict(status) == {name: "unscored" if name == "nobody" else "ok" for name in status.index}
+    table = pd.read_csv(out[1])
+    # Steps with ids come first, and what goes by their names has them; then names.
+    numbers = {"pour water": 1, "pour": 2, "step 10": 3, "stir": 4}
+    assert dict(zip(table["name"], table["key_step"], strict=True)) == numbers
+    assert table.loc[table["video"] == "eaf", ["start_s", "end_s"]].values.tolist() == [[0.5, 2.0], [3.0, 4.25]]
+    assert table.loc[table["video"] == "frames", ["start_s", "end_s"]].values.tolist() == [[1.0, 3.0]]
+    assert "at 1.0 s: no length; left out" in caplog.text
+    # Without a rate a text is no annotation; two files of many videos are one too many.
+    frames = next(one for one in find("mine", "folder", tmp_path / "root").of("tea") if one.name == "frames")
+    assert frames.annotation == "tea/coding.boris"
+    (task / "more.tsv").write_text(aggregated())
+    with pytest.raises(RgwotError, match="coding.boris and tea/more.tsv both annotate several videos; expected one"):
+        find("mine", "folder", tmp_path / "root").of("tea")
+
+
+def test_annotations_of_features_without_videos(tmp_path: Path) -> None:
+    (tmp_path / "tea").mkdir()
+    np.save(tmp_path / "tea/a.npy", np.zeros((10, 3), np.float32))
+    elan(tmp_path / "tea/a.eaf", {"steps": STEPS})
+    (entry,) = find("mine", "features", tmp_path).of("tea")
+    assert (entry.path, entry.annotation) == ("tea/a.npy", "tea/a.eaf")
+    read = layout_module("features").read_annotation(tmp_path, entry, None, None, Options())
+    assert read.segments[["start_s", "end_s", "name"]].values.tolist() == [
+        [0.5, 2.0, "pour water"],
+        [3.0, 4.25, "stir"],
+    ]
 
 
 @pytest.mark.parametrize(

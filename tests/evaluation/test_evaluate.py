@@ -103,6 +103,15 @@ def test_the_table_is_tidy_and_complete(files):
         assert metrics == expected
 
 
+def test_hieros_rows_are_added_only_where_asked_for_and_change_no_others(files):
+    plain = files.run()
+    more = files.run(also="hiero")
+    own = more.protocol == "hiero"
+    pd.testing.assert_frame_equal(more[~own].reset_index(drop=True), plain)
+    assert set(zip(more[own].background, more[own].label_rule, strict=True)) == {("with", "exact"), ("with", "cnc")}
+    assert value(more, "f1", "hiero") == value(more, "f1", "macro_video"), "no ties here"
+
+
 def test_key_step_0_is_background_only_where_the_decoder_says_so(files):
     files.segments["key_step"] -= 1  # what was cluster 1, background as it happens, is key step 0
     for said, found in ((True, 1.0), (False, 0.0)):

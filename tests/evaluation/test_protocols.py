@@ -6,8 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 
-from rgwot.evaluation.protocols import PROTOCOLS, score, unit
+from rgwot.evaluation.protocols import ALSO, PROTOCOLS, score, unit
 
 TRUTH = [0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 0, 0]
 PREDICTION = [0, 0, 1, 1, 1, 2, 2, 0, 2, 2, 0, 0]
@@ -105,6 +106,33 @@ def test_a_predicted_zero_is_an_ordinary_cluster():
     for protocol in PROTOCOLS.values():
         zero = score(protocol, [[1, 1, 2, 2]], [[0, 0, 1, 1]], 2, 3)
         assert zero == score(protocol, [[1, 1, 2, 2]], [[8, 8, 1, 1]], 2, 3)
+
+
+def test_hieros_protocol_is_a_direct_computation_from_its_description():
+    """Per video over one-hot rows, background a class, SciPy's matching of 1 - overlap / T, means over what occurs."""
+    rng = np.random.default_rng(5)
+    differs = 0
+    for _ in range(100):
+        n_steps, K, lengths = int(rng.integers(2, 18)), 7, rng.integers(20, 200, 3)
+        truths = [np.sort(rng.integers(0, n_steps + 1, n) * (rng.random(n) < 0.7)) for n in lengths]
+        predictions = [np.append(rng.permutation(K), np.sort(rng.integers(0, K, n - K))) for n in lengths]
+        rows = []
+        for truth, prediction in zip(truths, predictions, strict=True):
+            true, found = np.eye(n_steps + 1)[truth], np.eye(K)[prediction]
+            pairs = zip(*linear_sum_assignment(1 - true.T @ found / len(truth)), strict=True)
+            both = [(true[:, g] > 0, found[:, k] > 0) for g, k in pairs if true[:, g].any()]
+            common = [(g & k).sum() for g, k in both]
+            rows.append([
+                np.mean([i / k.sum() for i, (_, k) in zip(common, both, strict=True)]),
+                np.mean([i / g.sum() for i, (g, _) in zip(common, both, strict=True)]),
+                np.mean([i / (g | k).sum() for i, (g, k) in zip(common, both, strict=True)]),
+            ])  # fmt: skip
+            assert len(both) <= 7
+        precision, recall, iou = np.mean(rows, axis=0)
+        expected = (precision, recall, 2 * precision * recall / (precision + recall), iou, 3)
+        assert score(ALSO["hiero"], truths, predictions, n_steps, K) == pytest.approx(expected, abs=1e-12)
+        differs += score(PROTOCOLS["macro_video"], truths, predictions, n_steps, K) != pytest.approx(expected, abs=1e-6)
+    assert differs > 5, "ties are part of the protocol"
 
 
 def test_mistakes_are_named():

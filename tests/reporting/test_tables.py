@@ -6,9 +6,11 @@ import pandas as pd
 import pytest
 from table_helpers import FLAT, OURS, PLAIN, REPOSITORY, SPEC, all_scores, make_table, small_table, write_scores
 
+from rgwot.records import read_scores
 from rgwot.reporting.tables.scores import (
     join_rows,
     make_row,
+    measured_rows,
     read_reported,
     read_table,
     reported_rows,
@@ -251,3 +253,18 @@ def test_reported_numbers_are_checked(table, tmp_path):
     path.write_text(good.replace("GPL", "GPS"))
     with pytest.raises(RgwotError, match="found no method 'GPL'"):
         reported_rows(table)
+
+
+def test_hieros_f1_of_a_dataset_is_that_of_the_mean_precision_and_recall(tmp_path):
+    facts = ("none", "one_label", "one")
+    paths = [
+        write_scores(tmp_path, (*facts, task, 0), 0.5, precision=precision, recall=recall)
+        for task, precision, recall in (("a", 0.2, 1.0), ("b", 0.4, 0.2))
+    ]
+    for path in paths:
+        path.write_text(path.read_text().replace(",micro_video,", ",hiero,"))
+    table = small_table(tmp_path)
+    rows = measured_rows(table, table.row("flat"), read_scores(paths))
+    found = {row["protocol"]: row["one_f1"] for row in rows if row["background"] == "with"}
+    assert found["hiero"] == pytest.approx(2 * 0.3 * 0.6 / 0.9)
+    assert found["macro_video"] == 0.5

@@ -6,12 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
-from rgwot.datasets.annotations import Notes
 from rgwot.datasets.doors.interface import Hints, Row, read_json
 from rgwot.datasets.faults import DataFault
-
-#: What is said of events without a length.
-POINTS = "point events have no length; left out"
 
 
 def fits(head: str) -> bool:
@@ -29,7 +25,7 @@ class Event(NamedTuple):
     modifiers: str
 
 
-def read(path: Path, hints: Hints, notes: Notes) -> Iterator[Row]:
+def read(path: Path, hints: Hints) -> Iterator[Row]:
     """Read all observations; the video is the file in the first player, or else the observation's name."""
     project = read_json(path)
     points = {one["code"] for one in project["behaviors_conf"].values() if one["type"].startswith("Point")}
@@ -48,11 +44,9 @@ def read(path: Path, hints: Hints, notes: Notes) -> Iterator[Row]:
             )
         events = []
         for time, subject, code, modifiers, *_ in observation["events"]:
-            place = f"{where} at {time} s"
-            if code in points:
-                notes.add("point", place, POINTS)
-            else:
-                events.append(Event(place, float(time), subject, code, modifiers))
+            event = Event(f"{where} at {time} s", float(time), subject, code, modifiers)
+            # A point event has no length.
+            events += [event, event] if code in points else [event]
         yield from paired(path, video, events)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rgwot.datasets.annotations import Notes
-from rgwot.datasets.doors.boris import POINTS, media_stem
+from rgwot.datasets.doors.boris import media_stem
 from rgwot.datasets.doors.interface import Hints, Row
 from rgwot.datasets.doors.table import number, records
 
@@ -18,12 +17,9 @@ def fits(head: str) -> bool:
     return "Behavior" in head and START in head and STOP in head
 
 
-def read(path: Path, hints: Hints, notes: Notes) -> Iterator[Row]:
-    """Read the states; the video is the media file, or else the observation's name."""
+def read(path: Path, hints: Hints) -> Iterator[Row]:
+    """Read the intervals, points too; the video is the media file, or else the observation's name."""
     for where, row in records(path):
-        if row["Behavior type"] == "POINT":
-            notes.add("point", where, POINTS)
-            continue
         start_s, stop_s = (number(path, where, row[column]) for column in (START, STOP))
         yield Row(video_of(row), start_s, stop_s, row["Behavior"], where)
 

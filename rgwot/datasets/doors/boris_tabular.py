@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from rgwot.datasets.annotations import Notes
-from rgwot.datasets.doors.boris import POINTS, Event, paired
+from rgwot.datasets.doors.boris import Event, paired
 from rgwot.datasets.doors.boris_aggregated import video_of
 from rgwot.datasets.doors.interface import Hints, Row
 from rgwot.datasets.doors.table import number, records
@@ -18,15 +17,12 @@ def fits(head: str) -> bool:
     return "Behavior" in head and "Observation id" in head and "Time" in head
 
 
-def read(path: Path, hints: Hints, notes: Notes) -> Iterator[Row]:
-    """Read the state events; the video is the media file, or else the observation's name."""
+def read(path: Path, hints: Hints) -> Iterator[Row]:
+    """Read the events; the video is the media file, or else the observation's name."""
     events: dict[str, list[Event]] = defaultdict(list)
     for where, row in records(path):
-        if row["Behavior type"] == "POINT":
-            notes.add("point", where, POINTS)
-            continue
         modifiers = "|".join(row[column] for column in row if column.startswith("Modifier"))
         event = Event(where, number(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
-        events[video_of(row)].append(event)
+        events[video_of(row)] += [event, event] if row["Behavior type"] == "POINT" else [event]
     for video, own in events.items():
         yield from paired(path, video, own)

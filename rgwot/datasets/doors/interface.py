@@ -34,23 +34,24 @@ _HEAD = 4096
 
 @dataclass(frozen=True)
 class Format:
-    """A format: the suffixes of its files in lower case, what it is, and whether a file may annotate many videos."""
+    """A format of annotations."""
 
-    suffixes: tuple[str, ...]
+    suffixes: tuple[str, ...]  #: of its files, in lower case
     description: str
-    many: bool = False
+    many: str = ""  #: what stands at the beginning of a file that may annotate many videos; empty: none may
+    counts: bool = False  #: whether it counts frames, so that `Hints.fps` is needed
 
 
 #: Format ``x`` is read by ``rgwot.datasets.doors.x``, a `Door`; of those with a suffix, by the first that a file fits.
 FORMATS: Mapping[str, Format] = {
     "elan": Format((".eaf",), "a tier of ELAN"),
     "praat": Format((".textgrid",), "an interval tier of Praat"),
-    "boris": Format((".boris", ".boris.gz"), "a project of BORIS", many=True),
-    "boris_aggregated": Format((".tsv", ".csv"), "aggregated events of BORIS", many=True),
-    "boris_tabular": Format((".tsv", ".csv"), "tabular events of BORIS", many=True),
-    "label_studio": Format((".json",), "timeline labels of Label Studio, exported as JSON", many=True),
-    "mstcn": Format((".txt",), "a label per line and frame, as MS-TCN has it"),
-    "table": Format((".csv", ".tsv"), "columns start_s, end_s, label, and video if there are several", many=True),
+    "boris": Format((".boris", ".boris.gz"), "a project of BORIS", many="{"),
+    "boris_aggregated": Format((".tsv", ".csv"), "aggregated events of BORIS", many="Observation id"),
+    "boris_tabular": Format((".tsv", ".csv"), "tabular events of BORIS", many="Observation id"),
+    "label_studio": Format((".json",), "timeline labels of Label Studio, exported as JSON", many="{", counts=True),
+    "mstcn": Format((".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
+    "table": Format((".csv", ".tsv"), "columns start_s, end_s, label, and video if there are several", many="video"),
     "three_columns": Format((".csv",), "start,end,<number> <name> without a header, as EgoProceL has it"),
 }
 
@@ -66,7 +67,10 @@ class Hints:
         """Return the rate; DataFault where it is not given."""
         if self.fps is None:
             raise DataFault(
-                "time", path, "", "counts frames and states no rate; expected frames per second; set labels_fps"
+                "time",
+                path,
+                "",
+                "counts frames and states no rate; expected frames per second; set labels_fps (or fps)",
             )
         return self.fps
 
@@ -99,7 +103,7 @@ class Door(Protocol):
     def fits(self, head: str) -> bool:
         """Return whether a file that begins like this, with a suffix of the format, is of it."""
 
-    def read(self, path: Path, hints: Hints, notes: Notes) -> Iterable[Row]:
+    def read(self, path: Path, hints: Hints) -> Iterable[Row]:
         """Read the segments; whatever a damaged file raises becomes a `DataFault`."""
 
 
@@ -114,15 +118,30 @@ def format_of(path: Path) -> str:
     suffix = suffix_of(path)
     known = [name for name, about in FORMATS.items() if suffix in about.suffixes]
     if not known:
-        suffixes = sorted({suffix for about in FORMATS.values() for suffix in about.suffixes})
-        raise DataFault("file", path, "", f"suffix {suffix!r}; expected an annotation: one of {', '.join(suffixes)}")
-    head = read_bytes(path)[:_HEAD].decode("utf-8-sig", errors="replace")
+        every = suffixes(Hints(fps=Fraction(1)))
+        raise DataFault("file", path, "", f"suffix {suffix!r}; expected an annotation: one of {', '.join(every)}")
+    head = _head(path)
     for name in known:
         if _door(name).fits(head):
             return name
     raise DataFault(
         "file", path, "", f"not recognised; expected {' or '.join(FORMATS[name].description for name in known)}"
     )
+
+
+def suffixes(hints: Hints) -> tuple[str, ...]:
+    """Return the suffixes of annotations that can be read with what is known of them."""
+    usable = (about for about in FORMATS.values() if hints.fps is not None or not about.counts)
+    return tuple(dict.fromkeys(suffix for about in usable for suffix in about.suffixes))
+
+
+def annotates_many(path: Path) -> bool:
+    """Return whether an annotation may be of many videos, by its content; one that cannot be read is of none."""
+    try:
+        many = FORMATS[format_of(path)].many
+        return bool(many) and (path.suffix.lower() == ".gz" or many in _head(path))
+    except DataFault:
+        return False
 
 
 def read_segments(
@@ -153,12 +172,11 @@ def read_segments(
     import pandas as pd
 
     path = Path(path)
-    notes = Notes(path)
-    rows = _rows(path, Hints(tier, None if fps is None else parse_rate(fps)), notes)
-    for line in notes.lines():
-        _LOG.warning("%s", line)
-    columns = ["video", "start_s", "end_s", "label"]
-    table = pd.DataFrame([row[:4] for row in rows if row.end_s > row.start_s], columns=columns)
+    rows = _rows(path, Hints(tier, None if fps is None else parse_rate(fps)))
+    kept = [row for row in rows if row.end_s > row.start_s]
+    if len(kept) < len(rows):
+        _LOG.warning("%s: %d events without length are left out", path, len(rows) - len(kept))
+    table = pd.DataFrame([row[:4] for row in kept], columns=["video", "start_s", "end_s", "label"])
     return table.astype({"video": object, "start_s": float, "end_s": float, "label": object})
 
 
@@ -168,18 +186,21 @@ def read_annotation(path: Path, names: Iterable[str], hints: Hints, clock: Video
     Steps have names and no numbers: ``step_id`` is 0.
     """
     notes, wanted = Notes(path), {pairing_key(name) for name in names}
-    rows = _rows(path, hints, notes)
+    rows = _rows(path, hints)
     # A file of the video's own name that holds one video is of that, whatever it calls it.
     if len({row.video for row in rows}) > 1 or pairing_key(path.stem) not in wanted:
         rows = [row for row in rows if pairing_key(row.video) in wanted]
-    segments = (Segment(row.where, row.start_s, row.end_s, 0, row.label) for row in rows)
+    for row in rows:
+        if row.start_s == row.end_s:
+            notes.add("short", row.where, "no length; left out")
+    segments = (Segment(row.where, row.start_s, row.end_s, 0, row.label) for row in rows if row.end_s > row.start_s)
     return checked(path, segments, notes, clock, overlap_is_normal=False)
 
 
-def _rows(path: Path, hints: Hints, notes: Notes) -> list[Row]:
+def _rows(path: Path, hints: Hints) -> list[Row]:
     name = format_of(path)
     try:
-        rows = [row._replace(label=" ".join(row.label.split())) for row in _door(name).read(path, hints, notes)]
+        rows = [row._replace(label=" ".join(row.label.split())) for row in _door(name).read(path, hints)]
     except RgwotError:
         raise
     except Exception as error:  # noqa: BLE001 (parsers of other people raise anything on a damaged file)
@@ -198,6 +219,10 @@ def _rows(path: Path, hints: Hints, notes: Notes) -> list[Row]:
 
 def _door(name: str) -> Door:
     return cast(Door, import_module(f"rgwot.datasets.doors.{name}"))
+
+
+def _head(path: Path) -> str:
+    return read_bytes(path)[:_HEAD].decode("utf-8-sig", errors="replace")
 
 
 def read_json(path: Path) -> Any:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from rgwot.datasets.annotations import Notes
 from rgwot.datasets.doors.boris import media_stem
 from rgwot.datasets.doors.interface import Hints, Row, read_json
+from rgwot.datasets.faults import DataFault
+from rgwot.timing import parse_rate
 
 #: Uploaded files get eight digits and a hyphen in front of their names.
 _UPLOADED = re.compile(r"/upload/.*/[0-9a-f]{8}-(?=[^/]+$)")
@@ -20,20 +21,21 @@ def fits(head: str) -> bool:
     return head.lstrip()[:1] in ("[", "{")
 
 
-def read(path: Path, hints: Hints, notes: Notes) -> Iterator[Row]:
-    """Read every task's first annotation that was not cancelled."""
-    fps = hints.rate(path)
+def read(path: Path, hints: Hints) -> Iterator[Row]:
+    """Read the annotation of every task that was not cancelled."""
     tasks = read_json(path)
     for number, task in enumerate(tasks if isinstance(tasks, list) else [tasks], 1):
+        stated = task["data"].get("fps")
+        fps = hints.rate(path) if stated is None else parse_rate(stated)
         kept = [one for one in task["annotations"] if not one.get("was_cancelled")]
         if len(kept) > 1:
-            notes.add("annotators", f"task {number}", "several annotations; the first is read")
+            raise DataFault(
+                "annotators", path, f"task {number}", f"{len(kept)} annotations; expected one; export one annotator's"
+            )
         for result in kept[0]["result"] if kept else ():
-            if result["type"] != "timelinelabels":
-                notes.add("kind", f"task {number}", "results that are no timeline labels; left out")
-                continue
+            # A project may have other kinds of labels as well.
             value = result["value"]
-            for span in value["ranges"]:
+            for span in value["ranges"] if "timelinelabels" in value else ():
                 start_s, end_s = float((span["start"] - 1) / fps), float(span["end"] / fps)
                 for label in value["timelinelabels"]:
                     yield Row(_video(task["data"]), start_s, end_s, label, f"task {number}, frame {span['start']}")

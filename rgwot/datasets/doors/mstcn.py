@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from rgwot.datasets.annotations import Notes
 from rgwot.datasets.doors.interface import Hints, Row
 from rgwot.datasets.faults import DataFault
 from rgwot.datasets.text import excerpt, read_lines
@@ -20,7 +19,7 @@ def fits(head: str) -> bool:
     return True
 
 
-def read(path: Path, hints: Hints, notes: Notes) -> Iterator[Row]:
+def read(path: Path, hints: Hints) -> Iterator[Row]:
     """Read the runs of equal labels; frame i, from 0, is at i / fps."""
     fps = hints.rate(path)
     labels = [line.text.strip() for line in read_lines(path)]

@@ -6,7 +6,6 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from pathlib import Path
 
-from rgwot.datasets.annotations import Notes
 from rgwot.datasets.doors.interface import Hints, Row
 from rgwot.datasets.text import read_bytes
 
@@ -16,7 +15,7 @@ def fits(head: str) -> bool:
     return "TextGrid" in head.replace("\0", "")
 
 
-def read(path: Path, hints: Hints, notes: Notes) -> Iterator[Row]:
+def read(path: Path, hints: Hints) -> Iterator[Row]:
     """Read the tier that is meant; the video is the one of the file's own name."""
     from pympi import TextGrid
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from rgwot.datasets.annotations import Notes
 from rgwot.datasets.doors.interface import Hints, Row
 from rgwot.datasets.faults import DataFault
 from rgwot.datasets.text import excerpt, read_lines
@@ -23,7 +22,7 @@ def fits(head: str) -> bool:
     return all(names.intersection(known) for known in (STARTS, ENDS, LABELS))
 
 
-def read(path: Path, hints: Hints, notes: Notes) -> Iterator[Row]:
+def read(path: Path, hints: Hints) -> Iterator[Row]:
     """Read the rows; a label of 0 or nothing is background."""
     for where, row in records(path):
         low = {name.lower(): value for name, value in row.items()}

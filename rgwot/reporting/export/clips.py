@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -35,7 +34,7 @@ def export_clips(videos: Sequence[Video], folder: Path) -> None:
     RgwotError
         When a video is not where it is said to be.
     """
-    alone = [video.path for video in videos if math.isnan(video.size[0])]
+    alone = [video.path for video in videos if not video.filmed]
     if alone:
         raise RgwotError(f"{alone[0]}: found features without a video, expected videos to cut clips from")
     missing = [video.path for video in videos if not video.path.is_file()]
@@ -50,7 +49,7 @@ def export_clips(videos: Sequence[Video], folder: Path) -> None:
         for segment in video.segments:
             place = folder / f"key_step_{segment.key_step:02d}"
             place.mkdir(exist_ok=True)
-            cut(video, segment, place / f"{video.name}_{segment.start_s:08.3f}.mp4")
+            cut(video, segment, place / f"{video.stem}_{segment.start_s:08.3f}.mp4")
     for key_step in sorted({segment.key_step for video in videos for segment in video.segments}):
         _sheet(videos, key_step, folder / f"key_step_{key_step:02d}.jpg")
 

@@ -14,7 +14,7 @@ from tabulate import tabulate
 from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
 from rgwot.reporting.tables.forms import escape, floating, pipe, tabular, write_forms
 from rgwot.reporting.tables.scores import read_table
-from rgwot.reporting.tables.spec import OWN, UNKNOWN, Block, Table
+from rgwot.reporting.tables.spec import UNKNOWN, Block, Table
 
 PRINTED_RULE = "exact"
 LOWER_IS_BETTER = ("order_distance", "consensus_distance")
@@ -270,7 +270,8 @@ def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
     names: list[str] = [block.protocol for block in table.blocks]
     if short:
         names += [name for name in frame[frame["kind"] == "reported"]["protocol"] if name != UNKNOWN]
-    shown = [n for n in DESCRIPTIONS if n in names or not (short or table.own or n in OWN)]
+    names += [] if short else list(frame[frame["kind"] == "measured"]["protocol"])
+    shown = [name for name in DESCRIPTIONS if name in names]
     protocols = "; ".join(f"{name}: {DESCRIPTIONS[name]}" for name in shown)
     runs = sorted({int(count) for count in frame["n_runs"].dropna()})
     over = "One run (one seed on all tasks), so there is no deviation;"

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rgwot.evaluation.metrics import f1
+from rgwot.evaluation.protocols import ALSO
 from rgwot.records import CELL, read_scores
 from rgwot.reporting.tables.spec import OWN, UNKNOWN, AnyTable, ReportedMethod, Row, Table
 from rgwot.runtime.errors import RgwotError
@@ -88,14 +90,22 @@ def _notes(table: Table, name: str, runs: pd.DataFrame) -> list[str]:
     return notes
 
 
-def _cells(name: str, metrics: Iterable[str], runs: pd.DataFrame) -> dict[str, Any]:
+def _over_tasks(runs: pd.DataFrame, metric: str, protocol: str) -> pd.Series:
+    """Return a metric by seed, its mean over tasks; F1 of the mean precision and recall where the protocol says so."""
+    if metric == "f1" and protocol in ALSO and ALSO[protocol].f1_of_means:
+        means = runs.groupby("seed")[["precision", "recall"]].mean()
+        return pd.Series([f1(*pair) for pair in means.to_numpy()], means.index, dtype=float)
+    return runs.get(metric, pd.Series(math.nan, runs.index)).groupby(runs["seed"]).agg(_mean)
+
+
+def _cells(name: str, metrics: Iterable[str], runs: pd.DataFrame, protocol: str) -> dict[str, Any]:
     """Return the values of one row at one place under one protocol."""
     collapsed = runs[runs["degenerate"] > 0]
     cells: dict[str, Any] = {f"{name}_task_runs": len(runs), f"{name}_degenerate": len(collapsed)}
     for metric in metrics:
         # A task without a value (no order to score) is left out of the mean; the note says so.
         values = runs.get(metric, pd.Series(math.nan, runs.index))
-        cells[f"{name}_{metric}"], cells[f"{name}_{metric}_sd"] = summarise(values.groupby(runs["seed"]).agg(_mean))
+        cells[f"{name}_{metric}"], cells[f"{name}_{metric}_sd"] = summarise(_over_tasks(runs, metric, protocol))
         cells[f"{name}_{metric}_degenerate"] = _mean(values[collapsed.index])
     return cells
 
@@ -149,7 +159,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
             "note": "; ".join(note for name, here in places.items() for note in _notes(table, name, here)),
         }
         for name, here in places.items():
-            line |= _cells(name, table.metrics, here) if len(here) else {}
+            line |= _cells(name, table.metrics, here, cell[0]) if len(here) else {}
         rows.append(line)
     return rows
 

@@ -34,7 +34,7 @@ Segmental = Literal[
 ]
 Graphical = Literal["edge_precision", "edge_recall", "edge_f1", "consensus_distance", "order_f1", "missing_f1"]
 Metric = Literal[Plain, Segmental, Graphical]
-ProtocolName = Literal["micro_video", "macro_video", "macro_task", "strict_task", "segmentation", "graph"]
+ProtocolName = Literal["micro_video", "macro_video", "macro_task", "strict_task", "hiero", "segmentation", "graph"]
 Background = Literal["with", "without"]
 #: Protocols with metrics of their own; all others have those of `Plain`.
 OWN: Mapping[str, tuple[str, ...]] = {SEGMENTATION: get_args(Segmental), GRAPH: get_args(Graphical)}

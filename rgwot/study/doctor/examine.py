@@ -201,7 +201,7 @@ def _task(
         published = f"published were {registered.n_videos}; results are not comparable as they are"
         add("warning", "task", f"{pairs} annotated videos, {published}")
     annotated = [video.annotation for video in own if video.annotation is not None]
-    occurring = set[int]().union(*(video.step_ids for video in own))
+    occurring = set[int | str]().union(*(video.step_ids for video in own))
     expected = registered.step_ids if registered is not None else tuple(range(1, (K or 0) + 1))
     never = [step for step in expected if step not in occurring]
     if annotated and never:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rgwot import __version__
-from rgwot.datasets.annotations import Annotation
+from rgwot.datasets.annotations import Annotation, in_order, steps_of
 from rgwot.datasets.base import Found, FoundTask, VideoEntry
 from rgwot.runtime.errors import escaped
 from rgwot.study.doctor.features import FeatureFacts
@@ -44,9 +44,9 @@ class VideoReport:
         return "unscored" if self.annotation is None or self.annotation.segments.empty else "ok"
 
     @property
-    def step_ids(self) -> set[int]:
-        """Ids of key steps that occur, as in the file."""
-        return set() if self.annotation is None else {int(step) for step in self.annotation.segments["step_id"]}
+    def step_ids(self) -> set[int | str]:
+        """Ids of key steps that occur, as in the file, or names where it has no ids."""
+        return set() if self.annotation is None else set(steps_of(self.annotation.segments))
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class TaskReport:
             "seconds": sum(video.facts.duration_s or 0.0 for video in self.videos),
             "fps": dict(sorted(rates.items(), key=lambda rate: (-rate[1], rate[0]))),
             "K_registered": self.K,
-            "step_ids": sorted(set[int]().union(*(video.step_ids for video in self.videos))),
+            "step_ids": sorted(set[int | str]().union(*(video.step_ids for video in self.videos)), key=in_order),
             "videos_without_annotation": list(self.found.without_annotation),
             "annotations_without_video": list(self.found.without_video),
             "errors": severities["error"],
@@ -147,7 +147,7 @@ def _video_json(video: VideoReport) -> dict[str, Any]:
         **asdict(video.facts),
         "fps": None if video.facts.fps is None else str(video.facts.fps),
         "segments": None if video.annotation is None else len(video.annotation.segments),
-        "step_ids": sorted(video.step_ids),
+        "step_ids": sorted(video.step_ids, key=in_order),
         "features": None if video.features is None else asdict(video.features),
     }
 
