@@ -61,12 +61,16 @@ const matchOf = (run, step) => factsOf(run).match[step];
 /** Classes that colour a step: where there are annotations, one colour means one annotated step everywhere. */
 function lookOf(run, step) {
   // What a method itself calls background is no key step.
-  const index = run < 0 || !ANNOTATED || step === 0 ? step : matchOf(run, step);
+  const index = run < 0 || step === 0 ? step : ANNOTATED ? matchOf(run, step) : factsOf(run).colour[step];
   if (index === undefined) return ["step", "none"];
   if (index === 0) return ["step", "s0"];
-  const pattern = ["", "stripes", "dots"][Math.min(2, Math.floor((index - 1) / 8))];
-  return ["step", `s${((index - 1) % 8) + 1}`, pattern].filter(Boolean);
+  const pattern = ["", "stripes", "dots"][Math.min(2, Math.floor((index - 1) / DATA.colours))];
+  return ["step", `s${((index - 1) % DATA.colours) + 1}`, pattern].filter(Boolean);
 }
+
+/** The key steps of a run in the order of their colours, the consensus order of the first result. */
+const inOrder = (run) => [...factsOf(run).steps].sort((a, b) => factsOf(run).colour[a] - factsOf(run).colour[b]);
+const hasBackground = (run) => DATA.videos.some((_, at) => segmentsOf(at, run).some(([, , step]) => step === 0));
 
 /** A step as a small coloured label. */
 function chip(run, step, text = labelOf(run, step)) {
