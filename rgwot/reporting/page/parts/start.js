@@ -88,6 +88,7 @@ function drawVerdict() {
 function unfold() {
   if (state.view === "videos") {
     for (const card of cards.children) {
+      card.style.contentVisibility = "visible";
       fill(card);
       const canvas = card.querySelector("canvas.strip");
       if (canvas) drawStrip(canvas, Number(card.dataset.video));
