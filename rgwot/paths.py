@@ -34,6 +34,11 @@ PROCEDURES = f"{RESULTS}/keysteps/{_RUN}/procedures.csv"
 PROCEDURE = f"{RESULTS}/keysteps/{_RUN}/procedure.json"
 DEVIATIONS = f"{RESULTS}/keysteps/{_RUN}/deviations.csv"
 DIAGNOSTICS = f"{RESULTS}/keysteps/{_RUN}/diagnostics.json"
+#: A result with corrections has the files of `KEYSTEPS`, and these.
+CORRECTED = f"{RESULTS}/corrected/{_RUN}/segments.csv"
+CORRECTED_NAMES = f"{RESULTS}/corrected/{_RUN}/names.yaml"
+CORRECTED_REPORT = f"{RESULTS}/corrected/{_RUN}/corrections.csv"
+CORRECTED_SCORES = f"{RESULTS}/corrected/{_RUN}/scores.csv"
 SCORES = f"{RESULTS}/scores/{_RUN}.csv"
 YARDSTICKS = f"{RESULTS}/yardsticks/{_TASK}.json"
 TABLE = f"{RESULTS}/tables/{{table}}.csv"
@@ -55,8 +60,8 @@ KEYSTEPS = (SEGMENTS, ORDER, PROCEDURES, PROCEDURE, DEVIATIONS, DIAGNOSTICS)
 
 #: Folders below ``results`` that a job fills, with a record of what it made.
 STAGES = (
-    "synthetic", "manifest", "annotations", "features", "models", "embeddings", "keysteps", "scores", "groups",
-    "yardsticks", "tables", "figures", "strips", "views", "bundles", "report",
+    "synthetic", "manifest", "annotations", "features", "models", "embeddings", "keysteps", "corrected", "scores",
+    "groups", "yardsticks", "tables", "figures", "strips", "views", "bundles", "report",
 )  # fmt: skip
 #: Folders below ``results`` whose files no job reads.
 UNREAD = ("logs", "benchmarks", "provenance")

@@ -111,6 +111,22 @@ def procedure(segments: Path, folder: Path, learner: str, scope: str, found: boo
     click.echo("\n".join(drawn(learned, deviating, names)))
 
 
+@click.command()
+@click.argument("output", type=Folder)
+@click.option("--keysteps", required=True, type=Folder, help="Folder of the result, below results/keysteps.")
+@click.option("--corrections", required=True, type=Folder, help="Corrections, as downloaded from a page.")
+@click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+def correct(output: Path, keysteps: Path, corrections: Path, names: Path | None) -> None:
+    """Write a result with corrections into the folder OUTPUT, and say which of them hold for it.
+
+    The result stays as it was found. OUTPUT has the same files, names.yaml, and corrections.csv, which lists the
+    corrections.
+    """
+    from rgwot.reporting.corrected import report_lines, write_corrected
+
+    click.echo("\n".join(report_lines(write_corrected(keysteps, corrections, output, names))))
+
+
 @click.command(cls=SettingsCommand, reads=("evaluation",), epilog="Keep the stride if scores are compared with others.")
 @click.argument("output", type=Folder)
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")

@@ -91,13 +91,21 @@ def view(
 )
 @click.option("--root", required=True, type=Folder, help="Folder of the videos, so that a click can play them.")
 @click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+@click.option("--corrections", type=Folder, help="Corrections, as downloaded from a page; need not exist.")
 def report(
-    output: Path, dataset: str, task: str, runs: tuple[str, ...], results: Path, root: Path, names: Path | None
+    output: Path,
+    dataset: str,
+    task: str,
+    runs: tuple[str, ...],
+    results: Path,
+    root: Path,
+    names: Path | None,
+    corrections: Path | None,
 ) -> None:
     """Write the page of a task into OUTPUT (HTML), and its ranked procedures next to it (CSV).
 
-    The page opens in a browser without a server: double-click it. Names typed into it are kept when its file of names
-    is given back as --names.
+    The page opens in a browser without a server: double-click it. Names and corrections made on it are kept when
+    its files are given back as --names and --corrections.
     """
     from rgwot.paths import Run, Tree
     from rgwot.reporting.page.render import write_page
@@ -108,7 +116,7 @@ def report(
         if run is None:
             raise RgwotError(f"run {text!r}: expected METHOD/DECODER/seedN, such as rgwot/graphcut/seed0")
         shown.append(run)
-    write_page(tree, root, shown, output, names)
+    write_page(tree, root, shown, output, names, corrections)
 
 
 @click.command("report-index")

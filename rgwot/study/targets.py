@@ -18,7 +18,7 @@ from rgwot.study.tables import check_table, check_task, figure_plan
 #: Paths of one task, each with everything below it.
 _OF_TASK = (
     paths.MANIFEST, paths.ANNOTATIONS, paths.YARDSTICKS, paths.FEATURES, paths.MODEL, paths.EMBEDDINGS, paths.SEGMENTS,
-    paths.SCORES, paths.VIEW, paths.BUNDLE, paths.CHOICE_CURVES, paths.SEGMENT_BARS, paths.PAGE,
+    paths.CORRECTED, paths.SCORES, paths.VIEW, paths.BUNDLE, paths.CHOICE_CURVES, paths.SEGMENT_BARS, paths.PAGE,
     paths.GROUPS,
 )  # fmt: skip
 #: Figures that have rules of their own, one per task or result; all others are data (`rgwot.study.tables.all_figures`).

@@ -19,6 +19,15 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
+/** Give the reader a file. */
+function download(text, type, name) {
+  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
 const parsed = new Map();
 /** Read a block of JSON of the page, once and only when it is needed. */
 function block(id) {
@@ -52,6 +61,8 @@ function segmentsOf(video, run) {
   if (run < 0) return DATA.truth[video];
   const own = bodyOf(run).segments[video];
   if (!own || own.many) return [];
+  const corrected = correctedOf(run);
+  if (corrected) return corrected.rows.get(video).map(([start, end, step]) => [start / 1000, end / 1000, step]);
   return own.steps.map((step, at) => [at ? own.ends[at - 1] / 1000 : 0, own.ends[at] / 1000, step]);
 }
 
@@ -61,7 +72,7 @@ const matchOf = (run, step) => factsOf(run).match[step];
 /** Classes that colour a step: where there are annotations, one colour means one annotated step everywhere. */
 function lookOf(run, step) {
   // What a method itself calls background is no key step.
-  const index = run < 0 || step === 0 ? step : ANNOTATED ? matchOf(run, step) : factsOf(run).colour[step];
+  const index = run < 0 || step === 0 ? step : ANNOTATED ? matchOf(run, step) : placeOf(run, step);
   if (index === undefined) return ["step", "none"];
   if (index === 0) return ["step", "s0"];
   const pattern = ["", "stripes", "dots"][Math.min(2, Math.floor((index - 1) / DATA.colours))];
@@ -69,7 +80,9 @@ function lookOf(run, step) {
 }
 
 /** The key steps of a run in the order of their colours, the consensus order of the first result. */
-const inOrder = (run) => [...factsOf(run).steps].sort((a, b) => factsOf(run).colour[a] - factsOf(run).colour[b]);
+const inOrder = (run) => [...stepsOf(run)].sort((a, b) => placeOf(run, a) - placeOf(run, b));
+/** The place of a key step among the colours; one that was made on the page has that of its number. */
+const placeOf = (run, step) => factsOf(run).colour[step] ?? step;
 const hasBackground = (run) => DATA.videos.some((_, at) => segmentsOf(at, run).some(([, , step]) => step === 0));
 
 /** A step as a small coloured label. */

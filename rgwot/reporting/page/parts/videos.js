@@ -48,6 +48,7 @@ function decodeAhead(at) {
 /** Empty all cards; those near the window are filled again at once. */
 function refreshCards() {
   drawLegend();
+  drawEditing();
   near.disconnect();
   // Read once: asking between two cards would lay out the page anew for each.
   axisWidth = cards.clientWidth;
@@ -91,6 +92,7 @@ function fill(card) {
     order.length ? chips(state.run, order) : make("p", { className: "hint", textContent: "No key steps in this result." }),
     axis,
   );
+  if (fix.chosen && fix.chosen.video === at) showChosen();
 }
 
 /** The key steps of a video as they come, one that comes twice twice; of very many each once, by its mean place. */
@@ -288,12 +290,12 @@ function drawLegend() {
   };
   if (ANNOTATED) {
     for (const step of Object.keys(DATA.steps).map(Number).sort((a, b) => a - b)) {
-      const found = factsOf(state.run).steps.filter((own) => matchOf(state.run, own) === step);
+      const found = stepsOf(state.run).filter((own) => matchOf(state.run, own) === step);
       const also = found.length ? ` = key step ${found.map((own) => (nameOf(state.run, own) ? `${own} (${nameOf(state.run, own)})` : own)).join(", ")}` : "";
       entry(-1, step, `annotated ${step}: ${DATA.steps[step]}${also}`);
     }
     items.push(make("li", { className: "chip step s0" }, make("span", { textContent: "background" })));
-    const alone = factsOf(state.run).steps.filter((step) => matchOf(state.run, step) === undefined);
+    const alone = stepsOf(state.run).filter((step) => matchOf(state.run, step) === undefined);
     if (alone.length) entry(state.run, alone[0], `matched to no annotated step: key step ${alone.map((step) => labelOf(state.run, step)).join(", ")}`);
   } else {
     for (const step of inOrder(state.run)) entry(state.run, step, fullLabel(state.run, step));
