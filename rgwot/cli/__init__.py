@@ -30,6 +30,7 @@ VERBS: dict[str, tuple[click.Command, str]] = {
     "doctor": (study.doctor, "Check a dataset on disk."),
     "manifest": (data.manifest, "List the videos of a task and their annotations."),
     "extract": (features.extract, "Run the frozen backbone on a video."),
+    "import-lerobot": (data.import_lerobot, "Cut the episodes of a LeRobot dataset into videos."),
     "import-features": (features.import_features, "Import features made elsewhere."),
     "index": (features.index, "Check the features of a task and list them."),
     "train": (training.train, "Train one encoder on the features of a task."),
