@@ -92,6 +92,7 @@ def view(
 @click.option("--root", required=True, type=Folder, help="Folder of the videos, so that a click can play them.")
 @click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
 @click.option("--corrections", type=Folder, help="Corrections, as downloaded from a page; need not exist.")
+@click.option("--groups", help="Column of the table of videos whose groups are shown, where they were compared.")
 def report(
     output: Path,
     dataset: str,
@@ -101,6 +102,7 @@ def report(
     root: Path,
     names: Path | None,
     corrections: Path | None,
+    groups: str | None,
 ) -> None:
     """Write the page of a task into OUTPUT (HTML), and its ranked procedures next to it (CSV).
 
@@ -116,7 +118,7 @@ def report(
         if run is None:
             raise RgwotError(f"run {text!r}: expected METHOD/DECODER/seedN, such as rgwot/graphcut/seed0")
         shown.append(run)
-    write_page(tree, root, shown, output, names, corrections)
+    write_page(tree, root, shown, output, names, corrections, groups)
 
 
 @click.command("report-index")

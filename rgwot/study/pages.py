@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 from rgwot import paths
 from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS
+from rgwot.datasets.video_table import GROUP
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated, tasks
+from rgwot.study.groups import columns
 from rgwot.study.study import Study
 from rgwot.study.tables import check_task
 
@@ -91,12 +94,15 @@ def page_files(study: Study, dataset: str, task: str) -> list[str]:
         # A detailed view takes a while, so the page has it of the first seed alone.
         if not _trivial(run.decoder) and run.seed == study.config.seeds[0]:
             files[tree.at(paths.VIEW, run)] = None
+            if GROUP in columns(study, dataset, task):
+                files[paths.at(paths.GROUPS, column=GROUP, dataset=dataset, task=task, **asdict(run))] = None
     return [str(path) for path in files] + typed_there(study, dataset, task)
 
 
 def page_options(study: Study, dataset: str, task: str) -> str:
-    """Return the results that ``rgwot report`` shows of a task, as options quoted for a shell."""
-    return shlex.join(part for run in page_runs(study, dataset, task) for part in ("--run", str(run)))
+    """Return what ``rgwot report`` shows of a task, as options quoted for a shell."""
+    grouped = ["--groups", GROUP] if GROUP in columns(study, dataset, task) else []
+    return shlex.join([*(part for run in page_runs(study, dataset, task) for part in ("--run", str(run))), *grouped])
 
 
 def bar_segments(study: Study, dataset: str, task: str, seed: int) -> list[str]:

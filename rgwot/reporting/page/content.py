@@ -26,6 +26,7 @@ from rgwot.paths import Run, Tree
 from rgwot.records import CELL, read_annotations, read_manifest, read_scores
 from rgwot.reporting.compare import RATE, Comparison, compare, compare_pairs, parts, read_answer
 from rgwot.reporting.names import read_names
+from rgwot.reporting.page.groups import shown_groups
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, shown_aspect
 from rgwot.reporting.page.procedure import Picture, picture, seeds_agree
 from rgwot.reporting.page.ranking import ranking
@@ -62,6 +63,7 @@ def gather(
     page_folder: Path,
     names_yaml: str | os.PathLike[str] | None,
     corrections_yaml: str | os.PathLike[str] | None,
+    groups: str | None = None,
 ) -> Content:
     """Read the results of a task for a page that will lie in ``page_folder``."""
     if not runs:
@@ -123,6 +125,7 @@ def gather(
         "typed": {run: {"result": own.result, "names": own.names} for run, own in names.items()},
         "curves": read_curves(tree, runs),
         "scores": scores,
+        "groups": shown_groups(tree, runs, groups),
     }
 
     pictures = [

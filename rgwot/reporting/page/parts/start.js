@@ -11,6 +11,7 @@ const VIEWS = {
   training: drawTraining,
   scores: drawScores,
   compare: drawComparison,
+  groups: drawGroups,
 };
 const stale = new Set(Object.keys(VIEWS));
 const tabs = [...document.querySelectorAll('[role="tab"]')];
@@ -44,7 +45,7 @@ function redraw() {
 
 /** A name changed: everything that shows names is drawn anew, but not the field that is being typed into. */
 function namesChanged() {
-  for (const view of ["procedure", "videos", "order", "embedding", "compare"]) stale.add(view);
+  for (const view of ["procedure", "videos", "order", "embedding", "compare", "groups"]) stale.add(view);
   drawVerdict();
   if (state.view !== "steps") show(state.view);
 }
@@ -133,4 +134,5 @@ drawSummary();
 drawVerdict();
 startScores();
 startComparison();
+startGroups();
 show("procedure");
