@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rgwot.study.doctor.findings import Finding, of_error
+from rgwot.timing import allowed_loss
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,7 +75,7 @@ def check_video(
 
 def stated_frames(path: str, task: str, info: VideoInfo) -> list[Finding]:
     """Compare the number of frames the container states with its duration."""
-    from rgwot.video.probing import REMEDY, allowed_loss
+    from rgwot.video.probing import REMEDY
 
     expected = float(info.duration_s * info.fps)
     if info.frames is None or abs(info.frames - expected) <= allowed_loss(info.duration_s) * float(info.fps):
@@ -89,8 +90,6 @@ def stated_frames(path: str, task: str, info: VideoInfo) -> list[Finding]:
 def sample_positions(duration_s: float) -> NDArray[np.float64]:
     """Return the times at which frames are decoded, shape (5,), in seconds from 0 to the end within the tolerance."""
     import numpy as np
-
-    from rgwot.video.probing import allowed_loss
 
     return np.linspace(0.0, duration_s - min(allowed_loss(duration_s), duration_s / 2), SAMPLES)
 
