@@ -27,6 +27,7 @@ VERBS: dict[str, tuple[click.Command, str]] = {
     "init": (start.init, "Start a study in a folder of its own."),
     "run": (start.run, "Run the workflow in this folder (Snakemake)."),
     "synth": (data.synth, "Write synthetic procedure videos with ground truth."),
+    "fetch": (data.fetch, "Download published features."),
     "doctor": (study.doctor, "Check a dataset on disk."),
     "manifest": (data.manifest, "List the videos of a task and their annotations."),
     "extract": (features.extract, "Run the frozen backbone on a video."),

@@ -22,6 +22,7 @@ from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, choose, extended
 from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
+from rgwot.keysteps.graphcut import INSTEAD
 from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of, write_keysteps
@@ -116,6 +117,8 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     kept = {name: len(np.unique(steps[steps > 0])) for name, steps in key_steps["task"].items()}
     share = float(np.mean(np.concatenate(list(key_steps["task"].values())) == 0))
     warnings = doubts(K, kept, share, facts["second_seed"], choices.facts, task.scales)
+    if "instead_of" in facts.get("graph_cut", {}):
+        warnings.append(INSTEAD)
     scored = [name for name in single if not task.held_out or name in task.held_out]
     videos = collapse.combine([single[name].diagnosis for name in scored])
     whole = collapse.combine([joint, videos])

@@ -22,9 +22,8 @@ SAMPLES = 5
 """Frames decoded per video, from the first to as near the end as the tolerance allows."""
 
 TIMEOUT_S = 30.0
-"""Seconds for all samples of a video by the first reader, and for each by the second."""
+"""Seconds for all samples of a video by one reader, and for each of them by PyAV."""
 
-_FIRST, _SECOND = "decord", "pyav"
 _SIDE = 64
 _LISTED = 3
 
@@ -98,7 +97,7 @@ def _sampled(
     path: Path, info: VideoInfo, settings: FeatureSettings, frames_fps: Fraction | None
 ) -> tuple[int, list[str], str | None]:
     """Decode some frames: return how many, by which readers, and what is wrong if one is missing."""
-    from rgwot.video import FrameReader, VideoError
+    from rgwot.video import FrameReader, VideoError, readers_of
     from rgwot.video.probing import REMEDY
 
     times, timeout_s = sample_positions(info.duration_s), min(settings.timeout_s, TIMEOUT_S)
@@ -117,12 +116,10 @@ def _sampled(
             failures.update(dict.fromkeys(frames.failures))
             used.update(dict.fromkeys(frames.readers))
 
-    if settings.reader != _SECOND:
-        read(list(missing), _FIRST if settings.reader == "auto" else settings.reader)
-    if settings.reader in ("auto", _SECOND):
+    for reader in readers_of(path, settings.reader):
         # PyAV decodes everything between two requested times, so it gets them one at a time.
-        for i in list(missing):
-            read([i], _SECOND)
+        for wanted in [[i] for i in missing] if reader == "pyav" else [list(missing)] * bool(missing):
+            read(wanted, reader)
     fault = None
     if missing:
         fault = (
