@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from rgwot.corrections.edits import Edit, Segment, Step
+from rgwot.timing import BACKGROUND
 
 #: Videos that a key step is remembered by, at most: those in which it takes longest.
 MOST_VIDEOS = 12
-BACKGROUND = 0
 
 REPORT_COLUMNS = ("edit", "by", "when", "why", "holds", "reason")
 
@@ -61,10 +61,10 @@ def apply_corrections(
     """
     scoped = "scope" in segments
     own = segments[segments["scope"] == "task"] if scoped else segments
-    result = _Result(own, names or {})
+    result = Result(own, names or {})
     rows = []
     for edit in edits:
-        reason = _EDITS[edit.edit](result, edit)
+        reason = result.replay(edit)
         rows.append((edit.edit, edit.by, edit.when, edit.why, not reason, reason))
     report = pd.DataFrame(rows, columns=list(REPORT_COLUMNS)).astype({"holds": bool})
     present = {step for parts in result.rows.values() for _, _, step in parts}
@@ -90,16 +90,17 @@ def reference(segments: pd.DataFrame, step: int) -> tuple[Segment, ...]:
     longest = lengths.sort_values(ascending=False, kind="stable").index[:MOST_VIDEOS]
     own = own[own["video"].isin(longest)]
     return tuple(
-        (str(video), _ms(start) / 1000, _ms(end) / 1000)
+        (str(video), ms(start) / 1000, ms(end) / 1000)
         for video, start, end in zip(own["video"], own["start_s"], own["end_s"], strict=True)
     )
 
 
-def _ms(seconds: float) -> int:
+def ms(seconds: float) -> int:
+    """Return seconds in whole milliseconds."""
     return int(np.rint(seconds * 1000))
 
 
-class _Result:
+class Result:
     """The segments of every video in milliseconds, the borders that they came from, and names."""
 
     def __init__(self, segments: pd.DataFrame, names: Mapping[int, str]) -> None:
@@ -108,10 +109,10 @@ class _Result:
         self.names = dict(names)
         for video, own in segments.groupby("video", sort=False):
             parts = own.sort_values("start_s", kind="stable")[["start_s", "end_s", "key_step"]]
-            rows = [(_ms(start), _ms(end), int(step)) for start, end, step in parts.itertuples(index=False)]
-            self.rows[str(video)] = _joined(rows)
+            rows = [(ms(start), ms(end), int(step)) for start, end, step in parts.itertuples(index=False)]
+            self.rows[str(video)] = joined(rows)
             borders = pd.concat([parts["start_s"], parts["end_s"]]).tolist()
-            self.exact[str(video)] = {_ms(border): float(border) for border in borders}
+            self.exact[str(video)] = {ms(border): float(border) for border in borders}
         # Of a number that is gone no new key step takes the place.
         self.last = max((step for parts in self.rows.values() for _, _, step in parts), default=0)
 
@@ -124,7 +125,12 @@ class _Result:
         ]
         return pd.DataFrame(found, columns=["video", "start_s", "end_s", "key_step"]).astype({"key_step": "int64"})
 
+    def replay(self, edit: Edit) -> str:
+        """Make an edit; return why it does not fit, or nothing."""
+        return _EDITS[edit.edit](self, edit)
+
     def new(self) -> int:
+        """Return the number of a new key step."""
         self.last += 1
         return self.last
 
@@ -134,10 +140,10 @@ class _Result:
         total = 0
         for video, start_s, end_s in wanted:
             for start, end, step in self.rows.get(video, []):
-                if (both := min(end, _ms(end_s)) - max(start, _ms(start_s))) > 0:
+                if (both := min(end, ms(end_s)) - max(start, ms(start_s))) > 0:
                     shared[step] += both
             if video in self.rows:
-                total += _ms(end_s) - _ms(start_s)
+                total += ms(end_s) - ms(start_s)
         return shared, total
 
     def step(self, wanted: Step) -> int | None:
@@ -164,8 +170,8 @@ class _Result:
         """Return the segment of a key step that is meant, None where there is none."""
         video, start_s, end_s = wanted
         for start, end, step in self.rows.get(video, []):
-            both = min(end, _ms(end_s)) - max(start, _ms(start_s))
-            union = max(end, _ms(end_s)) - min(start, _ms(start_s))
+            both = min(end, ms(end_s)) - max(start, ms(start_s))
+            union = max(end, ms(end_s)) - min(start, ms(start_s))
             if step != BACKGROUND and 2 * both > union:
                 return start, end, step
         return None
@@ -179,21 +185,22 @@ class _Result:
                 parts += [(first, left, own), (left, right, step), (right, last, own)]
             else:
                 parts.append((first, last, own))
-        self.rows[video] = _joined(parts)
+        self.rows[video] = joined(parts)
 
     def become(self, step: int, other: int) -> None:
         """Make one key step part of another; its name goes with it where the other has none."""
         for video, rows in self.rows.items():
-            self.rows[video] = _joined([(start, end, other if own == step else own) for start, end, own in rows])
+            self.rows[video] = joined([(start, end, other if own == step else own) for start, end, own in rows])
         name = self.names.pop(step, None)
         if name and other != BACKGROUND:
             self.names.setdefault(other, name)
 
     def called(self, name: str) -> int | None:
+        """Return the key step of a name."""
         return next((step for step, own in sorted(self.names.items()) if own == name), None)
 
 
-def _joined(rows: Iterable[Row]) -> list[Row]:
+def joined(rows: Iterable[Row]) -> list[Row]:
     """Return rows without empty ones, neighbours of one key step as one."""
     found: list[Row] = []
     for start, end, step in rows:
@@ -206,7 +213,7 @@ def _joined(rows: Iterable[Row]) -> list[Row]:
     return found
 
 
-def _missing(result: _Result, *wanted: Step) -> str:
+def _missing(result: Result, *wanted: Step) -> str:
     """Say why there is no key step for segments."""
     videos = {video for one in wanted if not isinstance(one, int) for video, _, _ in one}
     if videos and not videos & result.rows.keys():
@@ -214,7 +221,7 @@ def _missing(result: _Result, *wanted: Step) -> str:
     return "no key step here has more than half in common with it"
 
 
-def _merge(result: _Result, edit: Edit) -> str:
+def _merge(result: Result, edit: Edit) -> str:
     one, other = result.step(edit.step), result.step(edit.into)
     if one is None or other is None:
         # Another result may have them as one already.
@@ -225,7 +232,7 @@ def _merge(result: _Result, edit: Edit) -> str:
     return ""
 
 
-def _rename(result: _Result, edit: Edit) -> str:
+def _rename(result: Result, edit: Edit) -> str:
     step = result.step(edit.step)
     if step is None:
         return _missing(result, edit.step)
@@ -236,7 +243,7 @@ def _rename(result: _Result, edit: Edit) -> str:
     return ""
 
 
-def _split(result: _Result, edit: Edit) -> str:
+def _split(result: Result, edit: Edit) -> str:
     # Another result may have them apart already.
     alone = None if isinstance(edit.step, int) else _apart(result, edit.step, edit.part)
     if alone is None:
@@ -248,13 +255,13 @@ def _split(result: _Result, edit: Edit) -> str:
         alone = result.new()
         for video, start_s, end_s in edit.part:
             if video in result.rows:
-                result.paint(video, _ms(start_s), _ms(end_s), alone, only=step)
+                result.paint(video, ms(start_s), ms(end_s), alone, only=step)
     if edit.name:
         result.names[alone] = edit.name
     return ""
 
 
-def _apart(result: _Result, step: tuple[Segment, ...], part: tuple[Segment, ...]) -> int | None:
+def _apart(result: Result, step: tuple[Segment, ...], part: tuple[Segment, ...]) -> int | None:
     """Return the key step that a part is already, if the rest of what it was part of is not in it."""
     alone, videos = result.step(part), {video for video, _, _ in step}
     if alone is None:
@@ -263,7 +270,7 @@ def _apart(result: _Result, step: tuple[Segment, ...], part: tuple[Segment, ...]
     return alone if 2 * (inside[alone] - of_part[alone]) <= own - of_own else None
 
 
-def _background(result: _Result, edit: Edit) -> str:
+def _background(result: Result, edit: Edit) -> str:
     step = result.step(edit.step)
     if step is not None:
         result.become(step, BACKGROUND)
@@ -272,7 +279,7 @@ def _background(result: _Result, edit: Edit) -> str:
     return ""
 
 
-def _delete(result: _Result, edit: Edit) -> str:
+def _delete(result: Result, edit: Edit) -> str:
     assert edit.segment is not None
     found = result.segment(edit.segment)
     if found is not None:
@@ -282,13 +289,13 @@ def _delete(result: _Result, edit: Edit) -> str:
     return ""
 
 
-def _no_segment(result: _Result, segment: Segment) -> str:
+def _no_segment(result: Result, segment: Segment) -> str:
     if segment[0] not in result.rows:
         return "its video is not in this result"
     return "no segment here has more than half in common with it"
 
 
-def _border(result: _Result, edit: Edit) -> str:
+def _border(result: Result, edit: Edit) -> str:
     assert edit.segment is not None
     video, found = edit.segment[0], result.segment(edit.segment)
     if found is None:
@@ -297,13 +304,13 @@ def _border(result: _Result, edit: Edit) -> str:
     rows = result.rows[video]
     at = rows.index(found)
     if edit.end is not None:
-        new = _ms(edit.end)
+        new = ms(edit.end)
         if new <= start:
             return "nothing of the segment would be left"
         after = rows[at + 1][2] if at + 1 < len(rows) else BACKGROUND
         result.paint(video, min(end, new), max(end, new), step if new > end else after)
     elif edit.start is not None:
-        new = _ms(edit.start)
+        new = ms(edit.start)
         if new >= end:
             return "nothing of the segment would be left"
         before = rows[at - 1][2] if at else BACKGROUND
@@ -311,7 +318,7 @@ def _border(result: _Result, edit: Edit) -> str:
     return ""
 
 
-def _assign(result: _Result, edit: Edit) -> str:
+def _assign(result: Result, edit: Edit) -> str:
     assert edit.segment is not None
     video, start_s, end_s = edit.segment
     shared, _ = result.shared([edit.segment])
@@ -323,12 +330,12 @@ def _assign(result: _Result, edit: Edit) -> str:
         result.names[step] = edit.name
     if step is None:
         return _missing(result, edit.step)
-    result.paint(video, _ms(start_s), _ms(end_s), step)
+    result.paint(video, ms(start_s), ms(end_s), step)
     return ""
 
 
 #: What every kind of edit does to a result; it returns why it does not fit, or nothing.
-_EDITS: Mapping[str, Callable[[_Result, Edit], str]] = {
+_EDITS: Mapping[str, Callable[[Result, Edit], str]] = {
     "merge": _merge,
     "rename": _rename,
     "split": _split,

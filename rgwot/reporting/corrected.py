@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
 
 from rgwot import paths
-from rgwot.corrections import Edit, read_corrections
+from rgwot.corrections import Edit, apply_corrections, read_corrections, write_corrections
+from rgwot.corrections.difference import difference, read_edited
 from rgwot.corrections.result import CorrectedResult, corrected_result
 from rgwot.keysteps.outputs import write_keysteps
 from rgwot.paths import Run, name_of
@@ -52,10 +54,7 @@ def write_corrected(
     RgwotError
         For a folder that is none of key steps, or no or a wrong file of corrections.
     """
-    folder = keysteps.absolute()
-    run = Run.of_folder(folder)
-    if run is None or not (folder / name_of(paths.SEGMENTS)).is_file():
-        raise RgwotError(f"{keysteps}: found no key steps there, expected a folder such as .../seed0 below keysteps")
+    folder, run = _result(keysteps)
     if not Path(corrections_yaml).is_file():
         raise RgwotError(f"{corrections_yaml}: no such file; expected corrections, as a page lets you download them")
     found = correct_folder(folder, read_corrections(corrections_yaml), names_in(folder, read_names(names_yaml)))
@@ -65,6 +64,38 @@ def write_corrected(
         names = names_text(str(run), found.key_steps.segment_table, found.replayed.names)
         write_text(names, made / name_of(paths.CORRECTED_NAMES))
     return found.replayed.report
+
+
+def add_edited(
+    corrections_yaml: Path,
+    files: Sequence[Path],
+    keysteps: Path,
+    names_yaml: str | os.PathLike[str] | None,
+    said: Mapping[str, str],
+    tier: str | None = None,
+    fps: str | None = None,
+) -> int:
+    """Add to a file of corrections what makes a result, with those that it has, what edited files say.
+
+    ``said`` is who did it and why. Returns the number of corrections that were added.
+    """
+    folder, _ = _result(keysteps)
+    before, names = read_corrections(corrections_yaml), names_in(folder, read_names(names_yaml))
+    now = apply_corrections(read_segments(folder / name_of(paths.SEGMENTS)), before, names)
+    edited = read_edited(files, now.segments["video"].unique(), tier, fps)
+    today = {"when": datetime.now(tz=UTC).date().isoformat()}
+    added = difference(now.segments, now.names, edited, {**today, **said})
+    if added:
+        write_corrections([*before, *added], corrections_yaml)
+    return len(added)
+
+
+def _result(keysteps: Path) -> tuple[Path, Run]:
+    folder = keysteps.absolute()
+    run = Run.of_folder(folder)
+    if run is None or not (folder / name_of(paths.SEGMENTS)).is_file():
+        raise RgwotError(f"{keysteps}: found no key steps there, expected a folder such as .../seed0 below keysteps")
+    return folder, run
 
 
 def report_lines(report: pd.DataFrame) -> list[str]:

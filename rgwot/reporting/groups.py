@@ -49,7 +49,7 @@ def about(table: pd.DataFrame) -> str:
     pairs = "; pairs by Dunn" if (table["group_a"] != "").any() else ""
     return (
         f"{groups}; the unit is the {UNIT}. Kruskal-Wallis by {PERMUTATIONS:,} permutations{pairs}; Benjamini-Hochberg "
-        f"over {len(tested)} tests, all key steps and measures; * at {ALPHA}"
+        f"over the {len(tested)} tests of all key steps and measures that could be significant; * at {ALPHA}"
     )
 
 

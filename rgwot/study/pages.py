@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 from rgwot import paths
 from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS
+from rgwot.datasets.video_table import GROUP
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated, tasks
+from rgwot.study.groups import columns
 from rgwot.study.study import Study
 from rgwot.study.tables import check_task
 
@@ -91,12 +94,15 @@ def page_files(study: Study, dataset: str, task: str) -> list[str]:
         # A detailed view takes a while, so the page has it of the first seed alone.
         if not _trivial(run.decoder) and run.seed == study.config.seeds[0]:
             files[tree.at(paths.VIEW, run)] = None
+            if GROUP in columns(study, dataset, task):
+                files[paths.at(paths.GROUPS, column=GROUP, dataset=dataset, task=task, **asdict(run))] = None
     return [str(path) for path in files] + typed_there(study, dataset, task)
 
 
 def page_options(study: Study, dataset: str, task: str) -> str:
-    """Return the results that ``rgwot report`` shows of a task, as options quoted for a shell."""
-    return shlex.join(part for run in page_runs(study, dataset, task) for part in ("--run", str(run)))
+    """Return what ``rgwot report`` shows of a task, as options quoted for a shell."""
+    grouped = ["--groups", GROUP] if GROUP in columns(study, dataset, task) else []
+    return shlex.join([*(part for run in page_runs(study, dataset, task) for part in ("--run", str(run))), *grouped])
 
 
 def bar_segments(study: Study, dataset: str, task: str, seed: int) -> list[str]:
@@ -150,6 +156,21 @@ def corrections_needed(study: Study, dataset: str, task: str) -> str:
 
 def _there(path: str) -> list[str]:
     return [path] if Path(path).exists() else []
+
+
+def shown_result(
+    study: Study, dataset: str, task: str, method: str, decoder: str, seed: str, **_: str
+) -> dict[str, str]:
+    """Return segments, deviations and names of a result as its page shows them: corrected where there are corrections.
+
+    Names are left out where there are none.
+    """
+    tree, run = Tree(RESULTS, dataset, task), Run(method, decoder, int(seed))
+    corrected = bool(corrections_there(study, dataset, task))
+    segments = tree.at(paths.CORRECTED if corrected else paths.SEGMENTS, run)
+    found = {"segments": str(segments), "deviations": str(segments.with_name(paths.name_of(paths.DEVIATIONS)))}
+    names = [str(tree.at(paths.CORRECTED_NAMES, run))] if corrected else names_there(study, dataset, task)
+    return {**found, **({"names": names[0]} if names else {})}
 
 
 def index_pages(study: Study) -> list[str]:
