@@ -35,6 +35,7 @@ wildcard_constraints:
     dataset="[a-z][a-z0-9_]*",
     task="[^/]+",
     video="[^/]+",
+    column="[^/]+",
     part="0|[1-9][0-9]*",
     method="[^/]+",
     decoder="[^/]+",

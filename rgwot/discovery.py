@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from rgwot.config.experiments import Experiments, family_of, split_id
 from rgwot.config.importing import ImportSettings
 from rgwot.config.methods import DECODERS, EMBEDDINGS
 from rgwot.config.settings import BLOCKS, Settings, describe, resolved_K
+from rgwot.corrections import Edit, parse_edits, read_corrections
+from rgwot.corrections.result import corrected_result
 from rgwot.datasets.names import stem_of
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.embedding.embed import Embedder, embedder
@@ -85,6 +87,8 @@ class Discovery:
         By video, the time (T,) of every feature, seconds.
     embeddings : dict of numpy.ndarray
         By video, what was clustered, (T, D) float64; empty for the method ``none``.
+    names : dict
+        What corrections called key steps, by number.
     """
 
     run: Run
@@ -98,6 +102,7 @@ class Discovery:
     labels: dict[str, NDArray[np.int64]]
     times: dict[str, NDArray[np.float64]]
     embeddings: dict[str, NDArray[np.float64]]
+    names: dict[int, str] = field(default_factory=dict)
 
     @property
     def K(self) -> int:
@@ -125,6 +130,58 @@ class Discovery:
             for video, labels in self.labels.items()
         ]
         return pd.concat(parts, ignore_index=True)
+
+    def correct(self, corrections: str | os.PathLike[str] | Sequence[Mapping[str, Any] | Edit]) -> Discovery:
+        """Return the result with corrections; this one stays as it is.
+
+        Parameters
+        ----------
+        corrections
+            The path of a file of corrections, or its content: edits such as ``{"edit": "merge", "step": 3, "into": 5}``
+            or ``{"edit": "border", "segment": ("monday", 1.5, 9), "end": 9.4}``. A key step is its number here, or its
+            segments, as in the file. The kinds are those of `rgwot.corrections.Edit`.
+
+        Returns
+        -------
+        Discovery
+            With other segments, orders, procedure, deviations, labels and names. Diagnostics are those of the decoder,
+            and ``diagnostics["corrections"]`` counts the edits and those that hold; those that do not are among the
+            warnings.
+
+        Raises
+        ------
+        RgwotError
+            For a wrong edit.
+        """
+        if isinstance(corrections, (str, os.PathLike)):
+            if not Path(corrections).is_file():
+                raise RgwotError(f"{corrections}: no such file; expected corrections")
+            edits = read_corrections(corrections)
+        else:
+            edits = parse_edits(corrections, numbers=True)
+        found, replayed = corrected_result(
+            self.segments, self.orders, self.procedure, self.diagnostics, edits, self.names
+        )
+        lost = [
+            f"edit {at} ({row.edit}) does not hold: {row.reason}"
+            for at, row in enumerate(replayed.report.itertuples(), start=1)
+            if not row.holds
+        ]
+        task = found.segments["task"]
+        return replace(
+            self,
+            segments=replayed.segments,
+            order=found.order_table,
+            procedures=rank_procedures(found.orders),
+            procedure=found.procedure,
+            deviations=deviation_table(found.deviations),
+            diagnostics={**found.diagnostics, "warnings": [*self.warnings, *lost]},
+            labels={
+                video: predicted_labels(own["start_s"], own["end_s"], own["key_step"], self.times[video])
+                for video, own in ((video, task[video]) for video in self.labels)
+            },
+            names=replayed.names,
+        )
 
     def __repr__(self) -> str:
         order = " > ".join(map(str, self.procedure.order)) or "no key step"

@@ -34,12 +34,19 @@ PROCEDURES = f"{RESULTS}/keysteps/{_RUN}/procedures.csv"
 PROCEDURE = f"{RESULTS}/keysteps/{_RUN}/procedure.json"
 DEVIATIONS = f"{RESULTS}/keysteps/{_RUN}/deviations.csv"
 DIAGNOSTICS = f"{RESULTS}/keysteps/{_RUN}/diagnostics.json"
+#: A result with corrections has the files of `KEYSTEPS`, and these.
+CORRECTED = f"{RESULTS}/corrected/{_RUN}/segments.csv"
+CORRECTED_NAMES = f"{RESULTS}/corrected/{_RUN}/names.yaml"
+CORRECTED_REPORT = f"{RESULTS}/corrected/{_RUN}/corrections.csv"
+CORRECTED_SCORES = f"{RESULTS}/corrected/{_RUN}/scores.csv"
 SCORES = f"{RESULTS}/scores/{_RUN}.csv"
 YARDSTICKS = f"{RESULTS}/yardsticks/{_TASK}.json"
 TABLE = f"{RESULTS}/tables/{{table}}.csv"
 ROW = f"{RESULTS}/tables/{{table}}/{{row}}.csv"
 FIGURE = f"{RESULTS}/figures/{{figure}}.pdf"
 SEGMENT_BARS = f"{RESULTS}/figures/segments/{_TASK}/seed{{seed}}.pdf"
+#: Of the groups in a column of the table of videos; a figure is beside it.
+GROUPS = f"{RESULTS}/groups/{{column}}/{_RUN}.csv"
 CHOICE_CURVES = f"{RESULTS}/figures/choices/{_RUN}.pdf"
 STRIPS = f"{RESULTS}/strips/{_TASK}"
 VIEW = f"{RESULTS}/views/{_RUN}.json"
@@ -53,8 +60,8 @@ KEYSTEPS = (SEGMENTS, ORDER, PROCEDURES, PROCEDURE, DEVIATIONS, DIAGNOSTICS)
 
 #: Folders below ``results`` that a job fills, with a record of what it made.
 STAGES = (
-    "synthetic", "manifest", "annotations", "features", "models", "embeddings", "keysteps", "scores", "yardsticks",
-    "tables", "figures", "strips", "views", "bundles", "report",
+    "synthetic", "manifest", "annotations", "features", "models", "embeddings", "keysteps", "corrected", "scores",
+    "groups", "yardsticks", "tables", "figures", "strips", "views", "bundles", "report",
 )  # fmt: skip
 #: Folders below ``results`` whose files no job reads.
 UNREAD = ("logs", "benchmarks", "provenance")

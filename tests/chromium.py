@@ -117,6 +117,13 @@ class Window:
         box = self.box(selector)
         self.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """Press at one point, and let go at another."""
+        self.point(*start)
+        self._page.mouse.down()
+        self._page.mouse.move(*end, steps=4)
+        self._page.mouse.up()
+
     def press(self, key: str) -> None:
         """Press a key."""
         self._page.keyboard.press(key)

@@ -97,7 +97,7 @@ def test_environments_have_the_versions_of_the_lock(name):
 @pytest.mark.parametrize("python", PYTHONS)
 def test_the_lock_has_every_dependency_for_every_python(python):
     versions = locked(python)
-    for requirement in required("cluster", "docs", "dev"):
+    for requirement in required("cluster", "docs", "lerobot", "dev"):
         assert versions[requirement.name.lower().replace("_", "-")] in requirement.specifier, requirement
 
 

@@ -14,12 +14,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot import __version__, paths
+from rgwot.bundles.corrections import CORRECTIONS, corrected_segments
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_bundle
 from rgwot.bundles.inputs import How, Input, read_inputs
 from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
 from rgwot.config.registry import load
 from rgwot.config.settings import Settings, build, flatten
+from rgwot.corrections.result import order_of_segments
 from rgwot.datasets.names import stem_of
 from rgwot.embedding.embed import write_embeddings
 from rgwot.embedding.interface import EmbedVideo
@@ -36,7 +38,7 @@ from rgwot.paths import Tree
 from rgwot.procedure import Procedure
 from rgwot.procedure.words import deviations_in_words
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
-from rgwot.reporting.names import named_order, result_id
+from rgwot.reporting.names import named_order, names_text
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import replacing, write_rows, write_text
 from rgwot.timing import label_segments
@@ -110,11 +112,14 @@ class Restored:
 
 @dataclass(frozen=True)
 class LabelledVideos:
-    """The embeddings of videos and their key steps (T,), by id; the result was learned from the videos ``known``."""
+    """The embeddings of videos and their key steps (T,), by id.
+
+    The result was learned from the videos ``known``, which has the SHA-256 of their files.
+    """
 
     videos: Mapping[str, EmbeddedVideo]
     steps: Mapping[str, NDArray[np.int64]]
-    known: Sequence[str]
+    known: Mapping[str, str]
 
 
 def label_videos(
@@ -132,12 +137,13 @@ def label_videos(
             name: labelled([video], about.features_fps, about.K, result.rule).labels + 1
             for name, video in videos.items()
         }
-    known = []
+    known = {}
     for store in stores:
-        answer = result.answers.get(str(store.attributes.get("source_sha256")))
+        digest = str(store.attributes.get("source_sha256"))
+        answer = result.answers.get(digest)
         if answer is not None and answer.shape == steps[store.video].shape:
             steps[store.video] = answer.astype(np.int64)
-            known.append(store.video)
+            known[store.video] = digest
     return LabelledVideos(videos, steps, known)
 
 
@@ -210,6 +216,9 @@ def _write(
     about, videos, steps = bundle.about, found.videos, found.steps
     segments = {name: label_segments(video.time_s, steps[name], video.duration_s) for name, video in videos.items()}
     orders = {name: order_of(steps[name], video.time_s / video.duration_s) for name, video in videos.items()}
+    if CORRECTIONS in bundle.parts:
+        segments = corrected_segments(bundle, segments, found.known)
+        orders = {name: order_of_segments(own) for name, own in segments.items()}
     diagnostics = {
         "method": about.method,
         "decoder": about.decoder,
@@ -222,7 +231,7 @@ def _write(
         **_soundness(videos, steps, about.K),
         "bundle": {"file": bundle.path.name, "sha256": bundle.sha256, "rgwot_version": about.rgwot_version},
         "applied_by": __version__,
-        "known_videos": found.known,
+        "known_videos": list(found.known),
     }
     key_steps = KeySteps({"task": segments}, orders, procedure, diagnostics)
     write_keysteps(tree.keysteps(about.run), key_steps)
@@ -255,12 +264,9 @@ def _soundness(videos: Mapping[str, EmbeddedVideo], steps: Mapping[str, NDArray[
 
 def _write_names(tree: Tree, bundle: Bundle, segments: Mapping[str, pd.DataFrame]) -> None:
     """Write the names of the key steps as a page lets them be downloaded, for these segments."""
-    import yaml
-
     own = pd.concat([frame.assign(video=name, scope="task") for name, frame in segments.items()])
-    names = {str(bundle.about.run): {"result": result_id(own), "names": dict(bundle.about.names)}}
     if bundle.about.names:
-        write_text(yaml.safe_dump(names, allow_unicode=True, sort_keys=False), tree.results / "names.yaml")
+        write_text(names_text(str(bundle.about.run), own, bundle.about.names), tree.results / "names.yaml")
 
 
 def _write_pictures(tree: Tree, embeddings: Path, bundle: Bundle, settings: Settings) -> None:

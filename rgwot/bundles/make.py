@@ -12,11 +12,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rgwot.bundles.corrections import CORRECTIONS, kept
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE, bundle_bytes, packed
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS
 from rgwot.config.registry import load
 from rgwot.config.settings import Settings
+from rgwot.corrections import read_corrections
 from rgwot.embedding.embed import fit_of
 from rgwot.embedding.interface import EmbedVideo, Fitted
 from rgwot.embedding.stored import EmbeddedTask, read_embeddings
@@ -30,6 +32,7 @@ from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.procedure import Procedure
 from rgwot.procedure.files import read_procedure
 from rgwot.records import read_diagnostics, read_segments
+from rgwot.reporting.corrected import correct_folder, report_lines
 from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
@@ -57,6 +60,7 @@ def make_bundle(
     settings: Settings,
     blocks: Mapping[str, Mapping[str, Any]],
     names_yaml: Path | None = None,
+    corrections_yaml: Path | None = None,
 ) -> float:
     """Write the bundle of a result.
 
@@ -86,6 +90,13 @@ def make_bundle(
 
     with threadpool_limits(limits=1):
         learned, labels = _learned(embedded, run, choices, settings, segments, segments_csv)
+    procedure = read_procedure(segments_csv.with_name(PROCEDURE))
+    names = found = names_of(read_names(names_yaml), str(run), segments)
+    if edits := read_corrections(corrections_yaml):
+        corrected = correct_folder(segments_csv.parent, edits, found)
+        procedure, names = corrected.key_steps.procedure, corrected.replayed.names
+        for line in report_lines(corrected.replayed.report):
+            log.info("%s: %s", corrections_yaml, line.strip())
     about, parts = bundle_of(
         run=run,
         dataset=dataset,
@@ -99,9 +110,11 @@ def make_bundle(
         learned=learned,
         labels=labels,
         choices=choices,
-        procedure=read_procedure(segments_csv.with_name(PROCEDURE)),
-        names=names_of(read_names(names_yaml), str(run), segments),
+        procedure=procedure,
+        names=names,
     )
+    if edits:
+        parts[CORRECTIONS] = kept(edits, segments, found, stores)
     with replacing(output) as temporary:
         temporary.write_bytes(bundle_bytes(about, parts))
     agreement = float(about["agreement"])
@@ -256,7 +269,7 @@ def _learned(
             raise RgwotError(
                 f"{segments_csv}: video {video!r}: {int((found != stored).sum())} of {len(found)} samples have another "
                 "key step than these embeddings give by these settings and this rgwot; "
-                f"{remake(segments_csv, 'decode')}"
+                f"{remake(segments_csv, 'decode')}; corrections go into corrections/DATASET/TASK.yaml"
             )
         labels[video] = stored
     return made.decoded.learned() if made.decoded.learned else None, labels

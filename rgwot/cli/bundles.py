@@ -29,6 +29,7 @@ from rgwot.config.registry import blocks
 @click.option("--dataset", required=True, help="Dataset id, to name results by.")
 @click.option("--task", required=True, help="Task id, to name results by.")
 @click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+@click.option("--corrections", type=Folder, help="Corrections, as downloaded from a page; need not exist.")
 @options.config
 @options.seed
 def bundle(
@@ -42,6 +43,7 @@ def bundle(
     dataset: str,
     task: str,
     names: Path | None,
+    corrections: Path | None,
     configs: tuple[Path, ...],
     seed: int,
 ) -> dict[str, Any]:
@@ -67,6 +69,7 @@ def bundle(
         settings=settings,
         blocks={block: dumped[block] for block in reads},
         names_yaml=names,
+        corrections_yaml=corrections,
     )
     click.echo(f"{output}: as a new video, a video of the task would get the same key steps for {agreement:.2%} of it")
     return reads

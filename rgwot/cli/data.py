@@ -58,6 +58,21 @@ def synth(
     return settings.model_dump()
 
 
+@click.command("import-lerobot")
+@click.argument("dataset", type=Folder)
+@click.argument("output", type=Folder)
+@click.option("--camera", help="Video feature, such as observation.images.top. Default: the only one.")
+def import_lerobot(dataset: Path, output: Path, camera: str | None) -> None:
+    """Cut the episodes of a LeRobot v3 DATASET into OUTPUT, a folder of videos per task (`layout: folder`).
+
+    Subtasks become annotations. `rgwot export lerobot` with --root OUTPUT takes results back.
+    """
+    from rgwot.datasets.lerobot import import_episodes
+
+    number = import_episodes(dataset, output, camera)
+    click.echo(f"{output}: wrote {number} episodes of {dataset}; use it as root of a dataset with layout: folder")
+
+
 @click.command()
 @click.argument("output", type=Folder)
 @click.option("--dataset", required=True, help="Dataset id, such as meccano.")

@@ -111,6 +111,11 @@ def extract(
     "NAME.times.npy beside it.",
 )
 @click.option("--key", help="Array inside the file, if it holds several.")
+@click.option(
+    "--keypoints",
+    type=click.Choice(["image", "body"]),
+    help="The file holds tracked points (DeepLabCut, SLEAP, tables): positions in the image, or relative to the body.",
+)
 @click.option("--channels", type=click.IntRange(1), help="Channels expected. Default: any number.")
 @click.option("--start-s", default=0.0, show_default=True, help="Time of the first feature, seconds.")
 @click.option("--duration", type=float, help="Length of the video, seconds. Or --footage, or --no-video.")

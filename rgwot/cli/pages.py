@@ -91,13 +91,23 @@ def view(
 )
 @click.option("--root", required=True, type=Folder, help="Folder of the videos, so that a click can play them.")
 @click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+@click.option("--corrections", type=Folder, help="Corrections, as downloaded from a page; need not exist.")
+@click.option("--groups", help="Column of the table of videos whose groups are shown, where they were compared.")
 def report(
-    output: Path, dataset: str, task: str, runs: tuple[str, ...], results: Path, root: Path, names: Path | None
+    output: Path,
+    dataset: str,
+    task: str,
+    runs: tuple[str, ...],
+    results: Path,
+    root: Path,
+    names: Path | None,
+    corrections: Path | None,
+    groups: str | None,
 ) -> None:
     """Write the page of a task into OUTPUT (HTML), and its ranked procedures next to it (CSV).
 
-    The page opens in a browser without a server: double-click it. Names typed into it are kept when its file of names
-    is given back as --names.
+    The page opens in a browser without a server: double-click it. Names and corrections made on it are kept when
+    its files are given back as --names and --corrections.
     """
     from rgwot.paths import Run, Tree
     from rgwot.reporting.page.render import write_page
@@ -108,7 +118,7 @@ def report(
         if run is None:
             raise RgwotError(f"run {text!r}: expected METHOD/DECODER/seedN, such as rgwot/graphcut/seed0")
         shown.append(run)
-    write_page(tree, root, shown, output, names)
+    write_page(tree, root, shown, output, names, corrections, groups)
 
 
 @click.command("report-index")
@@ -143,7 +153,7 @@ def export(format_: str, keysteps: Path, output: Path, names: Path | None, root:
     """
     from rgwot.reporting.export.interface import export_keysteps
 
-    export_keysteps(format_, keysteps, output, scope, names, root)
+    click.echo(export_keysteps(format_, keysteps, output, scope, names, root))
 
 
 @click.command()
@@ -158,6 +168,36 @@ def compare(first: Path, second: Path, names: Path | None) -> None:
     from rgwot.reporting.compare import compare_results
 
     click.echo("\n".join(compare_results(first, second, names)))
+
+
+@click.command("compare-groups")
+@click.argument("output", type=Folder)
+@click.argument("keysteps", type=Folder)
+@click.option("--videos", required=True, type=Folder, help="Table of the videos (CSV: video, group).")
+@click.option("--column", default="group", show_default=True, help="Column of that table with the groups.")
+@click.option("--task", help="Task whose rows count, where the table has a column task.")
+@click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+@click.option("--title", default="", help="Title of the figure: dataset, task, method, decoder, seed.")
+def compare_groups(
+    output: Path, keysteps: Path, videos: Path, column: str, task: str | None, names: Path | None, title: str
+) -> None:
+    """Test whether groups of videos differ, into OUTPUT (CSV, and a figure next to it: PDF and PNG).
+
+    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0. For every key step: share of the
+    videos that have it, number of segments, duration, place, deviations and what follows, by permutation tests with the
+    video as the unit.
+    """
+    from rgwot.reporting.figures.groups import group_bars
+    from rgwot.reporting.figures.style import save
+    from rgwot.reporting.groups import groups_of_result, lines
+    from rgwot.reporting.names import names_in, read_names
+    from rgwot.runtime.files import write_csv
+
+    table, without = groups_of_result(keysteps, videos, column, task)
+    called = names_in(keysteps, read_names(names))
+    save(group_bars(table, title, called), output)
+    write_csv(table, output)
+    click.echo("\n".join(lines(table, without, called)))
 
 
 @click.command()

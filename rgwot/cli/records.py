@@ -25,6 +25,7 @@ BESIDE: Mapping[str, tuple[str, ...]] = {
     "table": ("{}.md", "{}.tex"),
     "plot": ("{}.pdf", "{}.png"),
     "figure": ("{}.pdf", "{}.png"),
+    "compare-groups": ("{}.pdf", "{}.png"),
     "plot-choices": ("{}.pdf", "{}.png"),
     "report": ("{}.csv",),
 }

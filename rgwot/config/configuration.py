@@ -46,6 +46,10 @@ class DatasetSettings(Block):
         ".json and .txt files are no annotations",
     )
     imported: ImportedFeatures | None = Field(None, description="features made elsewhere take the place of extraction")
+    videos: str | None = Field(
+        None,
+        description="table of groups (CSV: video, group, ...; task); default: videos.csv in the folder of the task",
+    )
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
     synth: SynthSettings | None = Field(None, description="the dataset is written by `rgwot synth` from these settings")
     settings: dict[str, dict[str, Any]] = Field(
@@ -95,7 +99,7 @@ class DatasetSettings(Block):
 
 
 class PageSettings(Block):
-    """What the page of a task shows, and where names typed into it are kept."""
+    """What the page of a task shows, and where names and corrections made on it are kept."""
 
     methods: tuple[str, ...] = Field(
         (
@@ -119,6 +123,7 @@ class PageSettings(Block):
         ("demo",), description="whose tasks results/report/index.html and the target `first` make pages of"
     )
     names: str = Field("names", description="folder of names typed into pages: names/{dataset}/{task}.yaml")
+    corrections: str = Field("corrections", description="folder of corrections: corrections/{dataset}/{task}.yaml")
 
 
 class Config(Settings):

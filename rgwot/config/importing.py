@@ -27,6 +27,11 @@ class ImportSettings(Block):
         description="array inside the file with the time of every feature in seconds; of a .csv a column; of an .npy "
         "the file NAME.times.npy next to it",
     )
+    keypoints: Literal["image", "body"] | None = Field(
+        None,
+        description="the files hold tracked points (DeepLabCut, SLEAP, tables): positions in the image, or relative to "
+        "the body, whose points get mean 0 and mean square 1 in every frame; axes are TC",
+    )
     key: str | None = Field(None, description="array inside the file, where it holds several")
     channels: Annotated[int, Field(ge=1)] | None = Field(
         None, description="channels that every file must have; null: any number, the same in a whole task"
@@ -54,6 +59,8 @@ class ImportSettings(Block):
     def _when(self) -> Self:
         if self.fps is None and self.times is None:
             raise ValueError("fps: Field required, features per second; or times, the array that holds them")
+        if self.keypoints is not None and (self.axes != "TC" or self.key is not None or self.times is not None):
+            raise ValueError("keypoints: expected axes TC and fps beside it, and neither key nor times")
         if self.times is not None and self.start_s:
             raise ValueError("start_s and times are both set; expected one of them, since times begin where they say")
         return self

@@ -53,7 +53,8 @@ class ArraySource:
     """One array of floating-point numbers, open for reading.
 
     ``key`` is its name in the file, empty where a file holds one array without a name; ``dtype`` its precision, such as
-    ``float32``; ``read`` returns a slice, one per axis. ``times`` are those of the features, where they were asked for.
+    ``float32``; ``read`` returns a slice, one per axis. ``times`` are those of the features, where they were asked for;
+    ``note`` is what to say about them.
     """
 
     key: str
@@ -61,6 +62,7 @@ class ArraySource:
     dtype: str
     read: Callable[[Slices], NDArray[np.floating[Any]]]
     times: NDArray[np.float64] | None = None
+    note: str = ""
 
 
 def feature_file(folder: Path, task: str, video: str) -> Path:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from rgwot.config.importing import ImportSettings
 from rgwot.datasets.arrays import ArraySource, open_array
+from rgwot.datasets.keypoints import open_points
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import frame_times, parse_rate
 
@@ -90,11 +92,21 @@ def measure(path: Path, array: ArraySource, settings: ImportSettings) -> Measure
     return Measured(sizes, array.times, _rate(path, array.times, settings), 0.0)
 
 
+@contextmanager
+def open_features(path: Path, settings: ImportSettings, scratch: Path) -> Iterator[ArraySource]:
+    """Open the features of a file as the settings say; see `open_array` and `open_points`."""
+    if settings.keypoints is not None:
+        yield open_points(path, settings.keypoints)
+        return
+    with open_array(path, settings.key, scratch, settings.times) as array:
+        yield array
+
+
 def measure_file(path: Path, settings: ImportSettings) -> Measured:
     """Open a file and measure it; see `measure`."""
     with (
         tempfile.TemporaryDirectory(prefix="rgwot.") as scratch,
-        open_array(path, settings.key, Path(scratch), settings.times) as array,
+        open_features(path, settings, Path(scratch)) as array,
     ):
         return measure(path, array, settings)
 

@@ -11,6 +11,9 @@ from urllib.parse import unquote_to_bytes
 LONGEST_ID = 200
 """Bytes of the longest usable id: file systems end at 255, and stores add suffixes and temporary names."""
 
+VIDEO_TABLE = "videos.csv"
+"""In the folder of a task, what is known of its videos (`rgwot.datasets.video_table`)."""
+
 _UNSAFE = re.compile(rb"[^A-Za-z0-9._-]|^[.-]")
 
 

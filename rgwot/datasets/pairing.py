@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from rgwot.datasets.base import FoundTask, Options, VideoEntry
 from rgwot.datasets.doors.interface import annotates_many
-from rgwot.datasets.names import LONGEST_ID, folded, pairing_key, video_id
+from rgwot.datasets.names import LONGEST_ID, VIDEO_TABLE, folded, pairing_key, video_id
 from rgwot.runtime.errors import RgwotError
 
 VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v"})
@@ -161,6 +161,10 @@ def own_tasks(
     unassigned, _ = sorted_out(by_folder.pop("", []))
     tasks = {}
     for task, paths in by_folder.items():
+        table = f"{task}/{VIDEO_TABLE}"
+        if not any(path != table and stem(path) == stem(table) for path in paths):
+            # Else it is of a video that is called so.
+            paths = [path for path in paths if path != table]
         videos, annotations = sorted_out(paths)
         if videos and _TASK.fullmatch(task):
             names = {pairing_key(stem(path)) for path in videos}

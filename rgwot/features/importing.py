@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from rgwot import __version__
 from rgwot.config.importing import IMPORTED, ImportSettings
-from rgwot.datasets.arrays import DAMAGE, OPENERS, ArraySource, open_array
-from rgwot.datasets.feature_files import Measured, measure, measure_file, native_rate
+from rgwot.datasets.arrays import DAMAGE, OPENERS, ArraySource
+from rgwot.datasets.feature_files import Measured, measure, measure_file, native_rate, open_features
 from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import video_id
 from rgwot.datasets.pairing import VIDEO_SUFFIXES, by_task, walk
@@ -166,8 +166,10 @@ def import_features(
     if source.is_file() and is_current(output, source, expect, "skip" if footage is None else "fail"):
         logger.info("%s: made from this file with these settings before; kept", output)
         return
-    with open_array(source, settings.key, output.parent, settings.times) as array:
+    with open_features(source, settings, output.parent) as array:
         found = measure(source, array, settings)
+        if array.note:
+            logger.warning("%s: %s", source, array.note)
         if footage == FEATURES_ALONE:
             footage = Footage(found.end_s, native_rate(found, settings))
         if footage is None:

@@ -14,20 +14,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+import yaml
 
-from rgwot.paths import SEGMENTS, Run, name_of
+from rgwot.corrections.edits import checked_name
+from rgwot.paths import CORRECTED_NAMES, SEGMENTS, Run, name_of
 from rgwot.records import read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.yaml_text import read_yaml
-
-#: Characters of a name at most.
-LONGEST = 80
 
 
 class RunNames(NamedTuple):
@@ -67,16 +65,7 @@ def _run_names(where: str, run: str, entry: Any) -> RunNames:
     for step, name in entry["names"].items():
         if not isinstance(step, int) or isinstance(step, bool) or step < 1:
             raise RgwotError(f"{where}: found key step {step!r}, expected a whole number from 1")
-        # Unquoted, YAML takes some names for numbers, dates or truth values.
-        if not isinstance(name, str):
-            raise RgwotError(f"{where}: key step {step}: found {name!r}, expected a name; put it in quotes")
-        text = name.strip()
-        if not 0 < len(text) <= LONGEST or any(unicodedata.category(letter) == "Cc" for letter in text):
-            raise RgwotError(
-                f"{where}: key step {step}: found {name[:100]!r}, expected a name in one line, "
-                f"of 1 to {LONGEST} characters"
-            )
-        names[step] = text
+        names[step] = checked_name(f"{where}: key step {step}", name)
     return RunNames(str(entry["result"]), names)
 
 
@@ -86,9 +75,19 @@ def names_of(names: Mapping[str, RunNames], run: str, segments: pd.DataFrame) ->
     return dict(own.names) if own is not None and own.result == result_id(segments) else {}
 
 
+def names_text(run: str, segments: pd.DataFrame, names: Mapping[int, str]) -> str:
+    """Return the file of names of one run."""
+    content: dict[str, Any] = {run: {"result": result_id(segments), "names": dict(names)}} if names else {}
+    return str(yaml.safe_dump(content, allow_unicode=True, sort_keys=False))
+
+
 def names_in(folder: Path, names: Mapping[str, RunNames]) -> dict[int, str]:
-    """Return the names of the key steps in a folder of results, ``METHOD/DECODER/DATASET/TASK/seedN``."""
+    """Return the names of the key steps in a folder of results, ``METHOD/DECODER/DATASET/TASK/seedN``.
+
+    A corrected result has a file of its own with them.
+    """
     run = Run.of_folder(folder.absolute())
+    names = {**names, **read_names(folder / name_of(CORRECTED_NAMES))}
     known = run is not None and str(run) in names
     return names_of(names, str(run), read_segments(folder / name_of(SEGMENTS))) if known else {}
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 from rgwot import paths
 from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS
+from rgwot.datasets.video_table import GROUP
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated, tasks
+from rgwot.study.groups import columns
 from rgwot.study.study import Study
 from rgwot.study.tables import check_task
 
@@ -77,7 +80,7 @@ def _runs_of(
 
 
 def page_files(study: Study, dataset: str, task: str) -> list[str]:
-    """Return the files behind the page of a task, including the names of key steps if there are any."""
+    """Return the files behind the page of a task, including names and corrections of key steps if there are any."""
     tree = Tree(RESULTS, dataset, task)
     files: dict[Path, None] = dict.fromkeys(
         (tree.at(paths.MANIFEST), tree.at(paths.ANNOTATIONS), tree.at(paths.STRIPS))
@@ -91,12 +94,15 @@ def page_files(study: Study, dataset: str, task: str) -> list[str]:
         # A detailed view takes a while, so the page has it of the first seed alone.
         if not _trivial(run.decoder) and run.seed == study.config.seeds[0]:
             files[tree.at(paths.VIEW, run)] = None
-    return [str(path) for path in files] + names_there(study, dataset, task)
+            if GROUP in columns(study, dataset, task):
+                files[paths.at(paths.GROUPS, column=GROUP, dataset=dataset, task=task, **asdict(run))] = None
+    return [str(path) for path in files] + typed_there(study, dataset, task)
 
 
 def page_options(study: Study, dataset: str, task: str) -> str:
-    """Return the results that ``rgwot report`` shows of a task, as options quoted for a shell."""
-    return shlex.join(part for run in page_runs(study, dataset, task) for part in ("--run", str(run)))
+    """Return what ``rgwot report`` shows of a task, as options quoted for a shell."""
+    grouped = ["--groups", GROUP] if GROUP in columns(study, dataset, task) else []
+    return shlex.join([*(part for run in page_runs(study, dataset, task) for part in ("--run", str(run))), *grouped])
 
 
 def bar_segments(study: Study, dataset: str, task: str, seed: int) -> list[str]:
@@ -117,9 +123,38 @@ def names_file(study: Study, dataset: str, task: str) -> str:
     return str(Path(study.config.page.names) / dataset / f"{task}.yaml")
 
 
+def corrections_file(study: Study, dataset: str, task: str) -> str:
+    """Return the path of the file with the corrections of a task, which need not exist."""
+    return str(Path(study.config.page.corrections) / dataset / f"{task}.yaml")
+
+
 def names_there(study: Study, dataset: str, task: str) -> list[str]:
     """Return the file with the names of a task's key steps if it exists."""
-    path = names_file(study, dataset, task)
+    return _there(names_file(study, dataset, task))
+
+
+def corrections_there(study: Study, dataset: str, task: str) -> list[str]:
+    """Return the file with the corrections of a task if it exists."""
+    return _there(corrections_file(study, dataset, task))
+
+
+def typed_there(study: Study, dataset: str, task: str) -> list[str]:
+    """Return the files of names and of corrections that exist."""
+    return names_there(study, dataset, task) + corrections_there(study, dataset, task)
+
+
+def corrections_needed(study: Study, dataset: str, task: str) -> str:
+    """Return the file with the corrections of a task; RgwotError if there is none."""
+    path = corrections_file(study, dataset, task)
+    if not Path(path).exists():
+        raise RgwotError(
+            f"{path}: no such file; expected corrections; make them on the page of {dataset}/{task}, and put the file "
+            "that it gives you there"
+        )
+    return path
+
+
+def _there(path: str) -> list[str]:
     return [path] if Path(path).exists() else []
 
 

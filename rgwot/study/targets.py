@@ -10,6 +10,7 @@ from pathlib import Path
 from rgwot import paths
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.datasets import videos
+from rgwot.study.groups import groups_file
 from rgwot.study.pages import FIRST, check_bundle
 from rgwot.study.study import Study
 from rgwot.study.tables import check_table, check_task, figure_plan
@@ -17,7 +18,8 @@ from rgwot.study.tables import check_table, check_task, figure_plan
 #: Paths of one task, each with everything below it.
 _OF_TASK = (
     paths.MANIFEST, paths.ANNOTATIONS, paths.YARDSTICKS, paths.FEATURES, paths.MODEL, paths.EMBEDDINGS, paths.SEGMENTS,
-    paths.SCORES, paths.VIEW, paths.BUNDLE, paths.CHOICE_CURVES, paths.SEGMENT_BARS, paths.PAGE,
+    paths.CORRECTED, paths.SCORES, paths.VIEW, paths.BUNDLE, paths.CHOICE_CURVES, paths.SEGMENT_BARS, paths.PAGE,
+    paths.GROUPS,
 )  # fmt: skip
 #: Figures that have rules of their own, one per task or result; all others are data (`rgwot.study.tables.all_figures`).
 _MADE_FIGURES = {Path(template).parts[2]: template for template in (paths.SEGMENT_BARS, paths.CHOICE_CURVES)}
@@ -75,6 +77,8 @@ def _check_task_target(study: Study, argument: str, target: str) -> None:
     videos(study, part["dataset"], part["task"])
     if method is not None:
         check_task(study, part["dataset"], part["task"], method)
+    if template == paths.GROUPS:
+        groups_file(study, part["dataset"], part["task"], part["column"])
     if template == paths.BUNDLE:
         check_bundle(argument, part["method"], part["decoder"])
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from rgwot.paths import STORE
+from rgwot.paths import SEGMENTS, STORE, name_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import RECORD, remake, sha256
 
@@ -45,6 +45,8 @@ def differences(results: Path) -> tuple[int, list[str]]:
                 # A store of a batch is made again by itself.
                 made = next((folder for folder in path.parents if folder.suffix == STORE), place)
                 lines.append(f"{path}: {found[:26]}, expected SHA-256 {digest[:12]}; {remake(made, verb)}")
+                if path.name == name_of(SEGMENTS):
+                    lines[-1] += "; corrections go into corrections/DATASET/TASK.yaml"
     return checked, lines
 
 

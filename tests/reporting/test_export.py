@@ -7,19 +7,25 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import av
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import validate
 from PIL import Image
 from pympi import Eaf, TextGrid
 from videos import write_video
 
-from rgwot.reporting.export.clips import cut
-from rgwot.reporting.export.interface import FORMATS, Segment, Video, clock, export, read_videos
+from rgwot.datasets.doors import read_segments
+from rgwot.datasets.names import video_id
+from rgwot.reporting.export.interface import FORMATS, Segment, Video, clock, export, read_videos, videos_of
 from rgwot.reporting.export.logs import transitions
 from rgwot.runtime.errors import RgwotError
+from rgwot.video.cutting import cut
 
 NAME = 'pour <b>"oil"</b> & stir'
 VIDEOS = [
@@ -42,6 +48,11 @@ def test_elan(tmp_path: Path) -> None:
     assert found == [(500, 2000, NAME), (2000, 3250, "key step 2"), (4000, 12000, NAME)]
     (media,) = document.get_linked_files()
     assert (media["MEDIA_URL"], media["MIME_TYPE"]) == ("films/a.mp4", "video/mp4")
+    # The names of all videos are the vocabulary of the tier.
+    _, entries, _ = document.controlled_vocabularies["key steps"]
+    assert sorted(values[0][0] for values, _ in entries.values()) == ["key step 2", NAME]
+    kind = document.get_parameters_for_tier("key steps")["LINGUISTIC_TYPE_REF"]
+    assert document.get_parameters_for_linguistic_type(kind)["CONTROLLED_VOCABULARY_REF"] == "key steps"
     assert Eaf(tmp_path / "out/b.eaf").get_annotation_data_for_tier("key steps") == []
 
 
@@ -51,6 +62,17 @@ def test_features_without_a_video_are_not_linked_as_one(tmp_path: Path) -> None:
     document = Eaf(tmp_path / "out/a.eaf")
     assert document.get_linked_files() == []
     assert len(document.get_annotation_data_for_tier("key steps")) == 3
+
+
+def test_elan_links_videos_by_their_real_names_from_its_own_folder(tmp_path: Path) -> None:
+    named = replace(VIDEOS[0], name=video_id("cup of tea"), path=tmp_path / "films/tea/cup of tea.mp4")
+    said = export("elan", [named], tmp_path / "a/b/out")
+    (file,) = (tmp_path / "a/b/out").iterdir()
+    assert file.name == "cup of tea.eaf"
+    assert said == f"{tmp_path}/a/b/out: wrote cup of tea.eaf (annotations of ELAN)"
+    (media,) = Eaf(file).get_linked_files()
+    assert media["MEDIA_URL"] == f"file://{named.path}"
+    assert (file.parent / media["RELATIVE_MEDIA_URL"]).resolve() == named.path.resolve()
 
 
 def test_praat(tmp_path: Path) -> None:
@@ -75,10 +97,128 @@ def test_boris(tmp_path: Path) -> None:
     assert behaviours == {NAME: "State event", "key step 2": "State event"}
     # State events come in pairs, the first starts and the second stops.
     events = project["observations"]["a"]["events"]
-    assert [(time, code) for time, _, code, _, _ in events] == [
+    assert [(time, code) for time, _, code, _, _, _ in events] == [
         (0.5, NAME), (2.0, NAME), (2.0, "key step 2"), (3.25, "key step 2"), (4.0, NAME), (12.0, NAME),
     ]  # fmt: skip
     assert project["observations"]["a"]["media_info"]["length"] == {"films/a.mp4": 12.0}
+
+
+def test_events_to_paste_into_boris(tmp_path: Path) -> None:
+    export("boris_events", VIDEOS, tmp_path / "out")
+    text = (tmp_path / "out/a.tsv").read_text(encoding="utf-8")
+    assert not text.endswith("\n")
+    lines = [line.split("\t") for line in text.split("\n")]
+    # Frames at 30 per second.
+    assert lines[:3] == [
+        ["0.5", "", NAME, "", "", "15"], ["2.0", "", NAME, "", "", "60"], ["2.0", "", "key step 2", "", "", "60"],
+    ]  # fmt: skip
+    assert [len(line) for line in lines] == [6] * 6
+    export("boris_events", [replace(VIDEOS[0], fps=math.nan)], tmp_path / "more")
+    assert (tmp_path / "more/a.tsv").read_text().split("\n")[0].endswith("\tNA")
+
+
+#: What Label Studio asks of tasks with predictions of ranges of frames.
+SCHEMA = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["data", "predictions"],
+        "properties": {
+            "data": {"type": "object", "required": ["video"]},
+            "predictions": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["result", "model_version"],
+                    "properties": {
+                        "result": {
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "required": ["id", "from_name", "to_name", "type", "value"],
+                                "properties": {
+                                    "type": {"const": "timelinelabels"},
+                                    "value": {
+                                        "type": "object",
+                                        "required": ["ranges", "timelinelabels"],
+                                        "properties": {
+                                            "ranges": {
+                                                "type": "array",
+                                                "items": {
+                                                    "type": "object",
+                                                    "required": ["start", "end"],
+                                                    "properties": {
+                                                        side: {"type": "integer", "minimum": 1}
+                                                        for side in ("start", "end")
+                                                    },
+                                                },
+                                            },
+                                            "timelinelabels": {"type": "array", "items": {"type": "string"}},
+                                        },
+                                    },
+                                },
+                            },
+                        }
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+def test_label_studio(tmp_path: Path) -> None:
+    export("label_studio", VIDEOS, tmp_path / "out")
+    tasks = json.loads((tmp_path / "out/tasks.json").read_text(encoding="utf-8"))
+    validate(tasks, SCHEMA)
+    ranges = [result["value"]["ranges"] for result in tasks[0]["predictions"][0]["result"]]
+    # At 30 per second the 16th frame is the first at 0.5 s, and the 60th the last before 2 s.
+    assert ranges == [[{"start": 16, "end": 60}], [{"start": 61, "end": 98}], [{"start": 121, "end": 361}]]
+    view = ElementTree.parse(tmp_path / "out/interface.xml")
+    assert [one.get("value") for one in view.iter("Label")] == [NAME, "key step 2"]
+    assert view.find("TimelineLabels").get("name") == tasks[0]["predictions"][0]["result"][0]["from_name"]
+    alone = replace(VIDEOS[0], path=Path("features/a.npy"), size=(math.nan, math.nan))
+    with pytest.raises(RgwotError, match=r"features/a.npy: found features without a video"):
+        export("label_studio", [alone], tmp_path / "more")
+
+
+@pytest.mark.parametrize("name", ["elan", "praat", "boris", "label_studio", "csv"])
+@given(data=st.data())
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_written_is_read_back(name: str, data: st.DataObject, tmp_path: Path) -> None:
+    # Borders on frames at 25 per second, which are whole milliseconds: no format rounds them.
+    frames = data.draw(st.lists(st.integers(0, 500), min_size=2, max_size=9, unique=True).map(sorted))
+    labels = data.draw(st.lists(st.sampled_from(['say "cheese"', "b & <c>", "é"]), min_size=9, max_size=9))
+    gaps = data.draw(st.lists(st.booleans(), min_size=9, max_size=9))
+    numbers = {label: number for number, label in enumerate(sorted(set(labels)), 1)}
+    segments = tuple(
+        Segment(start / 25, end / 25, numbers[label], label)
+        for start, end, label, gap in zip(frames, frames[1:], labels, gaps, strict=False)
+        if not gap
+    )
+    video = Video(video_id("cup of tea"), tmp_path / "cup of tea.mp4", 20.0, 25.0, (64, 48), segments)
+    export(name, [video], tmp_path / name)
+    file = next(path for path in sorted((tmp_path / name).iterdir()) if path.suffix != ".xml")
+    if name == "label_studio":
+        # Somebody accepts the predictions.
+        (task,) = json.loads(file.read_text(encoding="utf-8"))
+        file.write_text(json.dumps([{"data": task["data"], "annotations": task["predictions"]}]), encoding="utf-8")
+    table = read_segments(file)
+    assert set(table["video"]) <= {"cup of tea", video.name}
+    found = [tuple(row) for row in table[["start_s", "end_s", "label"]].itertuples(index=False)]
+    assert found == [(start_s, end_s, label) for start_s, end_s, _, label in segments]
+
+
+def test_a_table_of_segments_is_enough(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        {"video": ["a", "a", "b"], "start_s": [1, 0, 2.0], "end_s": [2, 1, 3.0], "key_step": [1, 0, 2]}
+    )
+    first, second = videos_of(table, names={2: "stir"})
+    assert (first.path, first.duration_s, first.filmed, first.segments) == (
+        Path("a"), 2.0, False, (Segment(1.0, 2.0, 1, "key step 1"),),
+    )  # fmt: skip
+    assert second.segments == (Segment(2.0, 3.0, 2, "stir"),)
+    assert "wrote a.eaf, b.eaf" in export("elan", [first, second], tmp_path / "out")
 
 
 def test_labels_and_subtitles(tmp_path: Path) -> None:
@@ -146,17 +286,19 @@ def test_clips_of_a_video_that_starts_late_count_from_its_first_frame(
                 packet.pts, packet.dts = (stamp + int(3 / packet.time_base) for stamp in (packet.pts, packet.dts))
                 packet.stream = copied
                 target.mux(packet)
-    video = Video("a", tmp_path / "late.mkv", 5.0, 30.0, (64, 48), (Segment(3.0, 4.0, 1, "one"),))
-    cut(video, video.segments[0], tmp_path / "clip.mp4")
+    assert cut(tmp_path / "late.mkv", 3.0, 4.0, tmp_path / "clip.mp4") == 30
     with av.open(str(tmp_path / "clip.mp4")) as made, av.open(str(tmp_path / "a.mp4")) as source:
         frames = [frame.to_ndarray(format="gray") for frame in made.decode(video=0)]
         true = [frame.to_ndarray(format="gray") for frame in source.decode(video=0)]
     assert len(frames) == 30
     error, other = (np.abs(frames[0].astype(float) - true[at]).mean() for at in (90, 0))
     assert error < 3 < other
-    cut(video, Segment(7.0, 8.0, 1, "one"), tmp_path / "none.mp4")
-    assert "no frame from 7 to 8 s" in caplog.text
+    assert cut(tmp_path / "late.mkv", 7.0, 8.0, tmp_path / "none.mp4") == 0
     assert not (tmp_path / "none.mp4").exists()
+    segments = (Segment(3.0, 4.0, 1, "one"), Segment(7.0, 8.0, 1, "one"))
+    export("clips", [Video("a", tmp_path / "late.mkv", 9.0, 30.0, (64, 48), segments)], tmp_path / "out")
+    assert [clip.name for clip in (tmp_path / "out/key_step_01").iterdir()] == ["a_0003.000.mp4"]
+    assert "no frame from 7 to 8 s" in caplog.text
 
 
 def test_every_format_says_what_it_is() -> None:

@@ -8,7 +8,7 @@ from rgwot.config.experiments import family_of
 from rgwot.config.methods import EMBEDDINGS, method_pattern
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import note_revision
-from rgwot.study import datasets, jobs, pages, tables
+from rgwot.study import datasets, groups, jobs, pages, tables
 from rgwot.study.shipped import tables_file
 from rgwot.study.study import Study, configuration_path, write_configuration
 from rgwot.study.targets import check_targets
@@ -64,6 +64,11 @@ def lone(function):
 def figure_labels(form):
     """The labels by which a report filters figures; vector and picture of a figure differ in `form` alone."""
     return lambda wildcards: {**tables.figure_labels(STUDY, wildcards.figure), "form": form}
+
+
+def group_labels(form):
+    """The labels by which a report filters tables and figures of groups."""
+    return {name: f"{{{name}}}" for name in ("column", "dataset", "task", "method", "decoder", "seed")} | {"form": form}
 
 
 def settings_of(stage):

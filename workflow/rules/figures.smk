@@ -69,6 +69,45 @@ rule choice_curves:
         " 2> {log:q}"
 
 
+rule compare_groups:
+    input:
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        deviations="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/deviations.csv",
+        videos=one_line_errors(lambda w: groups.groups_file(STUDY, w.dataset, w.task, w.column)),
+        names=lambda w: pages.names_there(STUDY, w.dataset, w.task),
+    output:
+        table=report(
+            "results/groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv",
+            caption="../report/groups.rst",
+            category="Groups",
+            labels=group_labels("table"),
+        ),
+        vector=report(
+            "results/groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.pdf",
+            caption="../report/groups.rst",
+            category="Groups",
+            labels=group_labels("vector"),
+        ),
+        picture="results/groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.png",
+    log:
+        "results/logs/compare_groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
+    localrule: True
+    conda:
+        "../../envs/evaluate.yaml"
+    resources:
+        mem_mb=doubled(2000),
+        runtime=doubled(30),
+    params:
+        names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
+    message:
+        "groups: {wildcards.column} in {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}"
+    shell:
+        "rgwot compare-groups --videos {input.videos:q} --column {wildcards.column:q} --task {wildcards.task:q}"
+        " --names {params.names:q} --title {wildcards.dataset}/{wildcards.task:q}':"
+        " {wildcards.method}/{wildcards.decoder}, seed {wildcards.seed}'"
+        " {output.table:q} $(dirname {input.segments:q}) > {log:q} 2>&1"
+
+
 rule figure:
     input:
         files=one_line_errors(lambda w: tables.figure_files(STUDY, w.figure)),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
-from urllib.parse import unquote
+from pathlib import Path
 
+from rgwot.datasets.doors.boris import media_stem
 from rgwot.datasets.doors.interface import Hints, Row
 from rgwot.datasets.faults import DataFault
 
@@ -24,7 +24,7 @@ def read(path: Path, hints: Hints) -> Iterator[Row]:
         # It complains of every version but three, and reads them.
         warnings.simplefilter("ignore")
         document = Eaf(str(path))
-    media = [PurePosixPath(unquote(one["MEDIA_URL"])).stem for one in document.get_linked_files()]
+    media = [media_stem(one["MEDIA_URL"]) for one in document.get_linked_files()]
     # Those that only refer to annotations of another tier have no times.
     tier = hints.chosen(path, [name for name, (aligned, *_) in document.tiers.items() if aligned] or document.tiers)
     for start, end, value in document.get_annotation_data_for_tier(tier):

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from rgwot.datasets.doors.boris import media_stem
 from rgwot.datasets.doors.interface import Hints, Row, read_json
 from rgwot.datasets.faults import DataFault
+from rgwot.timing import parse_rate
 
 #: Uploaded files get eight digits and a hyphen in front of their names.
 _UPLOADED = re.compile(r"/upload/.*/[0-9a-f]{8}-(?=[^/]+$)")
@@ -22,9 +23,10 @@ def fits(head: str) -> bool:
 
 def read(path: Path, hints: Hints) -> Iterator[Row]:
     """Read the annotation of every task that was not cancelled."""
-    fps = hints.rate(path)
     tasks = read_json(path)
     for number, task in enumerate(tasks if isinstance(tasks, list) else [tasks], 1):
+        stated = task["data"].get("fps")
+        fps = hints.rate(path) if stated is None else parse_rate(stated)
         kept = [one for one in task["annotations"] if not one.get("was_cancelled")]
         if len(kept) > 1:
             raise DataFault(
@@ -32,8 +34,8 @@ def read(path: Path, hints: Hints) -> Iterator[Row]:
             )
         for result in kept[0]["result"] if kept else ():
             # A project may have other kinds of labels as well.
-            value = result["value"] if result["type"] == "timelinelabels" else {"ranges": ()}
-            for span in value["ranges"]:
+            value = result["value"]
+            for span in value["ranges"] if "timelinelabels" in value else ():
                 start_s, end_s = float((span["start"] - 1) / fps), float(span["end"] / fps)
                 for label in value["timelinelabels"]:
                     yield Row(_video(task["data"]), start_s, end_s, label, f"task {number}, frame {span['start']}")

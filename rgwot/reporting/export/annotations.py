@@ -1,35 +1,55 @@
-"""Annotations of ELAN and Praat, and projects of BORIS."""
+"""Annotations of ELAN and Praat."""
 
 from __future__ import annotations
 
-import json
-import math
 import mimetypes
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from rgwot.reporting.export.interface import TIER, Video
-from rgwot.runtime.files import write_text
+from rgwot.datasets.doors.interface import TIER
+from rgwot.reporting.export.interface import Video, key_steps_of
 
 
 def export_elan(videos: Sequence[Video], folder: Path) -> None:
-    """Write one file per video with a tier of key steps, times in whole milliseconds as ELAN has them."""
+    """Write one file per video with a tier of key steps, times in whole milliseconds as ELAN has them.
+
+    The names of all key steps are the tier's controlled vocabulary, so that ELAN offers them for a correction.
+    """
     from pympi import Eaf
 
+    names = sorted(set(key_steps_of(videos).values()))
     for video in videos:
         document = Eaf(author="rgwot")
         document.remove_tier("default")
-        document.add_tier(TIER)
+        document.add_language("und", "http://cdb.iso.org/lg/CDB-00130975-001", "undetermined (und)")
+        document.add_controlled_vocabulary(TIER)
+        for number, name in enumerate(names):
+            document.add_cv_entry(TIER, f"cveid{number}", [(name, "und", None)])
+        document.add_linguistic_type(TIER)
+        document.linguistic_types[TIER]["CONTROLLED_VOCABULARY_REF"] = TIER
+        document.add_tier(TIER, ling=TIER)
         # Features without videos are no medium that ELAN could play.
-        if not math.isnan(video.size[0]):
+        if video.filmed:
             kind = mimetypes.guess_type(video.path.name)[0] or "video/mp4"
-            document.add_linked_file(video.path.as_posix(), relpath=f"./{video.path.name}", mimetype=kind)
+            document.add_linked_file(*_addresses(video.path, folder), mimetype=kind)
         for start_s, end_s, _, label in video.segments:
             start, end = round(1000 * start_s), round(1000 * end_s)
             if end > start:
                 document.add_annotation(TIER, start, end, label)
-        document.to_file(folder / f"{video.name}.eaf")
+        document.to_file(folder / f"{video.stem}.eaf")
+
+
+def _addresses(path: Path, folder: Path) -> tuple[str, str]:
+    """Return where ELAN looks for a video, and where it looks next: from the folder of its own file.
+
+    ELAN does not encode what stands in an address. Where the folder of the videos is not known, the file is expected
+    beside the video.
+    """
+    if not path.is_absolute():
+        return path.as_posix(), f"./{path.name}"
+    between = Path(os.path.relpath(path, folder)).as_posix()
+    return f"file://{'' if path.as_posix().startswith('/') else '/'}{path.as_posix()}", f"./{between}"
 
 
 def export_praat(videos: Sequence[Video], folder: Path) -> None:
@@ -42,71 +62,5 @@ def export_praat(videos: Sequence[Video], folder: Path) -> None:
         tier = grid.add_tier(TIER)
         for start_s, end_s, _, label in video.segments:
             if end_s > start_s:
-                tier.add_interval(start_s, end_s, label.replace('"', '""'))
-        grid.to_file(folder / f"{video.name}.TextGrid")
-
-
-VERSION = "7.0"
-#: BORIS wants dates; of a video nothing is known.
-DATE = "1970-01-01T00:00:00"
-
-
-def export_boris(videos: Sequence[Video], folder: Path) -> None:
-    """Write one project: key steps are state events, a segment a start and a stop, and every video an observation."""
-    labels = dict(sorted({segment.key_step: segment.label for video in videos for segment in video.segments}.items()))
-    behaviours = {
-        str(number): {
-            "type": "State event",
-            "key": str(key_step) if key_step < 10 else "",
-            "code": label,
-            "description": "",
-            "category": "",
-            "modifiers": "",
-            "excluded": "",
-            "coding map": "",
-        }
-        for number, (key_step, label) in enumerate(labels.items())
-    }
-    content = {
-        "time_format": "s",
-        "project_date": DATE,
-        "project_name": "rgwot",
-        "project_description": "key steps found by rgwot",
-        "project_format_version": VERSION,
-        "subjects_conf": {},
-        "behaviors_conf": behaviours,
-        "observations": {video.name: _observation(video) for video in videos},
-        "behavioral_categories": [],
-        "independent_variables": {},
-        "coding_map": {},
-        "behaviors_coding_map": [],
-        "converters": {},
-    }
-    write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", folder / "project.boris")
-
-
-def _observation(video: Video) -> dict[str, Any]:
-    media = video.path.as_posix()
-    # In order of time; where a step ends when the next begins, it ends first.
-    events = sorted(
-        (time, stops, segment.label)
-        for segment in video.segments
-        for time, stops in ((segment.start_s, 1), (segment.end_s, 0))
-    )
-    return {
-        "file": {str(player): [media] if player == 1 else [] for player in range(1, 9)},
-        "type": "MEDIA",
-        "date": DATE,
-        "description": "",
-        "time offset": 0.0,
-        "observation time interval": [0, 0],
-        "events": [[round(time, 3), "", label, "", ""] for time, _, label in events],
-        "independent_variables": {},
-        "media_info": {
-            "length": {media: video.duration_s},
-            "fps": {media: video.fps},
-            "hasVideo": {media: True},
-            "hasAudio": {media: False},
-            "offset": {"1": 0.0},
-        },
-    }
+                tier.add_interval(start_s, end_s, label)
+        grid.to_file(folder / f"{video.stem}.TextGrid")

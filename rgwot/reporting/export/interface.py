@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from rgwot import paths
+from rgwot.datasets.names import stem_of
 from rgwot.paths import Run, Tree
 from rgwot.procedure.files import read_procedure
 from rgwot.records import read_manifest, read_segments
@@ -41,7 +42,11 @@ FORMATS: Mapping[str, Format] = {
     "audacity": Format("texts", "text labels, VIDEO.txt, as Audacity imports them"),
     "webvtt": Format("texts", "subtitles, VIDEO.vtt, which browsers show"),
     "srt": Format("texts", "subtitles, VIDEO.srt, which video players show"),
-    "boris": Format("annotations", "a project of BORIS, project.boris, an observation per video"),
+    "boris": Format("boris", "a project of BORIS, project.boris, an observation per video"),
+    "boris_events": Format("boris", "events to copy and paste into an observation of BORIS, VIDEO.tsv"),
+    "lerobot": Format("lerobot", "subtasks of the dataset of LeRobot that the episodes were cut from, to copy over it"),
+    "lerobot_index": Format("lerobot", "the same in the form before LeRobot 0.6, subtask_index"),
+    "label_studio": Format("label_studio", "tasks of Label Studio with predictions, and its labelling interface"),
     "clips": Format("clips", "a clip per segment, and a sheet of pictures per key step; needs --root"),
     "transitions": Format("logs", "which key step follows which and how often, transitions.csv"),
     "dot": Format("graphs", "the procedure for Graphviz, procedure.dot", graph=True),
@@ -50,9 +55,6 @@ FORMATS: Mapping[str, Format] = {
     "xes": Format("logs", "an event log for process mining, eventlog.xes (IEEE 1849)"),
     "eventlog": Format("logs", "an event log for process mining, eventlog.csv"),
 }
-
-#: The one line of annotation, where a format has several.
-TIER = "key steps"
 
 
 class Segment(NamedTuple):
@@ -71,9 +73,10 @@ class Video:
     Attributes
     ----------
     name
-        Its id in the results, which names its files.
+        Its id in the results.
     path
-        The video file: absolute where the folder of the dataset was given, else as in the manifest.
+        The video file: absolute where the folder of the dataset was given, else as in the manifest. Without a video,
+        the file of its features, or its name.
     duration_s, fps, size
         Length in seconds, frames per second, width and height in pixels (NaN where they are not known).
     """
@@ -84,6 +87,21 @@ class Video:
     fps: float
     size: tuple[float, ...]
     segments: tuple[Segment, ...]
+
+    @property
+    def stem(self) -> str:
+        """Its real name, which its files have."""
+        return stem_of(self.name)
+
+    @property
+    def filmed(self) -> bool:
+        """Whether there is a video; features alone have no size."""
+        return not math.isnan(self.size[0])
+
+
+def key_steps_of(videos: Iterable[Video]) -> dict[int, str]:
+    """Return the labels of the key steps that occur, by key step, ascending."""
+    return dict(sorted({segment.key_step: segment.label for video in videos for segment in video.segments}.items()))
 
 
 Export = Callable[[Any, Path], None]
@@ -115,12 +133,40 @@ def read_videos(
     file = folder / paths.name_of(paths.SEGMENTS)
     manifest = read_manifest(Tree(folder.parents[5], folder.parents[1].name, folder.parents[0].name).at(paths.MANIFEST))
     segments = read_segments(file)
-    segments = segments[(segments["scope"] == scope) & (segments["key_step"] > 0)]
-    if segments.empty:
+    segments = segments[segments["scope"] == scope]
+    if not (segments["key_step"] > 0).any():
         raise RgwotError(f"{keysteps}: found no key step of scope {scope!r} in {file.name}")
     called = names_in(folder, read_names(names)) if scope == "task" else {}
+    return videos_of(segments, manifest[manifest["status"] != "skipped"], called, root)
+
+
+def videos_of(
+    segments: pd.DataFrame,
+    media: pd.DataFrame | None = None,
+    names: Mapping[int, str] | None = None,
+    root: Path | None = None,
+) -> list[Video]:
+    """Return a table of segments as what formats are given.
+
+    Parameters
+    ----------
+    segments
+        Columns ``video`` (id), ``start_s``, ``end_s`` (seconds) and ``key_step``; 0 is background.
+    media
+        The videos, with columns ``video``, ``path``, ``duration_s``, ``fps``, ``width`` and ``height``, as a manifest
+        has them; None: there are only segments, which tell the length.
+    names
+        Names of key steps.
+    root
+        Folder that the paths start from.
+    """
+    if media is None:
+        ends = segments.groupby("video", sort=False)["end_s"].max()
+        media = pd.DataFrame({"video": ends.index, "path": map(stem_of, ends.index), "duration_s": ends.to_numpy()})
+        media = media.assign(fps=math.nan, width=0, height=0)
+    segments, called = segments[segments["key_step"] > 0], names or {}
     videos = []
-    for row in manifest[manifest["status"] != "skipped"].to_dict("records"):
+    for row in media.to_dict("records"):
         own = segments[segments["video"] == row["video"]].sort_values("start_s")
         path = Path(row["path"])
         videos.append(
@@ -172,18 +218,19 @@ def _folder(keysteps: Path) -> Path:
 
 def export_keysteps(
     name: str, keysteps: Path, output: Path, scope: str = "task", names: Path | None = None, root: Path | None = None
-) -> None:
+) -> str:
     """Write the result in a folder of key steps in a format; arguments are those of `read_videos` and `export`."""
     if name in FORMATS and FORMATS[name].graph:
         if scope != "task":
             raise RgwotError(f"--scope {scope}: format {name!r} is of the procedure; expected task")
-        export(name, read_graph(keysteps, names), output)
-    else:
-        export(name, read_videos(keysteps, scope, names, root), output)
+        return export(name, read_graph(keysteps, names), output)
+    return export(name, read_videos(keysteps, scope, names, root), output)
 
 
-def export(name: str, content: Sequence[Video] | DiGraph[Any], output: str | os.PathLike[str]) -> None:
+def export(name: str, content: Sequence[Video] | DiGraph[Any], output: str | os.PathLike[str]) -> str:
     """Write videos, or a graph for a graph format, into a folder, which is replaced as a whole.
+
+    Returns a line that says what was written and where.
 
     Raises
     ------
@@ -196,6 +243,9 @@ def export(name: str, content: Sequence[Video] | DiGraph[Any], output: str | os.
     with replacing(output) as folder:
         folder.mkdir()
         write(content, folder)
+        made = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    shown = ", ".join(made[:3]) + (f" and {len(made) - 3} more" if len(made) > 3 else "")
+    return f"{os.fspath(output)}: wrote {shown or 'nothing'} ({FORMATS[name].description.partition(',')[0]})"
 
 
 def clock(seconds: float, point: str = ".") -> str:

@@ -20,7 +20,7 @@ def export_audacity(videos: Sequence[Video], folder: Path) -> None:
     """Write one file per video; names of key steps have no tabs."""
     for video in videos:
         lines = [f"{start_s:.6f}\t{end_s:.6f}\t{label}\n" for start_s, end_s, _, label in video.segments]
-        write_text("".join(lines), folder / f"{video.name}.txt")
+        write_text("".join(lines), folder / f"{video.stem}.txt")
 
 
 def export_webvtt(videos: Sequence[Video], folder: Path) -> None:
@@ -30,7 +30,7 @@ def export_webvtt(videos: Sequence[Video], folder: Path) -> None:
             f"\n{clock(start_s)} --> {clock(end_s)}\n{html.escape(label, quote=False)}\n"
             for start_s, end_s, _, label in video.segments
         ]
-        write_text("WEBVTT\n" + "".join(cues), folder / f"{video.name}.vtt")
+        write_text("WEBVTT\n" + "".join(cues), folder / f"{video.stem}.vtt")
 
 
 def export_srt(videos: Sequence[Video], folder: Path) -> None:
@@ -40,4 +40,4 @@ def export_srt(videos: Sequence[Video], folder: Path) -> None:
             f"{number}\n{clock(segment.start_s, ',')} --> {clock(segment.end_s, ',')}\n{segment.label}\n"
             for number, segment in enumerate(video.segments, 1)
         ]
-        write_text("\n".join(blocks), folder / f"{video.name}.srt")
+        write_text("\n".join(blocks), folder / f"{video.stem}.srt")

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from rgwot import __version__, paths
+from rgwot.corrections import read_corrections
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.doubts import SAME, seeds_differ
@@ -22,6 +23,7 @@ from rgwot.paths import Run, Tree
 from rgwot.records import CELL, read_annotations, read_manifest, read_scores
 from rgwot.reporting.compare import RATE, Comparison, compare, compare_pairs, parts, read_answer
 from rgwot.reporting.names import read_names
+from rgwot.reporting.page.groups import shown_groups
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, shown_aspect
 from rgwot.reporting.page.procedure import Picture, picture, seeds_agree
 from rgwot.reporting.page.ranking import ranking
@@ -51,17 +53,22 @@ class Content(NamedTuple):
 
 
 def gather(
-    tree: Tree, root: Path, runs: Sequence[Run], page_folder: Path, names_yaml: str | os.PathLike[str] | None
+    tree: Tree,
+    root: Path,
+    runs: Sequence[Run],
+    page_folder: Path,
+    names_yaml: str | os.PathLike[str] | None,
+    corrections_yaml: str | os.PathLike[str] | None,
+    groups: str | None = None,
 ) -> Content:
     """Read the results of a task for a page that will lie in ``page_folder``."""
     if not runs:
         raise RgwotError(f"{tree.dataset}/{tree.task}: no run to show; name at least one, such as rgwot/graphcut/seed0")
-    names = read_names(names_yaml)
-    names_path = f"names/{tree.dataset}/{tree.task}.yaml" if names_yaml is None else Path(names_yaml).as_posix()
+    names, edits = read_names(names_yaml), read_corrections(corrections_yaml)
     manifest, annotations = read_manifest(tree.at(paths.MANIFEST)), read_annotations(tree.at(paths.ANNOTATIONS))
     # Of the seeds of a method the first one is looked at in detail, whatever views lie in the results.
     first = {(run.method, run.decoder): run for run in reversed(runs)}.values()
-    shown = [read_run(tree, run, manifest, annotations, names, viewed=run in first) for run in runs]
+    shown = [read_run(tree, run, manifest, annotations, names, edits, viewed=run in first) for run in runs]
     files = [tree.at(paths.STRIPS) / f"{video}.jpg" for video in manifest["video"]]
     strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
     answers = [read_answer(tree.keysteps(run)) for run in runs]
@@ -104,10 +111,13 @@ def gather(
         ],
         "keysteps": [tree.keysteps(run).as_posix() for run in runs],
         "views": [tree.at(paths.VIEW, run).as_posix() for run in runs],
-        "names_path": names_path,
+        "names_path": _place("names", tree, names_yaml),
+        "corrections_path": _place("corrections", tree, corrections_yaml),
+        "corrections": [edit.plain() for edit in edits],
         "typed": {run: {"result": own.result, "names": own.names} for run, own in names.items()},
         "curves": read_curves(tree, runs),
         "scores": scores,
+        "groups": shown_groups(tree, runs, groups),
     }
 
     pictures = [
@@ -116,6 +126,11 @@ def gather(
         if one.procedure is not None
     ]
     return Content(data, shown, pictures, comparisons, strips)
+
+
+def _place(folder: str, tree: Tree, file: str | os.PathLike[str] | None) -> str:
+    """Return where a file that the page gives belongs."""
+    return f"{folder}/{tree.dataset}/{tree.task}.yaml" if file is None else Path(file).as_posix()
 
 
 def _seeds_that_differ(shown: Sequence[ShownRun], comparisons: Sequence[Mapping[str, Any]]) -> list[list[str]]:

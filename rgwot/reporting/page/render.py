@@ -34,8 +34,9 @@ from rgwot.runtime.files import write_csv, write_text
 
 #: The script of a page, in the order in which its parts build on each other.
 SCRIPTS = (
-    "core.js", "names.js", "popup.js", "player.js", "videos.js", "procedure.js", "steps.js", "tree.js", "alignment.js",
-    "embedding.js", "scores.js", "compare.js", "start.js",
+    "core.js", "corrections.js", "names.js", "popup.js", "player.js", "videos.js", "procedure.js", "steps.js",
+    "tree.js", "alignment.js", "embedding.js", "scores.js", "compare.js", "groups.js",
+    "editing.js", "start.js",
 )  # fmt: skip
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 #: Score that the list of pages shows of the method shown first, mean over its seeds: what tables lead with.
@@ -48,15 +49,18 @@ def write_page(
     runs: list[Run],
     output_html: str | os.PathLike[str],
     names_yaml: str | os.PathLike[str] | None = None,
+    corrections_yaml: str | os.PathLike[str] | None = None,
+    groups: str | None = None,
 ) -> None:
     """Write the page of a task, and its ranked procedures as a table beside it: the stage behind ``rgwot report``.
 
     The first run is shown first. The page may lie anywhere, its links to the videos below ``root`` start from there.
-    The file of names, see `rgwot.reporting.names`, need not exist. The table beside the page, ``.csv``, has the columns
-    ``method,decoder,seed,rank,order,names,n_videos,share``.
+    The files of names and of corrections, see `rgwot.reporting.names` and `rgwot.corrections`, need not exist.
+    ``groups`` is the column whose groups are shown, for runs in which they were compared. The table beside the page,
+    ``.csv``, has the columns ``method,decoder,seed,rank,order,names,n_videos,share``.
     """
     output = Path(output_html)
-    content = gather(tree, Path(root), runs, output.parent, names_yaml)
+    content = gather(tree, Path(root), runs, output.parent, names_yaml, corrections_yaml, groups)
     procedures = [
         run.procedures.assign(
             **asdict(run.run), names=[named_order(str(order), run.names) for order in run.procedures["order"]]
@@ -86,6 +90,7 @@ def page_text(content: Content) -> str:
         comparisons=embedded(content.comparisons),
         curves=curve_pictures(content.data["curves"]),
         data=embedded(content.data),
+        groups=content.data["groups"] is not None,
         runs=[(embedded(run.body), _escaped(run.view)) for run in content.runs],
         strips=content.strips,
     )

@@ -14,11 +14,14 @@ import pandas as pd
 from rgwot import paths
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import ANNOTATED, FAMILIES, TRIVIAL
+from rgwot.corrections import Edit
+from rgwot.keysteps.ordering import rank_procedures
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.files import read_deviation_list, read_procedure
 from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.choices import ShownChoices, shown_choices
+from rgwot.reporting.corrected import correct_folder
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
 from rgwot.runtime.errors import RgwotError
@@ -71,12 +74,14 @@ def read_run(
     videos: pd.DataFrame,
     annotations: pd.DataFrame,
     names: Mapping[str, RunNames],
+    edits: Sequence[Edit],
     *,
     viewed: bool,
 ) -> ShownRun:
     """Read everything the page shows of one run, from it and from manifest, annotations and typed names of the task.
 
-    ``viewed`` says whether its view is shown, if there is one.
+    Corrections (``edits``) are replayed on what was found by looking at the videos; segments and names on the page are
+    those before, on which it replays them itself. ``viewed`` says whether its view is shown, if there is one.
     """
     segments = read_segments(tree.at(paths.SEGMENTS, run))
     diagnostics = read_diagnostics(tree.at(paths.DIAGNOSTICS, run))
@@ -86,7 +91,15 @@ def read_run(
     typed = names.get(str(run))
     known = names_of(names, str(run), segments)
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", kind_of(run)
-    matched = match_to_steps(videos[videos["status"] == "ok"], annotations, own)
+    learned, shown, called = None, own, known
+    if kind != "trivial":
+        learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
+    if edits and kind in ("trained", "untrained"):
+        found, replayed = correct_folder(tree.keysteps(run), edits, known)
+        orders, procedures = found.order_table, rank_procedures(found.orders)
+        shown = replayed.segments[replayed.segments["scope"] == "task"]
+        learned, called = (found.procedure, found.deviations), replayed.names
+    matched = match_to_steps(videos[videos["status"] == "ok"], annotations, shown)
     facts = {
         "id": str(run),
         **asdict(run),
@@ -105,10 +118,7 @@ def read_run(
     }
     choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))
     body = _body(own, orders, procedures, videos)
-    learned = None
-    if kind != "trivial":
-        learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
-    return ShownRun(run, facts, body, view, procedures, learned, known, choices)
+    return ShownRun(run, facts, body, view, procedures, learned, called, choices)
 
 
 def _view(path: Path, result: str) -> str:

@@ -10,8 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from rgwot.config.importing import ImportSettings
-from rgwot.datasets.arrays import open_array
-from rgwot.datasets.feature_files import measure, native_rate
+from rgwot.datasets.feature_files import measure, native_rate, open_features
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.doctor.findings import Finding, below, of_error
 from rgwot.study.doctor.video import VideoFacts
@@ -53,7 +52,7 @@ def check_features(
             return None, VideoFacts(), []
         with (
             tempfile.TemporaryDirectory(prefix="rgwot.") as scratch,
-            open_array(path, settings.key, Path(scratch), settings.times) as array,
+            open_features(path, settings, Path(scratch)) as array,
         ):
             found = measure(path, array, settings)
             kept = found.count

@@ -19,6 +19,15 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
+/** Give the reader a file. */
+function download(text, type, name) {
+  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
 const parsed = new Map();
 /** Read a block of JSON of the page, once and only when it is needed. */
 function block(id) {
@@ -52,6 +61,8 @@ function segmentsOf(video, run) {
   if (run < 0) return DATA.truth[video];
   const own = bodyOf(run).segments[video];
   if (!own || own.many) return [];
+  const corrected = correctedOf(run);
+  if (corrected) return corrected.rows.get(video).map(([start, end, step]) => [start / 1000, end / 1000, step]);
   return own.steps.map((step, at) => [at ? own.ends[at - 1] / 1000 : 0, own.ends[at] / 1000, step]);
 }
 

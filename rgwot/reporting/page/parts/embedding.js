@@ -16,8 +16,9 @@ function drawClouds() {
     space.replaceChildren(make("p", { textContent: factsOf(state.run).kind === "trivial" ? "A trivial baseline has no embedding." : why }));
     return;
   }
-  const points = view.points;
-  const places = points.videos.map((id) => place.get(id));
+  const places = view.points.videos.map((id) => place.get(id));
+  const corrected = (_, at) => stepAt(state.run, places[view.points.video[at]], view.points.time_s[at]) ?? 0;
+  const points = correctedOf(state.run) ? { ...view.points, key_step: view.points.key_step.map(corrected) } : view.points;
   const kinds = [
     ["time", "By time", (at) => ({ colour: viridis(points.time_s[at] / DATA.videos[places[points.video[at]]].duration), shape: 0 }), []],
     ["video", "By video", (at) => markOfVideo(points.video[at]), [videoLegend(points, places)]],
@@ -48,7 +49,7 @@ function markOfStep(step) {
   const look = lookOf(state.run, step);
   const colour = colourOf(state.run, step);
   if (!look.includes("none")) return { colour, shape: look.includes("dots") ? 2 : look.includes("stripes") ? 1 : 0 };
-  const alone = factsOf(state.run).steps.filter((own) => lookOf(state.run, own).includes("none"));
+  const alone = stepsOf(state.run).filter((own) => lookOf(state.run, own).includes("none"));
   return { colour, shape: alone.indexOf(step) % SHAPES.length, open: true };
 }
 

@@ -23,7 +23,7 @@ function namesOf(run) {
   return typed.get(run);
 }
 
-const nameOf = (run, step) => (run < 0 ? DATA.steps[step] : namesOf(run)[step]) || "";
+const nameOf = (run, step) => (run < 0 ? DATA.steps[step] : ((correctedOf(run) || {}).names || namesOf(run))[step]) || "";
 /** A name, or else the number. */
 const labelOf = (run, step) => nameOf(run, step) || (step ? String(step) : "-");
 /** The number and the name. */
@@ -37,8 +37,26 @@ function rename(run, step, text) {
   keep(run, names);
 }
 
+/** Whether a correction made a key step or its name, so that another name is a correction, too. */
+function namedByEdit(run, step) {
+  const corrected = correctedOf(run);
+  return Boolean(corrected) && (!factsOf(run).steps.includes(step) || corrected.names[step] !== namesOf(run)[step]);
+}
+
+/** A name was typed: key steps of one name are one. */
+function nameTyped(run, step, text) {
+  const name = text.replace(/\p{Cc}+/gu, " ").trim();
+  const other = name ? stepsOf(run).find((one) => one !== step && nameOf(run, one) === name) : undefined;
+  if (namedByEdit(run, step)) {
+    if (name && name !== nameOf(run, step)) addEdit({ edit: "rename", step: referenceOf(run, step), name });
+  } else if (other !== undefined) {
+    addEdit({ edit: "merge", step: referenceOf(run, step), into: referenceOf(run, other) });
+  }
+}
+
 function keep(run, names) {
   typed.set(run, names);
+  replayed.delete(run);
   try {
     localStorage.setItem(keyOf(run), JSON.stringify({ base: factsOf(run).names, names }));
   } catch {
@@ -54,6 +72,7 @@ function forgetTyped(run) {
     // See namesOf.
   }
   typed.delete(run);
+  replayed.delete(run);
 }
 
 /** Write a text as a double-quoted YAML scalar; what does not print becomes an escape. */
@@ -83,14 +102,7 @@ function namesFile() {
 }
 
 function downloadNames() {
-  const link = make("a", {
-    href: URL.createObjectURL(new Blob([namesFile()], { type: "application/yaml" })),
-    download: `${DATA.task}.yaml`,
-  });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  download(namesFile(), "application/yaml", `${DATA.task}.yaml`);
   byId("names-status").textContent =
     `Downloaded. Move it to ${DATA.names_path} and ask for this page again; tables and figures then use the names, too.`;
 }

@@ -47,7 +47,7 @@ function prepare(own, run) {
 /** Up to three moments that show a key step, as [video, seconds, picture]: the typical frames, else of the strips. */
 function shotsOf(run, step) {
   const view = viewOf(run);
-  const typical = view ? (view.typical.find((one) => one.key_step === step) || { frames: [] }).frames : [];
+  const typical = typicalOf(run, step);
   const found = typical.filter(({ video, picture }) => picture && place.has(video)).map(({ video, time_s, picture }) => [place.get(video), time_s, picture]);
   if (found.length) return found.slice(0, SHOTS);
   for (let at = 0; at < DATA.videos.length && found.length < SHOTS; at++) {

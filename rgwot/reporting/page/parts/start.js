@@ -11,6 +11,7 @@ const VIEWS = {
   training: drawTraining,
   scores: drawScores,
   compare: drawComparison,
+  groups: drawGroups,
 };
 const stale = new Set(Object.keys(VIEWS));
 const tabs = [...document.querySelectorAll('[role="tab"]')];
@@ -44,13 +45,14 @@ function redraw() {
 
 /** A name changed: everything that shows names is drawn anew, but not the field that is being typed into. */
 function namesChanged() {
-  for (const view of ["procedure", "videos", "order", "embedding", "compare"]) stale.add(view);
+  for (const view of ["procedure", "videos", "order", "embedding", "compare", "groups"]) stale.add(view);
   drawVerdict();
   if (state.view !== "steps") show(state.view);
 }
 
 function chooseRun(run) {
   state.run = run;
+  fix.chosen = null;
   drawVerdict();
   redraw();
 }
@@ -75,11 +77,11 @@ function drawSummary() {
 function drawVerdict() {
   const facts = factsOf(state.run);
   byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { className: "notice", textContent: text })));
-  const names = Object.keys(namesOf(state.run)).length;
+  const names = stepsOf(state.run).filter((step) => nameOf(state.run, step)).length;
   // First what the scores are worth: an answer that did not collapse may still be worse than equal segments.
   byId("in-short").textContent = facts.in_short;
   byId("ranking").textContent = facts.ranking.join(" ");
-  byId("verdict").textContent = `${facts.words.join(" ")}${names ? ` ${names} of ${facts.steps.length} key steps have a name.` : ""}`;
+  byId("verdict").textContent = `${facts.words.join(" ")}${names ? ` ${names} of ${stepsOf(state.run).length} key steps have a name.` : ""}`;
   byId("collapsed").textContent = facts.words[0];
   byId("collapsed").hidden = !facts.degenerate;
 }
@@ -106,6 +108,7 @@ byId("bars").addEventListener("change", () => { stale.add("videos"); show(state.
 byId("first").addEventListener("change", choosePair);
 byId("second").addEventListener("change", choosePair);
 startTree();
+startEditing();
 byId("download").addEventListener("click", downloadNames);
 byId("forget").addEventListener("click", () => {
   forgetTyped(state.run);
@@ -117,4 +120,5 @@ drawSummary();
 drawVerdict();
 startScores();
 startComparison();
+startGroups();
 show("procedure");

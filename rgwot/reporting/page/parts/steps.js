@@ -15,12 +15,12 @@ function drawSteps() {
     textContent: "Typical frames are shown of the first seed of a method.",
   });
   const numbers = stepNumbers(run);
-  rows.replaceChildren(...[note].filter(Boolean), ...factsOf(run).steps.map((step) => stepRow(run, step, view, numbers.get(step))));
+  rows.replaceChildren(...[note].filter(Boolean), ...stepsOf(run).map((step) => stepRow(run, step, view, numbers.get(step))));
 }
 
 /** Segments, seconds and videos of every key step. */
 function stepNumbers(run) {
-  const numbers = new Map(factsOf(run).steps.map((step) => [step, { segments: 0, seconds: 0, videos: new Set() }]));
+  const numbers = new Map(stepsOf(run).map((step) => [step, { segments: 0, seconds: 0, videos: new Set() }]));
   DATA.videos.forEach((_, at) => {
     for (const [start, end, step] of segmentsOf(at, run)) {
       const own = numbers.get(step);
@@ -44,8 +44,11 @@ function stepRow(run, step, view, numbers) {
     data: { step: String(step) },
   });
   const tag = chip(run, step, String(step));
-  input.addEventListener("input", () => rename(run, step, input.value));
+  input.addEventListener("input", () => {
+    if (!namedByEdit(run, step)) rename(run, step, input.value);
+  });
   input.addEventListener("change", () => {
+    nameTyped(run, step, input.value);
     byId("names-status").textContent = "Kept in this browser. Download the file to keep it for good.";
     namesChanged();
   });
@@ -56,7 +59,7 @@ function stepRow(run, step, view, numbers) {
     `${clock(numbers.seconds, 0)} in all`,
     ANNOTATED ? (match === undefined ? "matched to no annotated step" : match ? `matched to annotated ${match}: ${DATA.steps[match]}` : "matched to background") : "",
   ].filter(Boolean).join(", ");
-  const frames = view ? (view.typical.find((one) => one.key_step === step) || { frames: [] }).frames : [];
+  const frames = view ? typicalOf(run, step) : [];
   return make("article", { className: "keystep", data: { step: String(step) } },
     make("div", { className: "head" }, make("h3", { textContent: `Key step ${step}` }), tag, input),
     make("p", { className: "hint", textContent: told }),

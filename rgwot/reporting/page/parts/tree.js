@@ -160,14 +160,7 @@ function downloadCut() {
   for (const [video, parts] of Object.entries(own.videos)) {
     for (const [start, end, step] of cutSegments(parts, steps)) lines.push(`${video},task,${start},${end},${step}`);
   }
-  const link = make("a", {
-    href: URL.createObjectURL(new Blob([`${lines.join("\n")}\n`], { type: "text/csv" })),
-    download: `${DATA.task}_K${tree.K}.csv`,
-  });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  download(`${lines.join("\n")}\n`, "text/csv", `${DATA.task}_K${tree.K}.csv`);
 }
 
 function startTree() {

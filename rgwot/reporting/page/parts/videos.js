@@ -41,6 +41,7 @@ function makeCards() {
 /** Empty all cards; those near the window are filled again at once. */
 function refreshCards() {
   drawLegend();
+  drawEditing();
   near.disconnect();
   // Read once: asking between two cards would lay out the page anew for each.
   axisWidth = cards.clientWidth;
@@ -84,6 +85,7 @@ function fill(card) {
     order.length ? chips(state.run, order) : make("p", { className: "hint", textContent: "No key steps in this result." }),
     axis,
   );
+  if (fix.chosen && fix.chosen.video === at) showChosen();
 }
 
 function strip(at) {
@@ -275,15 +277,15 @@ function drawLegend() {
   };
   if (ANNOTATED) {
     for (const step of Object.keys(DATA.steps).map(Number).sort((a, b) => a - b)) {
-      const found = factsOf(state.run).steps.filter((own) => matchOf(state.run, own) === step);
+      const found = stepsOf(state.run).filter((own) => matchOf(state.run, own) === step);
       const also = found.length ? ` = key step ${found.map((own) => (nameOf(state.run, own) ? `${own} (${nameOf(state.run, own)})` : own)).join(", ")}` : "";
       entry(-1, step, `annotated ${step}: ${DATA.steps[step]}${also}`);
     }
     items.push(make("li", { className: "chip step s0" }, make("span", { textContent: "background" })));
-    const alone = factsOf(state.run).steps.filter((step) => matchOf(state.run, step) === undefined);
+    const alone = stepsOf(state.run).filter((step) => matchOf(state.run, step) === undefined);
     if (alone.length) entry(state.run, alone[0], `matched to no annotated step: key step ${alone.map((step) => labelOf(state.run, step)).join(", ")}`);
   } else {
-    for (const step of factsOf(state.run).steps) entry(state.run, step, fullLabel(state.run, step));
+    for (const step of stepsOf(state.run)) entry(state.run, step, fullLabel(state.run, step));
   }
   byId("legend").replaceChildren(...items);
 }

@@ -1,0 +1,76 @@
+"""A corrected result: what stands in a folder of key steps, made anew from corrected segments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from rgwot.corrections.edits import Edit
+from rgwot.corrections.replay import Corrected, apply_corrections
+from rgwot.keysteps.ordering import Order, video_order
+from rgwot.keysteps.outputs import KeySteps
+from rgwot.procedure import Procedure, learn, recordings_from_segments
+from rgwot.records import SCOPES
+
+
+class CorrectedResult(NamedTuple):
+    """Key steps after corrections, and what `apply_corrections` said."""
+
+    key_steps: KeySteps
+    replayed: Corrected
+
+
+def corrected_result(
+    segments: pd.DataFrame,
+    orders: Mapping[str, Order],
+    procedure: Procedure,
+    diagnostics: Mapping[str, Any],
+    edits: Sequence[Edit],
+    names: Mapping[int, str] | None = None,
+) -> CorrectedResult:
+    """Correct a result.
+
+    Parameters
+    ----------
+    segments, orders, procedure, diagnostics
+        As a decoder found them. The procedure is learned anew, by its own learner and settings and from the videos that
+        it was learned from. Diagnostics remain those of the decoder, with the number of corrections and of those that
+        hold.
+    edits, names
+        As of `apply_corrections`.
+    """
+    replayed = apply_corrections(segments, edits, names)
+    tables = {
+        str(scope): {
+            str(video): own[["start_s", "end_s", "key_step"]] for video, own in part.groupby("video", sort=False)
+        }
+        for scope, part in replayed.segments.groupby("scope")
+        if scope in SCOPES
+    }
+    task, before = tables["task"], dict(list(segments[segments["scope"] == "task"].groupby("video", sort=False)))
+    found = {
+        video: orders[video] if _same(own, before[video]) and video in orders else order_of_segments(own)
+        for video, own in task.items()
+    }
+    seen = {video.video for video in procedure.videos}
+    learned_from = replayed.segments[replayed.segments["video"].isin(seen)]
+    again = learn(recordings_from_segments(learned_from), procedure.learner, **procedure.settings)
+    counts = {"edits": len(edits), "hold": int(replayed.report["holds"].sum())}
+    return CorrectedResult(KeySteps(tables, found, again, {**diagnostics, "corrections": counts}), replayed)
+
+
+def order_of_segments(segments: pd.DataFrame) -> Order:
+    """Return the order of a video's key steps by the mean time of each; ``0`` where all is background."""
+    steps = segments[segments["key_step"] > 0]
+    if steps.empty:
+        return (0,)
+    middles = (steps["start_s"] + steps["end_s"]) / 2 / segments["end_s"].max()
+    return video_order(steps["key_step"].to_numpy(), middles.to_numpy(), (steps["end_s"] - steps["start_s"]).to_numpy())
+
+
+def _same(one: pd.DataFrame, other: pd.DataFrame) -> bool:
+    columns = ["start_s", "end_s", "key_step"]
+    return np.array_equal(one[columns].to_numpy(), other[columns].to_numpy())

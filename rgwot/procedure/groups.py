@@ -1,0 +1,298 @@
+"""Groups of videos compared key step by key step, with the video as the unit (methods 10.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations, product
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from rgwot.procedure.interface import Deviation, Recording
+from rgwot.procedure.tally import Floats, Integers, tally
+from rgwot.runtime.errors import RgwotError
+
+ALPHA = 0.05
+PERMUTATIONS = 10_000
+#: Bootstrap samples of the interval of a mean, and the probability that it is meant to cover, of keypoint-moseq's bars.
+DRAWS, LEVEL = 1000, 0.68
+#: Videos of a group below which it is said that a test can hardly find anything.
+FEWEST = 5
+UNIT = "video"
+
+Measure = Literal["share", "number", "duration", "place", "deviations", "transitions"]
+MEASURES: Mapping[Measure, str] = {
+    "share": "share of the videos that have it",
+    "number": "segments per video",
+    "duration": "seconds per video that has it",
+    "place": "place in the video, 0 to 1",
+    "deviations": "deviations per video",
+    "transitions": "how often its usual successor follows, 0 to 1",
+}
+COLUMNS = (
+    "key_step", "measure", "successor", "test", "unit", "group_a", "group_b", "statistic", "p", "p_adjusted", "star",
+)  # fmt: skip
+#: Columns per group, such as ``n_expert``.
+OF_GROUP = ("n", "mean", "low", "high")
+
+
+def measured(recordings: Sequence[Recording], found: Sequence[Deviation]) -> tuple[pd.DataFrame, dict[int, int]]:
+    """Measure every key step in every video.
+
+    Parameters
+    ----------
+    recordings, found
+        The videos of a task, and what deviates in them (`rgwot.procedure.deviations`).
+
+    Returns
+    -------
+    values : pandas.DataFrame
+        A row per video, a column per pair of key step and measure. Share, number and deviations are 0
+        in a video without the key step, the others NaN.
+    successors : dict
+        By key step the one that most often follows it next in these videos, 0 for the end of the video.
+
+    Examples
+    --------
+    >>> from rgwot.procedure import Event
+    >>> values, successors = measured([Recording("a", (Event(1, 0, 2), Event(2, 3, 5)), 10)], [])
+    >>> values[1].loc["a"].to_dict(), successors
+    ({'share': 1.0, 'number': 1.0, 'duration': 2.0, 'place': 0.1, 'deviations': 0.0, 'transitions': 1.0}, {1: 2, 2: 0})
+    """
+    counted = tally(recordings)
+    place = {int(step): at for at, step in enumerate(counted.steps)}
+    row = {one.video: at for at, one in enumerate(recordings)}
+    deviating = np.zeros_like(counted.total)
+    for one in found:
+        if one.key_step in place:
+            deviating[row[one.video], place[one.key_step]] += 1
+    followed = np.zeros((*counted.total.shape, len(place) + 1))
+    for at, recording in enumerate(recordings):
+        steps = [place[event.key_step] for event in recording.events]
+        np.add.at(followed[at], (steps, [*steps[1:], len(place)] if steps else []), 1)
+    usual = followed.sum(axis=0).argmax(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        by_measure: dict[Measure, Floats] = {
+            "share": counted.present.astype(float),
+            "number": counted.count.astype(float),
+            "duration": np.where(counted.present, counted.total, np.nan),
+            "place": (counted.start + counted.end) / 2 / counted.duration[:, None],
+            "deviations": deviating,
+            "transitions": followed[:, np.arange(len(place)), usual] / counted.count,
+        }
+    columns = pd.MultiIndex.from_product([place, MEASURES], names=["key_step", "measure"])
+    values = np.stack([by_measure[name] for name in MEASURES], axis=2).reshape(len(recordings), -1)
+    successors = [*place, 0]
+    return pd.DataFrame(values, index=list(row), columns=columns), {
+        step: successors[usual[at]] for step, at in place.items()
+    }
+
+
+def compare_groups(
+    recordings: Sequence[Recording],
+    found: Sequence[Deviation],
+    groups: Mapping[str, str],
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Test for every key step and measure whether groups of videos differ.
+
+    Parameters
+    ----------
+    recordings, found
+        The videos of a task, and what deviates in them (`rgwot.procedure.deviations`).
+    groups
+        The group of every video that is compared; videos without one, or with an empty one, are left out.
+    permutations, seed
+        How many permutations of the labels are drawn, and from what.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `COLUMNS`, then `OF_GROUP` for every group. A row per key step and measure for all groups (Kruskal-Wallis,
+        ``group_a`` and ``group_b`` empty), and of more than two groups one per pair (Dunn). ``successor`` is the usual
+        one of `measured`, for transitions. ``p`` is NaN where all videos are the same, ``p_adjusted`` where no labels
+        could have given a star. ``n`` are the videos that have a value, ``low`` and ``high`` a 68 % bootstrap interval
+        of the mean.
+
+    Raises
+    ------
+    RgwotError
+        For fewer than two groups among the videos.
+    """
+    grouped = [one for one in recordings if groups.get(one.video)]
+    labels = [groups[one.video] for one in grouped]
+    names = sorted(set(labels))
+    if len(names) < 2:
+        raise RgwotError(
+            f"groups: found {' and '.join(map(repr, names)) or 'none'} among {len(recordings)} videos, "
+            "expected two groups or more"
+        )
+    kept = {one.video for one in grouped}
+    values, successors = measured(grouped, [one for one in found if one.video in kept])
+    tests = permutation_tests(values.to_numpy(), labels, permutations, seed)
+    rng = np.random.default_rng([seed, 1])
+    means = {name: _means(values[np.asarray(labels) == name].to_numpy(), rng) for name in names}
+    rows = []
+    for at, (step, measure) in enumerate(product(successors, MEASURES)):
+        for pair, test in tests.items():
+            shown = pair or names
+            numbers = {f"{what}_{name}": means[name][what][at] for name in shown for what in OF_GROUP}
+            rows.append(
+                {
+                    "key_step": step,
+                    "measure": measure,
+                    "successor": successors[step] if measure == "transitions" else pd.NA,
+                    "test": f"{'Dunn' if pair else 'Kruskal-Wallis'}, {permutations} permutations, Benjamini-Hochberg",
+                    "unit": UNIT,
+                    "group_a": pair[0] if pair else "",
+                    "group_b": pair[1] if pair else "",
+                    **{name: part[at] for name, part in test._asdict().items() if name != "star"},
+                    "star": "*" if test.star[at] else "",
+                    **numbers,
+                }
+            )
+    columns = [*COLUMNS, *(f"{what}_{name}" for name in names for what in OF_GROUP)]
+    whole = {"successor": "Int64", **{f"n_{name}": "Int64" for name in names}}
+    return pd.DataFrame(rows, columns=columns).astype(whole)
+
+
+class Tested(NamedTuple):
+    """A test of C columns: arrays (C,) of the statistic, p, p adjusted, and whether it is starred."""
+
+    statistic: Floats
+    p: Floats
+    p_adjusted: Floats
+    star: NDArray[np.bool_]
+
+
+def permutation_tests(
+    values: ArrayLike, labels: Sequence[str], permutations: int = PERMUTATIONS, seed: int = 0
+) -> dict[tuple[str, ...], Tested]:
+    """Test columns of values for differences between groups, as keypoint-moseq does.
+
+    Parameters
+    ----------
+    values
+        (V, C), NaN where a video has none.
+    labels
+        (V,) the group of every video; two groups or more.
+
+    Returns
+    -------
+    dict
+        Under ``()`` the Kruskal-Wallis test of all groups; of more than two, under a pair of names Dunn's test of it.
+
+    Notes
+    -----
+    p = (b + 1) / (permutations + 1), where b permutations of the labels reach the statistic that was found; Dunn's z is
+    that of ranks among all groups, and labels are permuted within the pair. Kruskal-Wallis is corrected over all
+    columns (Benjamini and Hochberg), without those that no permutation could have made significant (Tarone 1990;
+    Gilbert 2005), Dunn over the pairs of a column. A star is at 0.05, and for a pair takes both tests.
+
+    Examples
+    --------
+    >>> (found,) = permutation_tests([[1], [2], [3], [4], [15], [16], [17], [18]], [*"aaaabbbb"]).values()
+    >>> round(found.statistic.item(), 3), round(found.p.item(), 2)  # 2 of the 70 ways to form two fours
+    (5.333, 0.03)
+    """
+    from scipy.stats import false_discovery_control, rankdata
+
+    values = np.asarray(values, dtype=np.float64)
+    there = ~np.isnan(values)
+    ranks = rankdata(values, axis=0, nan_policy="omit")
+    n = there.sum(axis=0)
+    centred = np.where(there, ranks - (n + 1) / 2, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # That of Kruskal and Wallis and of Dunn, corrected for ties.
+        variance = (centred**2).sum(axis=0) / (n - 1)
+    variance[~(variance > 0)] = np.nan
+    names, codes = np.unique(labels, return_inverse=True)
+    rng = np.random.default_rng(seed)
+
+    def sums(shuffled: Integers, code: int, videos: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        own = (shuffled == code).astype(np.float64)
+        return own @ centred[videos], np.maximum(own @ there[videos], 1e-9)
+
+    everyone = np.ones(len(codes), dtype=np.bool_)
+    shuffled = _shuffled(codes, permutations, rng)
+    found = [sums(shuffled, code, everyone) for code in range(len(names))]
+    h = sum(total**2 / size for total, size in found) / variance
+    p, least = _p(h)
+    family = possible(least)
+    adjusted = np.full(len(p), np.nan)
+    if family.any():
+        adjusted[family] = false_discovery_control(p[family])
+    star = adjusted <= ALPHA
+    tested: dict[tuple[str, ...], Tested] = {(): Tested(h[0], p, adjusted, star)}
+    if len(names) == 2:
+        # Dunn's z squared is then the other statistic.
+        return tested
+    pairs = list(combinations(range(len(names)), 2))
+    z, of_pair = np.empty((len(pairs), len(p))), np.empty((len(pairs), len(p)))
+    for at, (a, b) in enumerate(pairs):
+        videos = (codes == a) | (codes == b)
+        shuffled = _shuffled(codes[videos], permutations, rng)
+        (one, n_one), (other, n_other) = sums(shuffled, a, videos), sums(shuffled, b, videos)
+        difference = np.abs(one / n_one - other / n_other) / np.sqrt(variance * (1 / n_one + 1 / n_other))
+        z[at], of_pair[at] = difference[0], _p(difference)[0]
+    adjusted_pairs = false_discovery_control(np.nan_to_num(of_pair, nan=1.0), axis=0)
+    for at, (a, b) in enumerate(pairs):
+        both = star & (adjusted_pairs[at] <= ALPHA)
+        tested[str(names[a]), str(names[b])] = Tested(z[at], of_pair[at], adjusted_pairs[at], both)
+    return tested
+
+
+def possible(least: ArrayLike) -> NDArray[np.bool_]:
+    """Return which tests could be significant among others, by the smallest p (C,) that each can have.
+
+    Those of at most 0.05 / k, for the smallest k that no more than k of them are (Tarone 1990). That depends on no
+    label, so leaving out the others is free.
+
+    >>> possible([0.2, 0.03, 0.001, 0.001]).tolist()
+    [False, False, True, True]
+    """
+    smallest = np.asarray(least, dtype=np.float64)
+    k = next(k for k in range(1, len(smallest) + 2) if (smallest <= ALPHA / k).sum() <= k)
+    found: NDArray[np.bool_] = smallest <= ALPHA / k
+    return found
+
+
+def few_videos(sizes: Mapping[str, int]) -> str:
+    """Return a warning where a group has fewer than `FEWEST` videos, else nothing."""
+    few = ", ".join(f"{name} has {size}" for name, size in sizes.items() if size < FEWEST)
+    return f"fewer than {FEWEST} videos in a group can hardly show a difference: {few}" if few else ""
+
+
+def _shuffled(codes: Integers, permutations: int, rng: np.random.Generator) -> Integers:
+    """Return the labels (V,) as they are, and permuted: (permutations + 1, V)."""
+    drawn = rng.permuted(np.broadcast_to(codes, (permutations, len(codes))), axis=1)
+    return np.concatenate([codes[None], drawn])
+
+
+def _p(statistic: Floats) -> tuple[Floats, Floats]:
+    """Return the p of the first row (rows, C), and the smallest that any of the rows would have; NaN for constants."""
+
+    def reached(value: Floats) -> Floats:
+        # Equal up to rounding is equal.
+        share: Floats = (statistic >= value - 1e-9 * np.abs(value)).mean(axis=0)
+        return np.where(np.isnan(value), np.nan, share)
+
+    return reached(statistic[0]), reached(statistic.max(axis=0))
+
+
+def _means(values: Floats, rng: np.random.Generator) -> dict[str, Floats]:
+    """Return number, mean and a bootstrap interval of the mean of every column (V, C), NaN where no video has one."""
+    there, numbers = ~np.isnan(values), np.nan_to_num(values)
+    drawn = rng.multinomial(len(values), np.full(len(values), 1 / len(values)), size=DRAWS).astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = (drawn @ numbers) / (drawn @ there)
+        mean = numbers.sum(axis=0) / there.sum(axis=0)
+    tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    # A sample may be without the few videos that have a value.
+    some = ~np.isnan(mean)
+    low, high = np.full((2, values.shape[1]), np.nan)
+    low[some], high[some] = np.nanquantile(means[:, some], tails, axis=0)
+    return {"n": there.sum(axis=0).astype(np.float64), "mean": mean, "low": low, "high": high}

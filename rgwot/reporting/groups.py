@@ -1,0 +1,71 @@
+"""Groups of videos in a result: `rgwot compare-groups`, its table, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from rgwot.datasets.video_table import read_groups
+from rgwot.paths import DEVIATIONS, SEGMENTS, name_of
+from rgwot.procedure import recordings_from_segments
+from rgwot.procedure.files import read_deviation_list
+from rgwot.procedure.groups import ALPHA, COLUMNS, MEASURES, PERMUTATIONS, UNIT, compare_groups, few_videos
+from rgwot.records import read_segments
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import read_csv
+
+
+def groups_of_result(keysteps: Path, videos_csv: Path, column: str, task: str | None) -> tuple[pd.DataFrame, list[str]]:
+    """Compare the groups of the videos of a result; return the table, and the videos that are in no group."""
+    path = keysteps / name_of(SEGMENTS)
+    if not path.is_file():
+        raise RgwotError(f"{keysteps}: found no {path.name}, expected a folder of key steps below results/keysteps")
+    recordings = recordings_from_segments(read_segments(path))
+    groups = read_groups(videos_csv, [one.video for one in recordings], column, task)
+    table = compare_groups(recordings, read_deviation_list(keysteps / name_of(DEVIATIONS)), groups)
+    return table, [one.video for one in recordings if one.video not in groups]
+
+
+def read_group_table(path: Path) -> pd.DataFrame:
+    """Read what `rgwot compare-groups` writes: numbers are float64, empty ones NaN."""
+    table = read_csv(path, COLUMNS, {"key_step": "int64"})
+    numbers = ["successor", "statistic", "p", "p_adjusted", *table.columns[len(COLUMNS) :]]
+    table[numbers] = table[numbers].apply(pd.to_numeric, errors="coerce").astype("float64")
+    return table
+
+
+def sizes(table: pd.DataFrame) -> dict[str, int]:
+    """Return the number of videos of every group: those that the share of a key step is of."""
+    share = table[(table["measure"] == "share") & (table["group_a"] == "")].iloc[0]
+    return {name.removeprefix("n_"): int(share[name]) for name in map(str, table) if name.startswith("n_")}
+
+
+def about(table: pd.DataFrame) -> str:
+    """Say what was tested, of how many videos, and how."""
+    groups = ", ".join(f"{name} (n = {size})" for name, size in sizes(table).items())
+    tested = table[(table["group_a"] == "") & table["p_adjusted"].notna()]
+    pairs = "; pairs by Dunn" if (table["group_a"] != "").any() else ""
+    return (
+        f"{groups}; the unit is the {UNIT}. Kruskal-Wallis by {PERMUTATIONS:,} permutations{pairs}; Benjamini-Hochberg "
+        f"over the {len(tested)} tests of all key steps and measures that could be significant; * at {ALPHA}"
+    )
+
+
+def lines(table: pd.DataFrame, without: list[str], names: Mapping[int, str] | None = None) -> list[str]:
+    """Say what differs between groups, for a terminal."""
+    said = [f"{about(table)}."]
+    if few := few_videos(sizes(table)):
+        said.append(f"Warning: {few}.")
+    if without:
+        said.append(f"In no group: {', '.join(without)}.")
+    starred = table[table["star"] == "*"]
+    for row in starred.to_dict("records"):
+        shown = [row["group_a"], row["group_b"]] if row["group_a"] else sizes(table)
+        called = (names or {}).get(int(row["key_step"]), f"key step {row['key_step']}")
+        means = ", ".join(f"{group} {row[f'mean_{group}']:.3g}" for group in shown)
+        said.append(
+            f"* {called}, {row['measure']} ({MEASURES[row['measure']]}): {means}; adjusted p {row['p_adjusted']:.2g}"
+        )
+    return said if len(starred) else [*said, "No difference is significant."]

@@ -1,0 +1,37 @@
+// Groups of videos, key step by key step: what differs, and every measure as a table.
+
+function startGroups() {
+  if (!DATA.groups) return;
+  byId("groups-measure").replaceChildren(...Object.entries(DATA.groups.measures).map(([value, words]) =>
+    make("option", { value, textContent: `${value}: ${words}` })));
+  byId("groups-measure").value = "duration";
+  byId("groups-measure").addEventListener("change", drawGroups);
+}
+
+function drawGroups() {
+  const found = DATA.groups.runs[state.run];
+  byId("groups-about").textContent = found ? `Column ${DATA.groups.column} of the table of videos: ${found.about}.` : "Groups are compared for the first seed of results that look at the videos; choose one above.";
+  byId("groups-few").textContent = found ? found.few : "";
+  byId("groups-few").hidden = !found || !found.few;
+  const rows = found ? found.rows.map(([step, measure, successor, a, b, p, adjusted, star, numbers]) => ({ step, measure, successor, a, b, p, adjusted, star, numbers })) : [];
+  const starred = rows.filter(({ star }) => star);
+  byId("groups-differ").replaceChildren(starred.length
+    ? make("ul", { className: "changes" }, ...starred.map((row) => make("li", {}, chip(state.run, row.step, stepTitle(state.run, row.step)), ` ${row.measure}: ${groupMeans(found.groups, row)}; adjusted p ${probability(row.adjusted)}`)))
+    : make("p", { textContent: found ? "Nothing that is significant." : "" }));
+  const chosen = byId("groups-measure").value;
+  const shownRows = rows.filter(({ measure, a }) => measure === chosen && !a).map((row) => make("tr", {},
+    make("td", { className: "text" }, titled(state.run, [[row.step, stepTitle(state.run, row.step)]])),
+    ...(chosen === "transitions" ? [make("td", { className: "text", textContent: row.successor ? stepTitle(state.run, row.successor) : "end of the video" })] : []),
+    ...row.numbers.map(([n, mean, low, high]) => make("td", { textContent: mean === null ? "" : `${amount(mean)} (${amount(low)} to ${amount(high)}), n = ${n}` })),
+    make("td", { textContent: row.p === null ? "all the same" : probability(row.p) }),
+    make("td", { textContent: `${row.adjusted === null ? "" : probability(row.adjusted)}${row.star ? " *" : ""}` })));
+  byId("groups-table").replaceChildren(found ? table("Groups of videos", ["Key step", ...(chosen === "transitions" ? ["Followed by"] : []), ...found.groups, "p", "Adjusted p"], shownRows) : "");
+}
+
+const amount = (value) => String(Number(value.toPrecision(3)));
+const probability = (p) => (p < 0.001 ? "< 0.001" : p.toFixed(3));
+
+/** The means of all groups, or of the two that a row is about. */
+function groupMeans(groups, { a, b, numbers }) {
+  return groups.map((group, at) => [group, numbers[at][1]]).filter(([group]) => !a || group === a || group === b).map(([group, mean]) => `${group} ${amount(mean)}`).join(", ");
+}

@@ -1,0 +1,191 @@
+"""From an edited file to corrections, and back: nothing of what was edited is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_replay import TABLE, results, table
+
+from rgwot.cli import cli
+from rgwot.corrections import apply_corrections, read_corrections, write_corrections
+from rgwot.corrections.difference import difference, label_of, read_edited
+from rgwot.reporting.export.interface import export, videos_of
+from rgwot.runtime.errors import RgwotError
+
+Labelled = list[tuple[str, int, int, str]]
+
+
+def labelled(segments: pd.DataFrame, names: dict[int, str]) -> Labelled:
+    """Return the segments of key steps in milliseconds, with labels."""
+    rows = segments[segments["key_step"] > 0].sort_values(["video", "start_s"])
+    return [
+        (str(row.video), round(1000 * row.start_s), round(1000 * row.end_s), label_of(int(row.key_step), names))
+        for row in rows.itertuples()
+    ]
+
+
+def wanted(rows: list[tuple[str, float, float, str]]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["video", "start_s", "end_s", "label"])
+
+
+def test_what_somebody_did_by_hand_is_what_the_edits_say() -> None:
+    names = {1: "pour", 2: "stir"}
+
+    def kinds(change: Callable[[list[Any]], object]) -> list[str]:
+        rows = [[video, start, end, label_of(step, names)] for video, start, end, step in TABLE]
+        change(rows)
+        target = wanted([tuple(row) for row in rows if row[3]])
+        edits = difference(table(TABLE), names, target, {"by": "Ann"})
+        replayed = apply_corrections(table(TABLE), edits, names)
+        assert replayed.report["holds"].all()
+        assert joined(labelled(replayed.segments, replayed.names)) == joined(
+            [(video, round(1000 * start), round(1000 * end), label) for video, start, end, label in target.to_numpy()]
+        )
+        assert all(edit.by == "Ann" for edit in edits)
+        return [edit.edit for edit in edits]
+
+    def all_of(label: str, new: str) -> Callable[[list[Any]], object]:
+        return lambda rows: [row.__setitem__(3, new) for row in rows if row[3] == label]
+
+    assert kinds(lambda rows: None) == []
+    assert kinds(all_of("stir", "whisk")) == ["rename"]
+    assert kinds(all_of("stir", "pour")) == ["merge"]
+    assert kinds(all_of("key step 3", "")) == ["background"]
+    assert kinds(lambda rows: rows[1].__setitem__(3, "whisk")) == ["assign"]
+    assert kinds(lambda rows: rows[1].__setitem__(3, "")) == ["delete"]
+    # The border between two segments, and one that leaves a gap.
+    assert kinds(lambda rows: (rows[1].__setitem__(2, 6.5), rows[2].__setitem__(1, 6.5))) == ["border"]
+    assert kinds(lambda rows: (rows[1].__setitem__(2, 5.5), rows[2].__setitem__(1, 5.5))) == ["border"]
+    assert kinds(lambda rows: rows[3].__setitem__(2, 9)) == ["border"]
+    assert kinds(lambda rows: rows[1].__setitem__(2, 5.5)) == ["assign"]
+    # Rounded to milliseconds it is the same.
+    assert kinds(lambda rows: rows[4].__setitem__(2, 3.2504)) == []
+
+
+def joined(rows: Labelled) -> Labelled:
+    found: Labelled = []
+    for video, start, end, label in rows:
+        if found and found[-1][0] == video and found[-1][2:] == (start, label):
+            found[-1] = (video, found[-1][1], end, label)
+        else:
+            found.append((video, start, end, label))
+    return found
+
+
+@st.composite
+def edited(draw: st.DrawFn, found: pd.DataFrame, names: dict[int, str]) -> pd.DataFrame:
+    """Draw what a person may make of a result: other borders, labels and gaps, one key step at a time."""
+    rows = []
+    for video, own in found.groupby("video"):
+        end = round(1000 * own["end_s"].max())
+        borders = sorted({round(1000 * border) for border in own["end_s"]} | {0})
+        moved = [border + draw(st.sampled_from((0, 0, 0, -40, 7, 350))) for border in borders[1:-1]]
+        moved += draw(st.lists(st.integers(1, max(1, end - 1)), max_size=2))
+        kept = sorted({border for border in moved if 0 < border < end} | {0, end})
+        old = own.sort_values("start_s")
+        renamed = {
+            step: draw(st.sampled_from((label_of(step, names),) * 3 + ("new", "other", ""))) for step in range(1, 5)
+        }
+        for low, high in zip(kept, kept[1:], strict=False):
+            step = int(old[old["start_s"] * 1000 <= low + 1e-6]["key_step"].iloc[-1])
+            label = draw(st.sampled_from((renamed.get(step, ""),) * 4 + ("new", "", label_of(1, names))))
+            if label:
+                rows.append((str(video), low / 1000, high / 1000, label))
+        if not any(row[0] == video for row in rows):
+            rows.append((str(video), 0.0, end / 1000, "new"))
+    return wanted(rows)
+
+
+def write(folder: Path, content: pd.DataFrame, door: str) -> list[Path]:
+    """Write labelled segments as an export of ours does."""
+    steps = {label: at for at, label in enumerate(dict.fromkeys(content["label"]), 1)}
+    frame = content.assign(key_step=content["label"].map(steps))
+    export(door, videos_of(frame, None, {step: label for label, step in steps.items()}), folder)
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize("door", ["elan", "boris", "csv", "praat"])
+def test_through_other_programs_nothing_is_lost(tmp_path_factory: pytest.TempPathFactory, door: str) -> None:
+    @settings(max_examples=40, deadline=None)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        found = data.draw(results())
+        names = data.draw(st.dictionaries(st.integers(1, 4), st.sampled_from(("pour", "stir & <b>")), max_size=1))
+        target = data.draw(edited(found, names))
+        folder = tmp_path_factory.mktemp("door")
+        # As another program saves it, read, made corrections, kept in a file, replayed, exported, and read again.
+        first = read_edited(write(folder / "first", target, door), found["video"].unique())
+        edits = difference(found, names, first)
+        write_corrections(edits, folder / "tea.yaml")
+        replayed = apply_corrections(found, read_corrections(folder / "tea.yaml"), names)
+        assert replayed.report["holds"].all()
+        got = replayed.segments.assign(label=[label_of(step, replayed.names) for step in replayed.segments["key_step"]])
+        got = got[got["key_step"] > 0]
+        again = read_edited(write(folder / "again", got, door), found["video"].unique())
+        assert moments(again, found) == moments(first, found) == moments(target, found)
+        # And then there is no difference any more.
+        assert difference(replayed.segments, replayed.names, again) == []
+
+    check()
+
+
+def moments(content: pd.DataFrame, found: pd.DataFrame) -> Labelled:
+    """Return labelled segments in milliseconds, borders of the result where they are meant."""
+    near: dict[str, set[int]] = {}
+    for video, start_s, end_s in found[["video", "start_s", "end_s"]].itertuples(index=False):
+        near.setdefault(video, set()).update((round(1000 * start_s), round(1000 * end_s)))
+
+    def snapped(video: str, seconds: float) -> int:
+        at = round(1000 * seconds)
+        return (
+            min(near[video], key=lambda border: (abs(border - at) > 1, abs(border - at)))
+            if any(abs(border - at) <= 1 for border in near[video])
+            else at
+        )
+
+    rows = sorted(content[["video", "start_s", "end_s", "label"]].itertuples(index=False, name=None))
+    whole = [(video, snapped(video, start), snapped(video, end), label) for video, start, end, label in rows]
+    return joined([row for row in whole if row[1] < row[2]])
+
+
+def test_files_that_cannot_be_meant_are_refused(tmp_path: Path) -> None:
+    rows = [("a", 0.0, 2.0, "x"), ("a", 1.0, 3.0, "y")]
+    with pytest.raises(RgwotError, match="'y' at 1 s begins before 'x' has ended; expected one key step at a time"):
+        difference(table(TABLE), {}, wanted(rows))
+    wanted([("nobody", 0.0, 1.0, "x")]).to_csv(tmp_path / "x.csv", index=False)
+    with pytest.raises(RgwotError, match=r"x\.csv: video 'x' is not in the result; expected one of a, b"):
+        read_edited([tmp_path / "x.csv"], ["a", "b"])
+    for name in ("x.csv", "y.csv"):
+        wanted([("a", 0.0, 1.0, "x")]).to_csv(tmp_path / name, index=False)
+    with pytest.raises(RgwotError, match="video 'a' is in .*x.csv, too"):
+        read_edited([tmp_path / "x.csv", tmp_path / "y.csv"], ["a", "b"])
+
+
+def test_an_emptied_file_deletes_what_was_there_and_the_verb_adds_to_the_file(tmp_path: Path) -> None:
+    folder = tmp_path / "results/keysteps/raw/kmeans/mine/tea/seed0"
+    folder.mkdir(parents=True)
+    table(TABLE).to_csv(folder / "segments.csv", index=False)
+    export("elan", videos_of(table(TABLE)), tmp_path / "exported")
+    # The file of b without an annotation.
+    videos = videos_of(table([("b", 0, 8.1, 0)]))
+    export("elan", videos, tmp_path / "emptied")
+    (tmp_path / "emptied/b.eaf").replace(tmp_path / "exported/b.eaf")
+    files = [str(tmp_path / "exported" / name) for name in ("a.eaf", "b.eaf")]
+    output = tmp_path / "corrections/mine/tea.yaml"
+    for expected in (2, 0):
+        command = ["import-corrections", str(output), *files, "--keysteps", str(folder), "--by", "Ann"]
+        said = CliRunner().invoke(cli, command)
+        assert said.exit_code == 0, said.output
+        assert f"{expected} corrections added" in said.output
+    edits = read_corrections(output)
+    assert [edit.edit for edit in edits] == ["delete", "delete"]
+    assert all(edit.by == "Ann" and len(edit.when) == 10 for edit in edits)
+    replayed = apply_corrections(table(TABLE), edits)
+    assert set(replayed.segments.query("video == 'b'")["key_step"]) == {0}

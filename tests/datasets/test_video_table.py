@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rgwot.datasets.finding import find
+from rgwot.datasets.video_table import read_groups
+from rgwot.runtime.errors import RgwotError
+
+IDS = ["monday", "tues%20day", "v1.2"]
+
+
+def groups(path: Path, text: str, **options: str) -> dict[str, str]:
+    path.write_text(text, encoding="utf-8")
+    return read_groups(path, IDS, **options)
+
+
+def test_names_with_and_without_suffix(tmp_path: Path) -> None:
+    path = tmp_path / "videos.csv"
+    text = (
+        "video,group,room,task\nmonday.mp4,a,1,tea\ntues day,b,2,tea\nv1.2, c ,,tea\nother,d,3,coffee\nmonday,a,1,x\n"
+    )
+    assert groups(path, text) == {"monday": "a", "tues%20day": "b", "v1.2": "c"}
+    assert groups(path, text, column="room", task="tea") == {"monday": "1", "tues%20day": "2"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name,group\nmonday,a\n", "no column video; expected video"),
+        ("video,groups\nmonday,a\n", "no column 'group'; did you mean 'groups'"),
+        ("video,group\nmonday,a\nmonday.mp4,b\n", "row 3: found 'b' for video 'monday.mp4', which is 'a'"),
+        ("video,group\nMonday,a\n", "found a group for none of 3 videos, such as 'monday'"),
+    ],
+)
+def test_refused_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(RgwotError, match=said) as caught:
+        groups(tmp_path / "videos.csv", text)
+    assert "run the stage again" not in str(caught.value)
+
+
+@pytest.mark.parametrize("layout", ["folder", "features"])
+def test_the_table_is_neither_annotation_nor_features(tmp_path: Path, layout: str) -> None:
+    suffix = {"folder": "mp4", "features": "npy"}[layout]
+    (tmp_path / "tea").mkdir()
+    for name in (f"monday.{suffix}", "monday.csv", "videos.csv"):
+        (tmp_path / "tea" / name).touch()
+    found = find("mine", layout, tmp_path).tasks["tea"]
+    assert [entry.video for entry in found.videos] == ["monday"]
+    assert (found.without_video, found.problem) == ((), None)
+    # Of a video that is called so, it is the annotation.
+    (tmp_path / "tea" / f"videos.{suffix}").touch()
+    assert {entry.annotation for entry in find("mine", layout, tmp_path).of("tea")} == {
+        "tea/monday.csv",
+        "tea/videos.csv",
+    }

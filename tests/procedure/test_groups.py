@@ -1,0 +1,144 @@
+"""Tests between groups of videos: against SciPy, against all permutations, and against data that is known."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import false_discovery_control, kruskal, rankdata
+
+from rgwot.procedure import Deviation, Event, Recording
+from rgwot.procedure.groups import MEASURES, compare_groups, few_videos, measured, permutation_tests, possible
+from rgwot.runtime.errors import RgwotError
+
+VIDEOS = [
+    Recording("a", (Event(1, 0, 2), Event(2, 2, 4), Event(1, 6, 9)), 10),
+    Recording("b", (Event(2, 0, 2), Event(1, 4, 6)), 20),
+    Recording("c", (Event(1, 1, 2), Event(2, 3, 4)), 10),
+    Recording("d", (), 10),
+]
+
+
+def test_what_is_measured_by_hand() -> None:
+    found = [Deviation("a", "repeated", 1, 6, 9, 1.0), Deviation("a", "too_late", 1, 6, 9, 1.0)]
+    values, successors = measured(VIDEOS, found)
+    # After 1 comes 2 twice and the end twice (of a and b): the first of both.
+    assert successors == {1: 2, 2: 1}
+    nan = np.nan
+    expected = {
+        "share": [1, 1, 1, 0], "number": [2, 1, 1, 0], "duration": [5, 2, 1, nan], "deviations": [2, 0, 0, 0],
+        # Of a it is the second segment that gives the place, at 0 to 2 of 2, and 3 s: the first of at least half.
+        "place": [0.1, 0.25, 0.15, nan], "transitions": [0.5, 0, 1, nan],
+    }  # fmt: skip
+    for measure in MEASURES:
+        np.testing.assert_allclose(values[1, measure], expected[measure], err_msg=measure)
+    np.testing.assert_allclose(values[2, "transitions"], [1, 1, 0, nan])
+
+
+@pytest.mark.parametrize("decimals", [8, 0], ids=["distinct", "ties"])
+def test_statistics_are_those_of_kruskal_and_dunn(decimals: int) -> None:
+    rng = np.random.default_rng(0)
+    sizes = {"x": 5, "y": 7, "z": 4}
+    labels = np.repeat(list(sizes), list(sizes.values()))
+    values = np.round(rng.normal(size=(16, 6)), decimals)
+    values[rng.random(values.shape) < 0.1] = np.nan
+    found = permutation_tests(values, labels, 50)
+    for column in range(values.shape[1]):
+        own = {name: (part := values[labels == name, column])[~np.isnan(part)] for name in sizes}
+        assert found[()].statistic[column] == pytest.approx(kruskal(*own.values()).statistic)
+        pooled = np.concatenate(list(own.values()))
+        ranks, n = rankdata(pooled), len(pooled)
+        ties = sum(count**3 - count for count in np.unique(pooled, return_counts=True)[1])
+        means = {
+            name: part.mean()
+            for name, part in zip(own, np.split(ranks, np.cumsum([len(o) for o in own.values()])[:-1]), strict=True)
+        }
+        for one, other in combinations(sizes, 2):
+            spread = (n * (n + 1) / 12 - ties / (12 * (n - 1))) * (1 / len(own[one]) + 1 / len(own[other]))
+            expected = abs(means[one] - means[other]) / spread**0.5
+            assert found[one, other].statistic[column] == pytest.approx(expected)
+
+
+def test_p_is_the_share_of_all_ways_to_form_the_groups() -> None:
+    values = np.random.default_rng(1).normal(size=(9, 3)).round(1)
+    (found,) = permutation_tests(values, [*"aaaabbbbb"], 20_000).values()
+    for column in range(3):
+        ranks = rankdata(values[:, column])
+        apart = [abs(ranks[list(own)].mean() - np.delete(ranks, own).mean()) for own in combinations(range(9), 4)]
+        assert found.p[column] == pytest.approx(np.mean(np.array(apart) >= apart[0] - 1e-12), abs=0.02)
+    # The first has ties that leave no p of 0.05 / 3.
+    assert np.isnan(found.p_adjusted).tolist() == [True, False, False]
+    np.testing.assert_allclose(found.p_adjusted[1:], false_discovery_control(found.p[1:]))
+
+
+def test_what_cannot_be_starred_takes_no_power_from_the_others() -> None:
+    rng = np.random.default_rng(2)
+    signal = np.concatenate([rng.normal(0, 1, 12), rng.normal(3, 1, 12)])[:, None]
+    alone = np.eye(24)[:, :20]  # each only in one video
+    (found,) = permutation_tests(np.hstack([signal, alone, np.ones((24, 2))]), [*"a" * 12, *"b" * 12], 2000).values()
+    assert found.p_adjusted[0] == found.p[0] < 0.001
+    assert np.isnan(found.p_adjusted[1:]).all()
+    assert np.isnan(found.p[-2:]).all()
+    assert possible([0.01] * 3).tolist() == [True] * 3
+    # Of six at 0.01, 0.05 / 5 allows no more than five.
+    assert not possible([0.01] * 6).any()
+
+
+def test_a_pair_is_starred_where_both_tests_are() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(30, 2))
+    values[20:, 0] += 3
+    found = permutation_tests(values, [*"a" * 10, *"b" * 10, *"c" * 10], 2000)
+    assert {pair: test.star.tolist() for pair, test in found.items()} == {
+        (): [True, False],
+        ("a", "b"): [False, False],
+        ("a", "c"): [True, False],
+        ("b", "c"): [True, False],
+    }
+
+
+def test_six_studies_in_a_hundred_at_most() -> None:
+    # benchmarks/groups.py has 10,000 studies with the measures of videos.
+    rng = np.random.default_rng(4)
+    labels = [*"a" * 12, *"b" * 12]
+    stars, found = 0, 0
+    for _ in range(200):
+        values = rng.normal(size=(24, 10))
+        values[:, 5:] += 0.7 * values[:, :1]
+        values[:, 9] = values[:, 9] > 1
+        stars += bool(permutation_tests(values, labels, 999)[()].star.any())
+        values[12:, 0] += 2
+        found += bool(permutation_tests(values, labels, 999)[()].star[0])
+    # At 5 % more than 20 of 200 have a probability of 0.1 %.
+    assert stars <= 20
+    assert found / 200 >= 0.9
+
+
+def test_the_table() -> None:
+    videos = [
+        Recording(f"{group}{at}", (Event(1, 0, 5 + at / 9 + 4 * (group == "b")), Event(2, 10, 12)), 20)
+        for group in "abc"
+        for at in range(6)
+    ]
+    groups = {one.video: one.video[0] for one in videos if one.video[0] != "c"}
+    table = compare_groups(videos, [], groups, 999)
+    assert len(table) == 2 * len(MEASURES)
+    row = table[(table["key_step"] == 1) & (table["measure"] == "duration")].iloc[0]
+    assert (row["unit"], row["n_a"], row["n_b"], row["star"]) == ("video", 6, 6, "*")
+    assert row["test"] == "Kruskal-Wallis, 999 permutations, Benjamini-Hochberg"
+    assert row["mean_a"] == pytest.approx(5 + 2.5 / 9)
+    assert row["low_a"] < row["mean_a"] < row["high_a"]
+    assert table["successor"].dropna().tolist() == [2, 0]
+    assert compare_groups(videos, [], groups, 999).equals(table)
+    assert not any("c" in column.split("_")[1:] for column in table.columns)
+    three = compare_groups(videos, [], {**groups, "c0": "c", "c1": "c"}, 99)
+    pairs = three[["group_a", "group_b"]].drop_duplicates().to_numpy().tolist()
+    assert pairs == [["", ""], ["a", "b"], ["a", "c"], ["b", "c"]]
+    with pytest.raises(RgwotError, match="found 'a' among 18 videos, expected two groups or more"):
+        compare_groups(videos, [], {"a0": "a", "b0": ""})
+
+
+def test_a_warning_below_five_videos() -> None:
+    assert few_videos({"a": 5, "b": 9}) == ""
+    assert few_videos({"a": 4, "b": 9}).endswith("a has 4")

@@ -1,0 +1,68 @@
+"""Groups of a result: from its folder to table, figure and words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from rgwot.cli import cli
+from rgwot.procedure import deviations, learn, recordings_from_segments
+from rgwot.procedure.files import write_procedure
+from rgwot.reporting.groups import read_group_table
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Path:
+    """Twelve videos of three key steps, of which the second takes the second group longer."""
+    rng, rows = np.random.default_rng(0), []
+    for video in range(12):
+        lengths = rng.uniform(4, 6, 3) + [0, 5 * (video >= 6), 0]
+        ends = np.cumsum(lengths)
+        rows += [
+            (f"v{video}", "task", end - length, end, step)
+            for step, end, length in zip((1, 2, 3), ends, lengths, strict=True)
+        ]
+    segments = pd.DataFrame(rows, columns=["video", "scope", "start_s", "end_s", "key_step"])
+    folder = tmp_path / "seed0"
+    folder.mkdir()
+    segments.to_csv(folder / "segments.csv", index=False)
+    recordings = recordings_from_segments(segments)
+    learned = learn(recordings)
+    write_procedure(folder, learned, deviations(learned, recordings))
+    return folder
+
+
+def compared(result: Path, groups: str) -> tuple[str, Path]:
+    videos, output = result.parent / "videos.csv", result.parent / "out" / "groups.csv"
+    videos.write_text("video,group\n" + "".join(f"v{at},{group}\n" for at, group in enumerate(groups) if group != "-"))
+    done = CliRunner().invoke(cli, ["compare-groups", str(output), str(result), "--videos", str(videos)])
+    assert done.exception is None, done.exception
+    return done.output, output
+
+
+def test_table_figure_and_words(result: Path) -> None:
+    said, output = compared(result, "aaaaaabbbbbb")
+    assert "a (n = 6), b (n = 6); the unit is the video. Kruskal-Wallis by 10,000 permutations" in said
+    assert "* key step 2, duration" in said
+    assert "Warning" not in said
+    table = read_group_table(output)
+    assert len(table) == 3 * 6
+    starred = table[table["star"] == "*"]
+    assert (2, "duration") in set(zip(starred["key_step"], starred["measure"], strict=True))
+    assert starred["n_a"].eq(6).all()
+    assert output.with_suffix(".png").stat().st_size > 10_000
+    assert output.with_suffix(".pdf").exists()
+
+
+def test_few_videos_and_three_groups(result: Path) -> None:
+    said, output = compared(result, "aaabbbcccc--")
+    assert "Warning: fewer than 5 videos in a group" in said
+    assert "a has 3, b has 3, c has 4" in said
+    assert "In no group: v10, v11." in said
+    table = read_group_table(output)
+    assert set(table["test"].str.split(",").str[0]) == {"Kruskal-Wallis", "Dunn"}
+    assert len(table) == 3 * 6 * 4
