@@ -296,7 +296,13 @@ class Discovery:
         own = {"name": names, "path": names, "duration_s": [ends[name] for name in names]}
         rates = [str(_rate(self.times[name], ends[name])) for name in names]
         table = pd.DataFrame({"video": [id_of(name) for name in names], **own, "fps": rates})
-        alike: dict[str, Any] = {"annotation": "", "width": 0, "height": 0, "status": "unscored", "reason": "no annotation"}
+        alike: dict[str, Any] = {
+            "annotation": "",
+            "width": 0,
+            "height": 0,
+            "status": "unscored",
+            "reason": "no annotation",
+        }
         return table.assign(**alike)[list(MANIFEST_COLUMNS)]
 
     def __repr__(self) -> str:
