@@ -21,7 +21,7 @@ from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.files import read_deviation_list, read_procedure
 from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.choices import ShownChoices, shown_choices
-from rgwot.reporting.corrected import correct_folder
+from rgwot.reporting.corrected import correct_folder, report_lines
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
 from rgwot.runtime.errors import RgwotError
@@ -92,6 +92,7 @@ def read_run(
     known = names_of(names, str(run), segments)
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", kind_of(run)
     learned, shown, called = None, own, known
+    told, lost = "", list[str]()
     if kind != "trivial":
         learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
     if edits and kind in ("trained", "untrained"):
@@ -99,6 +100,7 @@ def read_run(
         orders, procedures = found.order_table, rank_procedures(found.orders)
         shown = replayed.segments[replayed.segments["scope"] == "task"]
         learned, called = (found.procedure, found.deviations), replayed.names
+        told, *lost = map(str.strip, report_lines(replayed.report))
     matched = match_to_steps(videos[videos["status"] == "ok"], annotations, shown)
     facts = {
         "id": str(run),
@@ -112,8 +114,11 @@ def read_run(
         "stale": sorted(typed.names.values()) if typed is not None and not known else [],
         "match": {str(step): to for step, to in matched.items()},
         "degenerate": bool(diagnostics.get("degenerate", False)),
-        "words": ["The annotations themselves."] if kind == ANNOTATED else soundness(diagnostics, kind == "trivial"),
-        "warnings": [as_sentence(warning) for warning in diagnostics.get("warnings", [])],
+        "words": [
+            *(["The annotations themselves."] if kind == ANNOTATED else soundness(diagnostics, kind == "trivial")),
+            *([f"Corrected by people: {told}."] if told else []),
+        ],
+        "warnings": [as_sentence(warning) for warning in [*diagnostics.get("warnings", []), *lost]],
         "view": bool(view),
     }
     choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))

@@ -71,7 +71,7 @@ function fill(card) {
   card.style.minHeight = "";
   const at = Number(card.dataset.video);
   const video = DATA.videos[at];
-  const order = bodyOf(state.run).orders[at] || [];
+  const order = orderOf(state.run, at);
   const truth = DATA.truth[at].length ? [-1] : [];
   const axis = make("div", { className: "axis" }, strip(at));
   for (const run of [...truth, ...drawnRuns()]) {
