@@ -14,6 +14,9 @@ CONSTRAINT := $(addprefix --constraint ,$(wildcard $(LOCK)))
 # TORCH=cpu takes PyTorch's build without CUDA, which only its own index has for Linux.
 TORCH ?=
 TORCH_CPU := https://download.pytorch.org/whl/cpu
+# What is compiled on installation is left out where there is no compiler.
+comma := ,
+EXTRAS := graph$(if $(shell command -v c++ g++ clang++),$(comma)gco)
 BUILDER = $(firstword $(shell command -v podman docker))
 # Where the lock does not fit, the ranges of pyproject.toml still may; one that was asked for by name has to fit.
 install = $(PIP) $(CONSTRAINT) --editable '$(1)'$(if $(and $(CONSTRAINT),$(filter file,$(origin LOCK))), || { echo \
@@ -53,12 +56,13 @@ $(READY): pyproject.toml $(wildcard $(LOCK))
 	@echo "environment: making $(VENV), once; a few minutes, most of it PyTorch"
 	$(PYTHON) -m venv $(VENV)
 	$(if $(filter cpu,$(TORCH)),$(PIP) $(CONSTRAINT) --no-deps --index-url $(TORCH_CPU) torch torchvision)
-	@$(call install,.)
+	$(if $(findstring gco,$(EXTRAS)),,@echo "environment: no C++ compiler here; without gco-wrapper graph cuts are solved exactly")
+	@$(call install,.[$(EXTRAS)])
 	@touch $@
 
 $(DEVELOPER): $(READY)
 	@echo "environment: adding what tests and linters need"
-	@$(call install,.[dev])
+	@$(call install,.[dev,$(EXTRAS)])
 	@touch $@
 
 $(WRITER): $(READY)
@@ -69,7 +73,7 @@ $(WRITER): $(READY)
 # One file for all platforms and for Python 3.11 to 3.14; the oldest versions for Python 3.11 alone.
 lock: $(DEVELOPER)
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 $(COMPILE) --output-file envs/lock.txt
-	uv pip compile pyproject.toml --resolution lowest-direct --python-version 3.11 --python-platform linux $(COMPILE) --output-file envs/oldest.txt
+	uv pip compile pyproject.toml --extra gco --extra graph --resolution lowest-direct --python-version 3.11 --python-platform linux $(COMPILE) --output-file envs/oldest.txt
 	python envs/pin.py
 lock: COMPILE := --upgrade --no-annotate --quiet --custom-compile-command "make lock"
 

@@ -31,7 +31,7 @@ def page() -> Iterator[str]:
             key = field.alias or name
             default = "null" if field.default is None else str(field.default)
             cells = (f"`{key}`", SHORT.get(f"{block}.{key}", ""), f"`{default}`", allowed(schema[key]))
-            yield "| " + " | ".join([*cells, field.description.replace("|", "\\|")]) + " |"
+            yield "| " + " | ".join([*cells, field.description.replace("|", "\\|").replace("<", "\\<")]) + " |"
         yield ""
 
 

@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import ValidationError
 
 from rgwot.config.configuration import load_config
-from rgwot.config.experiments import Experiments, family_of, split_id
+from rgwot.config.experiments import Experiments, family_of, replaced_settings, split_id
 from rgwot.config.importing import ImportSettings
 from rgwot.config.methods import DECODERS, EMBEDDINGS
-from rgwot.config.settings import BLOCKS, Settings, describe, resolved_K
+from rgwot.config.settings import BLOCKS, Settings, describe, flatten, resolved_K
 from rgwot.corrections import Edit, parse_edits, read_corrections
 from rgwot.corrections.result import corrected_result
 from rgwot.datasets.names import stem_of
@@ -225,10 +225,10 @@ def discover(
         ``rgwot-plus``, ...; ``meanfield``, ``graphcut``, ``consensus``, ``kmeans@K=5``, ... With ``data.split=holdout``
         the videos drawn by ``data.split_seed`` are labelled and not learned from.
     K
-        Key steps, the same as ``decode.K`` of the settings: a number of 1 or more, or ``"auto"``; by default 7.
+        Key steps, the same as ``decode.K`` of the settings: a number of 2 or more, or ``"auto"``; by default 7.
     settings
         Blocks of settings as in ``config.yaml``, such as ``{"train": {"iterations": 800}}``. What makes a method what
-        it is takes precedence, and keys of an id take precedence over that.
+        it is can only be changed by keys of an id, such as ``consensus@decode.time=0``; here it is refused.
     seed
         Seed of everything drawn at random, 0 or more.
     device
@@ -278,8 +278,10 @@ def resolve(
     if K is not None:
         given["decode"] = {**given.get("decode", {}), "K": K}
     experiments = Experiments(load_config(given, "settings"))
-    method = experiments.method(method)
+    written, method = method, experiments.method(method)
     decoder = experiments.decoder(decoder, method)
+    for line in replaced_settings(written, decoder, flatten(given)):
+        raise RgwotError(f"settings: {line}")
     of_decoder = experiments.settings(method, decoder, "")
     resolved_K(of_decoder.decode.K)
     return Resolved(Run(method, decoder, int(seed)), experiments.settings(method, None, ""), of_decoder)

@@ -118,6 +118,11 @@ def sample_times(duration_s: float, fps: float | Fraction) -> NDArray[np.float64
     return times[times < duration_s]
 
 
+def allowed_loss(duration_s: float) -> float:
+    """Return how many seconds at the end of a video may fail to decode unremarked: 1 s or 1 %."""
+    return max(1.0, 0.01 * duration_s)
+
+
 def scoring_frames(duration_s: float, fps: Fraction, stride: int) -> NDArray[np.int64]:
     """Return the native frames that are scored: k = 0, stride, 2 stride, ... with k / fps below the duration.
 
@@ -185,9 +190,10 @@ def predicted_labels(
     """Look up the decoded label at every scoring time (T,), in seconds.
 
     The segments (n,) cover the video from 0 without gaps or overlaps, in any order. Neighbouring ends and starts may
-    lie `TOLERANCE_S` apart, and a time behind the last segment by no more than that belongs to it.
+    lie `TOLERANCE_S` apart, and a time behind the last segment by no more than that belongs to it; what is later than
+    that, where a video decoded only in part, is background.
 
-    Raises ValueError when the segments leave a gap, overlap, or do not reach the last time.
+    Raises ValueError when the segments leave a gap or overlap.
 
     >>> predicted_labels([0, 1.5], [1.5, 3], [2, 0], np.array([0.0, 1.4, 1.5, 2.9])).tolist()
     [2, 2, 0, 0]
@@ -204,9 +210,8 @@ def predicted_labels(
     if jumps.size and jumps.max() > TOLERANCE_S:
         at = int(jumps.argmax())
         raise ValueError(f"segments: got {ends[at]} s followed by {starts[at + 1]} s, expected no gap and no overlap")
-    if times.size and times[-1] > ends[-1] + TOLERANCE_S:
-        raise ValueError(f"segments: got an end at {ends[-1]} s, expected one after the last scored time {times[-1]} s")
-    return steps[np.clip(np.searchsorted(starts, times, side="right") - 1, 0, None)]
+    found = steps[np.clip(np.searchsorted(starts, times, side="right") - 1, 0, None)]
+    return np.where(times > ends[-1] + TOLERANCE_S, BACKGROUND, found)
 
 
 class Segments(NamedTuple):
@@ -232,7 +237,9 @@ def runs(labels: npt.ArrayLike) -> Segments:
 def label_segments(time_s: NDArray[Any], labels: NDArray[Any], duration_s: float) -> pd.DataFrame:
     """Return the segments of one video, a table ``start_s,end_s,key_step``; they meet half way between samples.
 
-    Times ``time_s`` (T,), T >= 1, increase from 0 to below the duration; ``labels`` (T,) are whole numbers.
+    Times ``time_s`` (T,), T >= 1, increase from 0 to below the duration; ``labels`` (T,) are whole numbers. Where the
+    samples end early, because the rest of the file did not decode, so do the segments: one usual step after the last
+    sample, if more than `allowed_loss` of the video is left then.
 
     Raises ValueError when lengths differ, times do not increase or a sample lies outside [0, duration).
     """
@@ -243,7 +250,10 @@ def label_segments(time_s: NDArray[Any], labels: NDArray[Any], duration_s: float
         raise ValueError(f"times: found {times[0]} to {times[-1]} s, expected increasing times in [0, {duration_s}) s")
     steps, starts, _ = runs(values)
     before, after = times[starts[1:] - 1], times[starts[1:]]
-    edges = np.concatenate([[0.0], before + (after - before) / 2, [float(duration_s)]])
+    end = float(duration_s)
+    if len(times) > 1 and end - (seen := times[-1] + float(np.median(np.diff(times)))) > allowed_loss(end):
+        end = seen
+    edges = np.concatenate([[0.0], before + (after - before) / 2, [end]])
     # Not at the top: who plans needs rates, and should not wait for pandas.
     import pandas as pd
 

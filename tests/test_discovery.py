@@ -202,6 +202,9 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"settings": {"datasets": {}}}, "settings: unknown block 'datasets'"),
         ({"settings": {"decode": 3}}, "settings: decode: found 3, expected keys and values"),
         ({"settings": {"whiten": {"d": 3}}}, "settings: unknown key 'whiten.d'; did you mean 'D'?"),
+        ({"settings": {"decode": {"time": 0.1}}}, "decode.time: found 0.1, but rgwot-plus sets it to auto"),
+        ({"K": 1}, "decode.K: found 1, expected 2 to"),
+        ({"K": 500}, "decode.K: found 500, expected 2 to"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(asked: dict[str, Any], message: str) -> None:

@@ -93,6 +93,15 @@ def test_predicted_labels_hold_from_start_to_below_end():
     assert labels.tolist() == [5, 5, 0, 0, 2, 2]
 
 
+def test_what_comes_after_the_last_segment_is_background():
+    assert predicted_labels([0.0, 1.0], [1.0, 3.0], [1, 2], np.array([0.5, 2.9, 3.0 + 5e-7, 3.5])).tolist() == [
+        1,
+        2,
+        2,
+        0,
+    ]
+
+
 @pytest.mark.parametrize(
     ("starts", "ends", "message"),
     [
@@ -100,7 +109,6 @@ def test_predicted_labels_hold_from_start_to_below_end():
         ([0.5], [4.0], "first start at 0.5 s"),
         ([0.0, 2.0], [1.0, 4.0], "got 1.0 s followed by 2.0 s"),
         ([0.0, 1.0], [2.0, 4.0], "got 2.0 s followed by 1.0 s"),
-        ([0.0], [3.0], "got an end at 3.0 s"),
     ],
 )
 def test_predictions_that_do_not_cover_the_video_are_refused(starts, ends, message):

@@ -41,6 +41,15 @@ def test_segments_cover_without_gaps_and_give_every_sample_its_label(
     assert table.key_step.to_numpy()[at].tolist() == labels
 
 
+def test_segments_end_where_the_samples_of_a_truncated_video_do() -> None:
+    times = np.arange(98) / 2  # 48.5 of 142.7 s decode
+    table = label_segments(times, np.repeat([1, 2], 49), 142.7)
+    assert table.end_s.tolist() == [24.25, 49.0]
+    # A second or a percent at the end may be missing unremarked.
+    assert label_segments(times, np.repeat([1, 2], 49), 49.9).end_s.tolist() == [24.25, 49.9]
+    assert label_segments(times, np.repeat([1, 2], 49), 50.1).end_s.tolist() == [24.25, 49.0]
+
+
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="one label per sample"):
         label_segments(np.array([0.0, 1.0]), np.array([1]), 2.0)

@@ -137,7 +137,13 @@ def node_vectors(paths: NDArray[np.int64], D: int, window: int, epochs: int, see
     most ``window`` nodes apart, get vectors that lie close together. In one worker thread the same seed gives the same
     vectors. The packages that do both parts, node2vec and PecanPy, ask for a numpy below 2.
     """
-    from gensim.models import Word2Vec
+    try:
+        from gensim.models import Word2Vec
+    except ImportError:
+        raise RgwotError(
+            "graph.update: node2vec needs gensim, which is not installed; pip install 'rgwot[graph]', or set "
+            "graph.update to mean"
+        ) from None
 
     model = Word2Vec(
         _Sentences(paths),

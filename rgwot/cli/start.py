@@ -23,12 +23,14 @@ def init(folder: Path, videos: Path | None) -> None:
     """
     from rgwot.study.shipped import FILES, start_study
 
-    start_study(folder, videos)
+    tasks = start_study(folder, videos)
     click.echo(f"{folder}: wrote {', '.join(FILES)}")
-    if videos is None:
-        click.echo(f"Put your videos into {folder / 'videos' / 'TASK'}, two or more of a task.")
+    for task, n_videos in tasks.items():
+        click.echo(f"Task {task}: {n_videos} videos")
+    if not tasks:
+        click.echo(f"Put your videos into {(videos or folder / 'videos') / 'TASK'}, two or more of a task.")
     there = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "
-    click.echo(f"A first answer: {there}rgwot run first")
+    click.echo(f"Check them: {there}rgwot doctor; a first answer: rgwot run first")
 
 
 class Verbatim(click.Command):
@@ -42,19 +44,27 @@ class Verbatim(click.Command):
         return []
 
 
-@click.command(cls=Verbatim)
+#: Click keeps the lines of a paragraph that begins with this sign.
+_KEPT = "\b"
+
+
+@click.command(
+    cls=Verbatim,
+    help=f"""Run the workflow in this folder: Snakemake with the workflow of the package, by default on all cores.
+
+{_KEPT}
+  rgwot run first                           a first answer, nothing is trained
+  rgwot run results/report/mine/TASK.html   everything on the page of a task
+  rgwot run -n first                        say what would be done
+  rgwot run --cores 4 --configfile more.yaml -- first
+
+Without a target: the key steps of page.first in config.yaml, without a page. The folder needs a config.yaml (see init).
+Its own Snakefile is used, if it has one.
+""",
+)
 @click.argument("arguments", nargs=-1, metavar="[TARGET]... [OPTION OF SNAKEMAKE]...")
 def run(arguments: tuple[str, ...]) -> None:
-    r"""Run the workflow in this folder: Snakemake with the workflow of the package, by default on all cores.
-
-    \b
-      rgwot run first                                  a first answer, nothing is trained
-      rgwot run results/report/mine/TASK.html          everything on the page of a task
-      rgwot run -n                                     say what would be done
-      rgwot run --cores 4 --configfile more.yaml -- first
-
-    The folder needs a config.yaml (see init). Its own Snakefile is used, if it has one.
-    """
+    """Run the workflow in this folder."""
     from rgwot.study.shipped import snakemake_command
 
     command = snakemake_command(arguments)

@@ -15,7 +15,7 @@ from rgwot.runtime.errors import RgwotError
 
 
 @click.command()
-@click.argument("dataset")
+@click.argument("dataset", required=False)
 @click.option(
     "--config",
     "configs",
@@ -25,35 +25,43 @@ from rgwot.runtime.errors import RgwotError
     show_default=True,
     help="Configuration; several are merged in order.",
 )
-@click.option("--task", "tasks", multiple=True, help="Only this task; may be repeated. Default: all of the dataset.")
+@click.option("--task", "tasks", multiple=True, help="Only this task; may be repeated. Default: all.")
 @click.option("--json", "json_to", metavar="FILE|-", help="Also write the whole report as JSON; - prints it instead.")
 @click.option("--quick", is_flag=True, help="Open no video: names, sizes and annotations alone.")
 @click.option("--strict", is_flag=True, help="Warnings give exit code 1, too.")
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True, type=click.IntRange(1), help="Videos at once.")
 def doctor(
-    dataset: str, configs: tuple[Path, ...], tasks: tuple[str, ...], json_to: str | None, strict: bool, **how: Any
+    dataset: str | None,
+    configs: tuple[Path, ...],
+    tasks: tuple[str, ...],
+    json_to: str | None,
+    strict: bool,
+    **how: Any,
 ) -> None:
-    """Check DATASET on disk before anything is computed.
+    """Check DATASET on disk before anything is computed; by default all of page.datasets.
 
     Exit code 0: usable; 1: errors were found; 2: the request cannot be met.
     """
-    from rgwot.config.configuration import read_files
+    from rgwot.config.configuration import load_config, read_files
     from rgwot.runtime.files import write_json
     from rgwot.study.doctor import as_json, as_text, examine
 
     try:
-        where = " + ".join(map(str, configs))
-        report = examine(read_files(configs), dataset, tasks, where=where, **how)
+        where, content = " + ".join(map(str, configs)), read_files(configs)
+        datasets = [dataset] if dataset else load_config(content, where).page.datasets
+        reports = [examine(content, name, tasks, where=where, **how) for name in datasets]
+        found = [as_json(report, strict) for report in reports]
+        as_written = found[0] if dataset else found
         if json_to not in (None, "-"):
-            write_json(as_json(report, strict), str(json_to))
+            write_json(as_written, str(json_to))
     except RgwotError as error:
         click.echo(f"rgwot: {error}", err=True)
         sys.exit(2)
-    text = json.dumps(as_json(report, strict), indent=2) if json_to == "-" else as_text(report)
+    text = json.dumps(as_written, indent=2) if json_to == "-" else "\n\n".join(map(as_text, reports))
     # A terminal may lack letters of file names.
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
-    sys.exit(report.exit_code(strict))
+    sys.exit(max((report.exit_code(strict) for report in reports), default=0))
 
 
 @click.command()

@@ -71,6 +71,28 @@ def join_id(base: str, keys: Mapping[str, str]) -> str:
     return base + ("@" + ",".join(f"{key}={keys[key]}" for key in sorted(keys)) if keys else "")
 
 
+def replaced_settings(method: str, decoder: str, written: Mapping[str, Any]) -> list[str]:
+    """Say which written settings, by dotted key, a method replaces by its own, and the id that would keep them.
+
+    >>> replaced_settings("rgwot-plus", "consensus", {"decode.time": 0.0, "decode.surplus": 0, "decode.K": 5})
+    ['decode.time: found 0, but rgwot-plus sets it to auto; expected it in the id, as in consensus@decode.time=0']
+    """
+    (base, by_method), (rule, by_decoder) = split_id(method), split_id(decoder)
+    family = FAMILIES[base]
+    said = {SYMBOLS.get(key, key) for key in (*by_method, *by_decoder)}
+    lines = []
+    for key, own in family.overrides.items():
+        of_method, of_decoder = EMBEDDINGS[family.embedding].takes(key), DECODERS[rule].takes(key)
+        if key in written and written[key] != own and key not in said and (of_method or of_decoder):
+            value, kept = value_text(written[key]), value_text(own)
+            keys = {**(by_decoder if of_decoder else by_method), SHORT.get(key, key): value}
+            lines.append(
+                f"{key}: found {value}, but {base} sets it to {kept}; expected it in the id, as in "
+                f"{join_id(rule if of_decoder else base, keys)}"
+            )
+    return lines
+
+
 class Experiments:
     """The experiments of one configuration: canonical ids and resolved settings.
 
@@ -83,7 +105,8 @@ class Experiments:
         self.config = config
         shipped = defaults()
         mine = flatten(config.model_dump(by_alias=True, include=set(Settings.model_fields)))
-        self._changed = {key: value for key, value in mine.items() if value != shipped[key]}
+        #: Settings of the configuration that differ from the defaults, by dotted key.
+        self.changed = {key: value for key, value in mine.items() if value != shipped[key]}
         self._per_dataset = {name: _checked(flatten(entry.settings), name) for name, entry in config.datasets.items()}
         # The distinct changes that datasets make: two ids are one experiment if they agree on top of each of them.
         different = {json.dumps(values, sort_keys=True): values for values in self._per_dataset.values()}
@@ -138,14 +161,14 @@ class Experiments:
     def _settings(self, method: str, decoder: str | None, dataset: str) -> Settings:
         """Return the settings of an experiment on a dataset."""
         base, written = split_id(self.method(method))
-        values = {**defaults(), **self._changed, **self._per_dataset.get(dataset, {}), **FAMILIES[base].overrides}
+        values = {**defaults(), **self.changed, **self._per_dataset.get(dataset, {}), **FAMILIES[base].overrides}
         for part in (written, split_id(decoder)[1] if decoder else {}):
             values |= {SYMBOLS.get(key, key): _parse(value) for key, value in part.items()}
         return build(values, f"{method}/{decoder}" if decoder else method)
 
     def _base_values_of(self, family: str) -> list[dict[str, Any]]:
         """Return the settings of a family on top of each of the changes that datasets make."""
-        common, overrides = {**defaults(), **self._changed}, FAMILIES[family].overrides
+        common, overrides = {**defaults(), **self.changed}, FAMILIES[family].overrides
         return [{**common, **changes, **overrides} for changes in self._changes]
 
     def _values(self, text: str, written: Mapping[str, str], allowed: list[str], family: Family) -> dict[str, Any]:
@@ -158,7 +181,7 @@ class Experiments:
             if dotted in values:
                 raise RgwotError(f"experiment {text!r}: {key!r} and {SHORT[dotted]!r} are the same key")
             values[dotted] = _parse(value)
-        whole = {**defaults(), **self._changed, **family.overrides, **values}
+        whole = {**defaults(), **self.changed, **family.overrides, **values}
         checked = _checked(whole, f"experiment {text!r}")
         return {key: checked[key] for key in values}
 

@@ -7,7 +7,6 @@ is therefore read in a child process with limits on time and memory: this module
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 from collections.abc import Collection
@@ -17,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.limits import limit_memory
 
 LARGEST = 512 * 2**20
 """Bytes; the released files are a few megabytes."""
@@ -164,7 +164,7 @@ def _unpack(path: Path, folder: Path) -> dict[str, str]:
 
 
 def _child(path: Path, wanted: list[str]) -> int:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    limit_memory(MEMORY)
     with path.open("rb") as stream:
         read = _read_version_73 if stream.read(10) == b"MATLAB 7.3" else _read_version_5
     try:

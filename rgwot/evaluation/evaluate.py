@@ -191,7 +191,8 @@ def score_task(
     """Score the decoded key steps of one task.
 
     Besides precision, recall, F1 and IoU every protocol gets ``n_videos`` (scored), ``n_skipped`` (unusable),
-    ``n_unscored`` (without annotation) and ``degenerate`` (1 for a collapsed run), and what `score_table` adds.
+    ``n_unscored`` (without annotation) and ``degenerate`` (1 for a collapsed run), ``exact_cut`` where the graph cut
+    was solved exactly for want of its library, and what `score_table` adds.
 
     Parameters
     ----------
@@ -273,6 +274,8 @@ def score_task(
             counts = {
                 "n_skipped": len(skipped), "n_unscored": len(unscored), "degenerate": _degenerate(diagnostics, scope),
             }  # fmt: skip
+            if "instead_of" in diagnostics.get("task", {}).get("graph_cut", {}):
+                counts["exact_cut"] = True
             extra += [(protocol, background, rule, metric, float(value)) for metric, value in counts.items()]
         parts += [scores, pd.DataFrame(extra, columns=scores.columns)]
     table = pd.concat(parts, ignore_index=True)

@@ -33,9 +33,9 @@ from rgwot.features.store import CHUNK, StoreWriter, video_facts
 from rgwot.paths import STORE
 from rgwot.runtime.files import move, write_json
 from rgwot.runtime.progress import Progress
-from rgwot.timing import sample_times
+from rgwot.timing import allowed_loss, sample_times
 from rgwot.video import FrameReader, VideoError, VideoInfo
-from rgwot.video.probing import REMEDY, allowed_loss
+from rgwot.video.probing import REMEDY
 
 if TYPE_CHECKING:
     from rgwot.config.settings import FeatureSettings

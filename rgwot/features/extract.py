@@ -23,7 +23,7 @@ from rgwot.features.store import StoreWriter, is_current, source_facts, video_fa
 from rgwot.runtime.device import resolve_device
 from rgwot.runtime.files import replacing, report_full_disk
 from rgwot.runtime.locks import alone
-from rgwot.video import VideoError, probe
+from rgwot.video import VideoError, decord_package, probe, readers_of
 
 if TYPE_CHECKING:
     from rgwot.config.settings import FeatureSettings
@@ -107,6 +107,8 @@ def extract(
 @functools.lru_cache(maxsize=1)
 def _prepared(backbone: Backbone, fused: bool) -> tuple[str, Backbone]:
     """Return the digest of a frozen network and the form of it that is run, once for all videos of a process."""
+    if decord_package() != "decord":
+        logger.info("videos are read by %s: decord is not installed", " and ".join(readers_of(Path(), "auto")))
     return weights_digest(backbone), backbone.fused() if fused else backbone
 
 

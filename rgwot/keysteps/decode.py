@@ -22,6 +22,7 @@ from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import Choices, choose, extended
 from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
+from rgwot.keysteps.graphcut import INSTEAD
 from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of, write_keysteps
@@ -70,7 +71,8 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     Raises
     ------
     RgwotError
-        For an unknown decoder, one that cannot label videos held out, or a K that is not a number.
+        For an unknown decoder, one that cannot label videos held out, or a K that is not a number of 2 or more, or is
+        above the number of samples.
     """
     if decoder not in CLUSTERING:
         raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, CLUSTERING)}")
@@ -80,6 +82,7 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
         choices = _choose(task, settings, seed)
+        _check_number(task, choices)
         K, run = choices.K, extended(CLUSTERING[decoder].load(), choices)
 
         def decoding(video: str | None) -> Predict:
@@ -114,6 +117,8 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     kept = {name: len(np.unique(steps[steps > 0])) for name, steps in key_steps["task"].items()}
     share = float(np.mean(np.concatenate(list(key_steps["task"].values())) == 0))
     warnings = doubts(K, kept, share, facts["second_seed"], choices.facts, task.scales)
+    if "instead_of" in facts.get("graph_cut", {}):
+        warnings.append(INSTEAD)
     scored = [name for name in single if not task.held_out or name in task.held_out]
     videos = collapse.combine([single[name].diagnosis for name in scored])
     whole = collapse.combine([joint, videos])
@@ -288,6 +293,17 @@ def _choose(task: EmbeddedTask, settings: Settings, seed: int) -> Choices:
     together = np.concatenate(views, axis=1) if len(views) == len(seen) else None
     x = np.concatenate([video.embedding for video in seen])
     return choose(x, together, [len(video.time_s) for video in seen], settings, seed)
+
+
+def _check_number(task: EmbeddedTask, choices: Choices) -> None:
+    """Raise if so many key steps cannot be found: a single one is the whole video, and each needs a sample."""
+    samples = sum(len(video.time_s) for video in task.part(held_out=False).values())
+    most = samples - choices.surplus
+    if not 2 <= choices.K <= most:
+        raise RgwotError(
+            f"decode.K: found {choices.K}, expected 2 to {most}: a single key step is the whole video, and there are "
+            f"{samples} samples to cluster"
+        )
 
 
 def order_of(key_steps: NDArray[np.int64], positions: NDArray[np.float64]) -> Order:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,11 @@ from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 
 # The library aborts the process above 1e7 in any single term; a tenth leaves room for its sums in 32 bits.
 LARGEST_TERM = 1_000_000
+#: The warning where the library is missing and another solver takes its place (``instead_of`` in the facts).
+INSTEAD = (
+    "graph cut: gco-wrapper is not installed, so graphcut.solver is exact, the minimum on the chain, instead of "
+    "expansion; pip install 'rgwot[gco]' (it needs a C++ compiler)"
+)
 
 
 def expand(unary: NDArray[Any], weights: NDArray[Any], metric: Metric) -> NDArray[np.int64]:
@@ -118,16 +124,23 @@ def _cut(
     weights = edge_weights(frames.lengths, cut.pairwise / K, cut.joined)
     distance = label_distance(K, cut.metric)
     exact = minimise_chain(unary, weights, cut.metric)
-    labels = exact if cut.solver == "exact" else expand(unary, weights, cut.metric)
+    solver = cut.solver if has_library() else "exact"
+    labels = exact if solver == "exact" else expand(unary, weights, cut.metric)
     minimum, reached = (energy(found, unary, weights, distance) for found in (exact, labels))
     return labels, {
-        "solver": cut.solver,
+        "solver": solver,
+        **({"instead_of": cut.solver} if solver != cut.solver else {}),
         "metric": cut.metric,
         "energy": reached,
         "exact_energy": minimum,
         # A minimum of 0 is a labelling without any cost, which both solvers find.
         "relative_gap": (reached - minimum) / minimum if minimum > 0 else 0.0,
     }
+
+
+def has_library() -> bool:
+    """Return whether the graph-cut library is installed."""
+    return importlib.util.find_spec("gco") is not None
 
 
 def _gco() -> Any:

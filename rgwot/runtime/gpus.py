@@ -39,7 +39,7 @@ def gpu_there(devices: Path = Path("/dev")) -> bool:
 def lock_folder() -> Path:
     """Return the folder of this user's lock files, made where it is missing."""
     base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-    folder = Path(base) / f"rgwot-gpus-{os.getuid()}"
+    folder = Path(base) / f"rgwot-gpus-{os.getuid() if hasattr(os, 'getuid') else os.getlogin()}"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 

@@ -26,7 +26,7 @@ RECORD = ".provenance.json"
 #: Distributions that numbers depend on.
 PACKAGES = (
     "numpy", "scipy", "pandas", "scikit-learn", "torch", "torchvision", "POT", "gco-wrapper", "zarr", "av",
-    "decord", "snakemake",
+    "decord", "decord2", "snakemake",
 )  # fmt: skip
 #: The variable by which the workflow tells its jobs the revision of the code.
 REVISION = "RGWOT_REVISION"

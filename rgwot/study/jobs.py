@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rgwot.config.experiments import family_of, split_id
+from rgwot.config.configuration import read_files
+from rgwot.config.experiments import family_of, replaced_settings, split_id
 from rgwot.config.extractors import extractor, missing_checkpoint
 from rgwot.config.methods import ANNOTATED, DECODERS, EMBEDDINGS
-from rgwot.config.settings import EXECUTION, Settings, build, flatten, resolved_K
+from rgwot.config.settings import BLOCKS, EXECUTION, Settings, build, flatten, resolved_K
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.gpus import gpu_there
 from rgwot.study.datasets import annotated_steps, plain_path
+from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study
 
 #: Folder of true task graphs, {dataset}/{task}.csv, in the folder of a study.
@@ -74,6 +76,45 @@ def stage_settings(
         except RgwotError as error:
             raise RgwotError(f"{dataset}/{task}: {error}") from None
     return blocks
+
+
+def replaced(study: Study, files: Iterable[Path]) -> list[str]:
+    """Say which settings of the study the methods on its pages replace by their own, a line each.
+
+    ``files`` are those of the configuration; of the package's own, only what was changed counts.
+    """
+    own = [file for file in files if file.is_file() and not (DEFAULTS.is_file() and file.samefile(DEFAULTS))]
+    content = read_files(own)
+    written = {
+        **study.experiments.changed,
+        **flatten({block: content[block] for block in BLOCKS if content.get(block)}),
+    }
+    for entry in study.config.datasets.values():
+        written |= flatten(entry.settings)
+    shown = (text.partition("/")[::2] for text in (*study.config.page.first, *study.config.page.methods))
+    return list(dict.fromkeys(line for pair in shown for line in replaced_settings(*pair, written)))
+
+
+def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
+    """Say how long ``trainings`` (method, dataset) will take on a CPU, where that is more than an hour; else nothing.
+
+    Rests on two cores that took 2.2 s for an iteration of the paper's encoder (benchmarks/report/performance.md), and
+    on the number of multiplications.
+    """
+    hours = 0.0
+    for method, dataset in trainings:
+        settings = study.experiments.settings(method, None, dataset)
+        if study.config.dataset(dataset).imported is None:
+            network, wide = extractor(settings.features.backbone), settings.encoder.channels
+            share = (network.channels * wide + wide**2) / (1024 * 512 + 512**2)
+            size = (network.side(settings.features.size) or 11) ** 2 / 11**2
+            hours += settings.train.iterations * 2.2 * share * size / 3600
+    if gpus(study) or hours < 1:
+        return ""
+    return (
+        f"train: {len(trainings)} trainings take about {hours:.0f} hours without a GPU; `rgwot run first` trains "
+        "nothing, and the guide's step 5 has settings for minutes"
+    )
 
 
 def tracked(blocks: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import rgwot
+from rgwot.datasets.finding import find, layout_module
+from rgwot.datasets.looks import no_task
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 
@@ -42,13 +44,16 @@ def tables_file() -> Path:
     return own if own.is_file() else TABLES
 
 
-def start_study(folder: Path, videos: Path | None = None) -> None:
+def start_study(folder: Path, videos: Path | None = None) -> dict[str, int]:
     """Write the files of a new study into a folder; ``videos`` is that of its videos, else ``videos`` inside.
+
+    Returns the number of videos of every task that is there already.
 
     Raises
     ------
     RgwotError
-        When one of the files is there already, or the folder of videos is not. Nothing is written then.
+        When one of the files is there already, or the folder of videos is not, or is that of one task. Nothing is
+        written then.
     """
     for name in FILES:
         if os.path.lexists(folder / name):
@@ -57,11 +62,23 @@ def start_study(folder: Path, videos: Path | None = None) -> None:
         raise RgwotError(
             f"{videos}: no such folder; expected one with a folder of videos per task; nothing was written"
         )
+    tasks = _look(folder / "videos" if videos is None else videos)
     root = "videos" if videos is None else Path(os.path.relpath(videos, folder)).as_posix()
     for name, template in FILES.items():
         text = (START / template).read_text(encoding="utf-8")
         # JSON's quotes are YAML's, too.
         write_text(text.replace("root: videos", f"root: {json.dumps(root, ensure_ascii=False)}"), folder / name)
+    return tasks
+
+
+def _look(root: Path) -> dict[str, int]:
+    """Return the number of videos of every task in a folder, which may be yet to be filled."""
+    if not root.is_dir():
+        return {}
+    found = find("mine", "folder", root)
+    if not found.tasks and any(path.is_file() for path in root.rglob("*")):
+        raise RgwotError(f"{no_task('mine', 'folder', root, layout_module('folder').EXPECTED)}; nothing was written")
+    return {task: len(own.videos) for task, own in found.tasks.items()}
 
 
 def find_commands() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rgwot.video.decode import READERS
-from rgwot.video.frames import FrameReader
+from rgwot.video.frames import FrameReader, decord_package, readers_of
 from rgwot.video.isolated import probe
 from rgwot.video.probing import VideoError, VideoInfo
 
-__all__ = ["READERS", "FrameReader", "VideoError", "VideoInfo", "probe"]
+__all__ = ["READERS", "FrameReader", "VideoError", "VideoInfo", "decord_package", "probe", "readers_of"]

@@ -49,8 +49,7 @@ _HDF5_CACHE_BYTES = 64 * 2**20
 _LONGEST_S = 3.2e8
 # Frames that wait for the network: 25 minutes at 2 per second and 168 pixels.
 _AHEAD_BYTES = 256_000_000
-#: Readers with the distribution whose version is recorded: two for videos, in the order they are tried, and the one
-#: for stored frames.
+#: Readers with the distribution whose version is recorded: two for videos, and the one for stored frames.
 READERS = {"decord": "decord", "pyav": "av", "h5": "h5py"}
 
 
@@ -257,7 +256,7 @@ def _filter(size: int, form: str, width: int, height: int, pixels: str, time_bas
 def plain(error: Exception) -> str:
     """Return the first line of a decoder's message without clock, source file, error number and function."""
     text = str(getattr(error, "strerror", None) or error).strip() or type(error).__name__
-    return re.sub(r"^\[[\d:]+\] \S+: (Error: |Check failed: )?", "", text.splitlines()[0])[:120]
+    return re.sub(r"^(\[[\d:]+\] \S+: )*(Error: |Check failed: )?", "", text.splitlines()[0])[:120]
 
 
 def own_output() -> BinaryIO:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import math
 import os
@@ -20,6 +21,7 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.runtime.errors import RgwotError
 from rgwot.video import decode
 from rgwot.video.decode import READERS
 from rgwot.video.isolated import probe
@@ -57,7 +59,8 @@ class FrameReader:
         Side of the square every frame is squashed to, pixels (bilinear, over the area covered).
     reader
         ``decord``, ``pyav`` or ``auto``: decord, and PyAV from the first frame that decord did not serve,
-        because it failed, hung or came to an early end. Stored frames are read by ``h5`` in any case.
+        because it failed, hung or came to an early end. Without decord it is PyAV, which gives the same pixels, with
+        decord2 behind it, which does not: it squashes with another filter. Stored frames are read by ``h5``.
     timeout_s
         Seconds without a new batch after which a reader is killed.
     batch
@@ -86,7 +89,9 @@ class FrameReader:
         if self._times.ndim != 1 or (np.diff(self._times) <= 0).any():
             raise ValueError(f"times {self._times.shape}, expected one increasing axis")
         self._size = size
-        self._order = _order(self._path, reader)
+        if reader == "decord" and not decord_package():
+            raise RgwotError("features.reader: decord is not installed here; set it to auto or pyav")
+        self._order = readers_of(self._path, reader)
         self._frames_fps = frames_fps
         self._timeout_s = timeout_s
         self._request: dict[str, Any] = {
@@ -126,7 +131,9 @@ class FrameReader:
     @property
     def versions(self) -> dict[str, str]:
         """Versions of the readers that served, by their names, in order."""
-        return {name: metadata.version(READERS[name]) for name in self.readers}
+        return {
+            name: metadata.version(decord_package() if name == "decord" else READERS[name]) for name in self.readers
+        }
 
     def _read(self) -> Generator[tuple[NDArray[np.int64], NDArray[np.uint8]], None, None]:
         for name in self._order:
@@ -203,9 +210,22 @@ def _received(pipe: IO[bytes], length: int, deadline: float) -> bytearray:
     return content
 
 
-def _order(path: Path, reader: str) -> list[str]:
+@functools.cache
+def decord_package() -> str:
+    """Return the distribution whose module ``decord`` is installed: ``decord``, ``decord2``, or nothing of the kind."""
+    for name in ("decord", "decord2"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            metadata.version(name)
+            return name
+    return ""
+
+
+def readers_of(path: Path, reader: str) -> list[str]:
+    """Return the readers of a file in the order in which they are tried; ``reader`` as `FrameReader` has it."""
     if is_stored(path):
         return ["h5"]
     if reader != "auto":
         return [reader]
-    return ["pyav"] if path.suffix.lower() in _TRANSPORT_STREAMS else ["decord", "pyav"]
+    if path.suffix.lower() in _TRANSPORT_STREAMS:
+        return ["pyav"]
+    return {"decord": ["decord", "pyav"], "decord2": ["pyav", "decord"]}.get(decord_package(), ["pyav"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from rgwot.runtime.limits import limit_memory
 from rgwot.video.decode import own_output
 from rgwot.video.probing import REMEDY, VideoError, VideoInfo, facts_of
 from rgwot.video.stored import is_stored, probe_stored
@@ -63,9 +63,7 @@ def probe_here(path: Path, frames_fps: Fraction | None = None) -> VideoInfo:
 def main() -> None:
     """Probe the file named on the command line, and write its facts, or why there are none, as JSON."""
     output = own_output()
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    limit_memory(MEMORY)
     path, rate = sys.argv[1:]
     try:
         info = asdict(probe_here(Path(path), Fraction(rate) if rate else None))

@@ -57,11 +57,6 @@ def facts_of(path: Path) -> VideoInfo:
         raise VideoError(path, f"not a readable video ({decode.plain(error)}); {REMEDY}") from error
 
 
-def allowed_loss(duration_s: float) -> float:
-    """Return how many seconds at the end of a video may fail to decode unremarked: 1 s or 1 %."""
-    return max(1.0, 0.01 * duration_s)
-
-
 def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoInfo:
     frame = next(container.decode(stream), None)
     if frame is None:

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from rgwot.config.settings import DecodeSettings, GraphcutSettings, Settings
+from rgwot.keysteps import graphcut
 from rgwot.keysteps.chain import Metric, edge_weights, energy, label_distance, minimise_chain
 from rgwot.keysteps.graphcut import decode_graphcut, expand
-from rgwot.keysteps.interface import Frames
+from rgwot.keysteps.interface import Decoded, Frames
 
 METRICS: list[Metric] = ["potts", "linear"]
+has_library = pytest.mark.skipif(not graphcut.has_library(), reason="gco-wrapper is not installed")
 
 
 def problem(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -24,6 +26,7 @@ def problem(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return unary, edge_weights(lengths, generator.random() * 10.0 ** generator.integers(-4, 3), joined=False)
 
 
+@has_library
 @pytest.mark.parametrize("metric", METRICS)
 def test_200_random_problems_stay_at_or_above_the_minimum(metric: Metric) -> None:
     gaps = []
@@ -42,6 +45,7 @@ def test_200_random_problems_stay_at_or_above_the_minimum(metric: Metric) -> Non
     assert np.mean(gaps) < 0.02
 
 
+@has_library
 def test_two_labels_are_exact() -> None:
     for seed in range(60):
         generator = np.random.default_rng(seed)
@@ -53,6 +57,7 @@ def test_two_labels_are_exact() -> None:
         assert reached == pytest.approx(minimum, rel=1e-4)
 
 
+@has_library
 @pytest.mark.parametrize("metric", METRICS)
 def test_no_expansion_move_improves_the_result(metric: Metric) -> None:
     for seed in range(5):
@@ -66,6 +71,7 @@ def test_no_expansion_move_improves_the_result(metric: Metric) -> None:
             assert energy(move, unary, weights, distance) >= reached - 1e-4
 
 
+@has_library
 @pytest.mark.parametrize("metric", METRICS)
 def test_videos_of_one_graph_are_not_coupled(metric: Metric) -> None:
     generator = np.random.default_rng(5)
@@ -82,6 +88,7 @@ def test_videos_of_one_graph_are_not_coupled(metric: Metric) -> None:
     assert free[-1] == 1
 
 
+@has_library
 def test_potts_does_not_depend_on_how_clusters_are_numbered() -> None:
     generator = np.random.default_rng(1)
     truth = np.repeat([0, 3, 1, 2, 4], 12)
@@ -91,6 +98,7 @@ def test_potts_does_not_depend_on_how_clusters_are_numbered() -> None:
     np.testing.assert_array_equal(permutation[renamed], expand(unary, weights, "potts"))
 
 
+@has_library
 def test_the_memory_layout_of_the_costs_does_not_matter() -> None:
     unary = np.random.default_rng(2).random((40, 6))
     weights = np.full(39, 0.3)
@@ -98,6 +106,7 @@ def test_the_memory_layout_of_the_costs_does_not_matter() -> None:
     np.testing.assert_array_equal(expand(np.asfortranarray(unary), weights, "potts"), expected)
 
 
+@has_library
 def test_no_edge_or_one_label_needs_no_cut() -> None:
     unary = np.array([[0.3, 0.1], [0.2, 0.4]])
     np.testing.assert_array_equal(expand(unary, np.zeros(1), "potts"), [1, 0])
@@ -105,6 +114,7 @@ def test_no_edge_or_one_label_needs_no_cut() -> None:
     np.testing.assert_array_equal(expand(unary[:, :1], np.ones(1), "potts"), [0, 0])
 
 
+@has_library
 def test_the_library_leaves_no_alias_in_numpy() -> None:
     script = (
         "import numpy as np, rgwot.keysteps.graphcut as g\n"
@@ -135,10 +145,24 @@ def test_decoder_finds_planted_steps_and_reports_the_gap(solver: str) -> None:
     np.testing.assert_array_equal(runs, [30, 60, 90, 120, 150, 180, 210])
     assert decoded.labels[0] == decoded.labels[150]
     cut = decoded.facts["graph_cut"]
-    assert cut["solver"] == solver
+    assert cut["solver"] == (solver if graphcut.has_library() else "exact")
     assert cut["energy"] >= cut["exact_energy"] > 0
     assert cut["relative_gap"] == pytest.approx(0, abs=1e-4)
     assert decoded.facts["m"] == 2.0
+
+
+def test_without_the_library_the_exact_solver_takes_its_place_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(solver: str) -> Decoded:
+        settings = Settings(decode=DecodeSettings(K=4), graphcut=GraphcutSettings.model_validate({"solver": solver}))
+        return decode_graphcut(path_frames(), 4, settings, np.random.default_rng(0))
+
+    exact = cut("exact")
+    monkeypatch.setattr(graphcut, "has_library", lambda: False)
+    found = cut("expansion")
+    np.testing.assert_array_equal(found.labels, exact.labels)
+    assert found.facts["graph_cut"] == {**exact.facts["graph_cut"], "instead_of": "expansion"}
+    # Who asked for it gets what was asked for.
+    assert cut("exact").facts == exact.facts
 
 
 def test_a_given_fuzzifier_is_used() -> None:

@@ -22,10 +22,10 @@ from videos import write_video
 
 from rgwot.datasets.doors import read_segments
 from rgwot.datasets.names import video_id
-from rgwot.reporting.export.clips import cut
 from rgwot.reporting.export.interface import FORMATS, Segment, Video, clock, export, read_videos, videos_of
 from rgwot.reporting.export.logs import transitions
 from rgwot.runtime.errors import RgwotError
+from rgwot.video.cutting import cut
 
 NAME = 'pour <b>"oil"</b> & stir'
 VIDEOS = [
@@ -286,17 +286,19 @@ def test_clips_of_a_video_that_starts_late_count_from_its_first_frame(
                 packet.pts, packet.dts = (stamp + int(3 / packet.time_base) for stamp in (packet.pts, packet.dts))
                 packet.stream = copied
                 target.mux(packet)
-    video = Video("a", tmp_path / "late.mkv", 5.0, 30.0, (64, 48), (Segment(3.0, 4.0, 1, "one"),))
-    cut(video, video.segments[0], tmp_path / "clip.mp4")
+    assert cut(tmp_path / "late.mkv", 3.0, 4.0, tmp_path / "clip.mp4") == 30
     with av.open(str(tmp_path / "clip.mp4")) as made, av.open(str(tmp_path / "a.mp4")) as source:
         frames = [frame.to_ndarray(format="gray") for frame in made.decode(video=0)]
         true = [frame.to_ndarray(format="gray") for frame in source.decode(video=0)]
     assert len(frames) == 30
     error, other = (np.abs(frames[0].astype(float) - true[at]).mean() for at in (90, 0))
     assert error < 3 < other
-    cut(video, Segment(7.0, 8.0, 1, "one"), tmp_path / "none.mp4")
-    assert "no frame from 7 to 8 s" in caplog.text
+    assert cut(tmp_path / "late.mkv", 7.0, 8.0, tmp_path / "none.mp4") == 0
     assert not (tmp_path / "none.mp4").exists()
+    segments = (Segment(3.0, 4.0, 1, "one"), Segment(7.0, 8.0, 1, "one"))
+    export("clips", [Video("a", tmp_path / "late.mkv", 9.0, 30.0, (64, 48), segments)], tmp_path / "out")
+    assert [clip.name for clip in (tmp_path / "out/key_step_01").iterdir()] == ["a_0003.000.mp4"]
+    assert "no frame from 7 to 8 s" in caplog.text
 
 
 def test_every_format_says_what_it_is() -> None:

@@ -177,6 +177,12 @@ def test_pictures_for_the_guide(made: Task, page: Path, browser: Browser, tmp_pa
     window.point(box["x"] + box["width"] / 2, box["y"] + 8)
     keep(window, folder, "page_videos.png")
     window.point(2, 2)
+    # Videos alone, for the front page.
+    window.resize(1280, 620)
+    window.run("window.scrollTo(0, byId('legend').getBoundingClientRect().top + window.scrollY - 52)")
+    keep(window, folder, "videos.png")
+    window.resize(1280, 860)
+    window.run("window.scrollTo(0, 0)")
     tab(window, "steps")
     steps = window.get("DATA.runs[0].steps")
     for step, name in zip(steps, ("spin the blue disc", "drag the dotted square"), strict=False):

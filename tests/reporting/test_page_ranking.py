@@ -8,7 +8,7 @@ import pytest
 
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.paths import Run
-from rgwot.reporting.page.ranking import ranking
+from rgwot.reporting.page.ranking import PROTOCOLS_IN_WORDS, ranking
 
 OURS = Run("rgwot", "graphcut", 1)
 
@@ -41,7 +41,7 @@ def test_what_beats_the_result_comes_first_protocol_by_protocol() -> None:
         "No better than a trivial baseline under micro_video (50.0 against one label 65.0), "
         "macro_video (30.0 against equal segments (K=gt) 50.0) and macro_task (40.0 against random labels 40.0). "
         "Better than one label, equal segments (K=gt) and random labels under strict_task. "
-        "F1 in percent, with background. "
+        f"F1 in percent, with background. {PROTOCOLS_IN_WORDS} "
         "All protocols but strict_task leave out what is matched to nothing; under micro_video that alone gives "
         "one label 65.0, so a high score there shows nothing."
     )
@@ -66,6 +66,14 @@ def test_in_short_counts_the_scores_that_are_better() -> None:
     assert short(RESULT, best) == "Better than trivial baselines by none of 4 scores."
     assert short(RESULT, ONE, run=Run("none", "one_label", 0)) == ""
     assert short(RESULT).startswith("No trivial baseline")
+
+    key = "macro_task without exact order_distance"
+    ours = row(OURS, "trained", {1: (0.5, 0.3, 0.4, 0.6)})
+    ours["seeds"][0]["value"][key] = 0.1  # type: ignore[index]
+    other = row(Run("none", "uniform", 0), "trivial", {0: (0.1, 0.1, 0.1, 0.1)})
+    for distance, words in ((0.3, "all scores, and by order (10 %"), (0.1, "all scores, but not by order (10 %")):
+        other["mean"][key] = distance  # type: ignore[index]
+        assert words in short(ours, other)
     assert ranking(OURS, None, annotated=False)[0].startswith("Nothing is annotated")
 
 

@@ -12,7 +12,10 @@ import pytest
 import yaml
 from checkouts import REPOSITORY, Said, run, synthesise
 
-from rgwot.study.shipped import FILES, PROFILE, SNAKEFILE, snakemake_command, start_study
+from rgwot.runtime.errors import RgwotError
+from rgwot.study.jobs import long_trainings, replaced
+from rgwot.study.shipped import DEFAULTS, FILES, PROFILE, SNAKEFILE, snakemake_command, start_study
+from rgwot.study.study import Study
 
 QUIET = ("--cores", "1", "--quiet", "rules", "--")
 ARRAYS = (
@@ -41,6 +44,33 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in study.iterdir()} == before
     assert "nowhere: no such folder" in rgwot(tmp_path, "init", "other", "--videos", "nowhere").mistake
     assert not (tmp_path / "other").exists()
+
+
+def test_a_folder_is_looked_at_before_a_study_of_it_is_written(tmp_path: Path) -> None:
+    for name in ("a.mp4", "b.mp4"):
+        (tmp_path / "videos/tea").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "videos/tea" / name).write_bytes(b"")
+    assert start_study(tmp_path / "study", tmp_path / "videos") == {"tea": 2}
+    with pytest.raises(RgwotError, match="the folder of one task, tea") as caught:
+        start_study(tmp_path / "other", tmp_path / "videos/tea")
+    assert "nothing was written" in str(caught.value)
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_setting_that_a_method_replaces_is_told(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("decode: {time: 0.0, surplus: 0}\n")
+    study = Study.read((tmp_path / "config.yaml",))
+    assert replaced(study, [DEFAULTS]) == []
+    (line,) = replaced(study, [DEFAULTS, tmp_path / "config.yaml"])
+    assert "consensus@decode.time=0" in line
+
+
+def test_hours_of_training_are_told(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("device: cpu\ndatasets: {mine: {layout: folder, root: videos}}\n")
+    study = Study.read((tmp_path / "config.yaml",))
+    # 10,000 iterations of 2.2 s (benchmarks/report/performance.md), three times.
+    assert "3 trainings take about 18 hours" in long_trainings(study, [("rgwot", "mine")] * 3)
+    assert long_trainings(study, [("rgwot@train.iterations=100", "mine")]) == ""
 
 
 def test_options_go_to_snakemake_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,5 +99,23 @@ def doubled(first):
     return lambda wildcards, attempt: first * 2 ** (attempt - 1)
 
 
+def announce(workflow):
+    """Say before the first job what may surprise: settings that methods replace, hours of training."""
+    trainings = [
+        (job.wildcards.method, job.wildcards.dataset)
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name.removeprefix("rgwot_") == "train"
+    ]
+    lines = [*jobs.replaced(STUDY, map(Path, workflow.configfiles)), jobs.long_trainings(STUDY, trainings)]
+    for line in filter(None, lines):
+        logger.warning(f"rgwot: {line}")
+
+
+def pages_of(workflow):
+    """The pages that were asked for, the last lines of a run."""
+    files = [str(file) for job in workflow.dag.targetjobs for file in (*job.output, *job.input)]
+    return [file for file in dict.fromkeys(files) if file.startswith("results/report/") and file.endswith(".html")]
+
+
 # Where jobs read the configuration of the run. What of it concerns a job is among its params.
 CONFIGURATION = untracked(str(configuration_path(STUDY.config)))

@@ -6,17 +6,14 @@ import logging
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-import av
 import numpy as np
-from numpy.typing import NDArray
 
-from rgwot.reporting.export.interface import Segment, Video
+from rgwot.reporting.export.interface import Video
 from rgwot.reporting.page.pictures import as_jpeg, read_pictures
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import counted
-from rgwot.video.decode import opened
+from rgwot.video.cutting import cut
 from rgwot.video.stored import is_stored
 
 log = logging.getLogger(__name__)
@@ -49,40 +46,13 @@ def export_clips(videos: Sequence[Video], folder: Path) -> None:
         for segment in video.segments:
             place = folder / f"key_step_{segment.key_step:02d}"
             place.mkdir(exist_ok=True)
-            cut(video, segment, place / f"{video.stem}_{segment.start_s:08.3f}.mp4")
+            made = place / f"{video.stem}_{segment.start_s:08.3f}.mp4"
+            if not cut(video.path, segment.start_s, segment.end_s, made):
+                log.warning(
+                    "%s: no frame from %g to %g s decodes; no clip of it", video.path, segment.start_s, segment.end_s
+                )
     for key_step in sorted({segment.key_step for video in videos for segment in video.segments}):
         _sheet(videos, key_step, folder / f"key_step_{key_step:02d}.jpg")
-
-
-def cut(video: Video, segment: Segment, output: Path) -> None:
-    """Write the frames of a video from the start of a segment to its end, upright, encoded again and without sound."""
-    with opened(str(video.path)) as source, av.open(str(output), "w") as target:
-        stream = source.streams.video[0]
-        stream.thread_type = "AUTO"
-        # Times of segments count from the first frame, wherever a file's own clock starts.
-        origin = next((frame.time for frame in source.decode(stream)), None) or 0.0
-        # To the key frame before it; earlier frames are dropped below.
-        source.seek(int((origin + max(0.0, segment.start_s - 1)) * av.time_base))
-        made = None
-        for frame in source.decode(stream):
-            if frame.time is None or frame.time - origin < segment.start_s:
-                continue
-            if frame.time - origin >= segment.end_s:
-                break
-            upright: NDArray[Any] = np.rot90(frame.to_ndarray(format="rgb24"), frame.rotation // 90)
-            # Even sides: the colours of a clip have half the resolution.
-            height, width = (side // 2 * 2 for side in upright.shape[:2])
-            if made is None:
-                rate = stream.average_rate or Fraction(video.fps).limit_denominator(1001)
-                made = target.add_stream("libx264", rate=rate)
-                made.height, made.width, made.pix_fmt = height, width, "yuv420p"
-            pixels = np.ascontiguousarray(upright[:height, :width])
-            target.mux(made.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
-        if made is not None:
-            target.mux(made.encode())
-            return
-    output.unlink(missing_ok=True)
-    log.warning("%s: no frame from %g to %g s decodes; no clip of it", video.path, segment.start_s, segment.end_s)
 
 
 def _sheet(videos: Sequence[Video], key_step: int, output: Path) -> None:

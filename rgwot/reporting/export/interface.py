@@ -47,6 +47,8 @@ FORMATS: Mapping[str, Format] = {
     "srt": Format("texts", "subtitles, VIDEO.srt, which video players show"),
     "boris": Format("boris", "a project of BORIS, project.boris, an observation per video"),
     "boris_events": Format("boris", "events to copy and paste into an observation of BORIS, VIDEO.tsv"),
+    "lerobot": Format("lerobot", "subtasks of the dataset of LeRobot that the episodes were cut from, to copy over it"),
+    "lerobot_index": Format("lerobot", "the same in the form before LeRobot 0.6, subtask_index"),
     "label_studio": Format("label_studio", "tasks of Label Studio with predictions, and its labelling interface"),
     "clips": Format("clips", "a clip per segment, and a sheet of pictures per key step; needs --root"),
     "transitions": Format("logs", "which key step follows which and how often, transitions.csv"),

@@ -12,8 +12,11 @@ from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from rgwot import __version__, paths
+from rgwot.config.methods import ANNOTATED
 from rgwot.corrections import read_corrections
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
@@ -28,9 +31,10 @@ from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, sh
 from rgwot.reporting.page.procedure import Picture, picture, seeds_agree
 from rgwot.reporting.page.ranking import ranking
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
+from rgwot.reporting.palette import STEP_COLOURS
 from rgwot.reporting.tables.scores import summarise
 from rgwot.runtime.errors import RgwotError
-from rgwot.timing import RULES
+from rgwot.timing import RULES, allowed_loss
 
 METRICS = ("f1", "iou", "precision", "recall", "order_distance")
 #: Stored frames are no film that a browser could play.
@@ -84,6 +88,7 @@ def gather(
 
     seeds = [seeds_agree(one.run, runs, agreed) if one.procedure is not None else None for one in shown]
 
+    colours = _colours(answers, shown)
     ranked = [ranking(one.run, scores, len(annotations) > 0) for one in shown]
     videos = [
         _video(row, page_folder, root, bool(strip))
@@ -94,6 +99,7 @@ def gather(
         "task": tree.task,
         "version": __version__,
         "frames": FRAMES,
+        "colours": len(STEP_COLOURS),
         "strip_height": STRIP_HEIGHT,
         "videos": videos,
         "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
@@ -102,13 +108,15 @@ def gather(
         "runs": [
             {
                 **run.facts,
+                "colour": colour,
                 # Of seeds that hardly agree the first view says so.
                 "ranking": [*sentences, *([same[1]] if same and same[0] >= SAME else [])],
                 "in_short": short,
                 "warnings": [*run.facts["warnings"], *more],
             }
-            for run, more, same, (short, sentences) in zip(shown, doubted, seeds, ranked, strict=True)
+            for run, colour, more, same, (short, sentences) in zip(shown, colours, doubted, seeds, ranked, strict=True)
         ],
+        "notices": [*_cut_short(shown, videos), *_other_number(shown, annotations)],
         "keysteps": [tree.keysteps(run).as_posix() for run in runs],
         "views": [tree.at(paths.VIEW, run).as_posix() for run in runs],
         "names_path": _place("names", tree, names_yaml),
@@ -126,6 +134,61 @@ def gather(
         if one.procedure is not None
     ]
     return Content(data, shown, pictures, comparisons, strips)
+
+
+def _colours(answers: Sequence[Mapping[str, NDArray[np.int64]]], shown: Sequence[ShownRun]) -> list[dict[str, int]]:
+    """Return the place among the colours of every key step of every run.
+
+    Those of the first run follow its consensus order. A key step of another run has the colour of the one there that
+    it shares most frames with, one to one, if that is the largest part of both; what is left has colours of its own.
+    """
+    first = shown[0]
+    order = first.procedure[0].order if first.procedure is not None else ()
+    led = [*order, *(step for step in first.facts["steps"] if step not in order)]
+    found = [{step: at for at, step in enumerate(led, 1)}]
+    for answer, run in zip(answers[1:], shown[1:], strict=True):
+        steps, common = run.facts["steps"], [video for video in answers[0] if video in answer]
+        own: dict[int, int] = {}
+        if common and steps and led:
+            ours, theirs = (_joined(one, other, common) for one, other in ((answers[0], answer), (answer, answers[0])))
+            overlap = np.array([[int(((ours == a) & (theirs == b)).sum()) for b in steps] for a in led])
+            for a, b in zip(*linear_sum_assignment(-overlap), strict=True):
+                if overlap[a, b] and overlap[a, b] == overlap[a].max() == overlap[:, b].max():
+                    own[steps[b]] = int(a) + 1
+        rest = (at for at in range(1, len(led) + len(steps) + 1) if at not in own.values())
+        found.append({step: own.get(step) or next(rest) for step in steps})
+    return [{str(step): at for step, at in one.items()} for one in found]
+
+
+def _joined(
+    one: Mapping[str, NDArray[np.int64]], other: Mapping[str, NDArray[np.int64]], videos: Sequence[str]
+) -> NDArray[np.int64]:
+    """Return the labels of videos one after the other, each as long as the shorter of two answers."""
+    return np.concatenate([one[video][: min(len(one[video]), len(other[video]))] for video in videos])
+
+
+def _cut_short(shown: Sequence[ShownRun], videos: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say of which videos only the beginning decoded, by where the key steps of a run that looks at them end."""
+    looking = next((run for run in shown if run.facts["kind"] in ("untrained", "trained")), None)
+    if looking is None:
+        return []
+    said = []
+    for at, video in enumerate(videos):
+        ends = looking.body["segments"].get(str(at), {}).get("ends", [])
+        if ends and video["duration"] - ends[-1] / 1000 > allowed_loss(video["duration"]):
+            said.append(
+                f"{video['name']}: only the first {ends[-1] / 1000:.1f} of {video['duration']:.1f} s decode; the rest "
+                "has no key steps."
+            )
+    return said
+
+
+def _other_number(shown: Sequence[ShownRun], annotations: pd.DataFrame) -> list[str]:
+    """Say once that the number of key steps sought is not that of the annotated ones."""
+    known, sought = annotations["key_step"].nunique(), shown[0].facts["K"]
+    if not known or not isinstance(sought, int) or sought == known or shown[0].facts["kind"] == ANNOTATED:
+        return []
+    return [f"{sought} key steps were looked for, {known} are annotated; K: gt under decode looks for as many."]
 
 
 def _place(folder: str, tree: Tree, file: str | os.PathLike[str] | None) -> str:

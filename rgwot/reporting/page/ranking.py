@@ -14,6 +14,14 @@ from rgwot.reporting.tables.printed import PRINTED_RULE
 #: What trivial baselines are called in a sentence.
 _CALLED = {"one_label": "one label", "uniform": "equal segments", "random": "random labels"}
 
+_ORDER = f"macro_task without {PRINTED_RULE} order_distance"
+#: Each protocol where it is named (methods 6.1).
+PROTOCOLS_IN_WORDS = (
+    "In micro_video and macro_video every video matches key steps with annotated ones by itself; micro_video counts "
+    "frames, macro_video takes the mean over steps. In macro_task and strict_task one matching holds for all videos; "
+    "macro_task takes the mean over matched steps, strict_task counts every frame."
+)
+
 
 def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool) -> tuple[str, list[str]]:
     """Say under which protocols a result is above the trivial baselines of its page, F1 with background.
@@ -52,12 +60,24 @@ def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool) -> tupl
             "No protocol has a value to compare with those of the trivial baselines."
         ]
     how = f"{len(above) or 'none'} of {len(above) + len(below)} scores" if below else "all scores"
+    order = _order(values, trivial)
     said = [f"No better than a trivial baseline under {listed(below)}."] if below else []
     if above:
         names = listed(list(dict.fromkeys(_name(row) for row in trivial)))
         said.append(f"Better than {names} under {listed(above)}.")
     lenient = _lenient(values, trivial)
-    return f"Better than trivial baselines by {how}.", [*said, "F1 in percent, with background.", lenient]
+    short = f"Better than trivial baselines by {how}{', ' + order if order else ''}."
+    return short, [*said, "F1 in percent, with background.", PROTOCOLS_IN_WORDS, lenient]
+
+
+def _order(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) -> str:
+    """Say whether the order of key steps in a video is nearer to the annotated one than that of trivial baselines."""
+    own = values.get(_ORDER)
+    others = [row["mean"][_ORDER] for row in trivial if _ORDER in row["mean"]]
+    if own is None or not others:
+        return ""
+    wrong = f"{100 * own:.0f} % of the pairs of steps the wrong way round, at best {100 * min(others):.0f} % by them"
+    return f"{'and' if own < min(others) else 'but not'} by order ({wrong})"
 
 
 def _lenient(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) -> str:

@@ -91,6 +91,7 @@ def read_run(
     typed = names.get(str(run))
     known = names_of(names, str(run), segments)
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", kind_of(run)
+    warnings = diagnostics.get("warnings", [])
     learned, shown, called = None, own, known
     told, lost = "", list[str]()
     if kind != "trivial":
@@ -114,11 +115,13 @@ def read_run(
         "stale": sorted(typed.names.values()) if typed is not None and not known else [],
         "match": {str(step): to for step, to in matched.items()},
         "degenerate": bool(diagnostics.get("degenerate", False)),
+        # What takes knowing the settings is said with them.
         "words": [
             *(["The annotations themselves."] if kind == ANNOTATED else soundness(diagnostics, kind == "trivial")),
+            *(as_sentence(warning) for warning in warnings if warning.startswith("decode.")),
             *([f"Corrected by people: {told}."] if told else []),
         ],
-        "warnings": [as_sentence(warning) for warning in [*diagnostics.get("warnings", []), *lost]],
+        "warnings": [as_sentence(one) for one in [*warnings, *lost] if not one.startswith("decode.")],
         "view": bool(view),
     }
     choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))
@@ -194,11 +197,14 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
         said = [_COLLAPSED.get(cause, "Collapsed: one key step is all there is.")]
     else:
         said = ["No collapse: embeddings differ, and no key step takes everything."]
-    labels = task.get("distinct_labels")
+    labels, background = task.get("distinct_labels"), task.get("background_share") or 0.0
     if labels is not None and K is not None:
         share = task.get("dominant_label_share")
-        most = f"; the largest holds {share:.0%} of the frames" if share is not None else ""
-        said.append(f"{labels} of {K} key steps occur{most}.")
+        largest = share is not None and share != background
+        most = f"; the largest holds {share:.0%} of the frames" if largest else ""
+        said.append(f"{labels - (background > 0)} of {K} key steps occur{most}.")
+        if background:
+            said.append(f"{background:.0%} of the frames are background.")
     elif K is not None:
         said.append(f"{K} key steps were asked for.")
     variance = task.get("relative_variance")
@@ -206,10 +212,6 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
         amount = "almost nothing" if variance < 0.01 else "little" if variance < 0.1 else "much"
         power = f"{variance:.2g} of their power is variance (0: all the same, 1: no common part)"
         said.append(f"Embeddings differ by {amount}: {power}.")
-    entropy = task.get("membership_entropy")
-    if entropy is not None:
-        amount = "clear-cut" if entropy < 0.35 else "soft" if entropy < 0.8 else "nearly undecided"
-        said.append(f"Memberships are {amount}: entropy {entropy:.2f} (0: every frame has one key step, 1: undecided).")
     alone = diagnostics.get("video")
     if isinstance(alone, Mapping) and alone.get("degenerate_videos"):
         number = len(alone["degenerate_videos"])
@@ -226,5 +228,10 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
 
 
 def as_sentence(note: str) -> str:
-    """Return a note as a sentence."""
-    return f"{note[:1].upper()}{note[1:]}."
+    """Return a note as a sentence; one that begins with a key of the settings keeps its first letter.
+
+    >>> as_sentence("two seeds disagree"), as_sentence("decode.time: auto took 0.08")
+    ('Two seeds disagree.', 'decode.time: auto took 0.08.')
+    """
+    first = note.partition(" ")[0]
+    return f"{note}." if "." in first else f"{note[:1].upper()}{note[1:]}."

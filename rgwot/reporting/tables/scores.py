@@ -83,6 +83,8 @@ def _notes(table: Table, name: str, runs: pd.DataFrame) -> list[str]:
         notes.append(f"{name}: {skipped} of {listed} videos skipped")
     if unscored:
         notes.append(f"{name}: {unscored} of {listed} videos without annotation")
+    if _total(runs, "exact_cut"):
+        notes.append(f"{name}: graphcut.solver is exact, because gco-wrapper is not installed")
     for metric in table.metrics:
         n_empty = len(runs[runs[metric].isna()].drop_duplicates(["dataset", "task"])) if metric in runs else 0
         if n_empty:

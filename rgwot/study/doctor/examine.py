@@ -132,6 +132,11 @@ class _Examination:
             except RgwotError as error:
                 faults = [Finding("error", "features", str(error), task, entry.path)]
             findings = [*findings, *faults]
+        for named in (entry.path, entry.annotation or ""):
+            try:
+                datasets.plain_path(named)
+            except RgwotError as error:
+                findings = [*findings, Finding("error", "name", str(error), task, named)]
         annotation, faulty = None, entry.annotation in self.broken
         if entry.annotation is not None and not faulty:
             annotation, faults = self.annotation(task, entry, facts)
@@ -178,8 +183,11 @@ def _task(
     usable = sum(video.usable for video in own)
     if entry.problem is not None and not entry.unusable:
         add("error", "pairing", entry.problem)
-    if entry.problem is None and usable < MIN_VIDEOS:
-        add("error", "task", too_few_videos(found.dataset, task, usable, MIN_VIDEOS, found.where).removeprefix(prefix))
+    if entry.problem is None and usable < 1:
+        add("error", "task", too_few_videos(found.dataset, task, usable, 1, found.where).removeprefix(prefix))
+    elif entry.problem is None and usable < MIN_VIDEOS:
+        line = f"{usable} usable video; a method that trains needs {MIN_VIDEOS}, and orders need others to compare with"
+        add("warning", "task", line)
     findings += _leftovers(task, entry)
     findings += compare(task, {video.entry.path: video.features for video in own if video.features is not None})
     if registered is None and (inner := tasks_inside(entry)):

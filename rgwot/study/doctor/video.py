@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rgwot.study.doctor.findings import Finding, of_error
+from rgwot.timing import allowed_loss
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,9 +22,8 @@ SAMPLES = 5
 """Frames decoded per video, from the first to as near the end as the tolerance allows."""
 
 TIMEOUT_S = 30.0
-"""Seconds for all samples of a video by the first reader, and for each by the second."""
+"""Seconds for all samples of a video by one reader, and for each of them by PyAV."""
 
-_FIRST, _SECOND = "decord", "pyav"
 _SIDE = 64
 _LISTED = 3
 
@@ -74,7 +74,7 @@ def check_video(
 
 def stated_frames(path: str, task: str, info: VideoInfo) -> list[Finding]:
     """Compare the number of frames the container states with its duration."""
-    from rgwot.video.probing import REMEDY, allowed_loss
+    from rgwot.video.probing import REMEDY
 
     expected = float(info.duration_s * info.fps)
     if info.frames is None or abs(info.frames - expected) <= allowed_loss(info.duration_s) * float(info.fps):
@@ -90,8 +90,6 @@ def sample_positions(duration_s: float) -> NDArray[np.float64]:
     """Return the times at which frames are decoded, shape (5,), in seconds from 0 to the end within the tolerance."""
     import numpy as np
 
-    from rgwot.video.probing import allowed_loss
-
     return np.linspace(0.0, duration_s - min(allowed_loss(duration_s), duration_s / 2), SAMPLES)
 
 
@@ -99,7 +97,7 @@ def _sampled(
     path: Path, info: VideoInfo, settings: FeatureSettings, frames_fps: Fraction | None
 ) -> tuple[int, list[str], str | None]:
     """Decode some frames: return how many, by which readers, and what is wrong if one is missing."""
-    from rgwot.video import FrameReader, VideoError
+    from rgwot.video import FrameReader, VideoError, readers_of
     from rgwot.video.probing import REMEDY
 
     times, timeout_s = sample_positions(info.duration_s), min(settings.timeout_s, TIMEOUT_S)
@@ -118,12 +116,10 @@ def _sampled(
             failures.update(dict.fromkeys(frames.failures))
             used.update(dict.fromkeys(frames.readers))
 
-    if settings.reader != _SECOND:
-        read(list(missing), _FIRST if settings.reader == "auto" else settings.reader)
-    if settings.reader in ("auto", _SECOND):
+    for reader in readers_of(path, settings.reader):
         # PyAV decodes everything between two requested times, so it gets them one at a time.
-        for i in list(missing):
-            read([i], _SECOND)
+        for wanted in [[i] for i in missing] if reader == "pyav" else [list(missing)] * bool(missing):
+            read(wanted, reader)
     fault = None
     if missing:
         fault = (

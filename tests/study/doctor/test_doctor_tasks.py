@@ -7,8 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
+from click.testing import CliRunner
 from doctor_helpers import FIXTURES, cases, content, crosstask, entry, put, run, said
 
+from rgwot.cli import cli
 from rgwot.study.doctor import as_json, as_text, examine
 
 
@@ -34,10 +37,31 @@ def test_own_videos_without_any_annotation_are_fine(tea: Path, tmp_path: Path) -
     assert "none of 2 videos is annotated; everything but scoring works" in out
 
 
-def test_one_video_is_too_few(tea: Path) -> None:
-    (tea / "tea" / "two.mp4").write_bytes(b"")
+def test_one_video_is_enough_without_training_and_none_is_too_few(tea: Path) -> None:
+    first, second = sorted((tea / "tea").glob("*.mp4"))[:2]
+    first.write_bytes(b"")
     report = examine(content(mine=entry(tea)), "mine", quick=True)
-    assert "1 usable video in" in said(report, rule="task", severity="error")[0]
+    assert not said(report, rule="task", severity="error")
+    assert "a method that trains needs 2" in said(report, rule="task", severity="warning")[0]
+    second.write_bytes(b"")
+    report = examine(content(mine=entry(tea)), "mine", quick=True)
+    assert "0 usable videos in" in said(report, rule="task", severity="error")[0]
+
+
+def test_a_brace_in_a_file_name_is_an_error_that_names_it(tea: Path) -> None:
+    one = next((tea / "tea").glob("*.mp4"))
+    one.rename(one.with_name("a{b}.mp4"))
+    report = examine(content(mine=entry(tea)), "mine", quick=True)
+    assert ["a{b}.mp4" in text and "rename" in text for text in said(report, rule="name", severity="error")] == [True]
+
+
+def test_without_a_dataset_those_of_the_page_are_checked(tea: Path) -> None:
+    (tea / "config.yaml").write_text(
+        yaml.safe_dump({**content(mine=entry(tea), others=entry(tea)), "page": {"datasets": ["mine", "others"]}})
+    )
+    result = CliRunner().invoke(cli, ["doctor", "--quick", "--config", str(tea / "config.yaml")])
+    assert "mine: layout folder" in result.stdout
+    assert "others: layout folder" in result.stdout
 
 
 def test_registered_counts_and_steps(tmp_path: Path, clip: Path) -> None:

@@ -58,7 +58,7 @@ def test_samples_reach_as_far_as_the_rule_asks() -> None:
 
 
 def test_the_second_reader_takes_over(tea: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rgwot.study.doctor.video._FIRST", "nothing_like_it")
+    monkeypatch.setattr("rgwot.video.readers_of", lambda path, reader: ["nothing_like_it", "pyav"])
     monkeypatch.setitem(READERS, "nothing_like_it", "numpy")
     report = examine(content(mine=entry(tea)), "mine")
     assert not report.all_findings

@@ -72,12 +72,18 @@ const matchOf = (run, step) => factsOf(run).match[step];
 /** Classes that colour a step: where there are annotations, one colour means one annotated step everywhere. */
 function lookOf(run, step) {
   // What a method itself calls background is no key step.
-  const index = run < 0 || !ANNOTATED || step === 0 ? step : matchOf(run, step);
+  const index = run < 0 || step === 0 ? step : ANNOTATED ? matchOf(run, step) : placeOf(run, step);
   if (index === undefined) return ["step", "none"];
   if (index === 0) return ["step", "s0"];
-  const pattern = ["", "stripes", "dots"][Math.min(2, Math.floor((index - 1) / 8))];
-  return ["step", `s${((index - 1) % 8) + 1}`, pattern].filter(Boolean);
+  const pattern = ["", "stripes", "dots"][Math.min(2, Math.floor((index - 1) / DATA.colours))];
+  return ["step", `s${((index - 1) % DATA.colours) + 1}`, pattern].filter(Boolean);
 }
+
+/** The key steps of a run in the order of their colours, the consensus order of the first result. */
+const inOrder = (run) => [...stepsOf(run)].sort((a, b) => placeOf(run, a) - placeOf(run, b));
+/** The place of a key step among the colours; one that was made on the page has that of its number. */
+const placeOf = (run, step) => factsOf(run).colour[step] ?? step;
+const hasBackground = (run) => DATA.videos.some((_, at) => segmentsOf(at, run).some(([, , step]) => step === 0));
 
 /** A step as a small coloured label. */
 function chip(run, step, text = labelOf(run, step)) {

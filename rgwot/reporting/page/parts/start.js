@@ -64,7 +64,7 @@ function drawSummary() {
   else parts.push("no annotation, so no scores and no ground truth");
   parts.push(plural(DATA.runs.length, "result"));
   byId("summary").textContent = parts.join(", ");
-  const notices = DATA.videos.filter((video) => video.status === "skipped").map((video) => `Left out: ${video.name}: ${video.reason}`);
+  const notices = DATA.notices.concat(DATA.videos.filter((video) => video.status === "skipped").map((video) => `Left out: ${video.name}: ${video.reason}`));
   for (const facts of DATA.runs) {
     if (facts.stale.length) notices.push(`Names typed for an earlier result of ${facts.id} are not used, its key steps are numbered anew: ${facts.stale.join(", ")}`);
   }
@@ -86,6 +86,20 @@ function drawVerdict() {
   byId("collapsed").hidden = !facts.degenerate;
 }
 
+/** Paper has no scrolling and no folding: all cards of videos are filled and all lists opened. */
+function unfold() {
+  if (state.view === "videos") {
+    for (const card of cards.children) {
+      card.style.contentVisibility = "visible";
+      fill(card);
+      const canvas = card.querySelector("canvas.strip");
+      if (canvas) drawStrip(canvas, Number(card.dataset.video));
+    }
+  }
+  for (const one of document.querySelectorAll(".procedure:not([hidden]) details")) one.open = true;
+}
+
+window.addEventListener("beforeprint", unfold);
 row.addEventListener("scroll", markEdges, { passive: true });
 new ResizeObserver(markEdges).observe(row);
 row.addEventListener("keydown", (event) => {

@@ -15,7 +15,23 @@ function drawSteps() {
     textContent: "Typical frames are shown of the first seed of a method.",
   });
   const numbers = stepNumbers(run);
-  rows.replaceChildren(...[note].filter(Boolean), ...stepsOf(run).map((step) => stepRow(run, step, view, numbers.get(step))));
+  const background = hasBackground(run) ? backgroundRow(run) : null;
+  rows.replaceChildren(...[note, ...inOrder(run).map((step) => stepRow(run, step, view, numbers.get(step))), background].filter(Boolean));
+}
+
+/** Frames of what the result calls background; there is nothing to name. */
+function backgroundRow(run) {
+  const frames = shotsOf(run, 0).map(([at, seconds]) => {
+    const text = `${DATA.videos[at].name}, ${clock(seconds)}`;
+    const button = make("button", { type: "button", title: text, aria: { label: `Play ${text}` } }, shot(at, seconds, null), make("span", { textContent: text }));
+    button.addEventListener("click", () => playFrom(at, seconds, button));
+    return button;
+  });
+  return make("article", { className: "keystep", data: { step: "0" } },
+    make("div", { className: "head" }, make("h3", { textContent: "Background" }), chip(run, 0, "background")),
+    make("p", { className: "hint", textContent: "Frames that belong to no key step, says this result." }),
+    frames.length ? make("div", { className: "frames" }, ...frames) : null,
+  );
 }
 
 /** Segments, seconds and videos of every key step. */

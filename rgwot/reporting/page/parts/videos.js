@@ -2,6 +2,7 @@
 // come near the window and emptied when they are far from it, so that hundreds of them open and scroll like one.
 
 const MANY_SEGMENTS = 150;
+const MOST_COMING = 40;
 const cards = byId("cards");
 const TICKS = [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 
@@ -36,6 +37,12 @@ function makeCards() {
     make("h3", { textContent: video.name }),
   )));
   refreshCards();
+  decodeAhead(0);
+}
+
+/** Decode the strips one by one while nothing else happens: printing waits for no picture. */
+function decodeAhead(at) {
+  if (at < DATA.videos.length) requestIdleCallback(() => stripOf(at).then(() => decodeAhead(at + 1)));
 }
 
 /** Empty all cards; those near the window are filled again at once. */
@@ -71,14 +78,14 @@ function fill(card) {
   card.style.minHeight = "";
   const at = Number(card.dataset.video);
   const video = DATA.videos[at];
-  const order = orderOf(state.run, at);
+  const order = comingSteps(at, state.run);
   const truth = DATA.truth[at].length ? [-1] : [];
   const axis = make("div", { className: "axis" }, strip(at));
   for (const run of [...truth, ...drawnRuns()]) {
     axis.append(make("div", { className: "label", textContent: run < 0 ? "ground truth" : runTitle(run) }), bar(at, run));
   }
   axis.append(ticks(video.duration));
-  const facts = `${clock(video.duration)} long, ${Math.round(video.duration * video.fps)} frames at ${Number(video.fps.toFixed(3))} per second${video.status === "unscored" ? "; not scored, no annotation" : ""}${order.length ? "; key steps in order:" : ""}`;
+  const facts = `${clock(video.duration)} long, ${Math.round(video.duration * video.fps)} frames at ${Number(video.fps.toFixed(3))} per second${video.status === "unscored" ? "; not scored, no annotation" : ""}${order.length ? "; key steps as they come:" : ""}`;
   card.replaceChildren(
     make("h3", { textContent: video.name }),
     make("p", { className: "hint", textContent: facts }),
@@ -86,6 +93,12 @@ function fill(card) {
     axis,
   );
   if (fix.chosen && fix.chosen.video === at) showChosen();
+}
+
+/** The key steps of a video as they come, one that comes twice twice; of very many each once, by its mean place. */
+function comingSteps(at, run) {
+  const coming = segmentsOf(at, run).map(([, , step]) => step).filter(Boolean).filter((step, i, all) => step !== all[i - 1]);
+  return coming.length && coming.length <= MOST_COMING ? coming : orderOf(run, at);
 }
 
 function strip(at) {
@@ -285,7 +298,8 @@ function drawLegend() {
     const alone = stepsOf(state.run).filter((step) => matchOf(state.run, step) === undefined);
     if (alone.length) entry(state.run, alone[0], `matched to no annotated step: key step ${alone.map((step) => labelOf(state.run, step)).join(", ")}`);
   } else {
-    for (const step of stepsOf(state.run)) entry(state.run, step, fullLabel(state.run, step));
+    for (const step of inOrder(state.run)) entry(state.run, step, fullLabel(state.run, step));
+    if (hasBackground(state.run)) entry(state.run, 0, "background");
   }
   byId("legend").replaceChildren(...items);
 }

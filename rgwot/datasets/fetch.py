@@ -1,0 +1,243 @@
+"""Downloads of published features, from ``sources.csv`` or a mirror, into ``data/NAME``.
+
+Files are written beside their place under a hidden name, from where an interrupted download goes on, and nothing that
+is there is written over.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import logging
+import shutil
+import stat
+import urllib.error
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPException
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+from urllib.parse import quote, unquote, urlsplit
+
+from rgwot.datasets.registry import match
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import report_full_disk
+from rgwot.runtime.locks import alone
+from rgwot.runtime.progress import Progress
+
+log = logging.getLogger(__name__)
+
+BLOCK = 2**20
+"""Bytes that are read at once."""
+
+TIMEOUT_S = 60.0
+"""Seconds without a byte after which a download stops."""
+
+_AGAIN = "run the same again, it goes on from there"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of a download: a row of ``sources.csv``."""
+
+    name: str
+    folder: str  #: below data
+    file: str  #: its place in the folder, empty where all is by hand
+    address: str
+    size: str  #: as published, for people
+    sha256: str  #: itself, or the address of a list as ``sha256sum`` writes it; empty where none is published
+    terms: str
+    by_hand: str  #: what no address gives
+
+
+def sources(name: str | None = None) -> list[Source]:
+    """Return the files of a download, or of all; RgwotError for a name that is not known."""
+    text = files("rgwot.datasets").joinpath("sources.csv").read_text(encoding="utf-8")
+    rows = [Source(**row) for row in csv.DictReader(text.splitlines())]
+    if name is None:
+        return rows
+    found = match(name, dict.fromkeys(row.name for row in rows), "download")
+    return [row for row in rows if row.name == found]
+
+
+def fetch(rows: list[Source], data: Path, mirror: str = "") -> list[Path]:
+    """Download the files of ``rows`` below ``data`` and return them.
+
+    Zips are unpacked where they lie, also one that a browser put there. With a ``mirror``, an address of folders named
+    as those below ``data``, nothing comes from elsewhere; of a ``file://`` mirror the whole folder is
+    taken, with what is else added by hand.
+
+    Raises
+    ------
+    RgwotError
+        When an address cannot be read or ends early, a checksum is another, or an archive is damaged or would leave
+        its folder; what is finished stays.
+    """
+    made = []
+    for row in _mirrored(rows, mirror) if mirror else rows:
+        if not row.file:
+            continue
+        target = data / row.folder / row.file
+        done = target.with_name(f".{target.name}.fetched")
+        zipped = target.suffix == ".zip"
+        if done.exists() or (target.exists() and not zipped):
+            log.info("%s: there already, kept", target)
+            continue
+        with alone(target), report_full_disk(target):
+            digest = _download(row, target) if not target.exists() else ""
+            if zipped:
+                _unpack(target)
+            done.write_text(f"{digest}  {row.address}\n", encoding="utf-8")
+        made.append(target)
+    return made
+
+
+def _mirrored(rows: list[Source], mirror: str) -> Iterator[Source]:
+    base, known = mirror.rstrip("/"), {row.file: row.sha256 for row in rows if row.file}
+    name, folder = rows[0].name, rows[0].folder
+    wanted, sums = list(known), ""
+    if base.startswith("file:"):
+        local = _local(base) / folder
+        wanted = [path.relative_to(local).as_posix() for path in sorted(local.rglob("*")) if path.is_file()]
+        if not wanted:
+            raise RgwotError(f"{local}: no such folder, or nothing in it; expected a copy of {name}; correct --from")
+        sums = f"{base}/{folder}/SHA256SUMS" if "SHA256SUMS" in wanted else ""
+    for file in wanted:
+        digest = known.get(file, "")
+        # Where the checksums are a list of the site, that of the mirror stands for it.
+        digest = sums if digest.startswith("http") else digest
+        yield Source(name, folder, file, f"{base}/{quote(folder)}/{quote(file)}", "", digest, "", "")
+
+
+def _local(address: str) -> Path:
+    return Path(unquote(urlsplit(address).path))
+
+
+@dataclass(frozen=True)
+class _Opened:
+    stream: BinaryIO
+    start: int  #: byte at which it begins
+    total: int | None  #: bytes of the whole file
+    version: str  #: what tells one version of the file from another; empty where nothing does
+
+
+@contextmanager
+def _opened(address: str, start: int = 0, version: str = "") -> Iterator[_Opened]:
+    """Open an address from byte ``start``, or from its beginning where that is not the version begun."""
+    if address.startswith("file:"):
+        with _local(address).open("rb") as stream:
+            facts = _local(address).stat()
+            found = f"{facts.st_size}-{facts.st_mtime_ns}"
+            start = start if found == version else 0
+            stream.seek(start)
+            yield _Opened(stream, start, facts.st_size, found)
+        return
+    headers = {"User-Agent": "rgwot", "Accept-Encoding": "identity"}
+    if start and version:
+        headers |= {"Range": f"bytes={start}-", "If-Range": version}
+    with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=TIMEOUT_S) as answer:
+        start = start if answer.status == 206 else 0
+        length = answer.headers.get("Content-Length")
+        found = answer.headers.get("ETag") or ""
+        # A weak one does not promise the same bytes.
+        found = answer.headers.get("Last-Modified") or "" if not found or found.startswith("W/") else found
+        yield _Opened(answer, start, None if length is None else start + int(length), found)
+
+
+def _download(row: Source, target: Path) -> str:
+    """Download one file to its place, and return its SHA-256."""
+    part, note = (target.with_name(f".{target.name}.{end}") for end in ("part", "version"))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    expected = _published(row)
+    # The last byte is asked for again: from behind the end of a whole file nothing can be had.
+    have = max(0, part.stat().st_size - 1) if part.exists() else 0
+    try:
+        with _opened(row.address, have, note.read_text(encoding="utf-8") if note.exists() else "") as source:
+            note.write_text(source.version, encoding="utf-8")
+            with part.open("r+b" if source.start else "wb") as output:
+                output.seek(source.start)
+                total = source.total or 0
+                with Progress(log, target.name, max(1, total // BLOCK), source.start // BLOCK, "MiB") as progress:
+                    while block := source.stream.read(BLOCK):
+                        output.write(block)
+                        progress.advance(len(block) // BLOCK)
+                size = output.tell()
+    except (OSError, HTTPException, ValueError) as error:
+        if isinstance(error, OSError) and not isinstance(error, urllib.error.URLError | TimeoutError | ConnectionError):
+            raise
+        raise RgwotError(
+            f"{row.address}: cannot be read ({error}); look at the address in a browser, or {_AGAIN}"
+        ) from None
+    if source.total is not None and size != source.total:
+        raise RgwotError(f"{row.address}: ended after {size} of {source.total} bytes; {_AGAIN}")
+    with part.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    note.unlink()
+    if expected and digest != expected:
+        part.unlink()
+        raise RgwotError(
+            f"{row.address}: SHA-256 is {digest}, expected {expected}; the download is removed; fetch it again"
+        )
+    part.rename(target)
+    return digest
+
+
+def _published(row: Source) -> str:
+    """Return the published SHA-256 of a file, empty where there is none."""
+    if ":" not in row.sha256:
+        return row.sha256
+    try:
+        with _opened(row.sha256) as source:
+            lines = source.stream.read().decode("utf-8", "replace").splitlines()
+    except (OSError, HTTPException) as error:
+        raise RgwotError(f"{row.sha256}: cannot be read ({error}); {_AGAIN}") from None
+    # Either is the form of sha256sum: two blanks, or a blank and an asterisk.
+    listed = {name.strip().lstrip("*./"): digest for digest, _, name in (line.partition(" ") for line in lines)}
+    last = PurePosixPath(row.file).name
+    found = listed.get(row.file) or next((one for name, one in listed.items() if PurePosixPath(name).name == last), "")
+    if not found:
+        raise RgwotError(
+            f"{row.sha256}: {row.file} is not listed; expected its SHA-256; look at the page of the download"
+        )
+    return found.lower()
+
+
+def _unpack(archive: Path) -> None:
+    """Unpack a zip into the folder it lies in and remove it; nothing leaves the folder, nothing is written over."""
+    folder, aside = archive.parent, archive.with_name(f".{archive.name}.unpacked")
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        with zipfile.ZipFile(archive) as content:
+            for member in content.infolist():
+                parts = PurePosixPath(member.filename.replace("\\", "/"))
+                outside = parts.is_absolute() or ".." in parts.parts or ":" in member.filename
+                if outside or stat.S_ISLNK(member.external_attr >> 16):
+                    raise RgwotError(
+                        f"{archive}: {member.filename!r} leads out of its folder; nothing was unpacked; expected the "
+                        "archive as published; remove it and fetch it again"
+                    )
+                there = folder / member.filename
+                if not member.is_dir() and there.exists() and there.stat().st_size != member.file_size:
+                    raise RgwotError(
+                        f"{archive}: {member.filename!r} is there already, with another size; nothing was unpacked; "
+                        "move it away"
+                    )
+            content.extractall(aside)
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        archive.unlink()
+        raise RgwotError(f"{archive}: not a sound zip ({error}); it is removed; fetch it again") from None
+    else:
+        for path in sorted(aside.rglob("*")):
+            place = folder / path.relative_to(aside)
+            # Of an unpacking that was killed, some are in place.
+            if path.is_file() and not place.exists():
+                place.parent.mkdir(parents=True, exist_ok=True)
+                path.rename(place)
+        archive.unlink()
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)

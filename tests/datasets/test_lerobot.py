@@ -1,0 +1,220 @@
+"""Datasets of LeRobot v3 in their real form: one MP4 of several episodes, cut by time stamps, and subtasks back."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pandas as pd
+import pytest
+from videos import number, write_video
+
+from rgwot.datasets.doors import read_segments
+from rgwot.datasets.finding import find
+from rgwot.datasets.lerobot import import_episodes, open_dataset, read_table
+from rgwot.reporting.export.interface import Segment, Video, export
+from rgwot.runtime.errors import RgwotError
+
+FPS, CAMERA = 30, "observation.images.top"
+#: Frames of the episodes; the first two share a file, the third is in another.
+LENGTHS = (40, 35, 50)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A dataset as LeRobot lays it out."""
+    pytest.importorskip("pyarrow")
+    root = tmp_path / "dataset"
+    chunk = "chunk-000/file-{:03d}"
+    for name in (f"videos/{CAMERA}", "data", "meta/episodes"):
+        (root / name / "chunk-000").mkdir(parents=True)
+    features = {
+        CAMERA: {"dtype": "video", "shape": [64, 96, 3], "names": None},
+        "timestamp": {"dtype": "float32", "shape": [1], "names": None},
+    }
+    info = {
+        "codebase_version": "v3.0", "fps": FPS, "features": features, "total_episodes": 3,
+        "data_path": "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
+        "video_path": "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4",
+    }  # fmt: skip
+    (root / "meta/info.json").write_text(json.dumps(info))
+    pd.DataFrame({"task_index": [0]}, index=pd.Index(["pick up: cup"], name="task")).to_parquet(
+        root / "meta/tasks.parquet"
+    )
+    rows, frames, begin = [], {0: [], 1: []}, {0: 0, 1: 0}
+    for episode, length in enumerate(LENGTHS):
+        file = int(episode == 2)
+        first, key = begin[file], f"videos/{CAMERA}"
+        begin[file] += length
+        rows.append(
+            {
+                "episode_index": episode, "tasks": ["pick up: cup"], "length": length,
+                "dataset_from_index": sum(LENGTHS[:episode]), "dataset_to_index": sum(LENGTHS[: episode + 1]),
+                "data/chunk_index": 0, "data/file_index": file, f"{key}/chunk_index": 0, f"{key}/file_index": file,
+                f"{key}/from_timestamp": first / FPS, f"{key}/to_timestamp": (first + length) / FPS,
+            }
+        )  # fmt: skip
+        frames[file].append(
+            pd.DataFrame(
+                {
+                    "timestamp": (np.arange(length) / FPS).astype(np.float32), "frame_index": np.arange(length),
+                    "episode_index": episode, "index": sum(LENGTHS[:episode]) + np.arange(length), "task_index": 0,
+                }
+            )
+        )  # fmt: skip
+    pd.DataFrame(rows).to_parquet(root / "meta/episodes" / f"{chunk.format(0)}.parquet")
+    for file, parts in frames.items():
+        pd.concat(parts).to_parquet(root / "data" / f"{chunk.format(file)}.parquet", index=False)
+        write_video(root / f"videos/{CAMERA}" / f"{chunk.format(file)}.mp4", begin[file], FPS, gop=17)
+    return root
+
+
+def numbers(path: Path) -> list[int]:
+    with av.open(str(path)) as video:
+        assert video.streams.video[0].average_rate == FPS
+        return [number(frame.to_ndarray(format="rgb24")) for frame in video.decode(video=0)]
+
+
+def test_episodes_are_cut_at_their_frames(root: Path, tmp_path: Path) -> None:
+    assert import_episodes(root, tmp_path / "out") == 3
+    # Frames carry their number in the file.
+    assert numbers(tmp_path / "out/pick_up_cup/episode_000000.mp4") == list(range(40))
+    assert numbers(tmp_path / "out/pick_up_cup/episode_000001.mp4") == list(range(40, 75))
+    assert numbers(tmp_path / "out/pick_up_cup/episode_000002.mp4") == list(range(50))
+    found = find("robot", "folder", tmp_path / "out").of("pick_up_cup")
+    assert [(one.name, one.annotation) for one in found] == [(f"episode_00000{at}", None) for at in range(3)]
+
+
+def results(out: Path) -> list[Video]:
+    """Two key steps in the first episode, background before and between; one in the second; the third is without."""
+    segments = (
+        (Segment(4 / FPS, 10 / FPS, 1, "reach"), Segment(12 / FPS, 40 / FPS, 2, "grasp")),
+        (Segment(0, 35 / FPS, 2, "grasp"),),
+    )
+    return [
+        Video(f"episode_00000{at}", out / f"pick_up_cup/episode_00000{at}.mp4", 1.0, FPS, (96, 64), own)
+        for at, own in enumerate(segments)
+    ]
+
+
+def copied_over(root: Path, made: Path) -> None:
+    for path in made.rglob("*"):
+        if path.is_file():
+            (root / path.relative_to(made)).write_bytes(path.read_bytes())
+
+
+READ_BACK = [["episode_000000", 4 / FPS, 10 / FPS, "reach"], ["episode_000000", 12 / FPS, 40 / FPS, "grasp"]]
+
+
+@pytest.mark.parametrize("form", ["lerobot", "lerobot_index"])
+def test_subtasks_go_out_and_come_back(root: Path, tmp_path: Path, form: str) -> None:
+    import_episodes(root, tmp_path / "out")
+    said = export(form, results(tmp_path / "out"), tmp_path / "made")
+    assert "wrote data/chunk-000/file-000.parquet, data/chunk-000/file-001.parquet, meta/info.json" in said
+    copied_over(root, tmp_path / "made")
+    import_episodes(root, tmp_path / "again")
+    table = read_segments(tmp_path / "again/pick_up_cup/episode_000000.csv")
+    assert table[["video", "label"]].values.tolist() == [[row[0], row[3]] for row in READ_BACK]
+    assert np.allclose(table[["start_s", "end_s"]], [row[1:3] for row in READ_BACK], atol=1e-6)
+    assert not (tmp_path / "again/pick_up_cup/episode_000002.csv").exists()
+    found = find("robot", "folder", tmp_path / "again").of("pick_up_cup")
+    assert [one.annotation is None for one in found] == [False, False, True]
+
+
+def test_the_present_form(root: Path, tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    import_episodes(root, tmp_path / "out")
+    export("lerobot", results(tmp_path / "out"), tmp_path / "made")
+    path = "data/chunk-000/file-000.parquet"
+    before, after = parquet.read_table(root / path), parquet.read_table(tmp_path / "made" / path)
+    assert after.drop_columns(["language_persistent"]).equals(before.replace_schema_metadata(None))
+    frames = after.to_pylist()
+    first = frames[0]["language_persistent"]
+    # Of the whole episode on every frame: background has rows of its own, times are those of frames.
+    starts = ((0, "background"), (4, "reach"), (10, "background"), (12, "grasp"))
+    assert [(row["timestamp"], row["content"]) for row in first] == [
+        (frames[at]["timestamp"], name) for at, name in starts
+    ]
+    empty = {"role": "assistant", "style": "subtask", "camera": None, "tool_calls": None}
+    assert all({key: row[key] for key in empty} == empty for row in first)
+    assert all(frame["language_persistent"] == first for frame in frames[:40])
+    assert [len(frame["language_persistent"]) for frame in frames[40:]] == [1] * 35
+    file = parquet.ParquetFile(tmp_path / "made" / path)
+    assert [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)] == [40, 35]
+    assert file.metadata.row_group(0).column(0).compression == "SNAPPY"
+    kind = after.schema.field("language_persistent").type.value_type
+    assert (str(kind.field("timestamp").type), str(kind.field("content").type)) == ("float", "string")
+    info = json.loads((tmp_path / "made/meta/info.json").read_text())
+    assert info["features"]["language_persistent"] == {"dtype": "language", "shape": [1], "names": None}
+    assert info["features"][CAMERA]["dtype"] == "video"
+    # What was said in another style stays, what was said as subtask goes.
+    copied_over(root, tmp_path / "made")
+    table = parquet.read_table(root / path).to_pandas()
+    plan = {**first[0], "style": "plan", "content": "tidy up", "timestamp": 0.0}
+    table["language_persistent"] = [[plan, *first]] * 40 + [[]] * 35
+    table.to_parquet(root / path, index=False)
+    export("lerobot", results(tmp_path / "out"), tmp_path / "more")
+    rows = parquet.read_table(tmp_path / "more" / path).to_pylist()[0]["language_persistent"]
+    assert [row["content"] for row in rows] == ["tidy up", "background", "reach", "background", "grasp"]
+
+
+def test_the_old_form(root: Path, tmp_path: Path) -> None:
+    import_episodes(root, tmp_path / "out")
+    export("lerobot_index", results(tmp_path / "out"), tmp_path / "made")
+    names = pd.read_parquet(tmp_path / "made/meta/subtasks.parquet")
+    assert (names.index.tolist(), names["subtask_index"].tolist()) == (["background", "reach", "grasp"], [0, 1, 2])
+    frames = pd.read_parquet(tmp_path / "made/data")
+    assert frames["subtask_index"].tolist() == [0] * 4 + [1] * 6 + [0] * 2 + [2] * 28 + [2] * 35 + [0] * 50
+
+
+def test_what_cannot_be_meant_ends_in_one_line(root: Path, tmp_path: Path) -> None:
+    def refused(clue: str, **told: Any) -> None:
+        with pytest.raises(RgwotError, match=clue) as caught:
+            import_episodes(root, tmp_path / "out", **told)
+        assert "\n" not in str(caught.value)
+        assert not (tmp_path / "out").exists()
+
+    refused("camera 'side'; expected one with --camera; known: observation.images.top", camera="side")
+    path = root / "meta/info.json"
+    info = json.loads(path.read_text())
+    for change, clue in (
+        ({"codebase_version": "v2.1"}, "version v2.1; expected v3.0"),
+        ({"video_path": "../{video_key}.mp4"}, "video_path is .*; expected a path inside it"),
+        ({"video_path": "videos/none.mp4"}, "none.mp4: no such file; expected the video of episode 0"),
+    ):
+        path.write_text(json.dumps(info | change))
+        refused(clue)
+    path.write_text("{")
+    refused("info.json: cannot be read .*; expected a dataset of LeRobot")
+    path.write_text(json.dumps(info))
+    write_video(root / f"videos/{CAMERA}/chunk-000/file-000.mp4", 60, FPS)
+    refused("episode 1 has 20 frames from 1.317 to 2.483 s; expected 35")
+    (root / "meta/episodes/chunk-000/file-000.parquet").write_bytes(b"no table")
+    refused("file-000.parquet: cannot be read .*; expected parquet of LeRobot")
+    with pytest.raises(RgwotError, match=r"lerobot.json: no such file; expected --root FOLDER of episodes"):
+        export("lerobot", results(tmp_path / "elsewhere"), tmp_path / "made")
+
+
+def test_without_pyarrow_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = builtins.__import__
+
+    def none(name: str, *rest: Any, **told: Any) -> Any:
+        if name.startswith("pyarrow"):
+            raise ImportError(name)
+        return found(name, *rest, **told)
+
+    monkeypatch.setattr(builtins, "__import__", none)
+    (tmp_path / "a.parquet").write_bytes(b"")
+    with pytest.raises(RgwotError, match=r"needs pyarrow, which is not installed; pip install 'rgwot\[lerobot\]'"):
+        read_table(tmp_path / "a.parquet")
+
+
+def test_a_dataset_without_episodes(root: Path) -> None:
+    (root / "meta/episodes/chunk-000/file-000.parquet").unlink()
+    with pytest.raises(RgwotError, match="found no table; expected the episodes of the dataset"):
+        open_dataset(root)
