@@ -163,7 +163,7 @@ class Discovery:
             self.segments, self.orders, self.procedure, self.diagnostics, edits, self.names
         )
         lost = [
-            f"edit {at} ({row.edit}) does not hold: {row.reason}"
+            f"correction {at} ({row.edit}) does not hold: {row.reason}"
             for at, row in enumerate(replayed.report.itertuples(), start=1)
             if not row.holds
         ]

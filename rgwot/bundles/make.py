@@ -36,7 +36,7 @@ from rgwot.reporting.corrected import correct_folder, report_lines
 from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
-from rgwot.runtime.provenance import remake
+from rgwot.runtime.provenance import corrections_belong, remake
 from rgwot.timing import predicted_labels
 
 log = logging.getLogger(__name__)
@@ -89,7 +89,10 @@ def make_bundle(
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):
-        learned, labels = _learned(embedded, run, choices, settings, segments, segments_csv)
+        try:
+            learned, labels = _learned(embedded, run, choices, settings, segments, segments_csv)
+        except RgwotError as error:
+            raise RgwotError(f"{error}; {corrections_belong(dataset, task)}") from None
     procedure = read_procedure(segments_csv.with_name(PROCEDURE))
     names = found = names_of(read_names(names_yaml), str(run), segments)
     if edits := read_corrections(corrections_yaml):
@@ -270,7 +273,7 @@ def _learned(
             raise RgwotError(
                 f"{segments_csv}: video {video!r}: {int((found != stored).sum())} of {len(found)} samples have another "
                 "key step than these embeddings give by these settings and this rgwot; "
-                f"{remake(segments_csv, 'decode')}; corrections go into corrections/DATASET/TASK.yaml"
+                f"{remake(segments_csv, 'decode')}"
             )
         labels[video] = stored
     return {**made.decoded.learned(), NUMBERS: numbers} if made.decoded.learned else None, labels
