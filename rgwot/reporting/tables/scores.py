@@ -162,6 +162,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
             for name, place in table.datasets.items()
         }
         own_places = {name: here for name, here in places.items() if not table.datasets[name].mean}
+        notes = [note for name, here in own_places.items() for note in _notes(table, name, here)]
         line = {
             "method": row.id,
             "kind": "measured",
@@ -169,7 +170,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
             "n_runs": runs["seed"].nunique(),
             "n_videos": _total(runs, "n_videos"),
             "degenerate": int((runs["degenerate"] > 0).sum()),
-            "note": "; ".join(note for name, here in own_places.items() for note in _notes(table, name, here)),
+            "note": "; ".join(filter(None, [row.source, *notes])),
         }
         for name, here in places.items():
             if table.datasets[name].mean:
