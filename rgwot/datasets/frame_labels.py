@@ -33,7 +33,8 @@ _DIFFERS = 0.05
 def find(root: Path, dataset: str, options: Options) -> Found:
     """Find features and the files of their names in ``groundTruth``."""
     paths = walk(root, root, {""})
-    truths = [path for path in paths if parents(path)[-1:] == (_TRUTH,)]
+    # Hidden files are what a download leaves beside its own.
+    truths = [path for path in paths if parents(path)[-1:] == (_TRUTH,) and not stem(path).startswith(".")]
     features = _features(paths)
     if not truths or not features:
         lacking = _FEATURES if truths else _TRUTH
