@@ -203,9 +203,13 @@ def read_graph(keysteps: Path, names: Path | None = None) -> DiGraph[Any]:
     """
     folder = _folder(keysteps)
     graph = read_procedure(folder / paths.name_of(paths.PROCEDURE)).graph
-    called = names_in(folder, read_names(names))
+    return labelled(graph, names_in(folder, read_names(names)))
+
+
+def labelled(graph: DiGraph[Any], names: Mapping[int, str]) -> DiGraph[Any]:
+    """Give every node of a task graph its ``label``, and return the graph."""
     for node, facts in graph.nodes(data=True):
-        facts["label"] = node if isinstance(node, str) else called.get(node, f"key step {node}")
+        facts["label"] = node if isinstance(node, str) else names.get(node, f"key step {node}")
     return graph
 
 
