@@ -24,8 +24,8 @@ from rgwot.embedding.interface import EmbedVideo, Fitted
 from rgwot.embedding.stored import EmbeddedTask, read_embeddings
 from rgwot.features.index import SHARED, open_stores
 from rgwot.features.store import FeatureStore
-from rgwot.keysteps.choices import Choices, extended, restored
-from rgwot.keysteps.decode import labelled, split_by_video
+from rgwot.keysteps.choices import NUMBERS, Choices, extended, renumbered, restored
+from rgwot.keysteps.decode import consensus_numbers, labelled, split_by_video
 from rgwot.keysteps.interface import Decoded, Frames, Learned
 from rgwot.keysteps.outputs import generator_for
 from rgwot.paths import DIAGNOSTICS, Run, name_of
@@ -261,8 +261,9 @@ def _learned(
 
     made = labelled(seen.values(), embedded.features_fps, choices.K, decoding)
     own = {str(video): part for video, part in segments[segments["scope"] == "task"].groupby("video")}
-    labels = {}
-    for video, found in split_by_video(seen, made.labels + 1).items():
+    clusters, labels = split_by_video(seen, made.labels), {}
+    numbers = consensus_numbers(embedded, clusters, choices.K, settings.procedure.learner)
+    for video, found in ((video, renumbered(own, numbers) + 1) for video, own in clusters.items()):
         try:
             part = own[video]
             stored = predicted_labels(part["start_s"], part["end_s"], part["key_step"], seen[video].time_s)
@@ -275,4 +276,4 @@ def _learned(
                 f"{remake(segments_csv, 'decode')}"
             )
         labels[video] = stored
-    return made.decoded.learned() if made.decoded.learned else None, labels
+    return {**made.decoded.learned(), NUMBERS: numbers} if made.decoded.learned else None, labels
