@@ -53,7 +53,7 @@ VERBS: dict[str, tuple[click.Command, str]] = {
     "bundle": (bundles.bundle, "Write a finished result to one file."),
     "apply": (bundles.apply, "Apply a bundle to new videos."),
     "cut": (pages.cut, "Segments for another K, from the tree of key steps."),
-    "compare": (pages.compare, "Compare two results of a task."),
+    "compare": (pages.compare, "Compare two results of a task, or a result with a coder."),
     "compare-groups": (pages.compare_groups, "Test whether groups of videos differ, key step by key step."),
     "figure": (reporting.figure, "Draw a figure of the paper."),
     "verify": (study.verify, "Check a tree of results against its records."),

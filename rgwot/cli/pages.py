@@ -160,14 +160,24 @@ def export(format_: str, keysteps: Path, output: Path, names: Path | None, root:
 @click.argument("first", type=Folder)
 @click.argument("second", type=Folder)
 @click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
-def compare(first: Path, second: Path, names: Path | None) -> None:
+@click.option(
+    "--overlap",
+    default=0.5,
+    show_default=True,
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Intersection over union from which a segment of one is a segment of the other.",
+)
+@click.option("--tier", help="Tier of ELAN or Praat. Default: key steps, or the only one.")
+@click.option("--fps", help="Frames per second, of formats that count frames, such as 25 or 30000/1001.")
+def compare(first: Path, second: Path, names: Path | None, overlap: float, tier: str | None, fps: str | None) -> None:
     """Say how far two results of a task agree, and which key steps were split or merged.
 
-    FIRST and SECOND are folders such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
+    FIRST and SECOND are folders such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, or annotations of a second
+    coder, as files of ELAN, BORIS, Praat and others.
     """
     from rgwot.reporting.compare import compare_results
 
-    click.echo("\n".join(compare_results(first, second, names)))
+    click.echo("\n".join(compare_results(first, second, names, overlap, tier, fps)))
 
 
 @click.command("compare-groups")

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from rgwot.evaluation.metrics import IntArray, contingency, f1, macro, match, strict
+from rgwot.evaluation.metrics import IntArray, Matching, contingency, f1, macro, match, strict
+from rgwot.evaluation.segmental import key_step_runs, segmental_f1
+from rgwot.timing import Segments
 
 #: Share of a key step from which another one is part of it, and from which the other one lies inside it.
 PART, INSIDE = 0.2, 0.5
+#: Intersection over union from which a segment of one answer finds one of the other.
+OVERLAP = 0.5
 
 
 class Agreement(NamedTuple):
@@ -33,6 +37,14 @@ class Agreement(NamedTuple):
         (m, n) frames.
     matched
         Key steps of the second answer by those of the first, by the matching.
+    pairs
+        The matching, by places in ``steps``.
+    kappa, kappas
+        Cohen's kappa of the frames with matched key steps, and of every key step of the first answer against all other
+        frames; 0 where it has no partner, NaN where there is nothing but it in both.
+    segments_f1, segments_f1s
+        F1 of segments: of all, and by key step of the first answer; NaN where there is none. A segment is found by one
+        of the matched key step from `OVERLAP` on (`rgwot.evaluation.segmental.found_segments`).
     split, merged
         Key steps of the first answer that are several of the second, and of the second that are several of the first:
         each of the parts has a fifth of it or more, and lies more than half inside it.
@@ -46,27 +58,45 @@ class Agreement(NamedTuple):
     steps: tuple[IntArray, IntArray]
     overlap: IntArray
     matched: dict[int, int]
+    pairs: Matching
+    kappa: float
+    kappas: dict[int, float]
+    segments_f1: float
+    segments_f1s: dict[int, float]
     split: dict[int, list[int]]
     merged: dict[int, list[int]]
 
     def swapped(self) -> Agreement:
         """Return the same with the answers in the other order."""
-        return _of_overlap(self.steps[1], self.steps[0], self.overlap.T, self.adjusted_rand)
+        partner = {other: step for step, other in self.matched.items()}
+        classes, clusters = (np.array(side, dtype=np.int64) for side in self.pairs)
+        pairs = Matching(clusters[np.argsort(clusters)], classes[np.argsort(clusters)])
+        found = {step: self.segments_f1s.get(partner.get(step, 0), 0.0) for step in self.steps[1].tolist() if step}
+        return _of_overlap(self.steps[::-1], self.overlap.T, pairs, self.adjusted_rand, self.segments_f1, found)
 
 
-def agreement(first: Sequence[IntArray], second: Sequence[IntArray]) -> Agreement:
+def agreement(
+    first: Sequence[IntArray], second: Sequence[IntArray], overlap: float = OVERLAP, *, same: bool = False
+) -> Agreement:
     """Compare the key steps of two answers for the same frames.
 
     Parameters
     ----------
     first, second
-        One array (T_v,) per video, of the same frames; at least one frame in all.
+        One array (T_v,) per video, of the same frames; at least one frame in all. 0 is background.
+    overlap
+        Intersection over union from which a segment of one answer finds a segment of the other.
+    same
+        Whether key steps of one number are the same in both, as those of two people who code by one scheme; else the
+        best one-to-one matching is sought.
 
     Examples
     --------
     >>> found = agreement([np.array([1, 1, 2, 2, 2, 2])], [np.array([5, 5, 7, 7, 8, 8])])
     >>> found.split
     {2: [7, 8]}
+    >>> round(found.kappa, 2), found.segments_f1s
+    (0.5, {1: 1.0, 2: 1.0})
     """
     a, b = np.concatenate(list(first)), np.concatenate(list(second))
     if a.shape != b.shape or not a.size:
@@ -75,25 +105,64 @@ def agreement(first: Sequence[IntArray], second: Sequence[IntArray]) -> Agreemen
 
     names_a, rows = np.unique(a, return_inverse=True)
     names_b, columns = np.unique(b, return_inverse=True)
-    overlap = contingency(rows, columns, len(names_a), len(names_b))
-    return _of_overlap(names_a, names_b, overlap, float(adjusted_rand_score(a, b)))
+    table = contingency(rows, columns, len(names_a), len(names_b))
+    pairs = Matching(*np.intersect1d(names_a, names_b, return_indices=True)[1:]) if same else match(table)
+    # Background is no segment in either; a key step without a partner has a number that the other answer lacks.
+    matched = {int(names_b[k]): int(names_a[g]) for g, k in zip(*pairs, strict=True) if names_a[g] and names_b[k]}
+    renamed = {int(step): matched.get(int(step), -int(step)) for step in names_b}
+    videos = [
+        (key_step_runs(one), key_step_runs([renamed[step] for step in np.asarray(other).tolist()]))
+        for one, other in zip(first, second, strict=True)
+    ]
+    by_step = {int(step): segmental_f1([_only(pair, step) for pair in videos], overlap) for step in names_a if step}
+    rand = float(adjusted_rand_score(a, b))
+    return _of_overlap((names_a, names_b), table, pairs, rand, segmental_f1(videos, overlap), by_step)
 
 
-def _of_overlap(names_a: IntArray, names_b: IntArray, overlap: IntArray, adjusted_rand: float) -> Agreement:
-    pairs = match(overlap)
+def _only(pair: tuple[Segments, Segments], step: int) -> tuple[Segments, Segments]:
+    one, other = (Segments(*(part[side.labels == step] for part in side)) for side in pair)
+    return one, other
+
+
+def _of_overlap(
+    steps: tuple[IntArray, IntArray],
+    overlap: IntArray,
+    pairs: Matching,
+    adjusted_rand: float,
+    segments_f1: float,
+    segments_f1s: dict[int, float],
+) -> Agreement:
+    names_a, names_b = steps
     mean, whole = macro(overlap, pairs), strict(overlap, pairs)
+    n, of_a, of_b = overlap.sum(), overlap.sum(axis=1), np.zeros(len(names_a))
+    both = np.zeros(len(names_a))
+    of_b[pairs.classes], both[pairs.classes] = overlap.sum(axis=0)[pairs.clusters], overlap[pairs]
+    alone = _kappa((n - of_a - of_b + 2 * both) / n, (of_a * of_b + (n - of_a) * (n - of_b)) / n**2)
     return Agreement(
-        int(overlap.sum()),
+        int(n),
         adjusted_rand,
-        float(overlap[pairs].sum() / overlap.sum()),
+        float(both.sum() / n),
         f1(mean.precision, mean.recall),
         f1(whole.precision, whole.recall),
-        (names_a, names_b),
+        steps,
         overlap,
         {int(names_a[g]): int(names_b[k]) for g, k in zip(*pairs, strict=True) if overlap[g, k]},
+        pairs,
+        float(_kappa(both.sum() / n, (of_a * of_b).sum() / n**2)),
+        dict(zip(names_a.tolist(), alone.tolist(), strict=True)),
+        segments_f1,
+        segments_f1s,
         _parts(overlap, names_a, names_b),
         _parts(overlap.T, names_b, names_a),
     )
+
+
+def _kappa(observed: ArrayLike, expected: ArrayLike) -> NDArray[np.float64]:
+    """Return (observed - expected) / (1 - expected), NaN where chance alone agrees."""
+    agreed, chance = np.asarray(observed, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: NDArray[np.float64] = np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan)
+    return found
 
 
 def _parts(overlap: NDArray[np.int64], whole: IntArray, part: IntArray) -> dict[int, list[int]]:

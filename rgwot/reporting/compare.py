@@ -1,15 +1,19 @@
-"""Two results of a task side by side: `rgwot compare`, and the same on the page of the task."""
+"""Two results of a task side by side, or a result and a coder: `rgwot compare`, and on the page of the task."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from rgwot.evaluation.agreement import Agreement, agreement
+from rgwot.datasets.doors import read_segments as read_coded
+from rgwot.datasets.names import video_id
+from rgwot.evaluation.agreement import OVERLAP, Agreement, agreement
 from rgwot.evaluation.metrics import IntArray
 from rgwot.paths import SEGMENTS, name_of
 from rgwot.records import read_segments
@@ -53,7 +57,25 @@ def read_answer(folder: Path) -> Answer:
     return answer
 
 
-def compare(first: Answer, second: Answer) -> Comparison | None:
+def read_coding(path: Path, tier: str | None = None, fps: str | None = None) -> pd.DataFrame:
+    """Read what a person coded (`rgwot.datasets.doors.read_segments`), with videos by their ids."""
+    table = read_coded(path, tier=tier, fps=fps)
+    return table.assign(video=[video_id(name) for name in table["video"]])
+
+
+def coded_answer(coded: pd.DataFrame, numbers: Mapping[str, int], seconds: Mapping[str, float]) -> Answer:
+    """Return segments with labels as an answer of these numbers, up to a time of every video; gaps are background."""
+    answer = {}
+    for video, own in coded[coded["video"].isin(seconds.keys())].groupby("video", sort=False):
+        times = sample_times(seconds[str(video)], RATE)
+        labels = np.zeros(len(times), dtype=np.int64)
+        for start_s, end_s, label in own[["start_s", "end_s", "label"]].itertuples(index=False):
+            labels[(times >= start_s) & (times < end_s)] = numbers[label]
+        answer[str(video)] = labels
+    return answer
+
+
+def compare(first: Answer, second: Answer, overlap: float = OVERLAP, *, same: bool = False) -> Comparison | None:
     """Compare two answers in the videos that both have, as far as both reach; None where there is no such video."""
     common = tuple(video for video in first if video in second)
     alone = tuple(video for one in (first, second) for video in one if video not in common)
@@ -61,8 +83,8 @@ def compare(first: Answer, second: Answer) -> Comparison | None:
         return None
     pairs = [(first[video], second[video]) for video in common]
     lengths = [min(map(len, pair)) for pair in pairs]
-    sides = ([pair[side][:length] for pair, length in zip(pairs, lengths, strict=True)] for side in (0, 1))
-    return Comparison(common, alone, agreement(*sides))
+    one, other = ([pair[side][:length] for pair, length in zip(pairs, lengths, strict=True)] for side in (0, 1))
+    return Comparison(common, alone, agreement(one, other, overlap, same=same))
 
 
 def compare_pairs(answers: Sequence[Answer]) -> dict[tuple[int, int], Comparison]:
@@ -73,19 +95,54 @@ def compare_pairs(answers: Sequence[Answer]) -> dict[tuple[int, int], Comparison
     return {pair: comparison for pair, comparison in found.items() if comparison is not None}
 
 
-def compare_results(first: Path, second: Path, names: Path | None = None) -> list[str]:
-    """Say how far the key steps of two folders agree, for a terminal.
+def compare_with(
+    answer: Answer, other: Path, overlap: float = OVERLAP, tier: str | None = None, fps: str | None = None
+) -> tuple[Comparison | None, dict[int, str]]:
+    """Compare an answer with a folder of key steps, or with what a person coded; also return names of the latter."""
+    if not other.is_file():
+        return compare(answer, read_answer(other), overlap), {}
+    coded = read_coding(other, tier, fps)
+    numbers = _numbers(coded)
+    seconds = {video: len(labels) / RATE for video, labels in answer.items()}
+    return compare(answer, coded_answer(coded, numbers, seconds), overlap), {n: name for name, n in numbers.items()}
+
+
+def compare_results(
+    first: Path,
+    second: Path,
+    names: Path | None = None,
+    overlap: float = OVERLAP,
+    tier: str | None = None,
+    fps: str | None = None,
+) -> list[str]:
+    """Say how far two results agree, or two people, or a result and a person, for a terminal.
+
+    Each is a folder of key steps, or a file of annotations that `rgwot.datasets.doors` reads, where what is in no
+    segment is background. Key steps are matched one to one, but those of two files go by their names.
 
     Raises
     ------
     RgwotError
-        When a folder holds no key steps, or they have no video in common.
+        When a folder holds no key steps, a file no annotations, or they have no video in common.
     """
-    found = compare(read_answer(first), read_answer(second))
+    typed = read_names(names)
+    called = [names_in(path.absolute(), typed) if not path.is_file() else {} for path in (first, second)]
+    if not first.is_file():
+        found, called_second = compare_with(read_answer(first), second, overlap, tier, fps)
+        called[1] |= called_second
+    elif not second.is_file():
+        return compare_results(second, first, names, overlap, tier, fps)
+    else:
+        one, other = (read_coding(path, tier, fps) for path in (first, second))
+        numbers = _numbers(pd.concat([one, other]))
+        ends = pd.concat([one, other]).groupby("video")["end_s"].max()
+        seconds = dict(zip(map(str, ends.index), ends.tolist(), strict=True))
+        of_one, of_other = (coded_answer(table, numbers, seconds) for table in (one, other))
+        found = compare(of_one, of_other, overlap, same=True)
+        called = [{n: name for name, n in numbers.items()}] * 2
     if found is None:
         raise RgwotError(f"{first}, {second}: found no video in both, expected results of the same task")
     together = found.agreement
-    called = [{0: "background"} | names_in(folder.absolute(), read_names(names)) for folder in (first, second)]
     return [
         f"A: {first}",
         f"B: {second}",
@@ -93,16 +150,29 @@ def compare_results(first: Path, second: Path, names: Path | None = None) -> lis
         + (f"; only in one: {', '.join(found.alone)}" if found.alone else ""),
         f"Adjusted Rand index {together.adjusted_rand:.2f}. F1 after matching key steps one to one: "
         f"{100 * together.macro_f1:.1f} (mean over key steps of A), {100 * together.strict_f1:.1f} (of all time).",
-        *_lines(together, *called),
+        f"Cohen's kappa {together.kappa:.2f}, {RATE} frames a second, background included. F1 of segments "
+        f"{100 * together.segments_f1:.1f}: those of one key step whose intersection is {100 * overlap:.0f} % of their "
+        "union or more.",
+        *_lines(together, *({0: "background"} | one for one in called)),
     ]
 
 
+def _numbers(coded: pd.DataFrame) -> dict[str, int]:
+    """Number labels from 1, in the order in which they first appear."""
+    return {str(label): at for at, label in enumerate(coded["label"].unique(), start=1)}
+
+
 class Part(NamedTuple):
-    """What a key step of the first answer is in the second: seconds, and the shares of others from `NAMED` on."""
+    """What a key step of the first answer is in the second.
+
+    Seconds, the shares of others from `NAMED` on, Cohen's kappa, and F1 of segments (NaN for background).
+    """
 
     key_step: int
     seconds: float
     shares: Mapping[int, float]
+    kappa: float
+    segments_f1: float
 
 
 def parts(found: Agreement) -> list[Part]:
@@ -112,7 +182,8 @@ def parts(found: Agreement) -> list[Part]:
         shares = overlap / overlap.sum()
         largest = [at for at in np.argsort(-shares, kind="stable") if shares[at] >= NAMED]
         named = {int(found.steps[1][at]): float(shares[at]) for at in largest}
-        pieces.append(Part(int(step), int(overlap.sum()) / RATE, named))
+        scores = found.kappas[int(step)], found.segments_f1s.get(int(step), float("nan"))
+        pieces.append(Part(int(step), int(overlap.sum()) / RATE, named, *scores))
     return pieces
 
 
@@ -125,9 +196,16 @@ def _lines(found: Agreement, of_a: Mapping[int, str], of_b: Mapping[int, str]) -
     lines = []
     for part in parts(found):
         shares = ", ".join(f"{100 * share:.0f} % {name(step, of_b)}" for step, share in part.shares.items())
-        lines.append(f"  {name(part.key_step, of_a)} of A, {part.seconds:.0f} s: in B {shares}")
+        lines.append(f"  {name(part.key_step, of_a)} of A, {part.seconds:.0f} s: in B {shares}{_scores(part)}")
     for step, others in found.split.items():
         lines.append(f"Split: {name(step, of_a)} of A is {' and '.join(name(other, of_b) for other in others)} of B.")
     for step, others in found.merged.items():
         lines.append(f"Merged: {' and '.join(name(other, of_a) for other in others)} of A are {name(step, of_b)} of B.")
     return lines
+
+
+def _scores(part: Part) -> str:
+    """Say kappa and F1 of a key step, as far as there are any."""
+    said = [] if math.isnan(part.kappa) else [f"kappa {part.kappa:.2f}"]
+    said += [] if math.isnan(part.segments_f1) else [f"segments {100 * part.segments_f1:.1f}"]
+    return f" ({', '.join(said)})" if said else ""

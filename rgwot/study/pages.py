@@ -158,6 +158,21 @@ def _there(path: str) -> list[str]:
     return [path] if Path(path).exists() else []
 
 
+def shown_result(
+    study: Study, dataset: str, task: str, method: str, decoder: str, seed: str, **_: str
+) -> dict[str, str]:
+    """Return segments, deviations and names of a result as its page shows them: corrected where there are corrections.
+
+    Names are left out where there are none.
+    """
+    tree, run = Tree(RESULTS, dataset, task), Run(method, decoder, int(seed))
+    corrected = bool(corrections_there(study, dataset, task))
+    segments = tree.at(paths.CORRECTED if corrected else paths.SEGMENTS, run)
+    found = {"segments": str(segments), "deviations": str(segments.with_name(paths.name_of(paths.DEVIATIONS)))}
+    names = [str(tree.at(paths.CORRECTED_NAMES, run))] if corrected else names_there(study, dataset, task)
+    return {**found, **({"names": names[0]} if names else {})}
+
+
 def index_pages(study: Study) -> list[str]:
     """Return the pages of all tasks of ``page.datasets``, which the list of pages leads to."""
     return [

@@ -202,6 +202,36 @@ def test_boris_tables(tmp_path: Path) -> None:
         rows(tmp_path / "b.tsv")
 
 
+def test_boris_tables_of_old_versions(tmp_path: Path) -> None:
+    head = "Observation id\tmonday 1\t\t\n\t\t\t\nMedia file(s)\t\t\t\nTime offset (s)\t0.0\t\t\n\t\t\t\n"
+    columns = "Time\tMedia file path\tTotal length\tFPS\tSubject\tBehavior\tBehavioral category\tComment\tStatus\n"
+    row = "{}\tfilms/cup of tea.mp4\t6.5\t25.0\tAnn\t{}\t\t\t{}\n"
+    events = row.format(0.5, "pour", "START") + row.format(1, "sip", "POINT") + row.format(2, "pour", "STOP")
+    (tmp_path / "a.tsv").write_text(head + columns + events)
+    assert rows(tmp_path / "a.tsv") == [["cup of tea", 0.5, 2.0, "pour"]]
+    (tmp_path / "a.tsv").write_text(head + columns + events.replace("2\tfilms", "two\tfilms"))
+    with pytest.raises(RgwotError, match="a.tsv: line 9: 'two' as a time"):
+        rows(tmp_path / "a.tsv")
+    old = "Observation id\tMedia file\tSubject\tBehavior\tModifiers\tBehavior type\tStart (s)\tStop (s)\n"
+    states = "monday 1\ta.mp4\t\tpour\t\tSTATE\t0.5\t2\n"
+    (tmp_path / "b.tsv").write_text(old + states)
+    assert rows(tmp_path / "b.tsv") == [["a", 0.5, 2.0, "pour"]]
+    # Their times count from the beginning of the first.
+    (tmp_path / "b.tsv").write_text(old + states + states.replace("a.mp4", "b.mp4"))
+    with pytest.raises(RgwotError, match="line 3: 'a' and 'b' one after the other in observation 'monday 1'"):
+        rows(tmp_path / "b.tsv")
+
+
+def test_observations_whose_clock_is_not_that_of_the_video(tmp_path: Path) -> None:
+    shifted = project(*EVENTS)
+    shifted["observations"]["monday 1"]["time offset"] = 5.0
+    (tmp_path / "a.boris").write_text(json.dumps(shifted))
+    (tmp_path / "a.tsv").write_text(aggregated().replace("cup of tea.mp4\t0\t4", "cup of tea.mp4\t5\t4"))
+    for name in ("a.boris", "a.tsv"):
+        with pytest.raises(RgwotError, match=r"time offset 5(.0)? s; expected 0"):
+            rows(tmp_path / name)
+
+
 def label_studio(video: str) -> list[dict[str, Any]]:
     def result(start: int, end: int, label: str) -> dict[str, Any]:
         value = {"ranges": [{"start": start, "end": end}], "timelinelabels": [label]}

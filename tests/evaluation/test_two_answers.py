@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, cohen_kappa_score
 
 from rgwot.evaluation.agreement import agreement
 from rgwot.reporting.compare import compare_results
@@ -35,6 +35,59 @@ def test_split_and_merged() -> None:
     assert agreement([np.repeat([1, 2], [10, 20])], [np.repeat([4, 5, 5], [9, 1, 20])]).split == {}
     with pytest.raises(ValueError, match="expected as many of both"):
         agreement([one], [two[1:]])
+
+
+def test_kappa_is_that_of_scikit_learn_after_the_matching() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        one, other = rng.integers(0, 5, 300), rng.integers(0, 4, 300)
+        found = agreement([one], [other])
+        partner = {step: number for number, step in found.matched.items()}
+        renamed = np.array([partner.get(step, -1) for step in other])
+        assert found.kappa == pytest.approx(cohen_kappa_score(one, renamed))
+        for step, kappa in found.kappas.items():
+            assert kappa == pytest.approx(cohen_kappa_score(one == step, renamed == step))
+        swapped = found.swapped()
+        assert swapped.kappa == pytest.approx(found.kappa)
+        assert all(swapped.kappas[other] == pytest.approx(found.kappas[step]) for step, other in found.matched.items())
+    # By their names, nothing is matched: 3 of one is 3 of the other.
+    assert agreement([one], [other], same=True).kappa == pytest.approx(cohen_kappa_score(one, other))
+    assert np.isnan(agreement([np.ones(5, int)], [np.ones(5, int)]).kappa)
+
+
+def test_segments_by_hand() -> None:
+    # Of 1, [0, 10) is [0, 8) of the other: 80 %; [20, 30) is [26, 30): 40 %. 2 has no partner; 0 is no segment.
+    one = np.repeat([1, 2, 1, 0], [10, 10, 10, 10])
+    other = np.repeat([7, 0, 7, 0], [8, 18, 4, 10])
+    found = agreement([one], [other])
+    assert found.matched == {0: 0, 1: 7}
+    assert found.segments_f1s == {1: 2 * 1 / 4, 2: 0}
+    assert found.segments_f1 == 2 * 1 / 5
+    assert agreement([one], [other], 0.4).segments_f1 == 2 * 2 / 5
+    assert found.swapped().segments_f1s == {7: 0.5}
+
+
+def test_a_result_and_coders(tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    folder.mkdir()
+    rows = "v%201,task,0,4,2\nv%201,task,4,6,1\nv%201,task,6,10,3\nw,task,0,1,1\n"
+    (folder / "segments.csv").write_text(f"video,scope,start_s,end_s,key_step\n{rows}")
+    coders = [tmp_path / name for name in ("one.csv", "two.csv")]
+    coders[0].write_text("video,start_s,end_s,label\nv 1,0,4,cut\nv 1,6,9,stir\n")
+    coders[1].write_text("video,start_s,end_s,label\nv 1,0,4,stir\nv 1,6,9,cut\n")
+    # Of ten seconds, the coder calls 4 to 6 and the last one background, as everything in no segment.
+    for files in ((folder, coders[0]), (coders[0], folder)):
+        lines = compare_results(*files)
+        assert lines[0] == f"A: {folder}"
+        assert lines[2] == "1 videos, 10 s; only in one: w"
+        assert "kappa 0.85" in lines[4]  # of 0.9 and (4 * 4 + 2 * 3 + 4 * 3) / 100
+        assert "F1 of segments 80.0" in lines[4]
+        assert "  key step 2 of A, 4 s: in B 100 % cut (kappa 1.00, segments 100.0)" in lines
+    swapped = compare_results(*coders)
+    # By their names, they agree on background alone: 0.2 of 0.9 seconds.
+    assert "of all time" in swapped[3]
+    assert "  cut of A, 4 s: in B 100 % stir (kappa" in "\n".join(swapped)
+    assert float(swapped[4].split()[2].strip(",")) < 0
 
 
 def test_folders_of_results(tmp_path: Path) -> None:

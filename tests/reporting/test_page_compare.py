@@ -25,15 +25,24 @@ def test_any_two_results_have_the_numbers_of_the_command(made: Task, page: Path)
             rand, macro, strict = map(float, re.findall(r"-?\d+\.\d+", lines[3]))
             assert one["rand"] == pytest.approx(rand, abs=0.0051)
             assert [100 * own["macro"], 100 * one["strict"]] == pytest.approx([macro, strict], abs=0.051)
+            kappa, segments = re.findall(r"-?\d+\.\d+", lines[4])
+            assert one["kappa"] == pytest.approx(float(kappa), abs=0.0051)
+            assert 100 * one["segments"] == pytest.approx(float(segments), abs=0.051)
             told = [
                 f"  {called(step)} of A, {seconds:.0f} s: in B "
                 + ", ".join(f"{100 * share:.0f} % {called(other)}" for other, share in shares)
-                for step, seconds, shares in own["parts"]
+                + (
+                    f" (kappa {of_step:.2f}"
+                    if found_f1 is None
+                    else f" (kappa {of_step:.2f}, segments {100 * found_f1:.1f}"
+                )
+                + ")"
+                for step, seconds, shares, of_step, found_f1 in own["parts"]
             ]
-            assert [re.sub(r"\d+ %", "", line) for line in told] == [
-                re.sub(r"\d+ %", "", one) for one in lines[4 : 4 + len(told)]
+            assert [re.sub(r"\d+ %|-?\d\.\d\d|\d+\.\d\b", "", line) for line in told] == [
+                re.sub(r"\d+ %|-?\d\.\d\d|\d+\.\d\b", "", one) for one in lines[5 : 5 + len(told)]
             ]
-            assert len(own["split"]) + len(own["merged"]) == len(lines) - 4 - len(told)
+            assert len(own["split"]) + len(own["merged"]) == len(lines) - 5 - len(told)
 
 
 def called(step: int) -> str:

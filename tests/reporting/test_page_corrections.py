@@ -157,7 +157,7 @@ def test_corrections_are_made_listed_taken_back_and_kept(
     for name in ("order", "embedding", "steps"):
         tab(fresh, name)
     assert fresh.get("[...document.querySelectorAll('.keystep')].map((e) => Number(e.dataset.step))") == fresh.get(
-        "stepsOf(0)"
+        "inOrder(0)"
     )
     tab(fresh, "videos")
     fresh.run("byId('correcting').open = true")

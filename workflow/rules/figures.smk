@@ -71,10 +71,9 @@ rule choice_curves:
 
 rule compare_groups:
     input:
-        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
-        deviations="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/deviations.csv",
+        # Of the corrected result where there are corrections, as on the page.
+        unpack(lambda w: pages.shown_result(STUDY, **w)),
         videos=one_line_errors(lambda w: groups.groups_file(STUDY, w.dataset, w.task, w.column)),
-        names=lambda w: pages.names_there(STUDY, w.dataset, w.task),
     output:
         table=report(
             "results/groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv",
@@ -98,12 +97,12 @@ rule compare_groups:
         mem_mb=doubled(2000),
         runtime=doubled(30),
     params:
-        names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
+        names=lambda w, input: f"--names {shlex.quote(input.names)}" if "names" in input.keys() else "",
     message:
         "groups: {wildcards.column} in {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}"
     shell:
         "rgwot compare-groups --videos {input.videos:q} --column {wildcards.column:q} --task {wildcards.task:q}"
-        " --names {params.names:q} --title {wildcards.dataset}/{wildcards.task:q}':"
+        " {params.names} --title {wildcards.dataset}/{wildcards.task:q}':"
         " {wildcards.method}/{wildcards.decoder}, seed {wildcards.seed}'"
         " {output.table:q} $(dirname {input.segments:q}) > {log:q} 2>&1"
 

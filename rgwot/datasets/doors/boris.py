@@ -37,6 +37,7 @@ def read(path: Path, hints: Hints) -> Iterator[Row]:
             raise DataFault(
                 "media", path, where, f"{len(media)} media files one after the other; expected one; code each by itself"
             )
+        check_offset(path, where, observation.get("time offset"))
         video = media_stem(media[0]) if media else name
         if (other := videos.setdefault(video, name)) != name:
             raise DataFault(
@@ -65,6 +66,12 @@ def paired(path: Path, video: str, events: Iterable[Event]) -> Iterator[Row]:
             "pairing", path, event.where, f"{event.code!r} starts and never stops; expected a second event; add it"
         )
     yield from sorted(segments, key=lambda row: row.start_s)
+
+
+def check_offset(path: Path, where: str, offset: str | float | None) -> None:
+    """Refuse an observation whose clock does not begin with its video."""
+    if offset not in (None, "", "NA") and float(offset):
+        raise DataFault("time", path, where, f"time offset {offset} s; expected 0, times that begin with the video")
 
 
 def media_stem(path: str) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rgwot.datasets.doors.boris import Event, paired
-from rgwot.datasets.doors.boris_aggregated import video_of
+from rgwot.datasets.doors.boris_aggregated import of_videos
 from rgwot.datasets.doors.interface import Hints, Row
-from rgwot.datasets.doors.table import number, records
+from rgwot.datasets.doors.table import number
 
 
 def fits(head: str) -> bool:
@@ -20,9 +20,10 @@ def fits(head: str) -> bool:
 def read(path: Path, hints: Hints) -> Iterator[Row]:
     """Read the events; the video is the media file, or else the observation's name."""
     events: dict[str, list[Event]] = defaultdict(list)
-    for where, row in records(path):
+    for where, row, video in of_videos(path):
+        kind = row.get("Behavior type") or row["Status"]
         modifiers = "|".join(row[column] for column in row if column.startswith("Modifier"))
         event = Event(where, number(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
-        events[video_of(row)] += [event, event] if row["Behavior type"] == "POINT" else [event]
+        events[video] += [event, event] if kind == "POINT" else [event]
     for video, own in events.items():
         yield from paired(path, video, own)

@@ -24,4 +24,6 @@ def read(path: Path, hints: Hints) -> Iterator[Row]:
     tiers = {tier.name: tier for tier in grid.get_tiers() if tier.tier_type == "IntervalTier"}
     tier = hints.chosen(path, tiers)
     for number, (start_s, end_s, text) in enumerate(tiers[tier].get_intervals(), 1):
-        yield Row(path.stem, start_s, end_s, text, f"interval {number}")
+        # BORIS writes this where Praat has nothing.
+        if text != "null":
+            yield Row(path.stem, start_s, end_s, text, f"interval {number}")

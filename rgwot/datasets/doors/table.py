@@ -32,14 +32,18 @@ def read(path: Path, hints: Hints) -> Iterator[Row]:
             yield Row(low.get("video") or path.stem, start_s, end_s, label, where)
 
 
-def records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the rows of a table with a header, by column, and where they stand; tabs, semicolons or commas divide."""
+def records(path: Path, column: str = "") -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the rows of a table with a header, by column, and where they stand; tabs, semicolons or commas divide.
+
+    The header is the first line that has the ``column``, or the first of all.
+    """
     lines = read_lines(path)
-    header = lines[0].text
+    at = next((at for at, line in enumerate(lines) if not column or column.lower() in _names(line.text)), 0)
+    header, lines = lines[at].text, lines[at:]
     names = [name.strip() for name in next(csv.reader([header], delimiter=_divider(header)))]
     reader = csv.reader((line.text + "\n" for line in lines[1:]), delimiter=_divider(header), strict=True)
     for fields in reader:
-        where = f"line {reader.line_num + 1}"
+        where = f"line {at + reader.line_num + 1}"
         if not any(fields):
             continue
         if len(fields) != len(names):

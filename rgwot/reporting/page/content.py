@@ -218,14 +218,25 @@ def compared(agreements: Mapping[tuple[int, int], Comparison]) -> list[dict[str,
     found = []
     for pair, (common, alone, both) in agreements.items():
         facts = {"pair": pair, "videos": len(common), "alone": len(alone), "seconds": both.n_frames / RATE}
-        scores = {"rand": round(both.adjusted_rand, 4), "strict": round(both.strict_f1, 4)}
+        scores: dict[str, float | None] = {"rand": round(both.adjusted_rand, 4), "strict": round(both.strict_f1, 4)}
+        scores |= {"kappa": _number(both.kappa), "segments": _number(both.segments_f1)}
         found.append({**facts, **scores, "sides": [_side(both), _side(both.swapped())]})
     return found
 
 
+def _number(value: float) -> float | None:
+    return round(value, 4) if math.isfinite(value) else None
+
+
 def _side(found: Agreement) -> dict[str, Any]:
     shown = [
-        [part.key_step, part.seconds, [[step, round(share, 3)] for step, share in part.shares.items()]]
+        [
+            part.key_step,
+            part.seconds,
+            [[step, round(share, 3)] for step, share in part.shares.items()],
+            _number(part.kappa),
+            _number(part.segments_f1),
+        ]
         for part in parts(found)
     ]
     return {"macro": round(found.macro_f1, 4), "parts": shown, "split": found.split, "merged": found.merged}

@@ -37,16 +37,18 @@ function drawComparison() {
     ...Object.entries(side.split).map(([step, others]) => change("Split", "A", [[a, Number(step)]], "is", others.map((other) => [b, other]), "B")),
     ...Object.entries(side.merged).map(([step, others]) => change("Merged", "A", others.map((other) => [a, other]), "are", [[b, Number(step)]], "B")),
   ];
-  const rows = side.parts.map(([step, seconds, shares]) => make("tr", {},
+  const rows = side.parts.map(([step, seconds, shares, kappa, segments]) => make("tr", {},
     make("td", { className: "text" }, titled(a, [[step, stepTitle(a, step)]])),
     make("td", { textContent: clock(seconds, 0) }),
-    make("td", { className: "wrap text" }, titled(b, shares.map(([other, share]) => [other, `${percent(share)} ${stepTitle(b, other)}`])))));
+    make("td", { className: "wrap text" }, titled(b, shares.map(([other, share]) => [other, `${percent(share)} ${stepTitle(b, other)}`]))),
+    make("td", { textContent: kappa === null ? "" : kappa.toFixed(2) }),
+    make("td", { textContent: segments === null ? "" : shown(segments) })));
   space.replaceChildren(
-    make("p", { id: "compare-words", textContent: `${plural(found.videos, "video")}, ${clock(found.seconds, 0)}${alone}. Adjusted Rand index ${found.rand.toFixed(2)} (1: the same key steps, about 0: unrelated ones). F1 after matching key steps one to one: ${shown(side.macro)} (mean over key steps of A), ${shown(found.strict)} (of all time).` }),
+    make("p", { id: "compare-words", textContent: `${plural(found.videos, "video")}, ${clock(found.seconds, 0)}${alone}. Adjusted Rand index ${found.rand.toFixed(2)} (1: the same key steps, about 0: unrelated ones). F1 after matching key steps one to one: ${shown(side.macro)} (mean over key steps of A), ${shown(found.strict)} (of all time). Cohen's kappa ${found.kappa === null ? "none" : found.kappa.toFixed(2)}. F1 of segments ${found.segments === null ? "none" : shown(found.segments)}: those of one key step whose intersection is half of their union or more.` }),
     make("h2", { textContent: "Split or merged" }),
     changes.length ? make("ul", { className: "changes" }, ...changes) : make("p", { textContent: "No key step of one consists of several of the other." }),
     make("h2", { textContent: "What each key step of A is in B" }),
-    table("Key steps of A in B", ["Key step of A", "Time", "In B"], rows),
+    table("Key steps of A in B", ["Key step of A", "Time", "In B", "Kappa", "Segments"], rows),
   );
 }
 
