@@ -78,8 +78,8 @@ def printed(table: Table, frame: pd.DataFrame, columns: Sequence[Column]) -> str
             "–" if pd.isna(value) else _cell(value, around, crossed=bool(cross), best=value == best and not cross)
             for value, around, cross in zip(mean, spread, out, strict=True)
         ])  # fmt: skip
-    lines = [[row.label, *cells] for row, cells in zip(table.rows, zip(*texts, strict=True), strict=True)]
-    return pipe(["", *(column.head for column in columns)], lines)
+    lines = [[row.label, row.source, *cells] for row, cells in zip(table.rows, zip(*texts, strict=True), strict=True)]
+    return pipe(["", "follows", *(column.head for column in columns)], lines)
 
 
 def _cell(mean: float, spread: float, *, crossed: bool, best: bool) -> str:

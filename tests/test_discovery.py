@@ -34,7 +34,7 @@ SMALL: dict[str, Any] = {
     "graph": {"clip_s": 0.2, "neighbours": 3, "walks": 2, "walk_length": 6, "D": 6, "epochs": 1},
     "asot": {"epochs": 2, "hidden": 8, "D": 4, "N": 16},
     "vasot": {},
-    "hvq": {"epochs": 2, "hidden": 8, "layers": 2, "D": 4},
+    "hvq": {"epochs": 2, "hidden": 8, "layers": 2},
     "consensus": {"partitions": 4},
     "graphcut": {"pairwise": 0.1},
     "decode": {"K": 3, "restarts": 2},

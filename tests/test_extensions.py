@@ -128,5 +128,3 @@ def test_entries_are_true() -> None:
         assert set(entry.reads) <= {*BLOCKS, *defaults()}
         places = [entry.function, getattr(entry, "restore", ""), getattr(entry, "learned", "")]
         assert all(callable(load(place)) for place in places if place)
-    # The alignment loss is part of vasot.
-    assert {*LOSSES["gromov_wasserstein"].reads} <= {*CLUSTERING["vasot"].reads}

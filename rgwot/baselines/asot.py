@@ -53,17 +53,8 @@ their mean: k-means would cluster rounding."""
 _FIRST_CHANGE = 4.0
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """Frames of a video in one step: embeddings f (N, D), their places (N,) in the video, and its number of frames."""
-
-    f: Tensor
-    rows: NDArray[np.int64]
-    length: int
-
-
-PairLoss = Callable[[Drawn, Drawn], Tensor]
-"""The loss that the two videos of a step have in common, a scalar."""
+PairLoss = Callable[[Tensor, Tensor], Tensor]
+"""From the embeddings (N, D) drawn of the two videos of a step to the loss that they have in common, a scalar."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +69,7 @@ class Segmenter:
         """Return log (N T), (N, K'), of a video's features (N, F), and how far from rest it is."""
         block = self.settings
         cost = segmentation_cost(embed(self.network, x)[None], self.centres, block.rho)
-        weights = {
+        weights: dict[str, Any] = {
             "alpha": block.alpha_test,
             "r": radius(len(x), block.r),
             "epsilon": block.epsilon_test,
@@ -90,15 +81,19 @@ class Segmenter:
     def memberships(self, frames: Frames) -> tuple[NDArray[np.float64], float]:
         """Return N T of every video, (frames, K'), each from a plan of its own, and the largest residual."""
         with one_thread(), torch.inference_mode():
-            plans = [self.plan(video) for video in videos_of(frames)]
+            plans = [self.plan(video) for video in videos_of(frames, self.settings.by_root)]
         memberships = torch.cat([log_plan.exp() for log_plan, _ in plans]).numpy()
         return memberships, max(residual for _, residual in plans)
 
 
-def videos_of(frames: Frames) -> list[NDArray[np.float32]]:
-    """Return every video's features (N, F), each of mean 0 and deviation 1 over the video's frames, constant ones 0."""
+def videos_of(frames: Frames, by_root: bool = False) -> list[NDArray[np.float32]]:
+    """Return every video's features (N, F), each of mean 0 and deviation 1 over the video's frames, constant ones 0.
+
+    ``by_root`` divides them by the root of F.
+    """
     parts = np.split(frames.x, np.cumsum(frames.lengths)[:-1])
-    return [standardised(part.astype(np.float32)) for part in parts]
+    scale = np.float32(math.sqrt(frames.x.shape[1]) if by_root else 1)
+    return [standardised(part.astype(np.float32)) / scale for part in parts]
 
 
 def seeded(generator: np.random.Generator, make: Callable[[], nn.Module]) -> nn.Module:
@@ -156,24 +151,49 @@ def draw_frames(length: int, N: int, generator: np.random.Generator) -> NDArray[
     return generator.integers(borders[:-1], borders[1:])
 
 
+def counted_frames(n: int, block: AsotSettings) -> int:
+    """Return how many frames the n drawn of a video count as: with ``pad``, frames without mass follow them."""
+    return max(n, block.N) if block.pad else n
+
+
+def padded(length: int, N: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return N rows of a video: those of `draw_frames`, then the last one again and again."""
+    rows = draw_frames(length, N, generator)
+    return np.pad(rows, (0, N - len(rows)), mode="edge")
+
+
+def steps(videos: int, pairs: bool, generator: np.random.Generator) -> list[list[int]]:
+    """Return the videos of the steps of an epoch: each once, two at a time; or, for ``pairs``, each with another one.
+
+    Of an odd number of videos the last one is alone, and a single video always is.
+    """
+    order = [int(video) for video in generator.permutation(videos)]
+    if not pairs or videos == 1:
+        return [order[first : first + BATCH] for first in range(0, videos, BATCH)]
+    return [[video, (video + int(generator.integers(1, videos))) % videos] for video in order]
+
+
 def segmentation_loss(f: Tensor, centres: Tensor, block: AsotSettings) -> Tensor:
     r"""Cross-entropy of a plan with the softmax over centres, for videos (B, N, D); returns (B,).
 
     .. math:: L = -\sum_{ik} T_{ik} \log \mathrm{softmax}_k (f_i \cdot A_k / 0.1)
 
-    T, whose entries add up to 1, is a constant.
+    T, whose entries add up to 1, is a constant. Of a video that counts as P > N frames, the prior has i/P, the band Pr
+    frames, and L the factor N/P, as a mean over P frames.
     """
+    length = counted_frames(f.shape[1], block)
     with torch.no_grad():
         log_plan = solve_segmentation(
-            segmentation_cost(f, centres, block.rho),
+            segmentation_cost(f, centres, block.rho, length),
             alpha=block.alpha,
-            r=radius(f.shape[1], block.r),
+            r=radius(length, block.r),
+            length=length,
             epsilon=block.epsilon,
             lambda_=block.lambda_,
             iterations=block.iterations,
         )
     log_p = torch.log_softmax(f @ centres.T / TEMPERATURE, 2)
-    return -(log_plan.exp().to(log_p) * log_p).sum((1, 2))
+    return -(log_plan.exp().to(log_p) * log_p).sum((1, 2)) * (f.shape[1] / length)
 
 
 def learn(
@@ -181,29 +201,32 @@ def learn(
 ) -> tuple[Segmenter, list[float]]:
     """Train a network and centres on videos, two at a time; returns them and the mean loss of every epoch.
 
-    A step minimises the sum of both videos' segmentation losses and, where there is one, of ``pair_loss``; of an odd
-    number of videos the last of an epoch is alone, without a pair.
+    A step minimises the sum of both videos' segmentation losses and, where there is one, of ``pair_loss``. See `steps`.
 
     Raises
     ------
     RgwotError
         When training diverges.
     """
-    videos = videos_of(frames)
+    videos = videos_of(frames, block.by_root)
     width = frames.x.shape[1]
     network = seeded(generator, lambda: network_of(width, block))
     with torch.no_grad():
-        f = torch.cat([embed(network, video) for video in videos])
-    centres = first_centres(f, K, generator).requires_grad_()
+        if block.start == "random":
+            centres = F.normalize(torch.from_numpy(generator.normal(size=(K, block.D))).float(), dim=1)
+        else:
+            shown = [video[padded(len(video), block.N, generator)] for video in videos] if block.pad else videos
+            centres = first_centres(torch.cat([embed(network, video) for video in shown]), K, generator)
+    centres.requires_grad_()
     optimiser = torch.optim.Adam([*network.parameters(), centres], lr=block.lr, fused=True)
     losses = []
     for _ in range(block.epochs):
-        order, total = generator.permutation(len(videos)), 0.0
-        for first in range(0, len(order), BATCH):
+        total = 0.0
+        for step in steps(len(videos), pair_loss is not None, generator):
             drawn = []
-            for video in order[first : first + BATCH]:
+            for video in step:
                 rows = draw_frames(len(videos[video]), block.N, generator)
-                drawn.append(Drawn(embed(network, videos[video][rows]), rows, len(videos[video])))
+                drawn.append(embed(network, videos[video][rows]))
             loss = torch.cat([segmentation_loss(f, centres, block) for f in _stacked(drawn)]).sum()
             if pair_loss is not None and len(drawn) == BATCH:
                 loss = loss + pair_loss(*drawn)
@@ -266,14 +289,14 @@ def with_weights(network: nn.Module, weights: Mapping[str, NDArray[Any]]) -> nn.
     return network.eval()
 
 
-def _stacked(drawn: Sequence[Drawn]) -> list[Tensor]:
+def _stacked(drawn: Sequence[Tensor]) -> list[Tensor]:
     """Return the videos of a step (B, N, D) at once where they have the same number of frames, else one by one."""
-    if len({len(one.f) for one in drawn}) == 1:
-        return [torch.stack([one.f for one in drawn])]
-    return [one.f[None] for one in drawn]
+    if len({len(f) for f in drawn}) == 1:
+        return [torch.stack(list(drawn))]
+    return [f[None] for f in drawn]
 
 
-def segmentation_cost(f: Tensor, centres: Tensor, rho: float) -> Tensor:
+def segmentation_cost(f: Tensor, centres: Tensor, rho: float, length: int | None = None) -> Tensor:
     r"""Cost of every frame at every key step, cosine distance and temporal prior.
 
     .. math:: C_{ik} = 1 - f_i \cdot A_k + \rho\, |i/N - k/K|
@@ -288,18 +311,20 @@ def segmentation_cost(f: Tensor, centres: Tensor, rho: float) -> Tensor:
         A, rows of length 1.
     rho : float
         Weight of the prior, >= 0.
+    length : int, optional
+        Takes the place of N in the formula.
 
     Returns
     -------
     Tensor, shape (B, N, K), float64
     """
     n, K = f.shape[1], len(centres)
-    frames, steps = (relative_positions(size, dtype=torch.float64, device=f.device) for size in (n, K))
-    return 1 - f.double() @ centres.double().T + rho * (frames[:, None] - steps).abs()
+    frames, places = (relative_positions(size, dtype=torch.float64, device=f.device) for size in (n, K))
+    return 1 - f.double() @ centres.double().T + rho * (frames[:, None] * (n / (length or n)) - places).abs()
 
 
 def segmentation_gradient(
-    log_plan: Tensor, cost: Tensor, *, alpha: float, r: float, epsilon: float, lambda_: float
+    log_plan: Tensor, cost: Tensor, *, alpha: float, r: float, epsilon: float, lambda_: float, length: int | None = None
 ) -> Tensor:
     r"""Gradient of F, up to a constant.
 
@@ -313,15 +338,22 @@ def segmentation_gradient(
     log_plan, cost : Tensor, shape (B, N, K), float64
         log T, finite, and C.
     alpha, r, epsilon, lambda_ : float
-        As in the objective; r > 0 is a share of N.
+        As in the objective; r > 0 is a share of N, or of ``length``.
     """
     K = cost.shape[2]
-    linear = _linear(log_plan.exp(), cost, alpha, r)
+    linear = _linear(log_plan.exp(), cost, alpha, r, length)
     return linear + epsilon * log_plan + lambda_ * (_log_shares(log_plan) + math.log(K) + 1)
 
 
 def solve_segmentation(
-    cost: Tensor, *, alpha: float, r: float, epsilon: float, lambda_: float, iterations: int
+    cost: Tensor,
+    *,
+    alpha: float,
+    r: float,
+    epsilon: float,
+    lambda_: float,
+    iterations: int,
+    length: int | None = None,
 ) -> Tensor:
     r"""Descend from T = 1/(NK) by mirror steps, as published (methods 5.12).
 
@@ -339,6 +371,8 @@ def solve_segmentation(
         As in the objective: alpha in [0, 1], r > 0, epsilon > 0, lambda_ >= 0.
     iterations : int
         Steps, >= 0.
+    length : int, optional
+        Frames of which r is a share, by default N.
 
     Returns
     -------
@@ -351,11 +385,13 @@ def solve_segmentation(
             "and values above 0"
         )
     _, n, K = cost.shape
-    log_n, weights = math.log(n), {"alpha": alpha, "r": r, "epsilon": epsilon, "lambda_": lambda_}
+    log_n = math.log(n)
     log_plan = torch.full_like(cost, -log_n - math.log(K))
     eta = torch.zeros(())
     for step in range(iterations):
-        gradient = segmentation_gradient(log_plan, cost, **weights)
+        gradient = segmentation_gradient(
+            log_plan, cost, alpha=alpha, r=r, epsilon=epsilon, lambda_=lambda_, length=length
+        )
         if step == 0:
             # Beyond the cap a step overshoots even where entropy and shares are all there is: few frames, few steps.
             largest = gradient.abs().amax((1, 2), keepdim=True)
@@ -383,10 +419,10 @@ def segmentation_residual(
     return (torch.softmax(log_plan, 2) - field).abs().amax((1, 2))
 
 
-def _linear(plan: Tensor, cost: Tensor, alpha: float, r: float) -> Tensor:
+def _linear(plan: Tensor, cost: Tensor, alpha: float, r: float, length: int | None = None) -> Tensor:
     """(1 - alpha) C + alpha C^v T C^a."""
     others = plan.sum(2, keepdim=True) - plan
-    return (1 - alpha) * cost + alpha / r * neighbour_sum(others, structure_radius(plan.shape[1], r), dim=1)
+    return (1 - alpha) * cost + alpha / r * neighbour_sum(others, structure_radius(length or plan.shape[1], r), dim=1)
 
 
 def _log_shares(log_plan: Tensor) -> Tensor:

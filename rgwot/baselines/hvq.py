@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from rgwot.baselines.asot import directions_of, first_centres, seeded, weights_of, with_weights
 from rgwot.config.settings import HvqSettings, Settings
-from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
+from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.runtime.threads import one_thread
 
 DEAD = (3.0, 1.0)
@@ -21,70 +21,60 @@ DEAD = (3.0, 1.0)
 FINE = 2
 """Codes of the first level per code of the second; published."""
 
-CONSTANT = 1e-6
-"""A video is constant, and becomes 0, where its spread is no more of its length than float32 rounds."""
-
 
 def videos_of(frames: Frames) -> list[Tensor]:
-    """Return every video's features (N, I), float32, around their mean and of variance 1 on average over channels.
-
-    One factor for all channels: each by itself, as ASOT has it, would make the noise of a channel in which nothing
-    happens as loud as what people do.
-    """
-    return [_scaled(part) for part in np.split(frames.x, np.cumsum(frames.lengths)[:-1])]
+    """Return every video's features (N, I), float32, frames of length 1."""
+    parts = np.split(directions(frames.x).astype(np.float32), np.cumsum(frames.lengths)[:-1])
+    return [torch.from_numpy(part) for part in parts]
 
 
-def _scaled(x: NDArray[np.float64]) -> Tensor:
-    offsets = x - x.mean(axis=0)
-    spread, length = (float(np.sqrt(np.square(values).mean())) for values in (offsets, x))
-    scaled = offsets / spread if spread > CONSTANT * length else np.zeros_like(offsets)
-    return torch.from_numpy(scaled.astype(np.float32))
+class Convolutions(nn.Module):
+    """Stages of convolutions over time, layer l with taps 2^l samples apart and zeros beyond the ends (methods 5.14).
 
-
-class DilatedConvolutions(nn.Module):
-    """Convolutions over time, layer l with taps 2^l samples apart, each added to what went in (methods 5.14).
-
-    (N, I) to (N, O): a linear layer to ``hidden`` channels, ``layers`` of x + linear(ReLU(convolution(x))), a linear
-    layer. The first and the last sample are repeated beyond the ends, so that a constant video stays constant.
+    (N, I) to (N, hidden): a stage is a linear layer and ``layers`` of x + linear(ReLU(convolution(x))).
     """
 
-    def __init__(self, I: int, O: int, hidden: int, layers: int) -> None:  # noqa: E741
+    def __init__(self, I: int, hidden: int, layers: int, stages: int) -> None:  # noqa: E741
         super().__init__()
-        self.first, self.last = nn.Linear(I, hidden), nn.Linear(hidden, O)
-        self.taps = nn.ModuleList(nn.Linear(3 * hidden, hidden) for _ in range(layers))
-        self.mixes = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(layers))
+        widths = (I, *[hidden] * (stages - 1))
+        self.first = nn.ModuleList(nn.Conv1d(width, hidden, 1) for width in widths)
+        self.taps = nn.ModuleList(
+            nn.Conv1d(hidden, hidden, 3, padding=2**layer, dilation=2**layer)
+            for _ in range(stages)
+            for layer in range(layers)
+        )
+        self.mixes = nn.ModuleList(nn.Conv1d(hidden, hidden, 1) for _ in self.taps)
+        self.layers = layers
 
     def forward(self, x: Tensor) -> Tensor:
         """Return one vector per sample."""
-        x = self.first(x)
-        place = torch.arange(len(x))
+        x = x.T[None]
         for layer, (taps, mix) in enumerate(zip(self.taps, self.mixes, strict=True)):
-            before, after = ((place + step).clamp(0, len(x) - 1) for step in (-(2**layer), 2**layer))
-            x = x + mix(torch.relu(taps(torch.cat([x[before], x, x[after]], 1))))
-        return self.last(x)  # type: ignore[no-any-return]
+            if layer % self.layers == 0:
+                x = self.first[layer // self.layers](x)
+            x = x + mix(torch.relu(taps(x)))
+        return x[0].T
 
 
 class Codebook:
-    """Codes (n, D) of length 1, moving means of the vectors of length 1 that are assigned to them (methods 5.14).
+    """Codes (n, D) that move to the vectors of length 1 that are assigned to them (methods 5.14).
 
     It begins with some codes and the ``counts`` (n,) > 0 of vectors that each is expected to get per step. An update
-    keeps the share ``decay`` of counts and sums, and replaces a code whose moving count has fallen below ``dead``.
+    keeps the share ``decay`` of codes and counts, and replaces a code whose moving count has fallen below ``dead``.
     """
 
     def __init__(self, codes: Tensor, counts: Tensor, decay: float, dead: float) -> None:
         self.codes, self.counts = codes.clone(), counts.clone()
-        self.sums = codes * counts[:, None]
         self.decay, self.dead = decay, dead
         self.replaced = 0
 
     def assign(self, z: Tensor) -> Tensor:
         """Return the code of largest cosine with each vector (N, D) of length 1, (N,); of equal ones the first."""
-        return (z.detach() @ self.codes.T).argmax(1)
+        return (z.detach() @ F.normalize(self.codes, dim=1).T).argmax(1)
 
-    def quantise(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """Return codes of vectors (N, D) and their numbers (N,); to the gradient a code is its vector."""
-        labels = self.assign(z)
-        return z + (self.codes[labels] - z).detach(), labels
+    def quantise(self, z: Tensor, labels: Tensor) -> Tensor:
+        """Return the codes ``labels`` (N,) of vectors (N, D); to the gradient a code is its vector."""
+        return z + (self.codes[labels] - z).detach()
 
     @torch.no_grad()
     def update(self, z: Tensor, labels: Tensor, generator: np.random.Generator) -> None:
@@ -92,22 +82,22 @@ class Codebook:
 
         With n_k vectors in code k and their sum s_k,
 
-        .. math:: c_k \leftarrow \gamma c_k + (1-\gamma) n_k, \qquad S_k \leftarrow \gamma S_k + (1-\gamma) s_k, \qquad
-                  A_k = S_k / |S_k|
+        .. math:: c_k \leftarrow \gamma c_k + (1-\gamma) n_k, \qquad
+                  A_k \leftarrow \gamma A_k + (1-\gamma) s_k / |s_k| \; \text{ where } n_k > 0
 
         A code with c_k below the limit becomes a vector of this step, drawn at random, with the limit as its count.
         """
         n = len(self.codes)
         counts = torch.bincount(labels, minlength=n).to(z)
-        sums = torch.zeros_like(self.sums).index_add_(0, labels, z.detach())
+        sums = torch.zeros_like(self.codes).index_add_(0, labels, z.detach())
         self.counts = self.decay * self.counts + (1 - self.decay) * counts
-        self.sums = self.decay * self.sums + (1 - self.decay) * sums
+        moved = torch.lerp(self.codes, F.normalize(sums, dim=1), 1 - self.decay)
+        self.codes = torch.where(counts[:, None] > 0, moved, self.codes)
         gone = torch.nonzero(self.counts < self.dead)[:, 0]
         if len(gone):
             drawn = z.detach()[torch.from_numpy(generator.integers(len(z), size=len(gone)))]
-            self.counts[gone], self.sums[gone] = self.dead, self.dead * drawn
+            self.counts[gone], self.codes[gone] = self.dead, drawn
             self.replaced += len(gone)
-        self.codes = F.normalize(self.sums, dim=1)
 
 
 @dataclass(frozen=True)
@@ -125,13 +115,14 @@ class Quantiser:
         return torch.cat(labels).numpy()
 
     def _label(self, x: Tensor) -> Tensor:
-        return self.coarse.assign(self.fine.codes[self.fine.assign(directions_of(self.encoder(x), "hvq"))])
+        q1 = self.fine.codes[self.fine.assign(directions_of(self.encoder(x), "hvq"))]
+        return self.coarse.assign(F.normalize(q1, dim=1))
 
 
 def quantisation_loss(z: Tensor, q1: Tensor, q2: Tensor, x: Tensor, found: Tensor, weight: float) -> Tensor:
-    r"""Mean over frames of :math:`|sg(q_1) - z|^2 + |sg(q_2) - q_1|^2 + w |\hat x - x|^2`, sg a constant."""
-    pulls = (q1.detach() - z).square().sum(1) + (q2.detach() - q1).square().sum(1)
-    return (pulls + weight * (found - x).square().sum(1)).mean()
+    r"""Mean over frames and dimensions of :math:`(sg(q_1) - z)^2 + (sg(q_2) - q_1)^2` and :math:`w (\hat x - x)^2`."""
+    pulls = F.mse_loss(z, q1.detach()) + F.mse_loss(q1, q2.detach())
+    return pulls + weight * F.mse_loss(found, x)
 
 
 def learn(frames: Frames, K: int, block: HvqSettings, generator: np.random.Generator) -> tuple[Quantiser, list[float]]:
@@ -143,13 +134,15 @@ def learn(frames: Frames, K: int, block: HvqSettings, generator: np.random.Gener
         When training diverges.
     """
     videos = videos_of(frames)
-    I, shape = frames.x.shape[1], (block.hidden, block.layers)  # noqa: E741
-    encoder = seeded(generator, lambda: DilatedConvolutions(I, block.D, *shape))
-    decoder = seeded(generator, lambda: DilatedConvolutions(block.D, I, *shape))
+    shape, width = (block.hidden, block.layers, block.stages), frames.x.shape[1]
+    encoder = seeded(generator, lambda: Convolutions(width, *shape))
+    decoder = seeded(
+        generator, lambda: nn.Sequential(Convolutions(block.hidden, *shape), nn.Linear(block.hidden, width))
+    )
     with torch.no_grad():
         z = torch.cat([directions_of(encoder(video), "hvq") for video in videos])
     fine = _started(z, FINE * K, len(videos), block.ema, DEAD[0], generator)
-    coarse = _started(fine.codes[fine.assign(z)], K, len(videos), block.ema, DEAD[1], generator)
+    coarse = _started(F.normalize(fine.codes[fine.assign(z)], dim=1), K, len(videos), block.ema, DEAD[1], generator)
     parameters = [*encoder.parameters(), *decoder.parameters()]
     optimiser = torch.optim.AdamW(parameters, lr=block.lr, weight_decay=block.weight_decay, fused=True)
     losses = []
@@ -158,14 +151,17 @@ def learn(frames: Frames, K: int, block: HvqSettings, generator: np.random.Gener
         for video in generator.permutation(len(videos)):
             x = videos[video]
             z = directions_of(encoder(x), "hvq")
-            q1, first = fine.quantise(z)
-            q2, second = coarse.quantise(q1)
+            first = fine.assign(z)
+            fine.update(z, first, generator)
+            q1 = fine.quantise(z, first)
+            of_fine = F.normalize(q1.detach(), dim=1)
+            second = coarse.assign(of_fine)
+            coarse.update(of_fine, second, generator)
+            q2 = coarse.quantise(q1, second)
             loss = quantisation_loss(z, q1, q2, x, decoder(q2), block.reconstruction)
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
-            fine.update(z, first, generator)
-            coarse.update(q1, second, generator)
             total += loss.item()
         losses.append(total / len(videos))
     return Quantiser(encoder.eval(), fine, coarse), losses
@@ -189,8 +185,8 @@ def decode_hvq(frames: Frames, K: int, settings: Settings, generator: np.random.
 
 def restore_hvq(learned: Learned, K: int, settings: Settings) -> Predict:
     """Label other videos by the same codes."""
-    block, width = settings.hvq, learned["first.weight"].shape[1]
-    encoder = with_weights(DilatedConvolutions(width, block.D, block.hidden, block.layers), learned)
+    block, width = settings.hvq, learned["first.0.weight"].shape[1]
+    encoder = with_weights(Convolutions(width, block.hidden, block.layers, block.stages), learned)
     fine, coarse = (_kept(torch.from_numpy(learned[level])) for level in ("fine", "coarse"))
     quantiser = Quantiser(encoder, fine, coarse)
     return lambda others: Decoded(quantiser.label(others))

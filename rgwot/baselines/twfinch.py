@@ -45,41 +45,43 @@ def twfinch(x: NDArray[Any], K: int) -> NDArray[np.int64]:
     Two samples belong together when one is the nearest neighbour of the other, or when both have the same one, by the
     distance (1 - cos(x_i, x_j)) |t_i - t_j| / T. The connected components become samples of the next round, at the mean
     of their members' features and times, until another round would leave fewer than K; then the closest two are merged
-    until there are K.
+    until there are K. If the first round leaves fewer, so does the answer.
 
     Parameters
     ----------
     x
         Samples (T, D) of one video, T >= 1, in order of time.
     K
-        Number of clusters, >= 1; with fewer samples than that, every sample is a cluster.
+        Number of clusters, >= 1.
 
     Returns
     -------
     NDArray[np.int64]
-        (T,) in 0..min(K, T)-1, numbered as the clusters first appear.
+        (T,) in 0..K-1, numbered as the clusters first appear.
 
     Examples
     --------
     >>> twfinch(np.repeat(np.eye(3), 4, axis=0), 3)
     array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2])
     """
-    samples = directions(x)
+    samples = np.asarray(x, dtype=np.float64)
     T = len(samples)
     if samples.ndim != 2 or T == 0 or K < 1:
         raise ValueError(f"x, K: found {samples.shape} and {K}, expected (T, D) with T >= 1 and K >= 1")
     relative = np.arange(T) / T
     labels = np.arange(T, dtype=np.int64)
-    while (n := int(labels.max()) + 1) > K:
+    while (n := int(labels.max()) + 1) > 1:
         means, times = directions(means_of(samples, labels)), means_of(relative, labels)
         kappa, _ = nearest(means, times, np.arange(n))
         # Two with the same neighbour are both linked to it.
         links = coo_array((np.ones(n), (np.arange(n), kappa)), shape=(n, n))
         n_joined, joined = connected_components(links, directed=False)
-        if n_joined < K:
+        if n_joined < K and n < T:
             labels = merged(samples, relative, labels, K)
             break
         labels = joined[labels].astype(np.int64)
+        if n_joined <= K:
+            break
     _, first, compact = np.unique(labels, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[compact], dtype=np.int64)
 
@@ -144,11 +146,11 @@ def restore_twfinch(learned: Learned, K: int, settings: Settings) -> Predict:
 
 
 def _segments(frames: Frames, K: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the clusters of every video, numbered through all videos, and their mean directions."""
+    """Return the clusters of every video, numbered through all videos, and the directions of their mean features."""
     parts: list[NDArray[np.int64]] = []
     begun = 0
     for x in np.split(frames.x, np.cumsum(frames.lengths)[:-1]):
         parts.append(twfinch(x, K) + begun)
         begun = int(parts[-1].max()) + 1
     labels = np.concatenate(parts)
-    return labels, directions(means_of(directions(frames.x), labels))
+    return labels, directions(means_of(np.asarray(frames.x, dtype=np.float64), labels))

@@ -1,29 +1,50 @@
-"""VASOT: ASOT trained on pairs of videos that are aligned as well (methods 5.13).
-
-The alignment loss is that of VAOT: this library's, from embeddings of frames that segmentation shares with it.
-"""
+"""VASOT: ASOT trained on pairs of videos that are aligned as well (methods 5.13)."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
-from rgwot.baselines.asot import Drawn, labelled, learn, restore_asot
-from rgwot.config.settings import Settings
+from rgwot.baselines.asot import TEMPERATURE, counted_frames, labelled, learn, restore_asot
+from rgwot.config.settings import AsotSettings, Settings
 from rgwot.keysteps.interface import Decoded, Frames
-from rgwot.losses.gromov_wasserstein import align_gromov_wasserstein
-from rgwot.losses.interface import PairBatch
+from rgwot.losses.cross_entropy import alignment_loss
 from rgwot.runtime.threads import one_thread
+from rgwot.transport.costs import cosine_cost, temporal_prior
+from rgwot.transport.fused_gromov_wasserstein import solve
+
+ZETA = 0.5
+"""Cost of the virtual frame; published."""
 
 
-def paired(x: Drawn, y: Drawn) -> PairBatch:
-    """Return the frames that were drawn of two videos as one pair, their places in the video for times."""
-    times = [torch.from_numpy(one.rows).double()[None] for one in (x, y)]
-    lengths = [torch.tensor([float(one.length)], dtype=torch.float64) for one in (x, y)]
-    return PairBatch(
-        x.f[None], y.f[None], times[0], lengths[0], times[1], lengths[1], torch.zeros(1, dtype=torch.int64)
-    )
+def align(x: Tensor, y: Tensor, block: AsotSettings, column: str) -> Tensor:
+    """Return the alignment loss of the frames (N, D) and (M, D) drawn of two videos, a scalar.
+
+    A plan by the 25 x 1 solver (methods 3.4) with the constants of the segmentation, a virtual row in front, and the
+    virtual column ``first`` or ``last``; the first row and the first column are dropped. With ``pad``, what follows the
+    last of fewer frames is a copy of it, and that takes the place of a column that comes last.
+    """
+    counted, frames = [counted_frames(len(one), block) for one in (x, y)], y.detach()
+    if column == "last" and len(y) < counted[1]:
+        frames = torch.cat([frames, frames[-1:]])
+    places = [torch.arange(n).double() / of for n, of in zip((len(x), len(frames)), counted, strict=True)]
+    cost = cosine_cost(x.detach().double()[None], frames.double()[None]) + block.rho * temporal_prior(*places)
+    beside = (1, 0) if column == "first" else (0, 1 + len(y) - len(frames))
+    plan = solve(
+        F.pad(cost, (*beside, 1, 0), value=ZETA),
+        alpha=block.alpha,
+        epsilon=block.epsilon,
+        r=block.r,
+        solver="parity",
+        max_iterations=1,
+        tolerance=1.0,
+        parity_outer=block.iterations,
+        length=block.N + 1 if block.pad else None,
+    ).plan
+    weights = (len(x) + 1) * plan[:, 1:, 1:]
+    return alignment_loss(x[None], y[None], weights, TEMPERATURE, symmetric=False).sum() * (len(x) / counted[0])
 
 
 def decode_vasot(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
@@ -31,12 +52,13 @@ def decode_vasot(frames: Frames, K: int, settings: Settings, generator: np.rando
 
     A single video has nothing to be aligned with, and is segmented as by ``asot``.
     """
+    block, own = settings.asot, settings.vasot
 
-    def alignment(x: Drawn, y: Drawn) -> Tensor:
-        return settings.vasot.beta * align_gromov_wasserstein(paired(x, y), settings).sum()
+    def alignment(x: Tensor, y: Tensor) -> Tensor:
+        return own.beta * align(x, y, block, own.column)
 
     with one_thread():
-        learned, losses = learn(frames, K, settings.asot, generator, alignment if settings.vasot.beta else None)
+        learned, losses = learn(frames, K, block, generator, alignment if own.beta else None)
     return labelled(learned, losses, frames, K, settings, "vasot")
 
 

@@ -111,6 +111,13 @@ def extract(
     "NAME.times.npy beside it.",
 )
 @click.option("--key", help="Array inside the file, if it holds several.")
+@click.option("--every", default=1, show_default=True, type=click.IntRange(1), help="Take every n-th feature only.")
+@click.option(
+    "--window",
+    type=click.IntRange(1),
+    help="Native frames that a feature stands for, of --native-fps. Or --fps, --times.",
+)
+@click.option("--rates", help="CSV with video, fps and frames of every video, beside --window.")
 @click.option(
     "--keypoints",
     type=click.Choice(["image", "body"]),

@@ -10,14 +10,18 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from rgwot.config.importing import ImportedFeatures
+from rgwot.config.layouts import EITHER, FEATURES_ALONE
 from rgwot.config.settings import BLOCKS, Block, Settings, build, describe, flatten
 from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.yaml_text import read_yaml
 from rgwot.timing import rate_text
 
-FEATURES_LAYOUT = "features"
-"""The layout of features without videos."""
+OPTIONS = {
+    "view", "subset", "strict", "unannotated", "drop_rows", "frames_fps", "tier", "labels_fps", "pattern", "background",
+    "mapping", "split",
+}  # fmt: skip
+"""What an entry says to its layout."""
 
 
 class DatasetSettings(Block):
@@ -36,6 +40,18 @@ class DatasetSettings(Block):
         None,
         description="the videos are frames stored in .h5 files (dataset images, uint8, blue first): their rate, like "
         "30000/1001, or file: each has it as attribute fps",
+    )
+    pattern: str | None = Field(
+        None,
+        description="layouts of published features: regular expression of a whole name, whose group `task` is the "
+        "task; default: of the registered dataset, or a single task",
+    )
+    background: tuple[str, ...] = Field((), description="layout frame_labels: names that are no key step, such as SIL")
+    mapping: str = Field("mapping.txt", description="layout frame_labels: file with number and name of every step")
+    split: str | None = Field(
+        None,
+        description="only these videos; layout packed: those of this official_split, train or test; layout "
+        "frame_labels: those that a list names, such as splits/test.split1.bundle",
     )
     tier: str | None = Field(
         None, description="annotations of ELAN and Praat: the tier with the steps, if not the only one"
@@ -70,12 +86,13 @@ class DatasetSettings(Block):
     def _features_described(self) -> Self:
         if self.features_alone and self.imported is None:
             raise ValueError(
-                "imported: Field required in the layout features, what its files hold, such as {axes: TC, fps: 2}"
+                f"imported: Field required in the layout {self._layout}, what its files hold, such as "
+                "{axes: TC, fps: 2}"
             )
         if self.features_alone and self.imported is not None and self.imported.folder not in (None, self.root):
             raise ValueError(
-                f"imported.folder: found {self.imported.folder!r}, but in the layout features `root` is the folder of "
-                "the features; leave it out"
+                f"imported.folder: found {self.imported.folder!r}, but in the layout {self._layout} `root` is the "
+                "folder of the features; leave it out"
             )
         if not self.features_alone and self.imported is not None and self.imported.folder is None:
             raise ValueError(
@@ -87,15 +104,17 @@ class DatasetSettings(Block):
     @property
     def features_alone(self) -> bool:
         """Whether the dataset is features without videos."""
-        return self.layout.strip().casefold() == FEATURES_LAYOUT
+        instead = self._layout in EITHER and self.imported is not None and self.imported.folder is None
+        return instead or self._layout in FEATURES_ALONE
+
+    @property
+    def _layout(self) -> str:
+        return self.layout.strip().casefold()
 
     def options(self) -> dict[str, Any]:
         """Return the options of the layout as plain values."""
-        return self.model_dump(
-            include={"view", "subset", "strict", "unannotated", "drop_rows", "frames_fps", "tier", "labels_fps"},
-            exclude_defaults=True,
-            mode="json",
-        )
+        found = self.model_dump(include=OPTIONS, exclude_defaults=True, mode="json")
+        return found | ({"features_alone": True} if self.features_alone and self._layout in EITHER else {})
 
 
 class PageSettings(Block):

@@ -155,14 +155,16 @@ class Experiments:
             )
         allowed = [key for key in defaults() if DECODERS[base].takes(key)]
         values = self._values(text, written, allowed, family)
-        own = self._base_values(family.name)
+        own = [{**values, **DECODERS[base].overrides} for values in self._base_values(family.name)]
         return join_id(base, _spelt({k: value for k, value in values.items() if any(one[k] != value for one in own)}))
 
     def _settings(self, method: str, decoder: str | None, dataset: str) -> Settings:
         """Return the settings of an experiment on a dataset."""
         base, written = split_id(self.method(method))
         values = {**defaults(), **self.changed, **self._per_dataset.get(dataset, {}), **FAMILIES[base].overrides}
-        for part in (written, split_id(decoder)[1] if decoder else {}):
+        named, changed = split_id(decoder) if decoder else ("", {})
+        values |= DECODERS[named].overrides if named else {}
+        for part in (written, changed):
             values |= {SYMBOLS.get(key, key): _parse(value) for key, value in part.items()}
         return build(values, f"{method}/{decoder}" if decoder else method)
 

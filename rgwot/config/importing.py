@@ -36,6 +36,17 @@ class ImportSettings(Block):
     channels: Annotated[int, Field(ge=1)] | None = Field(
         None, description="channels that every file must have; null: any number, the same in a whole task"
     )
+    every: int = Field(1, ge=1, description="only every n-th feature is taken, of `fps` per second in the file")
+    window: Annotated[int, Field(ge=1)] | None = Field(
+        None,
+        description="instead of fps or times: native frames that one feature stands for, at the time of the middle "
+        "one; their rate is native_fps, or in `rates`",
+    )
+    rates: str | None = Field(
+        None,
+        min_length=1,
+        description="CSV with the columns video, fps and frames (or duration_s), such as a manifest: of every video",
+    )
     start_s: float = Field(0.0, ge=0, description="time of the first feature, seconds; `times` say it themselves")
     native_fps: float | str | None = Field(
         None,
@@ -57,6 +68,14 @@ class ImportSettings(Block):
 
     @model_validator(mode="after")
     def _when(self) -> Self:
+        if self.window is not None:
+            if self.fps is not None or self.times is not None or self.start_s:
+                raise ValueError("window: found beside fps, times or start_s; expected one of them")
+            if self.native_fps is None and self.rates is None:
+                raise ValueError("native_fps: Field required beside window, the rate of the videos; or rates, a CSV")
+            return self
+        if self.rates is not None:
+            raise ValueError("rates: found without window; expected both, the frames of a feature and their rate")
         if self.fps is None and self.times is None:
             raise ValueError("fps: Field required, features per second; or times, the array that holds them")
         if self.keypoints is not None and (self.axes != "TC" or self.key is not None or self.times is not None):

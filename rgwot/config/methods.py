@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from rgwot.config.registry import Entry, with_extensions
@@ -36,11 +37,12 @@ class Embedding(Entry):
 class Decoder(Entry):
     """A way to make key steps from embeddings (`rgwot.keysteps.interface.Decoder`), or if ``trivial`` without any.
 
-    ``restore`` labels other videos by what was learned.
+    ``restore`` labels other videos by what was learned; ``overrides`` are its changes to the defaults.
     """
 
     restore: str = ""
     trivial: bool = False
+    overrides: Mapping[str, Any] = field(default_factory=dict)
 
 
 _PLAN = ("ot.alpha", "ot.epsilon", "ot.rho", "ot.zeta", "ot.virtual", "ot.prior_time", "ot.max_iterations",
@@ -290,10 +292,29 @@ _ANY = ("decode.K", "decode.time", "decode.surplus", "procedure")
 _TRIVIAL = ("decode.K", "procedure")
 
 
-def _clustering(place: str, description: str, source: str = "", reads: tuple[str, ...] = ()) -> Decoder:
+def _clustering(
+    place: str,
+    description: str,
+    source: str = "",
+    reads: tuple[str, ...] = (),
+    overrides: Mapping[str, Any] = MappingProxyType({}),
+) -> Decoder:
     """Return the entry of the decoder ``package.name``, that is `decode_name` and `restore_name` of its module."""
     module, name = f"rgwot.{place}", place.rpartition(".")[2]
-    return Decoder(f"{module}:decode_{name}", description, source, reads, restore=f"{module}:restore_{name}")
+    restore = f"{module}:restore_{name}"
+    return Decoder(f"{module}:decode_{name}", description, source, reads, restore, overrides=overrides)
+
+
+# What ASOT's training does to videos, in VASOT's code too.
+_RELEASED: Mapping[str, Any] = {"asot.pad": True, "asot.by_root": True}
+# Training and labels have the same constants.
+_VASOT: Mapping[str, Any] = {
+    "asot.alpha": 0.5,
+    "asot.alpha_test": 0.5,
+    "asot.lambda_test": 0.1,
+    "asot.epsilon_test": 0.07,
+    "asot.epochs": 50,
+}
 
 
 _DESCRIBED = with_extensions("decoders", Decoder, {
@@ -344,7 +365,22 @@ _DESCRIBED = with_extensions("decoders", Decoder, {
         "baselines.vasot",
         "ASOT, with the alignment loss of pairs of videos added",
         "VASOT, ICCV 2025",
-        ("asot", "vasot", *_RGWOT),
+        ("asot", "vasot"),
+        _VASOT,
+    ),
+    "asot-released": _clustering(
+        "baselines.asot",
+        "ASOT with what its code does to videos: features over the root of their number, short videos padded",
+        "ASOT, Xu and Gould, CVPR 2024",
+        ("asot",),
+        _RELEASED,
+    ),
+    "vasot-released": _clustering(
+        "baselines.vasot",
+        "VASOT with a slip of its code, the wrong column dropped, and what that does to videos",
+        "VASOT, ICCV 2025",
+        ("asot", "vasot"),
+        {**_VASOT, **_RELEASED, "asot.start": "random", "vasot.column": "last"},
     ),
     "hvq": _clustering(
         "baselines.hvq", "vector quantisation at two levels, behind a temporal encoder", "HVQ, AAAI 2025", ("hvq",)

@@ -422,6 +422,9 @@ class AsotSettings(Block):
     epsilon_test: Positive = Field(0.04, description="the same when frames are labelled")
     iterations: Count = Field(25, description="mirror steps per plan")
     N: Annotated[int, Field(ge=2)] = Field(256, description="frames drawn per video and epoch")
+    pad: bool = Field(False, description="whether shorter videos count as N frames while training; released code")
+    by_root: bool = Field(False, description="whether features are divided by the root of their number; released code")
+    start: Literal["kmeans", "random"] = Field("kmeans", description="first centres; released code of VASOT: random")
     epochs: Count = Field(15, description="passes over the videos")
     lr: Positive = Field(1e-3, description="learning rate of Adam")
     hidden: Count = Field(128, description="units of the hidden layer")
@@ -429,9 +432,12 @@ class AsotSettings(Block):
 
 
 class VasotSettings(Block):
-    """Settings of `vasot` in addition to those of `asot` (methods 5.13); its alignment loss reads `ot` and `loss`."""
+    """Settings of `vasot` in addition to those of `asot` (methods 5.13)."""
 
     beta: NonNegative = Field(1.0, description="weight of the alignment loss; VASOT")
+    column: Literal["first", "last"] = Field(
+        "first", description="place of the virtual column, of which the first is dropped; released code: last"
+    )
 
 
 class HvqSettings(Block):
@@ -442,11 +448,11 @@ class HvqSettings(Block):
     weight_decay: NonNegative = Field(1e-4, description="decoupled weight decay; HVQ")
     ema: Annotated[float, Field(ge=0, lt=1)] = Field(0.8, description="share of a code's mean kept per step; HVQ")
     reconstruction: NonNegative = Field(0.002, description="weight of the squared error of the features; HVQ")
-    hidden: Count = Field(64, description="channels of the convolutions; ours")
+    hidden: Count = Field(32, description="channels of the convolutions, and dimensions of the codes; HVQ")
     layers: Annotated[int, Field(ge=1, le=20)] = Field(
-        4, description="convolutions of encoder and decoder, with taps 1, 2, 4, ... samples apart; ours"
+        10, description="convolutions of a stage, with taps 1, 2, 4, ... samples apart; HVQ"
     )
-    D: Count = Field(32, description="dimensions of the codes; ours")
+    stages: Count = Field(2, description="stages of encoder and of decoder; HVQ")
 
 
 class EvaluationSettings(Block):

@@ -1,7 +1,8 @@
 """Arrays in other people's files, opened so that a slice is read without the rest.
 
 Times of features, where given, are a second array of the file, a column of a text table, or ``NAME.times.npy`` next to
-``NAME.npy``.
+``NAME.npy``. The path of a video in a packed archive, whose arrays hold all videos one after the other, is
+``ARCHIVE.pt/VIDEO.pt``.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.datasets.names import stem_of
+from rgwot.datasets.names import VIDEO_SUFFIXES, stem_of
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.tensors import PICKLED, UnreadableTensors, load_tensors
 
@@ -65,6 +67,11 @@ class ArraySource:
     note: str = ""
 
 
+def holding_file(path: Path) -> Path:
+    """Return the file that holds what a path stands for: itself, or the archive that it leads into."""
+    return next((upper for upper in path.parents if upper.suffix == ".pt" and upper.is_file()), path)
+
+
 def feature_file(folder: Path, task: str, video: str) -> Path:
     """Return the file with the features of a video, ``folder/<task>/<stem>.npy`` or ``folder/<stem>.npy`` or the like.
 
@@ -94,15 +101,16 @@ def open_array(path: Path, key: str | None, scratch: Path, times: str | None = N
     Raises RgwotError when the file is missing, damaged or of another kind, or has no such array of floating-point
     numbers.
     """
-    if path.suffix.lower() not in OPENERS:
+    opener = {**OPENERS, ".txt": _csv}.get(path.suffix.lower())
+    if opener is None:
         raise RgwotError(f"{path}: found the suffix {path.suffix!r}; expected one of {', '.join(OPENERS)}")
-    if not path.is_file():
+    if not holding_file(path).is_file():
         raise RgwotError(f"{path}: no such file; expected features, one file per video")
     if key is not None and key == times:
         raise RgwotError(f"{path}: key and times are both {key!r}; expected the names of two arrays")
     with ExitStack() as stack:
         try:
-            source = OPENERS[path.suffix.lower()](path, key, times, scratch, stack)
+            source = opener(path, key, times, scratch, stack)
         except UnreadableTensors as error:
             raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
         except DAMAGE as error:
@@ -192,9 +200,16 @@ def _hdf5(
 def _torch(path: Path, key: str | None, times: str | None, _scratch: Path, _stack: ExitStack) -> ArraySource:
     import torch
 
-    content = load_tensors(path, mapped=True)
+    archive = holding_file(path)
+    content = load_tensors(archive, mapped=True)
     name, when = "", None
-    if isinstance(content, dict):
+    if archive != path:
+        packed, video = packed_rows(archive, content, key, times), path.relative_to(archive).as_posix()
+        if video not in packed:
+            raise RgwotError(f"{archive}: no video {video!r} in it; {nearest(video, packed)}")
+        rows = packed[video]
+        name, when, content = key or "", check_times(path, content[times][rows].numpy()), content[key][rows]
+    elif isinstance(content, dict):
         tensors = {str(label): value for label, value in content.items() if isinstance(value, torch.Tensor)}
         name = _chosen(path, key, times, tensors)
         content = tensors[name]
@@ -211,6 +226,48 @@ def _torch(path: Path, key: str | None, times: str | None, _scratch: Path, _stac
         return np.asarray((part.float() if part.dtype is torch.bfloat16 else part).numpy())
 
     return ArraySource(name, tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."), read, when)
+
+
+def packed_rows(path: Path, content: Any, key: str | None, times: str | None) -> dict[str, slice]:
+    """Return the rows of every video of a packed archive by its path in it, such as ``monday.pt``.
+
+    The archive holds ``paths``, N names; the arrays ``key`` (T, C) and ``times`` (T,) of all videos one after the
+    other; and ``offsets`` (N + 1,), where each begins. A suffix of a video counts as ``.pt``.
+
+    Raises RgwotError when anything of it is missing or does not fit the rest, or a path leaves the folder.
+    """
+    import torch
+
+    found: dict[Any, Any] = content if isinstance(content, dict) else {}
+    parts: list[Any] = [found.get(name or "") for name in (key, times, "offsets")]
+    tokens, when, offsets = parts
+    names = found.get("paths")
+    arrays = all(isinstance(one, torch.Tensor) and one.ndim for one in parts)
+    if not (arrays and isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise RgwotError(
+            f"{path}: holds {', '.join(sorted(map(str, found))) or type(content).__name__}; expected paths, offsets, "
+            f"{key} and {times} of all videos"
+        )
+    borders = offsets.tolist()
+    if len(borders) != len(names) + 1 or borders != sorted(borders) or (borders[0], borders[-1]) != (0, len(tokens)):
+        raise RgwotError(
+            f"{path}: {len(borders)} offsets from {borders[0]} to {borders[-1]}; expected {len(names) + 1} for "
+            f"{len(names)} videos, rising from 0 to the {len(tokens)} rows of {key}"
+        )
+    if len(when) != len(tokens):
+        raise RgwotError(f"{path}: {len(when)} times and {len(tokens)} rows of {key}; expected one time per row")
+    inside = [packed_name(name, path) for name in names]
+    if len(set(inside)) != len(inside):
+        raise RgwotError(f"{path}: {len(inside) - len(set(inside))} paths occur twice; expected every video once")
+    return {name: slice(*pair) for name, pair in zip(inside, pairwise(borders), strict=True)}
+
+
+def packed_name(name: str, path: Path) -> str:
+    """Return a path of a packed archive with the suffix ``.pt``; RgwotError if it leaves the folder."""
+    place = PurePosixPath(name.replace("\\", "/"))
+    if place.is_absolute() or ".." in place.parts or not place.name or ":" in place.parts[0]:
+        raise RgwotError(f"{path}: path {name!r} leaves the folder; expected one inside of it, like monday.pt")
+    return str(place.with_suffix(".pt")) if place.suffix.lower() in {".pt", *VIDEO_SUFFIXES} else f"{place}.pt"
 
 
 def _csv(path: Path, key: str | None, times: str | None, _scratch: Path, _stack: ExitStack) -> ArraySource:

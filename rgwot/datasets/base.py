@@ -99,6 +99,11 @@ class Options:
     frames_fps: Fraction | Literal["file"] | None = None
     tier: str | None = None
     labels_fps: Fraction | None = None
+    features_alone: bool = False
+    pattern: str | None = None
+    background: tuple[str, ...] = ()
+    mapping: str = "mapping.txt"
+    split: str | None = None
 
     @property
     def told_fps(self) -> Fraction | None:

@@ -16,7 +16,7 @@ from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt, read_lines, rows
 from rgwot.runtime.errors import RgwotError
 
-OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
+OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps", "features_alone"})
 EXPECTED = "crosstask_release/ as downloaded and videos/<task>/<video>.mp4 or videos/<video>.mp4"
 
 _TASKS = "tasks_primary.txt"
@@ -32,19 +32,25 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     tables = [path for path in tables if path.startswith(annotated)]
     annotations = by_task(tables, lambda path: _annotated_pair(path)[0])
     of_video = by_task(tables, lambda path: _annotated_pair(path)[1])
+    # Features may be called like the annotation instead of the video.
+    named = {stem(table): _annotated_pair(table)[1] for table in tables if options.features_alone}
+
+    def video_of(path: str) -> str:
+        return named.get(stem(path), stem(path))
+
     videos: dict[str, list[str]] = defaultdict(list)
     unassigned: list[str] = []
     for path in filmed:
         # A folder of digits is a task, maybe a related one; only a video outside one is looked up.
         folders = [part for part in parents(path) if part.isdecimal()]
-        placed = folders[-1:] or [_annotated_pair(table)[0] for table in of_video[stem(path)]]
+        placed = folders[-1:] or [_annotated_pair(table)[0] for table in of_video[video_of(path)]]
         if not placed:
             unassigned.append(path)
         for task in placed:
             if task in primary:
                 videos[task].append(path)
     tasks = {
-        task: pair(paths, annotations[task], options, annotation_key=lambda path: _annotated_pair(path)[1])
+        task: pair(paths, annotations[task], options, lambda path: _annotated_pair(path)[1], video_of)
         for task, paths in videos.items()
     }
     return Found(dataset, f"{root} ({EXPECTED})", tasks, tuple(unassigned))

@@ -16,7 +16,7 @@ from rgwot.datasets.pairing import by_task, pair, parents, required_subfolder, s
 from rgwot.datasets.registry import TaskFacts, camera, datasets, tasks_of
 from rgwot.runtime.errors import RgwotError
 
-OPTIONS = frozenset({"view", "subset", "strict", "unannotated", "frames_fps"})
+OPTIONS = frozenset({"view", "subset", "strict", "unannotated", "frames_fps", "features_alone"})
 EXPECTED = "the folders annotations/ and videos/ of EgoProceL"
 
 _SUFFIX = ".egoprocel.ann"
@@ -38,7 +38,9 @@ def find(root: Path, dataset: str, options: Options) -> Found:
 
     def sorted_out(kind: str, listed: Callable[[Path], list[str]]) -> dict[str, list[str]]:
         """Return the files of the dataset by task, those of no task under the empty text."""
-        top = required_subfolder(root, kind, dataset, EXPECTED)
+        # Features, as they are downloaded, lie in folders of other names.
+        alone = kind == "videos" and options.features_alone
+        top = root if alone else required_subfolder(root, kind, dataset, EXPECTED)
         own = subfolder(top, rows[0].folder)
         paths = listed(own) if own else _only_own(listed(top), rows)
         placed = {path: _task_and_camera(path, rows) for path in paths}
@@ -48,15 +50,15 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     videos = sorted_out("videos", lambda top: walk_videos(root, top, options))
     annotations = sorted_out("annotations", lambda top: walk(root, top, {".csv"}))
     tasks = {
-        row.task: pair(videos[row.task], annotations.get(row.task, ()), options, annotation_key=_annotated_stem)
+        row.task: pair(videos[row.task], annotations.get(row.task, ()), options, annotated_stem, annotated_stem)
         for row in rows
         if row.task in videos
     }
-    where = f"{root / 'videos'}{f' (view {view})' if view else ''}"
+    where = f"{root if options.features_alone else root / 'videos'}{f' (view {view})' if view else ''}"
     return Found(dataset, where, tasks, tuple(videos.get("", ())))
 
 
-def _annotated_stem(path: str) -> str:
+def annotated_stem(path: str) -> str:
     """Return the stem of the video an annotation belongs to; EPIC-Tents adds ``.egoprocel.ann``."""
     name = stem(path)
     return name[: -len(_SUFFIX)] if name.lower().endswith(_SUFFIX) else name
@@ -75,7 +77,7 @@ def _only_own(paths: list[str], rows: tuple[TaskFacts, ...]) -> list[str]:
 def _by_name(path: str, rows: tuple[TaskFacts, ...]) -> tuple[str, str | None] | None:
     """Recognise a file by its whole name, or by CnC's folder ``<task number>_<camera>``."""
     for row in rows:
-        named = re.fullmatch(row.pattern, _annotated_stem(path), re.IGNORECASE)
+        named = re.fullmatch(row.pattern, annotated_stem(path), re.IGNORECASE)
         if named:
             return row.task, named.groupdict().get("camera")
     for row in rows:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.importing import ImportSettings
-from rgwot.datasets.arrays import ArraySource, open_array
+from rgwot.datasets.arrays import ArraySource, Slices, open_array
 from rgwot.datasets.keypoints import open_points
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import frame_times, parse_rate
@@ -39,12 +41,15 @@ class Measured:
         Features per second: as stated, or of the times, the usual distance of two.
     start_s
         Time of the first feature, where there are no times.
+    footage
+        Frames per second and seconds of the video, where they are known of each.
     """
 
     sizes: Mapping[str, int]
     times: NDArray[np.float64] | None
     fps: Fraction
     start_s: float
+    footage: tuple[Fraction, float] | None = None
 
     @property
     def count(self) -> int:
@@ -60,6 +65,8 @@ class Measured:
     @property
     def end_s(self) -> float:
         """End of the last feature in seconds: the duration where there is no video."""
+        if self.footage is not None:
+            return self.footage[1]
         if self.times is not None:
             return float(self.times[-1]) + float(1 / self.fps)
         return self.start_s + float(self.count / self.fps)
@@ -82,8 +89,10 @@ def measure(path: Path, array: ArraySource, settings: ImportSettings) -> Measure
             f"{path}: {sizes['C']} channels in shape {array.shape} read as {axes}; expected {settings.channels}, as "
             "`channels` says; import other features, or correct `axes`"
         )
+    if settings.window is not None:
+        return _of_windows(path, sizes, settings, settings.window)
     if array.times is None:
-        return Measured(sizes, None, Fraction(settings.fps or 0), settings.start_s)
+        return Measured(sizes, None, Fraction(settings.fps or 0) / settings.every, settings.start_s)
     if len(array.times) != sizes["T"]:
         raise RgwotError(
             f"{path}: {len(array.times)} times and {sizes['T']} features in shape {array.shape} read as {axes}; "
@@ -96,10 +105,26 @@ def measure(path: Path, array: ArraySource, settings: ImportSettings) -> Measure
 def open_features(path: Path, settings: ImportSettings, scratch: Path) -> Iterator[ArraySource]:
     """Open the features of a file as the settings say; see `open_array` and `open_points`."""
     if settings.keypoints is not None:
-        yield open_points(path, settings.keypoints)
+        yield _thinned(open_points(path, settings.keypoints), settings)
         return
     with open_array(path, settings.key, scratch, settings.times) as array:
-        yield array
+        yield _thinned(array, settings)
+
+
+def _thinned(array: ArraySource, settings: ImportSettings) -> ArraySource:
+    """Return every n-th feature of an array."""
+    step, axis = settings.every, settings.axes.index("T")
+    if step == 1 or len(array.shape) != len(settings.axes):
+        return array
+    shape = (*array.shape[:axis], -(-array.shape[axis] // step), *array.shape[axis + 1 :])
+
+    def read(slices: Slices) -> NDArray[np.floating[Any]]:
+        wide = list(slices)
+        wide[axis] = slice(slices[axis].start * step, (slices[axis].stop - 1) * step + 1, step)
+        return array.read(tuple(wide))
+
+    times = None if array.times is None else array.times[::step]
+    return replace(array, shape=shape, read=read, times=times)
 
 
 def measure_file(path: Path, settings: ImportSettings) -> Measured:
@@ -111,14 +136,57 @@ def measure_file(path: Path, settings: ImportSettings) -> Measured:
         return measure(path, array, settings)
 
 
+def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, window: int) -> Measured:
+    """Measure features that stand for so many native frames each; what is left of a video has none."""
+    rows = sizes["T"] * settings.every
+    # The rest of a video that fills no window may be annotated; how long it is nobody says.
+    longest = rows * window + window - 1
+    rate, frames = native_frames(path, settings) or (Fraction(settings.native_fps or 0), longest)
+    if abs(frames // window - rows) > settings.every:
+        raise RgwotError(
+            f"{path}: {rows} features of {window} frames, but {settings.rates} says {frames} frames; expected "
+            f"{frames // window}; correct the table, or `window`"
+        )
+    halves = np.arange(sizes["T"]) * (2 * settings.every * window) + window
+    times = frame_times(halves, 2 * rate)
+    return Measured(sizes, times, _short(rate / window / settings.every), 0.0, (rate, float(frames / rate)))
+
+
+def native_frames(path: Path, settings: ImportSettings) -> tuple[Fraction, int] | None:
+    """Return rate and number of the native frames of a video as the table of rates says, None without a table.
+
+    Raises RgwotError if the table lacks a column or the video, or holds something else than numbers there.
+    """
+    if settings.rates is None:
+        return None
+    table = Path(settings.rates)
+    if not table.is_file():
+        raise RgwotError(f"{table}: no such file; expected rates, a CSV with the columns video, fps and frames")
+    name = path.name.removesuffix(path.suffix)
+    with table.open(encoding="utf-8-sig", newline="") as file:
+        rows = {row.get("video"): row for row in csv.DictReader(file)}
+    row = rows.get(name) or rows.get(name.removesuffix(".egoprocel.ann"))
+    if row is None:
+        raise RgwotError(f"{table}: no row of video {name!r} with columns video, fps and frames; add it")
+    try:
+        rate = parse_rate(row["fps"])
+        return rate, int(row["frames"]) if row.get("frames") else round(float(row["duration_s"]) * rate)
+    except (KeyError, ValueError, OverflowError):
+        raise RgwotError(
+            f"{table}: video {name!r}: found {row}; expected fps and frames, or duration_s, as numbers"
+        ) from None
+
+
 def native_rate(measured: Measured, settings: ImportSettings) -> Fraction:
     """Return the rate of the frames that are scored where there is no video."""
+    if measured.footage is not None:
+        return measured.footage[0]
     return measured.fps if settings.native_fps is None else Fraction(settings.native_fps)
 
 
 def _rate(path: Path, times: NDArray[np.float64], settings: ImportSettings) -> Fraction:
     """Return the rate of features with times: that stated, or the median's, to three digits, which videos share."""
-    stated = None if settings.fps is None else Fraction(settings.fps)
+    stated = None if settings.fps is None else Fraction(settings.fps) / settings.every
     if len(times) < 2:
         if stated is None:
             raise RgwotError(
@@ -127,10 +195,16 @@ def _rate(path: Path, times: NDArray[np.float64], settings: ImportSettings) -> F
         return stated
     found = 1 / float(np.median(np.diff(times)))
     if stated is not None:
-        if abs(found - stated) > CONTRADICTS * stated:
+        # Where distances alternate, as of times cut to tenths, their mean says it, where some are long, their median.
+        mean = (len(times) - 1) / float(times[-1] - times[0])
+        if min(abs(found - stated), abs(mean - stated)) > CONTRADICTS * stated:
             raise RgwotError(
                 f"{path}: times of {found:g} features per second, but fps is {settings.fps}; expected them to agree; "
                 "correct fps, or the unit of the times, which are seconds"
             )
         return stated
-    return parse_rate(round(found, _DIGITS - 1 - math.floor(math.log10(found))))
+    return _short(found)
+
+
+def _short(rate: float | Fraction) -> Fraction:
+    return parse_rate(round(float(rate), _DIGITS - 1 - math.floor(math.log10(rate))))

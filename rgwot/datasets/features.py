@@ -12,8 +12,8 @@ from rgwot.datasets import folder
 from rgwot.datasets.arrays import OPENERS, SECOND, TIMES
 from rgwot.datasets.base import Found, Options
 from rgwot.datasets.doors.interface import suffix_of, suffixes
-from rgwot.datasets.names import pairing_key
-from rgwot.datasets.pairing import VIDEO_SUFFIXES, own_tasks, parents, stem, walk
+from rgwot.datasets.names import VIDEO_SUFFIXES, pairing_key
+from rgwot.datasets.pairing import own_tasks, parents, stem, walk
 
 OPTIONS = frozenset({"strict", "subset", "tier", "labels_fps"})
 EXPECTED = f"a folder of feature files per task: <task>/*.npy (or {', '.join(list(OPENERS)[1:])})"

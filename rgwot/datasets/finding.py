@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -35,13 +36,15 @@ def read_options(dataset: str, layout: str, options: Mapping[str, Any]) -> Optio
         ("unannotated", given.get("unannotated", "keep") not in ("keep", "leave_out"), "leave_out or keep"),
         ("strict", not isinstance(given.get("strict", True), bool), "true or false"),
         ("drop_rows", isinstance(given.get("drop_rows"), str), "a list of video names"),
+        ("pattern", not _compiles(given.get("pattern", "")), "a regular expression"),
     ):
         if is_wrong:
             raise RgwotError(f"{where}: {key} is {given[key]!r}; expected {expected}")
     if "view" in given:
         given["view"] = str(given["view"])
-    if "drop_rows" in given:
-        given["drop_rows"] = tuple(map(str, given["drop_rows"]))
+    for key in ("drop_rows", "background"):
+        if key in given:
+            given[key] = tuple(map(str, given[key]))
     for key, word in (("frames_fps", "file"), ("labels_fps", None)):
         if given.get(key, word) == word:
             continue
@@ -51,6 +54,14 @@ def read_options(dataset: str, layout: str, options: Mapping[str, Any]) -> Optio
             expected = f"{word}, or a rate" if word else "a rate"
             raise RgwotError(f"{where}: {key} is {given[key]!r}; expected {expected} like 30 or 30000/1001") from None
     return Options(**given)
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
 
 
 def registered_facts(dataset: str, task: str, options: Options) -> TaskFacts | None:

@@ -7,7 +7,8 @@ from pathlib import Path, PurePosixPath
 
 from rgwot.datasets.arrays import OPENERS
 from rgwot.datasets.base import FoundTask
-from rgwot.datasets.pairing import VIDEO_SUFFIXES, parents, walk
+from rgwot.datasets.names import VIDEO_SUFFIXES
+from rgwot.datasets.pairing import parents, walk
 from rgwot.runtime.errors import RgwotError
 
 _FEATURES = frozenset(OPENERS) - {".csv"}

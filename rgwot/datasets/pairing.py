@@ -13,10 +13,8 @@ from typing import TypeVar
 
 from rgwot.datasets.base import FoundTask, Options, VideoEntry
 from rgwot.datasets.doors.interface import annotates_many
-from rgwot.datasets.names import LONGEST_ID, VIDEO_TABLE, folded, pairing_key, video_id
+from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, VIDEO_TABLE, folded, pairing_key, video_id
 from rgwot.runtime.errors import RgwotError
-
-VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v"})
 
 T = TypeVar("T")
 _TASK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -73,8 +71,14 @@ def walk_videos(root: Path, folder: Path, options: Options, also: Collection[str
     """Return the videos below ``folder``, and files with one of the suffixes ``also``, as `walk` does.
 
     Where the options say that videos are stored frames, these are the HDF5 files that hold frames; one that cannot
-    be read is returned as well, for its probe to say why.
+    be read is returned as well, for its probe to say why. Where they say that there are only features, these are the
+    files of features, none of them ``.csv``.
     """
+    if options.features_alone:
+        from rgwot.datasets.arrays import OPENERS, TIMES
+
+        paths = walk(root, folder, {*OPENERS} - {".csv"} | {*also})
+        return [path for path in paths if not stem(path).endswith(TIMES)]
     if options.frames_fps is None:
         return walk(root, folder, {*VIDEO_SUFFIXES, *also})
     from rgwot.video.stored import SUFFIXES, may_hold_frames
@@ -114,16 +118,17 @@ def pair(
     annotations: Sequence[str],
     options: Options,
     annotation_key: Callable[[str], str] = stem,
+    video_key: Callable[[str], str] = stem,
     shared: Sequence[str] = (),
 ) -> FoundTask:
     """Join the videos and annotations of one task by whole stem; the extension and the folder play no part.
 
-    ``annotation_key`` gives the stem of the video that an annotation's path stands for. A file that is ``shared``
-    annotates the videos that have none of their own.
+    ``annotation_key`` gives the stem of the video that an annotation's path stands for, ``video_key`` that of a video.
+    A file that is ``shared`` annotates the videos that have none of their own.
     """
     common = next(iter(shared), None)
     badly_named = {path: reason for path in videos if (reason := _unusable(path))}
-    by_video, twice = _unique((path for path in videos if path not in badly_named), stem, "videos")
+    by_video, twice = _unique((path for path in videos if path not in badly_named), video_key, "videos")
     by_annotation, twice_annotated = _unique(annotations, annotation_key, "annotations")
     unusable = (*badly_named.items(), *twice, *twice_annotated)
     pairs = by_video.keys() & by_annotation.keys()

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from rgwot import __version__
 from rgwot.config.importing import IMPORTED, ImportSettings
-from rgwot.datasets.arrays import DAMAGE, OPENERS, ArraySource
-from rgwot.datasets.feature_files import Measured, measure, measure_file, native_rate, open_features
+from rgwot.datasets.arrays import DAMAGE, OPENERS, ArraySource, holding_file
+from rgwot.datasets.feature_files import Measured, measure, measure_file, native_frames, native_rate, open_features
 from rgwot.datasets.features import LOOKED_AT, sorted_out
-from rgwot.datasets.names import video_id
-from rgwot.datasets.pairing import VIDEO_SUFFIXES, by_task, walk
+from rgwot.datasets.names import VIDEO_SUFFIXES, video_id
+from rgwot.datasets.pairing import by_task, walk
 from rgwot.features.scales import Spread, scales_differ
 from rgwot.features.store import CHUNK, IMPORTER, StoreWriter, is_current, source_facts, video_facts
 from rgwot.paths import STORE
@@ -70,7 +70,7 @@ def import_video(
         try:
             import_features(source, output, settings, FEATURES_ALONE)
         except RgwotError as error:
-            if on_bad_video == "fail" or not Path(source).is_file():
+            if on_bad_video == "fail" or not holding_file(Path(source)).is_file():
                 raise
             logger.warning("%s; left out", error)
             _write_skipped(Path(source), Path(output), settings, str(error))
@@ -163,7 +163,9 @@ def import_features(
     expect: dict[str, Any] = {"settings": settings.model_dump(mode="json")}
     if footage != FEATURES_ALONE:
         expect |= {key: value for key, value in video_facts(footage, "", "").items() if key not in ("status", "reason")}
-    if source.is_file() and is_current(output, source, expect, "skip" if footage is None else "fail"):
+    if known := native_frames(source, settings):
+        expect["source_frames"] = [str(known[0]), known[1]]
+    if holding_file(source).is_file() and is_current(output, source, expect, "skip" if footage is None else "fail"):
         logger.info("%s: made from this file with these settings before; kept", output)
         return
     with open_features(source, settings, output.parent) as array:
@@ -192,6 +194,7 @@ def import_features(
                 if spread is not None:
                     spread.add(maps)
             facts = described(array, found, settings, source_facts(source))
+            facts |= {key: value for key, value in expect.items() if key == "source_frames"}
             if spread is not None:
                 facts["scales"] = spread.ratio
             store.finish(count, {**facts, **video_facts(footage, status, reason)})

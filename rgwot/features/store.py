@@ -12,10 +12,12 @@ Open stores in the process that reads them: Zarr's event loop does not survive `
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +28,7 @@ from zarr.codecs import BloscCodec, Crc32cCodec, ZstdCodec
 from zarr.errors import NodeNotFoundError
 
 from rgwot.config.extractors import EXTRACTORS
+from rgwot.datasets.arrays import holding_file
 from rgwot.features import ARRAYS, CONV4C, OTHER, left_out
 from rgwot.paths import STORE
 from rgwot.runtime import stores
@@ -209,10 +212,28 @@ def _channels(attributes: Mapping[str, Any], name: str) -> int | None:
 
 
 def source_facts(path: Path) -> dict[str, Any]:
-    """Return the attributes that say which file a store was made from: its name, bytes, time and SHA-256."""
-    found = path.stat()
+    """Return the attributes that say which file a store was made from: its name, bytes, time and SHA-256.
+
+    Of a video in an archive bytes and time are the archive's, whose SHA-256 with the name stands for the content.
+    """
+    holder = holding_file(path)
+    found = holder.stat()
     facts = {"source": path.name, "source_bytes": found.st_size, "source_mtime_ns": found.st_mtime_ns}
-    return {**facts, "source_sha256": sha256(path)}
+    return {**facts, "source_sha256": _digest(path)}
+
+
+def _digest(path: Path) -> str:
+    holder = holding_file(path)
+    if holder == path:
+        return sha256(path)
+    found = holder.stat()
+    whole = _archive_digest(holder, found.st_size, found.st_mtime_ns)
+    return hashlib.sha256(f"{whole} {path.name}".encode()).hexdigest()
+
+
+@lru_cache(maxsize=2)
+def _archive_digest(path: Path, size: int, modified_ns: int) -> str:
+    return sha256(path)
 
 
 def is_current(path: Path, source: Path, expect: Mapping[str, Any], on_bad_video: Literal["fail", "skip"]) -> bool:
@@ -227,10 +248,10 @@ def is_current(path: Path, source: Path, expect: Mapping[str, Any], on_bad_video
         return False
     if on_bad_video == "fail" and left_out(store.status, store.imported):
         return False
-    made, found = store.attributes, source.stat()
+    made, found = store.attributes, holding_file(source).stat()
     if (made.get("source"), made.get("source_bytes")) != (source.name, found.st_size):
         return False
-    return made.get("source_mtime_ns") == found.st_mtime_ns or made.get("source_sha256") == sha256(source)
+    return made.get("source_mtime_ns") == found.st_mtime_ns or made.get("source_sha256") == _digest(source)
 
 
 def video_facts(video: Any, status: str, reason: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import os
 import shlex
 from collections.abc import Iterable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from rgwot import paths
@@ -16,7 +17,7 @@ from rgwot.config.importing import ImportedFeatures
 from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets import registry
 from rgwot.datasets.annotations import steps_of
-from rgwot.datasets.arrays import feature_file
+from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import Found, VideoEntry
 from rgwot.datasets.finding import find, layout_module, read_options
 from rgwot.datasets.looks import no_task
@@ -135,7 +136,8 @@ def files(study: Study, dataset: str, task: str) -> list[str]:
     if None in entries:
         return [str(root)]
     inside = [path for entry in entries if entry for path in (entry.path, entry.annotation) if path]
-    return list(dict.fromkeys(plain_path(str(root / path)) for path in inside))
+    paths = [plain_path(str(holding_file(root / path))) for path in inside]
+    return list(dict.fromkeys([*paths, *_rates(study, dataset)]))
 
 
 def imported(study: Study, dataset: str) -> ImportedFeatures:
@@ -230,12 +232,20 @@ def index_input(study: Study, dataset: str, task: str) -> list[str]:
 
 def footage_of(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> list[str]:
     """Return the files of videos, or the folder of the synthetic dataset that holds them."""
-    return list(dict.fromkeys(video_file(study, dataset, task, video) for video in chosen))
+    files = (holding_file(Path(video_file(study, dataset, task, video))) for video in chosen)
+    return list(dict.fromkeys(map(str, files)))
 
 
 def features_of(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> list[str]:
     """Return the files with the imported features of videos."""
-    return [imported_file(study, dataset, task, video) for video in chosen]
+    files = (holding_file(Path(imported_file(study, dataset, task, video))) for video in chosen)
+    return list(dict.fromkeys([*map(str, files), *_rates(study, dataset)]))
+
+
+def _rates(study: Study, dataset: str) -> list[str]:
+    """Return the table with the rates of the videos of a dataset, if it has one."""
+    settings = study.config.dataset(dataset).imported
+    return [settings.rates] if settings is not None and settings.rates is not None else []
 
 
 def stamp_of(study: Study, dataset: str, task: str, chosen: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from p.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeVar
 
 import torch
@@ -72,6 +72,7 @@ def solve(
     tolerance: float,
     parity_outer: int = 25,
     parity_inner: int = 1,
+    length: int | None = None,
 ) -> TransportResult:
     r"""Solve a batch of fused Gromov-Wasserstein problems (module docstring; methods 3.4).
 
@@ -104,6 +105,8 @@ def solve(
         times this, being second order in the distance of the plan (see ``TransportResult.stationarity``).
     parity_outer, parity_inner : int
         Loop counts of ``parity``; the public code uses 25 and 1.
+    length : int, optional
+        Of :func:`~rgwot.transport.structure.structure_product`.
 
     Raises
     ------
@@ -128,7 +131,7 @@ def solve(
         if not bool(linear.isfinite().all()):
             raise ValueError("cost: found a value that is not finite, expected finite costs")
         p, q = (linear.new_full((len(linear), size), 1 / size) for size in linear.shape[1:])
-        problem = _Problem(linear, p, q, alpha, epsilon, r)
+        problem = _Problem(linear, p, q, alpha, epsilon, r, length)
         tolerance = max(tolerance, _FLOOR)
         if solver == "parity":
             state, iterations = _parity(problem, parity_outer, parity_inner)
@@ -176,15 +179,16 @@ class _Problem:
     alpha: float
     epsilon: float
     r: float
+    length: int | None
 
     @property
     def is_linear(self) -> bool:
         """Whether the structural prior changes no plan."""
-        return self.alpha == 0 or structure_radius(min(self.cost.shape[1:]), self.r) == 0
+        return self.alpha == 0 or structure_radius(self.length or min(self.cost.shape[1:]), self.r) == 0
 
     def take(self, keep: Tensor) -> _Problem:
         """Keep some problems, by index or mask."""
-        return _Problem(self.cost[keep], self.p[keep], self.q[keep], self.alpha, self.epsilon, self.r)
+        return replace(self, cost=self.cost[keep], p=self.p[keep], q=self.q[keep])
 
     def product_plan(self) -> Tensor:
         """Return p q^T, where every solver starts."""
@@ -198,7 +202,7 @@ class _Problem:
 
     def state(self, z: Tensor, f: Tensor, plan: Tensor, log_plan: Tensor) -> _State:
         """Evaluate the plan that potential f and linear cost z lead to."""
-        structure = structure_product(plan, self.r)
+        structure = structure_product(plan, self.r, self.length)
         objective = (plan * (self.cost + self.alpha * structure + self.epsilon * log_plan)).sum((1, 2))
         # What a remaining row error e costs to first order: e is paid for at the price epsilon f.
         objective = objective + self.epsilon * (f * (self.p - plan.sum(2))).sum(1)
@@ -229,7 +233,7 @@ def _descend(problem: _Problem, max_iterations: int, tolerance: float) -> tuple[
     leave the batch.
     """
     alpha, epsilon = problem.alpha, problem.epsilon
-    start = problem.cost + 2 * alpha * structure_product(problem.product_plan(), problem.r)
+    start = problem.cost + 2 * alpha * structure_product(problem.product_plan(), problem.r, problem.length)
     iterations = torch.ones(len(start), dtype=torch.int64, device=start.device)
     if problem.is_linear:
         return problem.project(start, None, tolerance), iterations
@@ -272,7 +276,7 @@ def _parity(problem: _Problem, outer: int, inner: int) -> tuple[_State, Tensor]:
     # With a linear problem every round starts from the same kernel and returns the same plan.
     outer = 1 if problem.is_linear else outer
     for _ in range(outer):
-        gradient = problem.cost + problem.alpha * structure_product(plan, problem.r)
+        gradient = problem.cost + problem.alpha * structure_product(plan, problem.r, problem.length)
         log_kernel = gradient / -problem.epsilon
         g = torch.zeros_like(log_q)
         for _ in range(inner):

@@ -29,7 +29,7 @@ def structure_matrix_y(m: int, r: float, *, dtype: torch.dtype | None = None) ->
     return (~_band(m, structure_radius(m, r))).to(dtype or torch.get_default_dtype())
 
 
-def structure_product(plan: Tensor, r: float) -> Tensor:
+def structure_product(plan: Tensor, r: float, length: int | None = None) -> Tensor:
     r"""Product C^x T C^y in O(NM) operations, whatever the radius.
 
     The band of C^x sums a window of rows and C^y is one minus a band, so that
@@ -44,13 +44,15 @@ def structure_product(plan: Tensor, r: float) -> Tensor:
         Any real matrix, usually a transport plan.
     r : float
         Radius, >= 0.
+    length : int, optional
+        Frames of both sequences of which r is a share, where they were cut; by default N and M.
 
     Returns
     -------
     Tensor, shape (B, N, M)
         Zero if the band of C^x is empty.
     """
-    n, m = plan.shape[-2:]
+    n, m = (length, length) if length else plan.shape[-2:]
     a_x, a_y = structure_radius(n, r), structure_radius(m, r)
     if a_x == 0:
         return torch.zeros_like(plan)

@@ -10,7 +10,6 @@ import torch
 
 from rgwot.baselines.asot import (
     TEMPERATURE,
-    Drawn,
     draw_frames,
     embed,
     first_centres,
@@ -20,12 +19,15 @@ from rgwot.baselines.asot import (
     segmentation_cost,
     segmentation_loss,
     solve_segmentation,
+    steps,
+    videos_of,
 )
-from rgwot.baselines.vasot import paired
+from rgwot.baselines.vasot import align
+from rgwot.config.configuration import Config
+from rgwot.config.experiments import Experiments
 from rgwot.config.methods import DECODERS
 from rgwot.config.settings import AsotSettings, Settings, VasotSettings
 from rgwot.keysteps.interface import Frames
-from rgwot.losses.gromov_wasserstein import align_gromov_wasserstein
 from rgwot.runtime.errors import RgwotError
 
 BOTH = ("asot", "vasot")
@@ -153,37 +155,116 @@ def test_a_single_video_has_nothing_to_be_aligned_with() -> None:
     assert aligned.facts["vasot"] != vasot.facts["vasot"]
 
 
-def test_the_loss_of_a_pair_is_both_segmentations_and_the_alignment() -> None:
+def test_a_step_of_pairs_adds_the_loss_that_they_share() -> None:
     frames, _ = task(noise=1.0)
     two = Frames(frames.x[:96], (48, 48), 2.0)
-    seen = []
-
-    def pair_loss(x: Drawn, y: Drawn) -> torch.Tensor:
-        value = align_gromov_wasserstein(paired(x, y), Settings()).sum()
-        seen.append((x, y, value.item()))
-        return value
-
-    _, with_pair = learn(two, 4, AsotSettings(epochs=1), np.random.default_rng(0), pair_loss)
-    _, without = learn(two, 4, AsotSettings(epochs=1), np.random.default_rng(0))
-    ((x, y, value),) = seen
-    assert with_pair[0] == pytest.approx(without[0] + value / 2, rel=1e-6)
-    assert value > 0
-    batch = paired(x, y)
-    assert batch.x.shape == (1, 48, 40)
-    torch.testing.assert_close(batch.shares[0][0], torch.arange(48, dtype=torch.float64) / 48)
+    block = AsotSettings(epochs=1, lr=1e-12)
+    _, (with_pair,) = learn(two, 4, block, np.random.default_rng(0), lambda x, y: 3 + 0 * (x.sum() + y.sum()))
+    _, (without,) = learn(two, 4, block, np.random.default_rng(0))
+    # Two steps of both videos instead of one.
+    assert with_pair == pytest.approx(2 * without + 3, rel=1e-5)
 
 
-def test_of_an_odd_number_of_videos_the_last_is_alone() -> None:
+def test_an_epoch_of_pairs_shows_every_video_with_another_one() -> None:
+    rng = np.random.default_rng(0)
+    partners = set()
+    for _ in range(60):
+        found = steps(3, True, rng)
+        assert sorted(video for video, _ in found) == [0, 1, 2]
+        partners |= {(video, other) for video, other in found}
+    assert partners == {(x, y) for x in range(3) for y in range(3) if x != y}
+    assert sorted(map(len, steps(5, False, rng))) == [1, 2, 2]
+    assert steps(1, True, rng) == [[0]]
+
+
+def unit_vectors(*shape: int, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.nn.functional.normalize(torch.randn(shape, generator=generator, dtype=torch.float64), dim=-1)
+
+
+def dense_band(n: int, reach: int) -> torch.Tensor:
+    apart = (torch.arange(n)[:, None] - torch.arange(n)).abs()
+    return ((apart > 0) & (apart <= reach)).double()
+
+
+def test_a_padded_video_is_one_of_256_frames_without_mass_after_its_own() -> None:
+    """ASOT as released: dense matrices over all 256 frames, masked."""
+    n, N, K, block = 20, 64, 3, AsotSettings(N=64, pad=True, r=0.1)
+    f, centres = unit_vectors(n, 5), unit_vectors(K, 5, seed=1)
+    real = (torch.arange(N) < n).double()[:, None]
+    whole = torch.cat([f, f[-1:].expand(N - n, 5)])
+    cost = 1 - whole @ centres.T + block.rho * (torch.arange(N)[:, None] / N - torch.arange(K) / K).abs()
+    T = real / n / K * torch.ones(N, K)
+    band = dense_band(N, 6) / block.r
+    eta = 0.0
+    for step in range(25):
+        gradient = block.alpha * band @ (T.sum(1, keepdim=True) - T) + (1 - block.alpha) * cost
+        gradient = gradient + block.epsilon * (T + 1e-300).log() + block.lambda_ * ((T.sum(0) * K).log() + 1)
+        if step == 0:
+            eta = min(4 / float(gradient[:n].abs().max()), 1 / (block.epsilon + block.lambda_))
+        T = T * torch.exp(-eta * gradient)
+        T = real * T / T.sum(1, keepdim=True).clamp_min(1e-300) / n
+    log_p = torch.log_softmax(f @ centres.T / TEMPERATURE, 1)
+    expected = -(n * T[:n] * log_p).sum() / N
+    torch.testing.assert_close(segmentation_loss(f[None], centres, block)[0], expected)
+    assert not torch.isclose(segmentation_loss(f[None], centres, AsotSettings(r=0.1))[0] * n / N, expected)
+
+
+def test_features_over_the_root_of_their_number() -> None:
     frames, _ = task()
-    three = Frames(frames.x[:130], (48, 48, 34), 2.0)
-    pairs = []
+    for plain, divided in zip(videos_of(frames), videos_of(frames, True), strict=True):
+        np.testing.assert_allclose(plain / 4, divided, rtol=1e-6)
 
-    def pair_loss(x: Drawn, y: Drawn) -> torch.Tensor:
-        pairs.append((x.length, y.length))
-        return (x.f.sum() + y.f.sum()) * 0
 
-    learn(three, 4, AsotSettings(epochs=4), np.random.default_rng(0), pair_loss)
-    assert len(pairs) == 4
+@pytest.mark.parametrize("column", ["first", "last"])
+@pytest.mark.parametrize("pad", [False, True])
+def test_the_alignment_is_the_25_passes_over_dense_matrices(column: str, pad: bool) -> None:
+    """With ``last``, the first true frame is dropped instead of the virtual one, as in the released code."""
+    n, m, block = 18, 23, AsotSettings(N=40, pad=pad, r=0.1)
+    x, y = unit_vectors(n, 4).requires_grad_(), unit_vectors(m, 4, seed=1).requires_grad_()
+    N, M = (40, 40) if pad else (n, m)
+    xs, ys = torch.cat([x, x[-1:].expand(N - n, 4)]).detach(), torch.cat([y, y[-1:].expand(M - m, 4)]).detach()
+    cost = 1 - xs @ ys.T + block.rho * (torch.arange(N)[:, None] / N - torch.arange(M) / M).abs()
+    cost = torch.cat([torch.full((1, M), 0.5), cost])
+    half = torch.full((N + 1, 1), 0.5)
+    cost = torch.cat([half, cost] if column == "first" else [cost, half], dim=1).double()
+    # The masks of both: the first place is real, then the frames; whatever stands there.
+    rows, columns = torch.arange(N + 1) <= n, torch.arange(M + 1) <= m
+    mask = (rows[:, None] & columns).double()
+    T = mask / mask.sum()
+    by_x, by_y = dense_band(N + 1, int((N + 1) * 0.1)) / block.r, 1 - dense_band(M + 1, int((M + 1) * 0.1))
+    for _ in range(25):
+        kernel = mask * torch.exp(-((1 - block.alpha) * cost + block.alpha * by_x @ T @ by_y) / block.epsilon)
+        a = torch.nan_to_num(1 / (n + 1) / kernel.sum(1), posinf=0)
+        T = a[:, None] * kernel
+        T = T * torch.nan_to_num(1 / (m + 1) / T.sum(0), posinf=0)
+    weights = ((n + 1) * T[1:, 1:])[:n, :m]
+    log_p = torch.log(torch.softmax(x @ y.T / TEMPERATURE, 1) + 1e-11)
+    expected = -(weights * log_p).sum() / N
+    found = align(x, y, block, column)
+    torch.testing.assert_close(found, expected)
+    for one, other in zip(torch.autograd.grad(found, (x, y)), torch.autograd.grad(expected, (x, y)), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_variants_are_data() -> None:
+    made = Experiments(Config())
+    plain, asot, vasot, slip = (
+        made.settings("raw", name, "demo") for name in ("asot", "asot-released", "vasot", "vasot-released")
+    )
+    assert (plain.asot.pad, plain.asot.by_root, asot.asot.pad, asot.asot.by_root) == (False, False, True, True)
+    assert asot.asot.model_copy(update={"pad": False, "by_root": False}) == plain.asot
+    assert (vasot.asot.alpha, vasot.asot.alpha_test, vasot.asot.epochs) == (0.5, 0.5, 50)
+    assert (vasot.asot.lambda_test, vasot.asot.epsilon_test) == (vasot.asot.lambda_, vasot.asot.epsilon)
+    assert (vasot.vasot.column, slip.vasot.column, slip.asot.alpha) == ("first", "last", 0.5)
+    assert made.decoder("vasot@asot.epochs=50", "raw") == "vasot"
+    assert made.decoder("vasot@asot.epochs=15", "raw") == "vasot@asot.epochs=15"
+    frames, _ = task()
+    labels = [
+        DECODERS[name].load()(frames, 4, settings, np.random.default_rng(0)).labels
+        for name, settings in (("asot-released", asot), ("vasot-released", slip))
+    ]
+    assert all(set(found.tolist()) <= set(range(4)) for found in labels)
 
 
 def test_long_videos_are_drawn_from_and_labelled_whole() -> None:

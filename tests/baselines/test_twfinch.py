@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rgwot.baselines.twfinch import decode_twfinch, twfinch
+from rgwot.baselines.twfinch import decode_twfinch, means_of, merged, twfinch
 from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
 
@@ -26,22 +26,23 @@ def distances(x: Array, times: Array) -> Array:
 def directly(x: Array, K: int) -> list[set[int]]:
     """The definition, with whole matrices, sets and no bookkeeping."""
     T = len(x)
-    x = unit(x)
     clusters = [{i} for i in range(T)]
 
     def means() -> tuple[Array, Array]:
         members = [sorted(cluster) for cluster in clusters]
         return np.array([x[own].mean(axis=0) for own in members]), np.array([np.mean(own) / T for own in members])
 
-    while len(clusters) > K:
+    first = True
+    while len(clusters) > K or first:
         kappa = distances(*means()).argmin(axis=1)
         joined: list[set[int]] = []
         for i in range(len(clusters)):
             near = {j for j in range(len(clusters)) if kappa[i] == j or kappa[j] == i or kappa[i] == kappa[j]} | {i}
             touching = [group for group in joined if group & near]
             joined = [group for group in joined if not group & near] + [near.union(*touching)]
-        if len(joined) < K:
+        if len(joined) < K and not first:
             break
+        first = False
         clusters = [set().union(*(clusters[i] for i in group)) for group in joined]
     while len(clusters) > K:
         d = distances(*means())
@@ -52,7 +53,8 @@ def directly(x: Array, K: int) -> list[set[int]]:
 
 def scene(rng: np.random.Generator, lengths: tuple[int, ...], noise: float) -> Array:
     centres = rng.normal(size=(len(lengths), 8))
-    return np.asarray(np.repeat(centres, lengths, axis=0) + noise * rng.normal(size=(sum(lengths), 8)))
+    loud = np.exp(rng.normal(size=(sum(lengths), 1)))
+    return np.asarray(loud * (np.repeat(centres, lengths, axis=0) + noise * rng.normal(size=(sum(lengths), 8))))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -61,7 +63,8 @@ def test_it_is_its_definition(seed: int, K: int) -> None:
     rng = np.random.default_rng(seed)
     x = scene(rng, (7, 12, 5, 16), noise=0.2 + 0.3 * seed)
     labels = twfinch(x, K)
-    assert {frozenset(np.flatnonzero(labels == k).tolist()) for k in range(K)} == {*map(frozenset, directly(x, K))}
+    found = {frozenset(np.flatnonzero(labels == k).tolist()) for k in range(labels.max() + 1)}
+    assert found == {*map(frozenset, directly(x, K))}
 
 
 def test_clusters_are_numbered_as_they_appear() -> None:
@@ -69,9 +72,24 @@ def test_clusters_are_numbered_as_they_appear() -> None:
     assert labels.tolist() == [0] * 9 + [1] * 4 + [2] * 7
 
 
-def test_fewer_samples_than_clusters_are_clusters_of_their_own() -> None:
-    assert twfinch(np.eye(3), 5).tolist() == [0, 1, 2]
+def test_of_more_clusters_than_the_first_round_leaves_it_is_the_first_round() -> None:
+    # Neighbours: 0 and 1, 2 and 3, 4 and 3.
+    x = np.array([[1, 0, 0.0], [1, 0.1, 0], [0, 1, 0], [0, 1, 0.1], [0, 0.9, 0.3]])
+    assert twfinch(x, 4).tolist() == twfinch(x, 9).tolist() == [0, 0, 1, 1, 1]
     assert twfinch(np.ones((1, 2)), 5).tolist() == [0]
+
+
+def test_a_cluster_is_at_the_mean_of_features_not_of_directions() -> None:
+    """In round two the long second sample rules its cluster, which is nearer to the last two than to the middle."""
+    a, b, c = [1.0, 0.0], [0.0, 9.0], [1.0, 0.02]
+    x = np.array([a, b, c, c, [0.02, 1.0], [0.0, 1.0]])
+    joined = np.array([0, 0, 1, 1, 2, 2])
+    features = means_of(x, joined)
+    np.testing.assert_allclose(features[0], [0.5, 4.5])
+    one, other = (1 - unit(features[:1]) @ unit(features[k : k + 1]).T for k in (1, 2))
+    assert other * 4 < one * 2
+    labels = merged(x, np.arange(6) / 6, joined, 2)
+    assert labels.tolist() == [0, 0, 1, 1, 0, 0]
 
 
 def test_the_same_look_far_away_in_time_is_another_cluster_until_nothing_else_is_left() -> None:
@@ -81,10 +99,10 @@ def test_the_same_look_far_away_in_time_is_another_cluster_until_nothing_else_is
     assert len(np.unique(twfinch(x, 3)[[0, 10, 20]])) == 3
 
 
-def test_scale_of_features_does_not_matter() -> None:
+def test_scale_of_all_features_does_not_matter() -> None:
     rng = np.random.default_rng(3)
     x = scene(rng, (9, 14, 6), noise=0.8)
-    np.testing.assert_array_equal(twfinch(x, 4), twfinch(x * rng.uniform(0.1, 10, size=(len(x), 1)), 4))
+    np.testing.assert_array_equal(twfinch(x, 4), twfinch(x * 7.3, 4))
 
 
 def test_nothing_to_cluster_is_refused() -> None:

@@ -31,7 +31,9 @@ def test_the_best_is_bold_and_a_collapse_is_not_ranked(metric: str, best: str) -
         line("rgwot", 0.3, 0.01, 0, metric) | {"label_rule": "cnc"},
     ])  # fmt: skip
     text = printed(table, frame, [Column("bench_made", "macro_task", "without", metric, "value")])
-    cells = dict(one.strip("| ").split(" | ") for one in text.splitlines()[2:])
+    lines = [one.strip("| ").split(" | ") for one in text.splitlines()[2:]]
+    cells = {label: cell for label, _, cell in lines}
+    assert {label: follows.strip() for label, follows, _ in lines} == {row.label: row.source for row in table.rows}
     assert cells["VAOT"].startswith("X (")
     assert cells["RGWOT"] == "–"
     bold = [label for label, cell in cells.items() if cell.startswith("**")]

@@ -24,7 +24,7 @@ SMALL: dict[str, Any] = {
     "regression": {"epochs": 2, "E": 4},
     "graph": {"clip_s": 0.2, "neighbours": 3, "walks": 2, "walk_length": 6, "D": 6, "epochs": 1},
     "asot": {"epochs": 2, "hidden": 8, "D": 4, "N": 16},
-    "hvq": {"epochs": 2, "hidden": 8, "layers": 2, "D": 4},
+    "hvq": {"epochs": 2, "hidden": 8, "layers": 2},
     "consensus": {"partitions": 4},
     # Clips of seconds: at the default nothing would be worth a switch.
     "graphcut": {"pairwise": 0.1},

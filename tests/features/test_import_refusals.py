@@ -68,7 +68,7 @@ class Bomb:
     ("name", "said"),
     [
         ("missing.npy", "no such file"),
-        ("a.txt", "found the suffix '.txt'; expected one of .npy"),
+        ("a.dat", "found the suffix '.dat'; expected one of .npy"),
         ("text.npy", "cannot be read"),
         ("text.npz", "cannot be read"),
         ("text.h5", "cannot be read"),
@@ -86,7 +86,7 @@ def test_bad_files_are_refused_in_one_line(
     monkeypatch.chdir(tmp_path)
     path = tmp_path / name
     objects = np.array([Bomb()], dtype=object)
-    if name.startswith("text") or name == "a.txt":
+    if name.startswith("text") or name == "a.dat":
         path.write_text("not an array\n" * 9)
     elif name == "objects.npy":
         np.save(path, objects, allow_pickle=True)

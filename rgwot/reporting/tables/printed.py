@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pandas as pd
 from tabulate import tabulate
@@ -14,7 +14,7 @@ from tabulate import tabulate
 from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
 from rgwot.reporting.tables.forms import escape, floating, pipe, tabular, write_forms
 from rgwot.reporting.tables.scores import read_table
-from rgwot.reporting.tables.spec import UNKNOWN, Block, Table
+from rgwot.reporting.tables.spec import UNKNOWN, Block, Source, Table
 
 PRINTED_RULE = "exact"
 LOWER_IS_BETTER = ("order_distance", "consensus_distance")
@@ -312,10 +312,21 @@ def reported_notes(table: Table, frame: pd.DataFrame) -> list[str]:
 
 
 def row_notes(table: Table, frame: pd.DataFrame) -> list[str]:
-    """Return what is particular to measured rows: collapsed runs, skipped videos, missing tasks."""
+    """Return what is particular to measured rows: what they follow, collapsed runs, skipped videos, missing tasks."""
+    sources = {row.id: row.source for row in table.rows}
     measured = frame[frame["kind"] == "measured"]
+    measured = measured.assign(
+        note=[
+            "; ".join(one for one in note.split("; ") if one != sources[row])
+            for row, note in zip(measured["method"], measured["note"], strict=True)
+        ]
+    )
     labels = {row.id: row.label for row in table.rows}
-    found, counts = [], []
+    following = {
+        source: [labels[row] for row, its in sources.items() if its == source] for source in get_args(Source)[1:]
+    }
+    said = [f"{source}: {', '.join(rows)}" for source, rows in following.items() if rows]
+    found, counts = [f"Rows follow {'; '.join(said)}."] if said else [], []
     for row, part in measured[measured["degenerate"] > 0].groupby("method", sort=False):
         most = part[[f"{name}_{what}" for name in table.datasets for what in ("degenerate", "task_runs")]].max()
         where = [

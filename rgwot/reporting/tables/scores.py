@@ -158,7 +158,11 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
             "n_runs": runs["seed"].nunique(),
             "n_videos": _total(runs, "n_videos"),
             "degenerate": int((runs["degenerate"] > 0).sum()),
-            "note": "; ".join(note for name, here in places.items() for note in _notes(table, name, here)),
+            "note": "; ".join(
+                filter(
+                    None, [row.source, *(note for name, here in places.items() for note in _notes(table, name, here))]
+                )
+            ),
         }
         for name, here in places.items():
             line |= _cells(name, table.metrics, here, cell[0]) if len(here) else {}

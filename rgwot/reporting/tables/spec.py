@@ -39,6 +39,7 @@ Background = Literal["with", "without"]
 #: Protocols with metrics of their own; all others have those of `Plain`.
 OWN: Mapping[str, tuple[str, ...]] = {SEGMENTATION: get_args(Segmental), GRAPH: get_args(Graphical)}
 UNKNOWN = "unknown"
+Source = Literal["", "released code", "paper's equations", "our reading", "ours", "trivial"]
 
 
 def _once(names: Any) -> Any:
@@ -77,11 +78,15 @@ class AnyRow(Part):
 
 
 class Row(AnyRow, Spelled):
-    """A measured row of scores: the experiment it shows, and whether it is an answer that needs no features."""
+    """A measured row of scores: the experiment it shows, and whether it is an answer that needs no features.
+
+    ``source`` says what the implementation follows; it begins the row's note.
+    """
 
     method: str
     decoder: str
     trivial: bool = False
+    source: Source = ""
 
 
 class Setting(AnyRow):

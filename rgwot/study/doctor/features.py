@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from rgwot.config.importing import ImportSettings
+from rgwot.datasets.arrays import holding_file
 from rgwot.datasets.feature_files import measure, native_rate, open_features
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.doctor.findings import Finding, below, of_error
@@ -48,7 +49,7 @@ def check_features(
     findings: list[Finding] = []
     try:
         if quick:
-            path.stat()
+            holding_file(path).stat()
             return None, VideoFacts(), []
         with (
             tempfile.TemporaryDirectory(prefix="rgwot.") as scratch,

@@ -1,0 +1,147 @@
+"""Published features of action segmentation: ``features/``, and ``groundTruth/`` with one name per line and frame.
+
+FACT and MS-TCN have ``groundTruth/VIDEO.txt`` and ``mapping.txt``, ASOT ``groundTruth/VIDEO``, ``mapping/mapping.txt``
+and ``features/ACTIVITY/VIDEO.txt`` or ``.npy``, of which the text counts. A line is a frame of ``imported.native_fps``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import groupby
+from pathlib import Path, PurePosixPath
+
+from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked
+from rgwot.datasets.base import Found, Options, VideoEntry
+from rgwot.datasets.faults import DataFault, judged, remark
+from rgwot.datasets.pairing import pair, parents, stem, walk
+from rgwot.datasets.placing import place
+from rgwot.datasets.registry import TaskFacts
+from rgwot.datasets.text import excerpt, filled_lines, read_lines
+from rgwot.runtime.errors import RgwotError, nearest
+
+OPTIONS = frozenset({"view", "subset", "strict", "unannotated", "pattern", "background", "mapping", "split"})
+EXPECTED = "the folders features/ and groundTruth/ and the file mapping.txt"
+
+_TRUTH, _FEATURES = "groundTruth", "features"
+_LISTS = re.compile(r"(?:.*/)?(?:splits/[^/]+|[^/]+\.(?:train|test))")
+_DIFFERS = 0.05
+"""Share by which features and lines may differ in length; both are cut to the shorter."""
+
+
+def find(root: Path, dataset: str, options: Options) -> Found:
+    """Find features and the files of their names in ``groundTruth``."""
+    paths = walk(root, root, {""})
+    truths = [path for path in paths if parents(path)[-1:] == (_TRUTH,)]
+    features = _features(paths)
+    if not truths or not features:
+        lacking = _FEATURES if truths else _TRUTH
+        raise RgwotError(f"dataset {dataset!r}: no files in a folder {lacking} below {root}; expected {EXPECTED}")
+    if len(places := sorted({parents(path) for path in truths})) > 1:
+        found = " and ".join("/".join(one) for one in places[:2])
+        raise RgwotError(f"dataset {dataset!r}: found {found} in {root}; expected one set; name its folder as `root`")
+    names = set(features)
+    if options.split is not None:
+        listed = _listed(root / options.split)
+        if not names & listed:
+            raise RgwotError(
+                f"{root / options.split}: names none of {len(names)} videos; expected names like {min(names)}"
+            )
+        names &= listed
+        truths = [path for path in truths if _annotated(path) in listed]
+    placed, where = place(sorted(features[name] for name in names), dataset, options, str(root))
+    unassigned = placed.pop("", [])
+    truth = {_annotated(path): path for path in truths}
+    # One without features is a leftover of the task that its name says.
+    named, _ = place((f"{name}.txt" for name in truth), dataset, options, "")
+    tasks = {
+        task: pair(videos, [truth[stem(path)] for path in named.get(task, ())], options, _annotated)
+        for task, videos in placed.items()
+    }
+    return Found(dataset, where, tasks, tuple(unassigned))
+
+
+def read_annotation(
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+) -> Annotation:
+    """Read the lines of a video; runs of one name are a segment, and names of the background none."""
+    path = root / str(entry.annotation)
+    steps = read_mapping(path.parents[1], options)
+    lines = read_lines(path)
+    while lines and not lines[-1].text.strip():
+        lines.pop()
+    rate = Fraction(1) if clock is None else clock.fps
+    notes = Notes(path)
+    if clock is not None:
+        frames = round(clock.duration_s * rate)
+        if abs(len(lines) - frames) > max(_DIFFERS * frames, float(rate)):
+            found = f"{len(lines)} lines of {float(rate):g} per second for features of {clock.duration_s:g} s"
+            raise DataFault("past_end", path, "", f"{found}; expected {frames} lines; wrong rate, axes or file?")
+        lines = lines[:frames]
+    segments = []
+    for name, run in groupby(enumerate(lines), key=lambda item: item[1].text.strip()):
+        members = list(run)
+        first, last = members[0], members[-1]
+        where = f"line {first[1].number}"
+        with judged():
+            if name not in steps:
+                raise DataFault(
+                    "step", path, where, f"{excerpt(name)} is no name of {options.mapping}; {nearest(name, steps)}"
+                )
+            if (step := steps[name]) is not None:
+                start, end = float(first[0] / rate), float((last[0] + 1) / rate)
+                segments.append(Segment(where, start, end, step, name.replace("_", " ")))
+    return checked(path, segments, notes, clock, overlap_is_normal=False)
+
+
+def read_mapping(folder: Path, options: Options) -> dict[str, int | None]:
+    """Return the step of every name, from 1, None for the background: the names of the entry, and number -1.
+
+    Several names may share a number. Raises RgwotError if a line has another form or a name of the entry is not there.
+    """
+    path = next(
+        (one for one in (folder / options.mapping, folder / "mapping" / options.mapping) if one.is_file()), None
+    )
+    if path is None:
+        raise RgwotError(
+            f"{folder / options.mapping}: no such file, nor in the folder mapping; expected number and name"
+        )
+    steps: dict[str, int | None] = {}
+    for line in filled_lines(path):
+        match = re.fullmatch(r"(-1|[0-9]{1,9})\s+(\S.*)", line.text.strip())
+        if match is None or match[2] in steps:
+            raise RgwotError(
+                f"{path}: line {line.number}: {excerpt(line.text)}; expected a whole number, a blank and a new name"
+            )
+        # From 1, because 0 is no step of an annotation, but one of some mappings.
+        steps[match[2]] = None if match[1] == "-1" else int(match[1]) + 1
+    for name in options.background:
+        if name not in steps:
+            raise RgwotError(f"{path}: no name {name!r}, the background of the dataset; {nearest(name, steps)}")
+        steps[name] = None
+    return steps
+
+
+def check_lists(root: Path, dataset: str) -> None:
+    """Compare the lists of splits, where there are any, with the features."""
+    paths = walk(root, root, {""})
+    names = _features(paths).keys()
+    for path in paths:
+        if _LISTS.fullmatch(path) and (odd := _listed(root / path) - names):
+            line = f"names {len(odd)} videos without features, like {min(odd)}; expected none; complete the download"
+            remark("release", root / path, "", line)
+
+
+def _features(paths: Iterable[str]) -> dict[str, str]:
+    """Return the files of features by their names; of two, the one of text, which is sorted last."""
+    return {stem(path): path for path in paths if _FEATURES in parents(path) and path.endswith((".npy", ".txt"))}
+
+
+def _listed(path: Path) -> set[str]:
+    """Return the videos that a list of a split names, with ``.txt`` or without."""
+    return {line.text.strip().removesuffix(".txt") for line in filled_lines(path)}
+
+
+def _annotated(path: str) -> str:
+    return PurePosixPath(path).name.removesuffix(".txt")

@@ -1,0 +1,119 @@
+"""Features of all videos in one archive, and a table of their segments, as the features of pJEPA are published.
+
+The archive is a ``.pt`` with ``paths``, ``tokens``, ``times`` and ``offsets`` (`rgwot.datasets.arrays.packed_rows`),
+the table a ``*segments.csv``. The times say where features stand; their distances need not be equal.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked
+from rgwot.datasets.arrays import holding_file, packed_name, packed_rows
+from rgwot.datasets.base import Found, Options, VideoEntry
+from rgwot.datasets.faults import DataFault, judged, remark
+from rgwot.datasets.pairing import pair, walk
+from rgwot.datasets.placing import place
+from rgwot.datasets.registry import TaskFacts
+from rgwot.datasets.text import excerpt, read_lines
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.tensors import load_tensors
+
+OPTIONS = frozenset({"view", "subset", "strict", "unannotated", "pattern", "split"})
+EXPECTED = "one archive *.pt and its table *segments.csv, as downloaded"
+
+_VIDEO, _SPLIT, _STEP, _START, _END = _COLUMNS = (
+    "video_path", "official_split", "fact_step_id", "start_sec", "end_sec"
+)  # fmt: skip
+_NAME = "fact_step_name"
+
+Rows = Mapping[str, Sequence[tuple[int, Mapping[str, str]]]]
+
+
+def find(root: Path, dataset: str, options: Options) -> Found:
+    """Find the videos that the table lists; the archive is not opened."""
+    archive, table = _files(root, dataset)
+    splits = {video: rows[0][1][_SPLIT] for video, rows in read_rows(root / table).items()}
+    if options.split not in (None, *splits.values()):
+        hint = nearest(str(options.split), sorted(set(splits.values())))
+        raise RgwotError(f"dataset {dataset!r}: split {options.split!r}; not in {table}; {hint}")
+    videos = [f"{archive}/{video}" for video, split in splits.items() if options.split in (None, split)]
+    placed, where = place(videos, dataset, options, str(root / archive))
+    unassigned = placed.pop("", [])
+    tasks = {task: pair(paths, paths, options) for task, paths in placed.items()}
+    for task, found in tasks.items():
+        tasks[task] = replace(found, videos=tuple(replace(video, annotation=table) for video in found.videos))
+    return Found(dataset, where, tasks, tuple(unassigned))
+
+
+def read_annotation(
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+) -> Annotation:
+    """Read the rows of a video; step 0 is background."""
+    path, place = root / str(entry.annotation), root / entry.path
+    notes = Notes(path)
+    segments = []
+    for line, row in read_rows(path)[place.relative_to(holding_file(place)).as_posix()]:
+        with judged():
+            try:
+                start, end, step = float(row[_START]), float(row[_END]), int(row[_STEP])
+                fine = math.isfinite(start) and math.isfinite(end) and start >= 0 and step >= 0
+            except ValueError:
+                fine = False
+            if not fine:
+                found = f"{_START} {row[_START]}, {_END} {row[_END]}, {_STEP} {row[_STEP]}"
+                raise DataFault("time", path, f"line {line}", f"{found}; expected seconds and a whole number from 0")
+            if step:
+                segments.append(Segment(f"line {line}", start, end, step, row.get(_NAME, "")))
+    return checked(path, segments, notes, clock, overlap_is_normal=False)
+
+
+def check_lists(root: Path, dataset: str) -> None:
+    """Compare the videos of the table with those of the archive; RgwotError if either is damaged."""
+    archive, table = _files(root, dataset)
+    listed = read_rows(root / table).keys()
+    packed = packed_rows(root / archive, load_tensors(root / archive, mapped=True), "tokens", "times").keys()
+    for what, odd in (("segments without features", listed - packed), ("features without segments", packed - listed)):
+        if odd:
+            line = f"{len(odd)} videos have {what}, like {min(odd)}; expected none; are both of one download?"
+            remark("release", root / table, "", line)
+
+
+def read_rows(path: Path) -> Rows:
+    """Return the rows of every video of the table, with their lines, by the path of the video in the archive.
+
+    Raises RgwotError if a column is missing or a path leaves the folder.
+    """
+    return _read(path, os.stat(path).st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _read(path: Path, modified_ns: int) -> Rows:
+    reader = csv.DictReader(line.text + "\n" for line in read_lines(path))
+    missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
+    if missing:
+        found = excerpt(",".join(reader.fieldnames or ()))
+        raise DataFault("columns", path, "line 1", f"{found} lacks {missing[0]}; expected the table of the release")
+    kept, rows = (*_COLUMNS, _NAME), defaultdict(list)
+    for row in reader:
+        short = {name: (row.get(name) or "").strip() for name in kept}
+        rows[packed_name(short[_VIDEO], path)].append((reader.line_num, short))
+    return dict(rows)
+
+
+def _files(root: Path, dataset: str) -> tuple[str, str]:
+    """Return the archive and the table below a root."""
+    found = walk(root, root, {".pt", ".csv"})
+    archives = [path for path in found if path.endswith(".pt")]
+    tables = [path for path in found if path.endswith("segments.csv")]
+    if (len(archives), len(tables)) != (1, 1):
+        there = ", ".join((*archives, *tables)) or "neither"
+        raise RgwotError(f"dataset {dataset!r}: found {there} in {root}; expected {EXPECTED}; one download per folder")
+    return archives[0], tables[0]

@@ -1,0 +1,403 @@
+"""Published features as they are downloaded: every form read to its planted timeline, and what is wrong with one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from mock_downloads import (
+    ACTIVITIES,
+    CROSSTASK,
+    EGOPROCEL,
+    PC_RATE,
+    RATES,
+    THIRD_PERSON,
+    Take,
+    asot,
+    egoprocel_takes,
+    runs,
+    take,
+    unpack,
+    vectors,
+    write,
+)
+
+from rgwot.cli import cli
+from rgwot.config.configuration import load_config, read_files
+from rgwot.datasets.finding import find
+from rgwot.datasets.manifest import write_manifest
+from rgwot.features.importing import import_video
+from rgwot.features.store import open_store
+from rgwot.runtime.errors import RgwotError
+from rgwot.study import datasets as planning
+from rgwot.study.doctor import examine
+from rgwot.study.study import Study
+
+REPOSITORY = Path(__file__).parents[2]
+ENTRIES = read_files([REPOSITORY / "workflow/published_features.yaml"])["datasets"]
+SETS = {"breakfast": "breakfast", "fifty_salads": "50salads", "gtea": "gtea", "youtube_instructions": "YTI"}
+STUDY = Study(load_config({"datasets": ENTRIES}))
+
+
+@pytest.fixture(scope="module")
+def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("published")
+    write(folder / "downloads")
+    unpack(folder / "downloads", folder / "data")
+    return folder
+
+
+@pytest.fixture
+def data(downloads: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder data/, which a test must not change, in the present one."""
+    monkeypatch.chdir(downloads)
+    return downloads / "data"
+
+
+def planted(dataset: str) -> tuple[str, dict[str, Take]]:
+    """Return the task of an entry that the mock has, and its first-person recordings by the names of their files."""
+    entry = ENTRIES[dataset]
+    if dataset == "crosstask_features":
+        return "40567", {name: take(number) for number, name in enumerate(CROSSTASK)}
+    if "subset" in entry:
+        (task,) = (task for task in EGOPROCEL if task.startswith(f"{entry['subset']}/"))
+        takes = {name: one for name, one in egoprocel_takes()[task].items() if name not in THIRD_PERSON}
+        ending = ".egoprocel.ann" if dataset in ("epic_tents_omnivore", "epic_tents_egovlp") else ""
+        return task.split("/")[1], {name + ending: one for name, one in takes.items()}
+    names = ACTIVITIES[SETS.get(dataset, dataset)]
+    tasks = {"breakfast": "cereals", "gtea": "Cheese", "youtube_instructions": "changing_tire"}
+    return tasks.get(dataset, dataset), {name: take(number) for number, name in enumerate(names)}
+
+
+def expected(dataset: str, one: Take) -> tuple[np.ndarray, np.ndarray, list[tuple[float, float, int]]]:
+    """Return the times and the labels of the features of a recording, and its annotated segments."""
+    entry = ENTRIES[dataset]
+    if entry["layout"] == "packed":
+        truth = one.labels(10)
+        index = np.floor(10 * np.arange(0, len(truth) / 10, 0.25) + 1e-6).astype(int)
+        index = index[index < len(truth)]
+        times = index / 10 if dataset.endswith("fact") else np.arange(len(index)) / 4
+        return times, truth[index], [(a / 10, b / 10, step) for a, b, step in runs(truth) if step]
+    if "window" in entry["imported"]:
+        rate = Fraction(RATES.get(entry["subset"], PC_RATE))
+        frames = one.labels(rate)
+        labels = frames[8 : len(frames) // 16 * 16 : 16]
+        return (16 * np.arange(len(labels)) + 8) / float(rate), labels, list(one.segments)
+    if dataset == "crosstask_features":
+        labels = one.labels(30)[15::30]
+        return np.arange(len(labels)) + 0.5, labels, list(one.segments)
+    fps, every = entry["imported"]["fps"], entry["imported"].get("every", 1)
+    truth = one.labels(fps)
+    # In desktop assembly the mock calls everything a step.
+    return (
+        np.arange(0, len(truth), every) / fps,
+        truth[::every],
+        [(a / fps, b / fps, step) for a, b, step in runs(truth) if step or dataset == "desktop_assembly"],
+    )
+
+
+@pytest.mark.parametrize("dataset", ENTRIES)
+def test_every_form_is_read_to_its_timelines(dataset: str, data: Path, tmp_path: Path) -> None:
+    task, takes = planted(dataset)
+    entry = STUDY.config.dataset(dataset)
+    form = planning.manifest_entry(STUDY, dataset)
+    root = STUDY.config.root_of(dataset)
+    out = tmp_path / "m.csv", tmp_path / "a.csv", "fail"
+    write_manifest(dataset, task, root, entry.layout, form["options"], *out, form["imported"])
+    manifest = pd.read_csv(tmp_path / "m.csv", dtype=str)
+    # A spreadsheet would take a name that begins with a sign for a formula.
+    manifest["name"] = manifest["name"].str.removeprefix("'")
+    assert dict(zip(manifest["name"], manifest["status"], strict=True)) == dict.fromkeys(takes, "ok")
+    annotated = pd.read_csv(tmp_path / "a.csv", dtype={"video": str})
+    for number, (name, one) in enumerate(takes.items()):
+        times, labels, segments = expected(dataset, one)
+        row = manifest[manifest["name"] == name].iloc[0]
+        found = annotated[annotated["video"] == row["video"]]
+        # Steps are numbered within a task, in their order; all seven occur in it.
+        shift = dataset == "desktop_assembly"
+        steps = [step + shift for *_, step in segments]
+        assert found["key_step"].tolist() == steps
+        longest = float(row["duration_s"])
+        assert np.allclose(found["start_s"], [start for start, *_ in segments])
+        assert np.allclose(found["end_s"], [min(end, longest) for _, end, _ in segments])
+        if number:
+            continue
+        place = root / row["path"]
+        settings = planning.imported(STUDY, dataset)
+        import_video(place, place, tmp_path / f"{number}.zarr", settings)
+        store = open_store(tmp_path / f"{number}.zarr")
+        assert np.allclose(store.time_s, times)
+        D = settings.channels or 64
+        rows = vectors(labels, D, number)
+        if dataset in SETS and entry.imported and entry.imported.every > 1:
+            rows = vectors(one.labels(30), D, number)[::2]
+        close = 2e-3 if dataset == "youtube_instructions" else 0
+        assert np.allclose(store.read()[..., 0, 0], rows.astype(np.float16), atol=close)
+        assert store.vectors
+
+
+@pytest.mark.parametrize("dataset", ENTRIES)
+def test_the_doctor_has_no_error(dataset: str, data: Path) -> None:
+    task, takes = planted(dataset)
+    report = examine({"datasets": ENTRIES}, dataset, [task])
+    findings = [*report.findings, *(one for task in report.tasks for one in task.findings)]
+    findings += [one for task in report.tasks for video in task.videos for one in video.findings]
+    assert [one for one in findings if one.severity == "error"] == []
+    assert sum(len(task.videos) for task in report.tasks) == len(takes)
+    # An archive holds six datasets: the files of the others are none of this one's leftovers.
+    assert not report.found.unassigned
+
+
+def test_the_cameras_that_are_there_are_said(data: Path) -> None:
+    options = {"subset": "cmu_mmac", "view": "back"}
+    with pytest.raises(RgwotError, match=r"view 6510211; files of cameras: 7150991: 3, 7151062: 2"):
+        find("mine", "packed", Path("data/egoprocel_fact"), options).of("Brownie")
+    right = find("mine", "packed", Path("data/egoprocel_fact"), {**options, "view": "right"}).of("Brownie")
+    assert [entry.name for entry in right] == list(THIRD_PERSON)
+
+
+def test_a_task_is_never_cut_at_the_first_dot(data: Path) -> None:
+    for root, layout in (("egoprocel_fact", "packed"), ("fact", "frame_labels")):
+        options = {"subset": "epic_tents"} | ({} if layout == "packed" else {"background": ["background"]})
+        found = find("mine", layout, Path("data") / root, options).of("tent")
+        assert [entry.name for entry in found] == list(EGOPROCEL["epic_tents/tent"])
+
+
+@pytest.mark.parametrize(("split", "count"), [("train", 2), ("test", 1)])
+def test_splits_choose_videos(data: Path, split: str, count: int) -> None:
+    packed = find("mine", "packed", Path("data/egoprocel_fact"), {"subset": "meccano", "split": split})
+    assert len(packed.of("meccano")) == count
+    lines = find("mine", "frame_labels", Path("data/fact/egoprocel"), {"subset": "meccano", "split": f"split1.{split}"})
+    assert len(lines.of("meccano")) == count
+    gtea = {"split": f"splits/{split}.split1.bundle"}
+    assert len(find("mine", "frame_labels", Path("data/ms_tcn/data/gtea"), gtea).of("mine")) == count
+
+
+def test_a_video_that_no_task_has_is_listed(tmp_path: Path) -> None:
+    table = archive(tmp_path, paths=["0003.pt", "holiday.pt"])
+    found = find("mine", "packed", tmp_path, {"subset": "meccano"})
+    assert [entry.name for entry in found.of("meccano")] == ["0003"]
+    assert found.unassigned == ("a.pt/holiday.pt",)
+    table.write_text(table.read_text().replace("holiday", "0004"))
+    content = {"datasets": {"mine": {**FORM, "root": str(tmp_path), "subset": "meccano"}}}
+    said = [one.message for one in examine(content, "mine").findings if one.rule == "release"]
+    assert said == [
+        "1 videos have segments without features, like 0004.pt; expected none; are both of one download?",
+        "1 videos have features without segments, like holiday.pt; expected none; are both of one download?",
+    ]
+
+
+FORM: dict[str, Any] = {
+    "layout": "packed",
+    "imported": {"axes": "TC", "key": "tokens", "times": "times", "fps": 4, "channels": 3},
+}
+IMPORT = ("--axes", "TC", "--key", "tokens", "--times", "times", "--fps", "4", "--channels", "3", "--no-video")
+
+
+def take_in(store: Path, source: Path, *words: str) -> None:
+    cli(["import-features", str(store), "--source", str(source), *words], standalone_mode=False)
+
+
+def make_manifest(folder: Path, layout: str, options: dict[str, Any], form: dict[str, Any], task: str = "mine") -> None:
+    write_manifest("mine", task, folder, layout, options, folder / "m.csv", folder / "a.csv", "fail", form)
+
+
+def archive(folder: Path, **changed: Any) -> Path:
+    """Write an archive of two videos of five features each, with something changed, and its table; return the table."""
+    times = torch.tensor([0, 0.2, 0.5, 0.7, 1.0])
+    content: dict[str, Any] = {
+        "paths": ["0003.pt", "0004.pt"],
+        "tokens": torch.arange(30.0).reshape(10, 3),
+        "times": torch.cat([times, times]),
+        "offsets": torch.tensor([0, 5, 10]),
+    }
+    torch.save({key: value for key, value in {**content, **changed}.items() if value is not None}, folder / "a.pt")
+    table = folder / "a_segments.csv"
+    rows = [
+        f"{path},train,{step},{step}.0,{step + 1}.0\n" for path in {**content, **changed}["paths"] for step in (0, 1)
+    ]
+    table.write_text("video_path,official_split,fact_step_id,start_sec,end_sec\n" + "".join(rows))
+    return table
+
+
+def truncated(folder: Path) -> None:
+    archive(folder)
+    whole = (folder / "a.pt").read_bytes()
+    (folder / "a.pt").write_bytes(whole[: len(whole) // 2])
+
+
+def pickled(folder: Path) -> None:
+    archive(folder)
+    torch.save({"paths": Path("0003.pt"), "tokens": print}, folder / "a.pt")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (truncated, "are cut off, damaged or no file of tensors"),
+        (pickled, "holds pickled Python objects, which could run code and are never loaded"),
+        ({"tokens": torch.zeros(10, 4)}, "4 channels in shape (5, 4) read as TC; expected 3"),
+        ({"times": torch.tensor([0, 0.2, 0.5, 0.4, 1.0] * 2)}, "times: found 0.5 is followed by 0.4; expected seconds"),
+        ({"times": torch.arange(10.0) * 3}, "times of 0.333333 features per second, but fps is 4"),
+        ({"times": torch.arange(9.0)}, "9 times and 10 rows of tokens; expected one time per row"),
+        ({"paths": ["0003.pt", "../../0004.pt"]}, "path '../../0004.pt' leaves the folder; expected one inside of it"),
+        ({"paths": ["0003.pt", "/etc/passwd"]}, "path '/etc/passwd' leaves the folder"),
+        ({"paths": ["0003.pt", "0003.mp4"]}, "1 paths occur twice; expected every video once"),
+        (
+            {"offsets": torch.tensor([0, 6, 5])},
+            "3 offsets from 0 to 5; expected 3 for 2 videos, rising from 0 to the 10",
+        ),
+        ({"offsets": torch.tensor([0, 10])}, "2 offsets from 0 to 10; expected 3 for 2 videos"),
+        ({"times": None}, "holds offsets, paths, tokens; expected paths, offsets, tokens and times of all videos"),
+        ({"paths": ["0004.pt", "0005.pt"]}, "no video '0003.pt' in it"),
+    ],
+)
+def test_a_wrong_archive_is_refused_in_one_line(
+    spoil: dict[str, Any] | Callable[[Path], None], said: str, tmp_path: Path
+) -> None:
+    if isinstance(spoil, dict):
+        archive(tmp_path, **spoil)
+    else:
+        spoil(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(RgwotError) as caught:
+        take_in(tmp_path / "0003.zarr", tmp_path / "a.pt/0003.pt", *IMPORT)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("fact_step_id", "id", "lacks fact_step_id; expected the table of the release"),
+        ("0003.pt", "../0003.pt", "path '../0003.pt' leaves the folder"),
+        (",1,1.0,2.0", ",1,nan,2.0", "start_sec nan, end_sec 2.0, fact_step_id 1; expected seconds and a whole number"),
+        (",1,1.0,2.0", ",one,1.0,2.0", "fact_step_id one; expected"),
+        (",1,1.0,2.0", ",1,1.0,9.0", "segment 1-9 s of a video of 1.25 s"),
+    ],
+)
+def test_a_wrong_table_is_refused_in_one_line(old: str, new: str, said: str, tmp_path: Path) -> None:
+    table = archive(tmp_path)
+    table.write_text(table.read_text().replace(old, new))
+    with pytest.raises(RgwotError) as caught:
+        make_manifest(tmp_path, "packed", {"subset": "meccano"}, FORM["imported"], "meccano")
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "m.csv").exists()
+
+
+def test_times_that_alternate_have_the_rate_of_their_mean(tmp_path: Path) -> None:
+    archive(tmp_path)
+    source = tmp_path / "a.pt/0004.pt"
+    take_in(tmp_path / "b.zarr", source, *IMPORT)
+    store = open_store(tmp_path / "b.zarr")
+    assert np.allclose(store.time_s, [0, 0.2, 0.5, 0.7, 1.0])
+    assert (store.attributes["fps"], store.duration_s) == (4.0, pytest.approx(1.25))
+    assert np.array_equal(store.read()[..., 0, 0], np.arange(15, 30).reshape(5, 3))
+    written = (tmp_path / "b.zarr/zarr.json").stat().st_mtime_ns
+    take_in(tmp_path / "b.zarr", source, *IMPORT)
+    assert (tmp_path / "b.zarr/zarr.json").stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        (None, "no such file; expected rates, a CSV with the columns video, fps and frames"),
+        ("video,fps,frames\nHead_6,25,100\n", "no row of video 'Head_5'"),
+        ("video,fps,frames\nHead_5,fast,100\n", "expected fps and frames, or duration_s, as numbers"),
+        ("video,fps,frames\nHead_5,25,999\n", "6 features of 16 frames, but"),
+    ],
+)
+def test_rates_that_do_not_fit(rates: str | None, said: str, tmp_path: Path) -> None:
+    torch.save(torch.zeros(6, 2), tmp_path / "Head_5.pt")
+    if rates is not None:
+        (tmp_path / "videos.csv").write_text(rates)
+    words = ["--axes", "TC", "--window", "16", "--rates", str(tmp_path / "videos.csv"), "--no-video"]
+    with pytest.raises(RgwotError) as caught:
+        cli(
+            ["import-features", str(tmp_path / "a.zarr"), "--source", str(tmp_path / "Head_5.pt"), *words],
+            standalone_mode=False,
+        )
+    assert said in str(caught.value)
+    assert not (tmp_path / "a.zarr").exists()
+
+
+def test_other_rates_make_the_store_again(tmp_path: Path) -> None:
+    torch.save(torch.zeros(6, 2), tmp_path / "Head_5.pt")
+    words = ["--axes", "TC", "--window", "16", "--rates", str(tmp_path / "videos.csv"), "--no-video"]
+    for text, fps, length in (("fps,frames\nHead_5,25,100", 25, 4.0), ("fps,duration_s\nHead_5,50,2.1", 50, 2.1)):
+        (tmp_path / "videos.csv").write_text(f"video,{text}\n")
+        cli(
+            ["import-features", str(tmp_path / "a.zarr"), "--source", str(tmp_path / "Head_5.pt"), *words],
+            standalone_mode=False,
+        )
+        store = open_store(tmp_path / "a.zarr")
+        assert np.allclose(store.time_s, (16 * np.arange(6) + 8) / fps)
+        assert (store.native_fps, store.duration_s) == (fps, pytest.approx(length))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("mapping/mapping.txt", "1 step_1", "one step_1", "expected a whole number, a blank and a new name"),
+        ("mapping/mapping.txt", "1 step_1", "1 other", "'step_1' is no name of mapping.txt"),
+        ("groundTruth/changing_tire_0001", "bg\n" * 5, "", None),
+        ("groundTruth/changing_tire_0001", "step_1", "step_1\nstep_1", "wrong rate, axes or file?"),
+    ],
+)
+def test_lines_that_do_not_fit(file: str, old: str, new: str, said: str | None, tmp_path: Path) -> None:
+    asot(tmp_path, "YTI", 4, True, "bg")
+    path = tmp_path / "YTI" / file
+    path.write_text(path.read_text().replace(old, new, 1 if said is None else -1))
+    form = {"axes": "TC", "fps": 30}
+    if said is None:  # a few lines less: both are cut to the shorter
+        make_manifest(tmp_path, "frame_labels", {}, form)
+        return
+    with pytest.raises(RgwotError, match=r"YTI") as caught:
+        make_manifest(tmp_path, "frame_labels", {}, form)
+    assert said in str(caught.value)
+    assert not (tmp_path / "m.csv").exists()
+
+
+def test_the_background_of_an_entry_is_a_name_of_the_set(tmp_path: Path) -> None:
+    asot(tmp_path, "desktop_assembly", 4, False, "nothing")
+    with pytest.raises(RgwotError, match=r"mapping.txt: no name 'SIL', the background of the dataset"):
+        make_manifest(tmp_path, "frame_labels", {"background": ["SIL"]}, {"axes": "TC", "fps": 30})
+
+
+def test_two_downloads_in_one_folder_are_told_apart(tmp_path: Path) -> None:
+    archive(tmp_path)
+    shutil.copy(tmp_path / "a.pt", tmp_path / "b.pt")
+    with pytest.raises(RgwotError, match=r"found a.pt, b.pt, a_segments.csv in .*one download per folder"):
+        find("mine", "packed", tmp_path)
+    for name in ("one", "two"):
+        asot(tmp_path / name, "YTI", 4, False, "bg")
+    with pytest.raises(RgwotError, match=r"found one/YTI/groundTruth and two/YTI/groundTruth .*its folder as `root`"):
+        find("mine", "frame_labels", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"layout": "packed"}, "imported: Field required in the layout packed"),
+        ({"layout": "egoprocel", "imported": {"axes": "TC", "window": 16}}, "native_fps: Field required beside window"),
+        (
+            {"layout": "egoprocel", "imported": {"axes": "TC", "fps": 2, "rates": "v.csv"}},
+            "rates: found without window",
+        ),
+        ({"layout": "egoprocel", "imported": {"axes": "TC", "fps": 2, "window": 16}}, "window: found beside fps"),
+        ({"layout": "folder", "imported": {"axes": "TC", "fps": 2}}, "imported.folder: Field required"),
+    ],
+)
+def test_entries_that_lack_something(entry: dict[str, Any], said: str) -> None:
+    with pytest.raises(RgwotError) as caught:
+        load_config({"datasets": {"mine": {"root": "data", **entry}}})
+    assert said in str(caught.value)
