@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -35,13 +35,22 @@ from rgwot.features.memory import id_of, store_of_array
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.keysteps.decode import embedded_task, find_key_steps
 from rgwot.keysteps.ordering import Order, rank_procedures
-from rgwot.keysteps.outputs import KeySteps
+from rgwot.keysteps.outputs import KeySteps, write_keysteps
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
-from rgwot.paths import STORE, Run
-from rgwot.procedure import Procedure
+from rgwot.paths import CORRECTED_NAMES, MANIFEST, STORE, Run, Tree, name_of
+from rgwot.procedure import Deviation, Procedure, recordings_from_segments
 from rgwot.procedure.files import deviation_table
+from rgwot.procedure.groups import compare_groups
+from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
+from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.files import write_csv, write_text
 from rgwot.timing import predicted_labels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from rgwot.reporting.compare import Comparison
 
 Video = ArrayLike | str | os.PathLike[str]
 """Features (T, C) or (T, C, h, w) of a video, or the path of a feature store that the workflow wrote."""
@@ -88,7 +97,14 @@ class Discovery:
     embeddings : dict of numpy.ndarray
         By video, what was clustered, (T, D) float64; empty for the method ``none``.
     names : dict
-        What corrections called key steps, by number.
+        Names of key steps by number, such as `correct` gives them; pictures and exports have them.
+
+    Examples
+    --------
+    ``found.plot().savefig("tea.png")``; ``found.save("results")``, then ``rgwot show``, ``rgwot compare`` and
+    ``rgwot export`` with the folder that it returns; ``found.export("elan", "to_elan")``;
+    ``found.compare("second_coder.eaf").agreement.kappa``; ``found.correct("corrections/mine/tea.yaml")``;
+    ``found.compare_groups({"monday": "expert", "tuesday": "novice", ...})``.
     """
 
     run: Run
@@ -163,7 +179,7 @@ class Discovery:
             self.segments, self.orders, self.procedure, self.diagnostics, edits, self.names
         )
         lost = [
-            f"edit {at} ({row.edit}) does not hold: {row.reason}"
+            f"correction {at} ({row.edit}) does not hold: {row.reason}"
             for at, row in enumerate(replayed.report.itertuples(), start=1)
             if not row.holds
         ]
@@ -182,6 +198,112 @@ class Discovery:
             },
             names=replayed.names,
         )
+
+    def plot(self, videos: int = 4, title: str | None = None) -> Figure:
+        """Draw the key steps of the first ``videos`` videos over time."""
+        from rgwot.reporting.figures.segments import segment_bars
+
+        label = f"{self.run.method}/{self.run.decoder}"
+        title = f"{label}, seed {self.run.seed}" if title is None else title
+        by_id, nothing = self._by_id(), pd.DataFrame(columns=list(ANNOTATION_COLUMNS))
+        return segment_bars(self._manifest(), nothing, {label: by_id}, title, videos, {label: self.names})
+
+    def save(self, folder: str | os.PathLike[str], dataset: str = "arrays", task: str = "task") -> Path:
+        """Write the result and a manifest of its videos below a folder, as the workflow does below ``results``.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder of key steps, which ``rgwot show``, ``rgwot compare``, ``rgwot export`` and
+            ``rgwot compare-groups`` take; an existing one is replaced.
+        """
+        tree = Tree(Path(folder), dataset, task)
+        segments = self._by_id()
+        scopes = {
+            str(scope): {str(video): own[["start_s", "end_s", "key_step"]] for video, own in part.groupby("video")}
+            for scope, part in segments.groupby("scope", sort=False)
+        }
+        orders = {id_of(video): order for video, order in self.orders.items()}
+        made = KeySteps(scopes, orders, _renamed(self.procedure, id_of), self.diagnostics)
+        write_csv(self._manifest(), tree.at(MANIFEST))
+        write_keysteps(tree.keysteps(self.run), made)
+        if self.names:
+            names = names_text(str(self.run), made.segment_table, self.names)
+            write_text(names, tree.keysteps(self.run) / name_of(CORRECTED_NAMES))
+        return tree.keysteps(self.run)
+
+    def export(self, name: str, folder: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> str:
+        """Write the result in the format of another program into a folder; return what was written.
+
+        Parameters
+        ----------
+        name
+            As of ``rgwot export``: ``elan``, ``boris``, ``csv``, ...
+        folder
+            Is replaced as a whole.
+        root
+            Folder that the paths of videos start from; they have the names that were given.
+        """
+        from rgwot.reporting.export.interface import FORMATS, export, labelled, videos_of
+
+        if name in FORMATS and FORMATS[name].graph:
+            return export(name, labelled(self.procedure.graph, self.names), folder)
+        task = self._by_id().query("scope == 'task'")
+        return export(name, videos_of(task, self._manifest(), self.names, None if root is None else Path(root)), folder)
+
+    def compare(self, other: Discovery | str | os.PathLike[str]) -> Comparison:
+        """Say how far another result, or a person, agrees.
+
+        Parameters
+        ----------
+        other
+            A result, a folder of key steps, or a file of annotations, as ``rgwot compare`` takes them.
+
+        Returns
+        -------
+        rgwot.reporting.compare.Comparison
+            ``common`` videos (ids), those ``alone`` in one, and the `rgwot.evaluation.agreement.Agreement`: ``kappa``
+            and ``segments_f1`` overall, ``kappas`` and ``segments_f1s`` by key step, ...
+
+        Raises
+        ------
+        RgwotError
+            Without a video in common, or for a file that cannot be read.
+        """
+        from rgwot.reporting.compare import answer_of, compare, compare_with, shared
+
+        own = answer_of(self._by_id())
+        if isinstance(other, Discovery):
+            return shared(compare(own, answer_of(other._by_id())))
+        return compare_with(own, Path(other))
+
+    def compare_groups(self, groups: Mapping[str, str]) -> pd.DataFrame:
+        """Test key step by key step whether groups of videos differ (`rgwot.procedure.groups.compare_groups`).
+
+        ``groups`` has the group of every video that is compared.
+        """
+        found = [Deviation(*row) for row in self.deviations.itertuples(index=False, name=None)]
+        return compare_groups(recordings_from_segments(self.segments), found, groups)
+
+    def _by_id(self) -> pd.DataFrame:
+        """Return the segments with videos by their ids, as files have them."""
+        return self.segments.assign(video=self.segments["video"].map(id_of))
+
+    def _manifest(self) -> pd.DataFrame:
+        """Return the manifest of the videos, which are known by their features alone."""
+        ends = self.segments.groupby("video")["end_s"].max()
+        names = list(self.times)
+        own = {"name": names, "path": names, "duration_s": [ends[name] for name in names]}
+        rates = [str(_rate(self.times[name], ends[name])) for name in names]
+        table = pd.DataFrame({"video": [id_of(name) for name in names], **own, "fps": rates})
+        alike: dict[str, Any] = {
+            "annotation": "",
+            "width": 0,
+            "height": 0,
+            "status": "unscored",
+            "reason": "no annotation",
+        }
+        return table.assign(**alike)[list(MANIFEST_COLUMNS)]
 
     def __repr__(self) -> str:
         order = " > ".join(map(str, self.procedure.order)) or "no key step"
@@ -447,7 +569,7 @@ def _discovery(
         segments,
         order,
         rank_procedures(found.orders),
-        _named(found.procedure),
+        _renamed(found.procedure, stem_of),
         deviations,
         found.diagnostics,
         labels,
@@ -456,7 +578,14 @@ def _discovery(
     )
 
 
-def _named(procedure: Procedure) -> Procedure:
-    """Return a procedure with videos under their own names."""
-    videos = tuple(replace(video, video=stem_of(video.video)) for video in procedure.videos)
-    return replace(procedure, videos=videos, typical_video=stem_of(procedure.typical_video))
+def _renamed(procedure: Procedure, called: Callable[[str], str]) -> Procedure:
+    """Return a procedure with videos under other names: their own, or their ids."""
+    videos = tuple(replace(video, video=called(video.video)) for video in procedure.videos)
+    typical = procedure.typical_video
+    return replace(procedure, videos=videos, typical_video=called(typical) if typical else "")
+
+
+def _rate(time_s: NDArray[np.float64], end_s: float) -> Fraction:
+    """Return the usual number of samples per second."""
+    step = float(np.median(np.diff(time_s))) if len(time_s) > 1 else end_s
+    return Fraction(1 / step).limit_denominator(10_000)

@@ -94,6 +94,16 @@ def log(job: str) -> str:
     return f"{RESULTS}/logs/{job}.log"
 
 
+def corrected_folder(keysteps: Path) -> Path | None:
+    """Return where the corrected result of a folder below ``keysteps`` is; None for any other folder.
+
+    >>> corrected_folder(Path("results/keysteps/raw/kmeans/demo/assembly/seed0")).as_posix()
+    'results/corrected/raw/kmeans/demo/assembly/seed0'
+    """
+    parts = keysteps.parts
+    return Path(*parts[:-6], "corrected", *parts[-5:]) if parts[-6:-5] == ("keysteps",) else None
+
+
 def beside(template: str, suffix: str) -> str:
     """Return a path with another suffix, for another form of a table or figure.
 

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from rgwot.datasets.registry import tasks_of
-from rgwot.synthetic.human import read_recipe
+from rgwot.synthetic.human import read_recipe, recipes
 from rgwot.timing import rasterise
 
 FASTER = 4
@@ -79,9 +79,8 @@ def vectors(labels: NDArray[np.int64], D: int, seed: int) -> NDArray[np.float32]
 def egoprocel_takes() -> dict[str, dict[str, Take]]:
     """Return the recordings of every task of EgoProceL by uid, the third-person ones of CMU-MMAC too."""
     found = {
-        task: {name: take(number, 1 + len(found)) for number, name in enumerate(names)}
-        for found in [{}]
-        for task, names in EGOPROCEL.items()
+        task: {name: take(number, recipe) for number, name in enumerate(names)}
+        for recipe, (task, names) in zip(recipes(), EGOPROCEL.items(), strict=False)
     }
     found["cmu_mmac/Brownie"] |= {name: take(number) for number, name in enumerate(THIRD_PERSON)}
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import subprocess
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from click.testing import CliRunner
 from configured import config
 from numpy.typing import NDArray
 from sklearn.base import clone
@@ -283,3 +285,51 @@ def test_importing_the_package_imports_nothing_else() -> None:
     assert second.startswith("discover")
     with pytest.raises(AttributeError, match="module 'rgwot' has no attribute 'discovered'"):
         rgwot.discovered  # noqa: B018
+
+
+@pytest.fixture(scope="module")
+def found() -> rgwot.Discovery:
+    rng = np.random.default_rng(0)
+    looks = rng.normal(size=(3, 16))
+    videos = {}
+    for at in range(10):
+        shown = np.repeat(looks, (20, 22 if at >= 5 else 12, 20), axis=0)
+        videos[f"v {at}"] = shown + rng.normal(scale=0.3, size=shown.shape)
+    return rgwot.discover(videos, fps=2, K=3, method="whitened", decoder="kmeans")
+
+
+def test_a_saved_result_is_one_of_the_workflow(found: rgwot.Discovery, tmp_path: Path) -> None:
+    named = dataclasses.replace(found, names={1: "cut"})
+    folder = named.save(tmp_path / "results", "mine", "tea")
+    assert folder == tmp_path / "results/keysteps/whitened/kmeans/mine/tea/seed0"
+    assert read_segments(folder / "segments.csv")["video"].unique().tolist()[0] == "v%200"
+    own = named.deviations.assign(video=named.deviations["video"].str.replace(" ", "%20"))
+    pd.testing.assert_frame_equal(read_deviations(folder / "deviations.csv"), own)
+    assert read_procedure(folder / "procedure.json").order == found.procedure.order
+    assert read_procedures(folder / "procedures.csv").equals(found.procedures)
+    for command in (["show", folder], ["compare", folder, folder], ["export", "elan", folder, tmp_path / "elan"]):
+        done = CliRunner().invoke(cli, list(map(str, command)))
+        assert done.exception is None, done.exception
+        assert "cut" in done.output or command[0] == "export"
+    assert found.compare(folder).agreement.kappa == 1
+
+
+def test_pictures_exports_and_comparisons(found: rgwot.Discovery, tmp_path: Path) -> None:
+    assert len(found.plot(videos=3).axes) == 3
+    named = dataclasses.replace(found, names={1: "cut", 2: "stir", 3: "pour"})
+    named.export("csv", tmp_path / "csv")
+    coded = pd.read_csv(tmp_path / "csv/segments.csv")
+    assert set(coded["name"]) == {"cut", "stir", "pour"}
+    named.export("graphml", tmp_path / "graph")
+    assert "cut" in (tmp_path / "graph/procedure.graphml").read_text()
+    named.export("praat", tmp_path / "praat")
+    same = found.compare(tmp_path / "praat/v 3.TextGrid")
+    assert (same.common, same.agreement.kappa, same.agreement.segments_f1) == (("v%203",), 1, 1)
+    assert {same.names[number] for number in same.agreement.matched.values()} == {"cut", "stir", "pour"}
+    assert found.compare(found).agreement.adjusted_rand == 1
+    table = found.compare_groups({f"v {at}": "slow" if at >= 5 else "fast" for at in range(10)})
+    starred = table[(table["star"] == "*") & (table["measure"] == "duration")]
+    assert len(starred) == 1
+    assert starred["mean_slow"].item() > starred["mean_fast"].item() + 3
+    with pytest.raises(RgwotError, match="found no video in both"):
+        found.compare(dataclasses.replace(found, segments=found.segments.query("video == 'v 0'").assign(video="other")))

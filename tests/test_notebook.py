@@ -20,6 +20,6 @@ def test_every_cell_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     pictures = [out for cell in code for out in cell.outputs if "image/png" in out.get("data", {})]
-    assert len(pictures) == 3
+    assert len(pictures) == 4
     tables = [out for cell in code for out in cell.outputs if "text/html" in out.get("data", {})]
-    assert len(tables) == 5
+    assert len(tables) == 6

@@ -24,8 +24,8 @@ from rgwot.embedding.interface import EmbedVideo, Fitted
 from rgwot.embedding.stored import EmbeddedTask, read_embeddings
 from rgwot.features.index import SHARED, open_stores
 from rgwot.features.store import FeatureStore
-from rgwot.keysteps.choices import Choices, extended, restored
-from rgwot.keysteps.decode import labelled, split_by_video
+from rgwot.keysteps.choices import NUMBERS, Choices, extended, renumbered, restored
+from rgwot.keysteps.decode import consensus_numbers, labelled, split_by_video
 from rgwot.keysteps.interface import Decoded, Frames, Learned
 from rgwot.keysteps.outputs import generator_for
 from rgwot.paths import DIAGNOSTICS, Run, name_of
@@ -36,7 +36,7 @@ from rgwot.reporting.corrected import correct_folder, report_lines
 from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
-from rgwot.runtime.provenance import remake
+from rgwot.runtime.provenance import corrections_belong, remake
 from rgwot.timing import predicted_labels
 
 log = logging.getLogger(__name__)
@@ -89,7 +89,10 @@ def make_bundle(
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):
-        learned, labels = _learned(embedded, run, choices, settings, segments, segments_csv)
+        try:
+            learned, labels = _learned(embedded, run, choices, settings, segments, segments_csv)
+        except RgwotError as error:
+            raise RgwotError(f"{error}; {corrections_belong(dataset, task)}") from None
     procedure = read_procedure(segments_csv.with_name(PROCEDURE))
     names = found = names_of(read_names(names_yaml), str(run), segments)
     if edits := read_corrections(corrections_yaml):
@@ -258,8 +261,9 @@ def _learned(
 
     made = labelled(seen.values(), embedded.features_fps, choices.K, decoding)
     own = {str(video): part for video, part in segments[segments["scope"] == "task"].groupby("video")}
-    labels = {}
-    for video, found in split_by_video(seen, made.labels + 1).items():
+    clusters, labels = split_by_video(seen, made.labels), {}
+    numbers = consensus_numbers(embedded, clusters, choices.K, settings.procedure.learner)
+    for video, found in ((video, renumbered(own, numbers) + 1) for video, own in clusters.items()):
         try:
             part = own[video]
             stored = predicted_labels(part["start_s"], part["end_s"], part["key_step"], seen[video].time_s)
@@ -269,7 +273,7 @@ def _learned(
             raise RgwotError(
                 f"{segments_csv}: video {video!r}: {int((found != stored).sum())} of {len(found)} samples have another "
                 "key step than these embeddings give by these settings and this rgwot; "
-                f"{remake(segments_csv, 'decode')}; corrections go into corrections/DATASET/TASK.yaml"
+                f"{remake(segments_csv, 'decode')}"
             )
         labels[video] = stored
-    return made.decoded.learned() if made.decoded.learned else None, labels
+    return {**made.decoded.learned(), NUMBERS: numbers} if made.decoded.learned else None, labels

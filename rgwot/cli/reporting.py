@@ -109,12 +109,18 @@ def figure(output: Path, tables: Path, configs: tuple[Path, ...]) -> None:
 def show(
     table: Path, tables: Path | None, yardsticks: Path | None, procedures: Path | None, names: Path | None
 ) -> None:
-    """Print a TABLE or a row of one (CSV), then the difficulty of the clips and the procedure."""
+    """Print a TABLE or a row of one (CSV), then the difficulty of the clips and the procedure.
+
+    In place of a table, a folder of key steps prints its procedure.
+    """
     from rgwot.reporting.show import procedure_lines, yardstick_lines
     from rgwot.reporting.tables.kinds import kind_of
     from rgwot.reporting.tables.spec import find_table, load_tables
     from rgwot.study.shipped import TABLES
 
+    if table.is_dir():
+        click.echo("\n".join(procedure_lines(table, names)))
+        return
     loaded = load_tables(tables or TABLES)
     # A row lies in a folder of its table's name.
     spec = find_table(loaded, table.parent.name if table.parent.name in loaded else table.stem)

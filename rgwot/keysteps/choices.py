@@ -80,6 +80,9 @@ MOST_SAMPLES = 20_000
 KEPT = "key_step_clusters"
 """Among what was learned, the clusters that are key steps; the others are background."""
 
+NUMBERS = "numbers"
+"""Name of the numbers of clusters in what a decoder learned; results of before have none."""
+
 
 @dataclass(frozen=True)
 class Choices:
@@ -277,10 +280,27 @@ def extended(decoder: Decoder, choices: Choices) -> Decoder:
 
 def restored(restore: Restore, learned: Learned, choices: Choices, settings: Settings) -> Predict:
     """Return how other videos are labelled by what a decoder learned that was `extended` by the same choices."""
-    predict = restore(learned, choices.K + choices.surplus, settings)
-    if not choices.time and not choices.surplus:
+    own = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS)}
+    predict = restore(own, choices.K + choices.surplus, settings)
+    if choices.time or choices.surplus:
+        predict = _extended_rule(predict, learned[KEPT], choices)
+    if NUMBERS not in learned:
         return predict
-    return _extended_rule(predict, learned[KEPT], choices)
+
+    def numbered(others: Frames) -> Decoded:
+        found = predict(others)
+        return replace(found, labels=renumbered(found.labels, learned[NUMBERS]))
+
+    return numbered
+
+
+def renumbered(labels: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return labels with cluster k called ``numbers[k]``; background, -1, stays.
+
+    >>> renumbered(np.array([0, -1, 2]), np.array([1, 2, 0])).tolist()
+    [1, -1, 0]
+    """
+    return np.where(labels < 0, labels, numbers[labels])
 
 
 def _extended_rule(predict: Predict, clusters: NDArray[np.int64], choices: Choices) -> Predict:

@@ -19,7 +19,7 @@ from rgwot.embedding.interface import EmbedVideo
 from rgwot.embedding.stored import EmbeddedTask, EmbeddedVideo, check_finite, read_embeddings, with_both_parts
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps import collapse
-from rgwot.keysteps.choices import Choices, choose, extended
+from rgwot.keysteps.choices import NUMBERS, Choices, choose, extended, renumbered
 from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
 from rgwot.keysteps.graphcut import INSTEAD
@@ -58,12 +58,13 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     """Find the key steps of a task.
 
     Every video is labelled twice: with the clusters of all videos of the task (scope ``task``) and with
-    clusters of its own (scope ``video``). Cluster k is key step k + 1. Orders, the procedure and what deviates from it
-    are those of scope ``task``. Where the embeddings name videos held out, the clusters of the task and the procedure
-    are those of the other videos alone, and the ones held out are labelled and compared by them. Samples that the
-    embeddings or the decoder call background have key step 0, which is in no order (that of a video without any other
-    is ``0``). What the settings leave to the data (``decode.K``, ``decode.time``, ``decode.surplus``: ``auto``) is
-    chosen once, on the videos that may be learned from, and holds for both scopes.
+    clusters of its own (scope ``video``). Those of the task are numbered from 1 in the consensus order of the
+    procedure. Orders, the procedure and what deviates from it are those of scope ``task``. Where the embeddings name
+    videos held out, the clusters of the task and the procedure are those of the other videos alone, and the ones held
+    out are labelled and compared by them. Samples that the embeddings or the decoder call background have key step 0,
+    which is in no order (that of a video without any other is ``0``). What the settings leave to the data
+    (``decode.K``, ``decode.time``, ``decode.surplus``: ``auto``) is chosen once, on videos that may be learned from,
+    and holds for both scopes.
 
     Of the settings, ``decode`` (with K resolved to a number, or ``auto``), ``procedure`` and the blocks of the decoder
     are read.
@@ -92,7 +93,10 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
             # Neither that of the task nor that of a video, of any seed.
             return run(frames, K, settings, np.random.default_rng([seed, 2]))
 
-        labels, joint, facts, learned = _cluster_task(task, decoder, K, decoding(None), again)
+        labels, joint, facts, made = _cluster_task(task, decoder, K, decoding(None), again)
+        numbers = consensus_numbers(task, labels, K, settings.procedure.learner)
+        labels = {name: renumbered(own, numbers) for name, own in labels.items()}
+        learned = None if made is None else lambda: {**made(), NUMBERS: numbers}
         single = {
             name: labelled([video], task.features_fps, K, decoding(name))
             for name, video in counted(log, f"{decoder}: videos by themselves", task.videos.items(), "video")
@@ -293,6 +297,19 @@ def _choose(task: EmbeddedTask, settings: Settings, seed: int) -> Choices:
     together = np.concatenate(views, axis=1) if len(views) == len(seen) else None
     x = np.concatenate([video.embedding for video in seen])
     return choose(x, together, [len(video.time_s) for video in seen], settings, seed)
+
+
+def consensus_numbers(
+    task: EmbeddedTask, labels: Mapping[str, NDArray[np.int64]], K: int, learner: str
+) -> NDArray[np.int64]:
+    """Return the place (K,) of every cluster in the consensus order, from 0; clusters that do not occur come last.
+
+    ``labels`` (T,) are those of every video, -1 for background; videos held out have no say.
+    """
+    seen = task.part(held_out=False).items()
+    segments = {name: label_segments(video.time_s, labels[name] + 1, video.duration_s) for name, video in seen}
+    order = [step - 1 for step in procedure_of(segments, learner).order]
+    return np.argsort([*order, *(cluster for cluster in range(K) if cluster not in order)])
 
 
 def _check_number(task: EmbeddedTask, choices: Choices) -> None:

@@ -34,11 +34,15 @@ Answer = Mapping[str, IntArray]
 
 
 class Comparison(NamedTuple):
-    """Two results side by side: the videos that both have, those that one has, and how far they agree."""
+    """Two results side by side: the videos that both have, those that one has, and how far they agree.
+
+    ``names`` are those of the key steps of the second, if a person coded it.
+    """
 
     common: tuple[str, ...]
     alone: tuple[str, ...]
     agreement: Agreement
+    names: Mapping[int, str] = {}
 
 
 def read_answer(folder: Path) -> Answer:
@@ -46,14 +50,18 @@ def read_answer(folder: Path) -> Answer:
     path = folder / name_of(SEGMENTS)
     if not path.is_file():
         raise RgwotError(f"{folder}: found no {path.name}, expected a folder of key steps below results/keysteps")
-    segments = read_segments(path)
+    return answer_of(read_segments(path), path)
+
+
+def answer_of(segments: pd.DataFrame, where: Path | str = "segments") -> Answer:
+    """Return a table of segments as an answer; RgwotError, naming ``where``, when it has gaps."""
     answer = {}
     for video, own in segments[segments["scope"] == "task"].groupby("video", sort=False):
         times = sample_times(own["end_s"].max(), RATE)
         try:
             answer[str(video)] = predicted_labels(own["start_s"], own["end_s"], own["key_step"], times)
         except ValueError as error:
-            raise RgwotError(f"{path}: video {video!r}: {error}; decode again") from None
+            raise RgwotError(f"{where}: video {video!r}: {error}; decode again") from None
     return answer
 
 
@@ -97,14 +105,23 @@ def compare_pairs(answers: Sequence[Answer]) -> dict[tuple[int, int], Comparison
 
 def compare_with(
     answer: Answer, other: Path, overlap: float = OVERLAP, tier: str | None = None, fps: str | None = None
-) -> tuple[Comparison | None, dict[int, str]]:
-    """Compare an answer with a folder of key steps, or with what a person coded; also return names of the latter."""
-    if not other.is_file():
-        return compare(answer, read_answer(other), overlap), {}
-    coded = read_coding(other, tier, fps)
-    numbers = _numbers(coded)
-    seconds = {video: len(labels) / RATE for video, labels in answer.items()}
-    return compare(answer, coded_answer(coded, numbers, seconds), overlap), {n: name for name, n in numbers.items()}
+) -> Comparison:
+    """Compare an answer with a folder of key steps, or with what a person coded; RgwotError for no common video."""
+    if other.is_file():
+        coded = read_coding(other, tier, fps)
+        numbers = _numbers(coded)
+        seconds = {video: len(labels) / RATE for video, labels in answer.items()}
+        found = compare(answer, coded_answer(coded, numbers, seconds), overlap)
+    else:
+        numbers, found = {}, compare(answer, read_answer(other), overlap)
+    return shared(found, f"{other}: ")._replace(names={number: name for name, number in numbers.items()})
+
+
+def shared(found: Comparison | None, where: str = "") -> Comparison:
+    """Return a comparison; RgwotError where there is no video in both."""
+    if found is None:
+        raise RgwotError(f"{where}found no video in both, expected results of the same task")
+    return found
 
 
 def compare_results(
@@ -128,8 +145,8 @@ def compare_results(
     typed = read_names(names)
     called = [names_in(path.absolute(), typed) if not path.is_file() else {} for path in (first, second)]
     if not first.is_file():
-        found, called_second = compare_with(read_answer(first), second, overlap, tier, fps)
-        called[1] |= called_second
+        found = compare_with(read_answer(first), second, overlap, tier, fps)
+        called[1] |= found.names
     elif not second.is_file():
         return compare_results(second, first, names, overlap, tier, fps)
     else:
@@ -138,10 +155,8 @@ def compare_results(
         ends = pd.concat([one, other]).groupby("video")["end_s"].max()
         seconds = dict(zip(map(str, ends.index), ends.tolist(), strict=True))
         of_one, of_other = (coded_answer(table, numbers, seconds) for table in (one, other))
-        found = compare(of_one, of_other, overlap, same=True)
+        found = shared(compare(of_one, of_other, overlap, same=True), f"{first}, {second}: ")
         called = [{n: name for name, n in numbers.items()}] * 2
-    if found is None:
-        raise RgwotError(f"{first}, {second}: found no video in both, expected results of the same task")
     together = found.agreement
     return [
         f"A: {first}",

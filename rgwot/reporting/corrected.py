@@ -104,5 +104,5 @@ def report_lines(report: pd.DataFrame) -> list[str]:
     for at, row in enumerate(report.to_dict("records"), start=1):
         if not row["holds"]:
             said = ", ".join(str(row[key]) for key in ("edit", "by", "when", "why") if row[key])
-            lines.append(f"  edit {at} ({said}) does not: {row['reason']}")
+            lines.append(f"  correction {at} ({said}) does not hold here: {row['reason']}")
     return lines

@@ -26,11 +26,15 @@ class Part(BaseModel):
 
 
 class DatasetName(Part):
-    """A dataset in print: its label, its name in the reported numbers, and how many tasks it has."""
+    """A dataset in print: its label, its name in the reported numbers, and how many tasks it has.
+
+    With ``mean`` it stands for the mean over the other datasets of a table.
+    """
 
     label: str
     reported: str | None = None
     n_tasks: Annotated[int, Field(ge=1)] | None = None
+    mean: bool = False
 
 
 #: A file in the folder of the one with the entries.

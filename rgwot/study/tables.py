@@ -85,7 +85,8 @@ def table_caption(study: Study, table: str) -> list[str]:
             f"Protocols: the printed forms lead with {shown}; the table has every protocol, by both label rules.",
             f"Rows: {'; '.join(f'{row.label} = {row.method}, {row.decoder}' for row in spec.rows)}.",
         ]
-        used = [study.experiments.settings("none", None, place.dataset) for place in spec.datasets.values()]
+        own = [place.dataset for place in spec.datasets.values() if not place.mean]
+        used = [study.experiments.settings("none", None, dataset) for dataset in own]
         if any(settings.features.weights == "random" for settings in used):
             lines.append("Backbone with random weights: these are not the paper's numbers.")
     if spec.reported is not None:
@@ -177,7 +178,7 @@ def _runs(study: Study, places: Sequence[tuple[str, str]]) -> Iterator[dict[str,
 
 def _tasks_of(study: Study, table: Table | ClaimsTable) -> list[tuple[str, str]]:
     """Return the tasks behind the columns of a table that the configuration has."""
-    places = table.datasets.values()
+    places = [place for place in table.datasets.values() if not place.mean]
     found = [
         (place.dataset, task) for place in places for task in tasks(study, place.dataset) if place.task in (None, task)
     ]

@@ -17,6 +17,9 @@ from rgwot.corrections import parse_edits, reference, write_corrections
 from rgwot.records import read_deviations, read_orders, read_segments
 from rgwot.reporting.names import names_in
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import write_csv, write_json
+from rgwot.runtime.provenance import digests, record_path
+from rgwot.study.verify import differences
 
 
 def arrays(seed: int) -> dict[str, np.ndarray]:
@@ -86,7 +89,9 @@ def test_by_number_in_memory_and_never_in_a_file(tmp_path: Path) -> None:
         first.correct(tmp_path / "nowhere.yaml")
 
 
-def test_the_verb_writes_a_result_like_any_other_beside_the_one_that_stays(tmp_path: Path) -> None:
+def test_the_verb_writes_a_result_like_any_other_beside_the_one_that_stays(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     first = found()
     run = Path("whitened/meanfield/mine/tea/seed0")
     folder, output = tmp_path / "results/keysteps" / run, tmp_path / "results/corrected" / run
@@ -112,7 +117,23 @@ def test_the_verb_writes_a_result_like_any_other_beside_the_one_that_stays(tmp_p
     assert names_in(output, {}) == corrected.names
     assert pd.read_csv(output / "corrections.csv")["holds"].tolist() == [True, True, False]
     assert "2 of 3 corrections hold here" in said.output
-    assert "edit 3 (delete, no step) does not: its video is not in this result" in said.output
+    assert "correction 3 (delete, no step) does not hold here: its video is not in this result" in said.output
+    # Exported, it has its names; of the result as it was found an export says where the other is.
+    manifest = tmp_path / "results/manifest/mine/tea.csv"
+    manifest.parent.mkdir(parents=True)
+    rows = "".join(f"v{at},v{at},v{at}.mp4,,20.0,30,64,48,ok,\n" for at in range(5))
+    manifest.write_text(f"video,name,path,annotation,duration_s,fps,width,height,status,reason\n{rows}")
+    for source, named in ((output, True), (folder, False)):
+        assert CliRunner().invoke(cli, ["export", "csv", str(source), str(tmp_path / "exported")]).exit_code == 0
+        assert (",x\n" in (tmp_path / "exported/segments.csv").read_text()) == named
+    assert f"{output} has your corrections" in caplog.text
+    # Edited in place it is no result of ours, and that is said with the place for corrections.
+    segments = output.parent / "seed1/segments.csv"
+    for edited, words in ((False, ""), (True, "corrections by hand go into corrections/mine/tea.yaml")):
+        write_csv(first.segments.replace({"key_step": {one: 9}}) if edited else first.segments, segments)
+        if not edited:
+            write_json({"output": str(segments), "verb": "decode", "digests": digests(segments)}, record_path(segments))
+        assert "".join(differences(output.parent / "seed1")[1]).endswith(words)
     for wrong in ([str(tmp_path), str(tmp_path / "tea.yaml")], [str(folder), str(tmp_path / "no.yaml")]):
         arguments = ["correct", str(output), "--keysteps", wrong[0], "--corrections", wrong[1]]
         assert isinstance(CliRunner().invoke(cli, arguments).exception, RgwotError)
@@ -125,7 +146,6 @@ def meant(result: rgwot.discovery.Discovery, step: int) -> list[list[Any]]:
 def write_folder(result: rgwot.discovery.Discovery, folder: Path) -> None:
     """Write a result as the workflow does."""
     from rgwot.procedure.files import write_procedure
-    from rgwot.runtime.files import write_csv, write_json
 
     folder.mkdir(parents=True)
     write_csv(result.segments, folder / "segments.csv")

@@ -13,6 +13,7 @@ from page_tree import embedded_data
 from page_window import see, segment, tab
 
 from rgwot.corrections import apply_corrections, parse_edits, read_corrections, reference, write_corrections
+from rgwot.corrections.result import order_of_segments
 from rgwot.reporting.page.render import write_page
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def test_the_page_replays_as_python_does_and_its_file_loses_nothing(made: Task, 
         window.run(f"setEdits({json.dumps([edit.plain() for edit in edits])})")
         found = window.get(
             "({rows: [...correctedOf(0).rows], names: correctedOf(0).names,"
+            " orders: DATA.videos.map((_, at) => orderOf(0, at)),"
             " reasons: correctedOf(0).report.map((one) => one.reason), file: correctionsFile()})"
         )
         corrected = apply_corrections(segments, edits)
@@ -72,6 +74,9 @@ def test_the_page_replays_as_python_does_and_its_file_loses_nothing(made: Task, 
             for video, own in corrected.segments.groupby("video")
         }
         assert dict(found["rows"]) == rows
+        for at, order in enumerate(found["orders"]):
+            own = corrected.segments[corrected.segments["video"] == list(videos)[at]]
+            assert (tuple(order) or (0,)) == order_of_segments(own)
         assert found["reasons"] == corrected.report["reason"].tolist()
         present = set(corrected.segments["key_step"])
         assert {int(k): v for k, v in found["names"].items() if int(k) in present} == corrected.names
@@ -116,6 +121,9 @@ def test_corrections_are_made_listed_taken_back_and_kept(
     window.run(f"byId('edit-other').value = '{other}'")
     window.click_on("#edit-merge")
     assert step not in window.get("stepsOf(0)")
+    order = window.get("[...document.querySelectorAll('.card .chips')][0].textContent")
+    assert str(step) not in order
+    assert str(other) in order
     window.run("byId('edit-name').value = 'pour & stir'")
     window.click_on("#edit-rename")
     assert window.get(f"nameOf(0, {other})") == "pour & stir"
@@ -193,6 +201,10 @@ def test_what_does_not_hold_is_said_on_the_page_and_baselines_stay(
     said = window.get("byId('edits').textContent")
     assert "Does not hold here: its video is not in this result" in said
     assert "Bo" in said
+    assert "Correction 1 (delete, Bo) does not hold here: its video is not in this result" in window.get(
+        "byId('warnings').textContent"
+    )
+    assert "Corrected by people: 0 of 1 corrections hold here." in window.get("byId('verdict').textContent")
     trivial = next(at for at, run in enumerate(made.runs) if run.method == "none")
     assert window.get(f"correctedOf({trivial})") is None
     assert window.errors == []

@@ -268,3 +268,29 @@ def test_hieros_f1_of_a_dataset_is_that_of_the_mean_precision_and_recall(tmp_pat
     found = {row["protocol"]: row["one_f1"] for row in rows if row["background"] == "with"}
     assert found["hiero"] == pytest.approx(2 * 0.3 * 0.6 / 0.9)
     assert found["macro_video"] == 0.5
+
+
+def test_a_mean_over_the_datasets_is_taken_within_a_seed_and_beside_what_is_reported(tmp_path):
+    facts = ("none", "one_label")
+    values = {
+        ("one", "a", 0): 0.2,
+        ("one", "b", 0): 0.4,
+        ("two", "c", 0): 0.5,
+        ("one", "a", 1): 0.1,
+        ("one", "b", 1): 0.3,
+        ("two", "c", 1): 0.4,
+    }
+    paths = [write_scores(tmp_path, (*facts, *place), value) for place, value in values.items()]
+    mean = {"label": "Mean", "reported": "ALL", "mean": True}
+    entry = SPEC["tables"]["small"] | {"datasets": ["one", "two", "both"]}
+    spec = SPEC | {"datasets": SPEC["datasets"] | {"both": mean}, "tables": {"small": entry}}
+    table = small_table(tmp_path, spec)
+    with (tmp_path / "reported.csv").open("a") as file:
+        file.write("GPL,ALL,all,F1,40,,paper,\n")
+    assert [row.get("both_f1") for row in reported_rows(table)][1] == 0.4
+    rows = measured_rows(table, table.row("flat"), read_scores(paths))
+    # Seed 0: (0.3 + 0.5) / 2; seed 1: (0.2 + 0.4) / 2.
+    assert [row["both_f1"] for row in rows] == pytest.approx([0.35] * len(rows))
+    assert [row["both_f1_sd"] for row in rows] == pytest.approx([statistics.stdev([0.4, 0.3])] * len(rows))
+    assert {(row["both_task_runs"], row["n_runs"]) for row in rows} == {(6, 2)}
+    assert all("both" not in row["note"] for row in rows)

@@ -106,6 +106,10 @@ def announce(workflow):
         for job in workflow.dag.needrun_jobs()
         if job.rule.name.removeprefix("rgwot_") == "train"
     ]
+    if {job.rule.name for job in workflow.dag.targetjobs} & {"all", "key_steps"}:
+        logger.warning(
+            "rgwot: without a target, the key steps of page.first are made; `rgwot run first` makes the page, too"
+        )
     lines = [*jobs.replaced(STUDY, map(Path, workflow.configfiles)), jobs.long_trainings(STUDY, trainings)]
     for line in filter(None, lines):
         logger.warning(f"rgwot: {line}")

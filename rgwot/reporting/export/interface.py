@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,6 +24,8 @@ from rgwot.runtime.files import replacing
 
 if TYPE_CHECKING:
     from networkx import DiGraph
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -200,9 +203,13 @@ def read_graph(keysteps: Path, names: Path | None = None) -> DiGraph[Any]:
     """
     folder = _folder(keysteps)
     graph = read_procedure(folder / paths.name_of(paths.PROCEDURE)).graph
-    called = names_in(folder, read_names(names))
+    return labelled(graph, names_in(folder, read_names(names)))
+
+
+def labelled(graph: DiGraph[Any], names: Mapping[int, str]) -> DiGraph[Any]:
+    """Give every node of a task graph its ``label``, and return the graph."""
     for node, facts in graph.nodes(data=True):
-        facts["label"] = node if isinstance(node, str) else called.get(node, f"key step {node}")
+        facts["label"] = node if isinstance(node, str) else names.get(node, f"key step {node}")
     return graph
 
 
@@ -220,6 +227,9 @@ def export_keysteps(
     name: str, keysteps: Path, output: Path, scope: str = "task", names: Path | None = None, root: Path | None = None
 ) -> str:
     """Write the result in a folder of key steps in a format; arguments are those of `read_videos` and `export`."""
+    corrected = paths.corrected_folder(keysteps)
+    if corrected is not None and corrected.is_dir():
+        log.warning("%s: exported as it was found; %s has your corrections", keysteps, corrected)
     if name in FORMATS and FORMATS[name].graph:
         if scope != "task":
             raise RgwotError(f"--scope {scope}: format {name!r} is of the procedure; expected task")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -66,7 +67,9 @@ def _pyplot() -> Any:
     """Import the part of matplotlib that takes long, which planning does without."""
     import matplotlib
 
-    matplotlib.use("Agg")
+    if "matplotlib.pyplot" not in sys.modules:
+        # A notebook that draws already keeps showing its figures.
+        matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     return plt

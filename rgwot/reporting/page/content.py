@@ -216,7 +216,7 @@ def compared(agreements: Mapping[tuple[int, int], Comparison]) -> list[dict[str,
     later run first: mean F1, ``parts`` (key step, seconds, shares of others), ``split`` and ``merged``.
     """
     found = []
-    for pair, (common, alone, both) in agreements.items():
+    for pair, (common, alone, both, _) in agreements.items():
         facts = {"pair": pair, "videos": len(common), "alone": len(alone), "seconds": both.n_frames / RATE}
         scores: dict[str, float | None] = {"rand": round(both.adjusted_rand, 4), "strict": round(both.strict_f1, 4)}
         scores |= {"kappa": _number(both.kappa), "segments": _number(both.segments_f1)}

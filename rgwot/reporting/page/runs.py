@@ -21,7 +21,7 @@ from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.files import read_deviation_list, read_procedure
 from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.choices import ShownChoices, shown_choices
-from rgwot.reporting.corrected import correct_folder
+from rgwot.reporting.corrected import correct_folder, report_lines
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
 from rgwot.runtime.errors import RgwotError
@@ -93,6 +93,7 @@ def read_run(
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", kind_of(run)
     warnings = diagnostics.get("warnings", [])
     learned, shown, called = None, own, known
+    told, lost = "", list[str]()
     if kind != "trivial":
         learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
     if edits and kind in ("trained", "untrained"):
@@ -100,6 +101,7 @@ def read_run(
         orders, procedures = found.order_table, rank_procedures(found.orders)
         shown = replayed.segments[replayed.segments["scope"] == "task"]
         learned, called = (found.procedure, found.deviations), replayed.names
+        told, *lost = map(str.strip, report_lines(replayed.report))
     matched = match_to_steps(videos[videos["status"] == "ok"], annotations, shown)
     facts = {
         "id": str(run),
@@ -117,8 +119,9 @@ def read_run(
         "words": [
             *(["The annotations themselves."] if kind == ANNOTATED else soundness(diagnostics, kind == "trivial")),
             *(as_sentence(warning) for warning in warnings if warning.startswith("decode.")),
+            *([f"Corrected by people: {told}."] if told else []),
         ],
-        "warnings": [as_sentence(warning) for warning in warnings if not warning.startswith("decode.")],
+        "warnings": [as_sentence(one) for one in [*warnings, *lost] if not one.startswith("decode.")],
         "view": bool(view),
     }
     choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))

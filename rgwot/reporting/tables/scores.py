@@ -112,6 +112,16 @@ def _cells(name: str, metrics: Iterable[str], runs: pd.DataFrame, protocol: str)
     return cells
 
 
+def _mean_cells(name: str, metrics: Iterable[str], places: Sequence[pd.DataFrame], protocol: str) -> dict[str, Any]:
+    """Return the mean over places of one row under one protocol; no value where one of them has none."""
+    cells: dict[str, Any] = {f"{name}_task_runs": sum(map(len, places))}
+    cells[f"{name}_degenerate"] = sum(int((runs["degenerate"] > 0).sum()) for runs in places)
+    for metric in metrics:
+        by_seed = pd.concat([_over_tasks(runs, metric, protocol) for runs in places], axis=1)
+        cells[f"{name}_{metric}"], cells[f"{name}_{metric}_sd"] = summarise(by_seed.mean(axis=1, skipna=False))
+    return cells
+
+
 def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str, Any]]:
     """Return one measured row of a table, for every protocol, background and label rule that was scored.
 
@@ -151,6 +161,8 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
             name: runs[(runs["dataset"] == place.dataset) & ((runs["task"] == place.task) | (place.task is None))]
             for name, place in table.datasets.items()
         }
+        own_places = {name: here for name, here in places.items() if not table.datasets[name].mean}
+        notes = [note for name, here in own_places.items() for note in _notes(table, name, here)]
         line = {
             "method": row.id,
             "kind": "measured",
@@ -158,14 +170,13 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
             "n_runs": runs["seed"].nunique(),
             "n_videos": _total(runs, "n_videos"),
             "degenerate": int((runs["degenerate"] > 0).sum()),
-            "note": "; ".join(
-                filter(
-                    None, [row.source, *(note for name, here in places.items() for note in _notes(table, name, here))]
-                )
-            ),
+            "note": "; ".join(filter(None, [row.source, *notes])),
         }
         for name, here in places.items():
-            line |= _cells(name, table.metrics, here, cell[0]) if len(here) else {}
+            if table.datasets[name].mean:
+                line |= _mean_cells(name, table.metrics, list(own_places.values()), cell[0])
+            else:
+                line |= _cells(name, table.metrics, here, cell[0]) if len(here) else {}
         rows.append(line)
     return rows
 

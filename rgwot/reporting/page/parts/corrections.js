@@ -63,6 +63,19 @@ function stepAt(run, video, seconds) {
   return row && row[2];
 }
 
+/** The order of a video's key steps: by the mean time of each, where corrections of this browser changed it. */
+function orderOf(run, at) {
+  const known = bodyOf(run).orders[at] || [];
+  if (!correctedOf(run) || JSON.stringify(edits()) === JSON.stringify(DATA.corrections)) return known;
+  const sums = new Map();
+  for (const [start, end, step] of segmentsOf(at, run)) {
+    const [length, moment] = sums.get(step) || [0, 0];
+    if (step) sums.set(step, [length + end - start, moment + (end - start) * (start + end)]);
+  }
+  const mean = (step) => sums.get(step)[1] / sums.get(step)[0];
+  return known.length ? [...sums.keys()].sort((a, b) => mean(a) - mean(b) || a - b) : [];
+}
+
 /** Typical frames that show a key step now, the nearest to the middle of theirs first. */
 function typicalOf(run, step) {
   const view = viewOf(run);

@@ -98,7 +98,7 @@ function fill(card) {
 /** The key steps of a video as they come, one that comes twice twice; of very many each once, by its mean place. */
 function comingSteps(at, run) {
   const coming = segmentsOf(at, run).map(([, , step]) => step).filter(Boolean).filter((step, i, all) => step !== all[i - 1]);
-  return coming.length && coming.length <= MOST_COMING ? coming : bodyOf(run).orders[at] || [];
+  return coming.length && coming.length <= MOST_COMING ? coming : orderOf(run, at);
 }
 
 function strip(at) {

@@ -1,0 +1,66 @@
+"""Facts that the page says: colours by the consensus order, videos cut short, background, another number of steps."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rgwot.reporting.page.content import _colours, _cut_short, _other_number
+from rgwot.reporting.page.runs import as_sentence, soundness
+
+
+def shown(steps: list[int], order: tuple[int, ...] = (), **facts: Any) -> Any:
+    procedure = (SimpleNamespace(order=order), []) if order else None
+    return SimpleNamespace(facts={"steps": steps, "kind": "untrained", **facts}, procedure=procedure, body={})
+
+
+def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None:
+    one = {"a": np.array([3, 3, 1, 1, 2, 2]), "b": np.array([3, 1, 1, 2])}
+    renamed = {video: np.array([0, 5, 6, 4])[labels] for video, labels in one.items()}
+    # Step 7 covers what was half of 3 and half of 1, so it is neither.
+    mixed = {"a": np.array([7, 7, 7, 7, 2, 2]), "b": np.array([7, 7, 7, 2])}
+    runs = [shown([1, 2, 3], (3, 1, 2)), shown([4, 5, 6], (4, 5, 6)), shown([2, 7], (7, 2))]
+    first, second, third = _colours([one, renamed, mixed], runs)
+    assert first == {"3": 1, "1": 2, "2": 3}
+    assert second == {"4": 1, "5": 2, "6": 3}
+    assert third["2"] == 3
+    assert len({*third.values()}) == 2
+
+
+def test_more_steps_than_any_other_run_has_get_colours_of_their_own() -> None:
+    (_, second) = _colours([{"a": np.ones(4, int)}, {"a": np.array([1, 2, 3, 3])}], [shown([1]), shown([1, 2, 3])])
+    assert len({*second.values()}) == 3
+
+
+def test_a_video_that_decodes_in_part_is_told() -> None:
+    run = shown([1])
+    run.body = {"segments": {"0": {"ends": [20000, 49000]}, "1": {"ends": [60000]}, "2": {"many": 2000}}}
+    videos = [{"name": name, "duration": duration} for name, duration in (("a", 142.7), ("b", 60.9), ("c", 50.0))]
+    (line,) = _cut_short([run], videos)
+    assert line.startswith("a: only the first 49.0 of 142.7 s decode")
+
+
+def test_another_number_of_steps_than_annotated_is_told_once() -> None:
+    annotations = pd.DataFrame({"key_step": [*range(1, 13), 3]})
+    (line,) = _other_number([shown([1], K=7), shown([1], K=7)], annotations)
+    assert line.startswith("7 key steps were looked for, 12 are annotated")
+    assert _other_number([shown([1], K=12)], annotations) == []
+    assert _other_number([shown([1], K=7)], annotations.iloc[:0]) == []
+
+
+def test_background_is_no_key_step() -> None:
+    task = {"distinct_labels": 8, "dominant_label_share": 0.46, "background_share": 0.46}
+    words = soundness({"K": 7, "task": task})
+    assert "7 of 7 key steps occur." in words
+    assert "46% of the frames are background." in words
+    assert not any("largest" in word for word in words)
+    words = soundness({"K": 7, "task": {**task, "distinct_labels": 7, "background_share": 0.0}})
+    assert "7 of 7 key steps occur; the largest holds 46% of the frames." in words
+
+
+def test_a_key_of_the_settings_keeps_its_first_letter() -> None:
+    assert as_sentence("decode.time: auto took 0.08") == "decode.time: auto took 0.08."
+    assert as_sentence("two seeds disagree") == "Two seeds disagree."

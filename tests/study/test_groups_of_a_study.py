@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rgwot.runtime.errors import RgwotError
+from rgwot.study.groups import columns, groups_file, video_table
+from rgwot.study.pages import shown_result
+from rgwot.study.study import Study
+
+
+def study(tmp_path: Path, **entry: str) -> Study:
+    (tmp_path / "videos/tea").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "videos/tea/monday.mp4").touch()
+    content = {"layout": "folder", "root": str(tmp_path / "videos"), **entry}
+    return Study.of({"datasets": {"mine": content}, "page": {"corrections": str(tmp_path / "corrections")}})
+
+
+def test_the_table_of_the_configuration_takes_the_place_of_the_folders_own(tmp_path: Path) -> None:
+    assert video_table(study(tmp_path), "mine", "tea") is None
+    assert columns(study(tmp_path), "mine", "tea") == ()
+    with pytest.raises(RgwotError, match=r"mine/tea: no groups; expected .*videos/tea/videos.csv"):
+        groups_file(study(tmp_path), "mine", "tea", "group")
+    own, other = tmp_path / "videos/tea/videos.csv", tmp_path / "people.csv"
+    own.write_text("video,group\nmonday,a\n")
+    assert groups_file(study(tmp_path), "mine", "tea", "group") == str(own)
+    other.write_text("task,video,surgeon\ntea,monday,Ann\n")
+    named = study(tmp_path, videos=str(other))
+    assert columns(named, "mine", "tea") == ("surgeon",)
+    assert groups_file(named, "mine", "tea", "surgeon") == str(other)
+    with pytest.raises(RgwotError, match="no column 'group'"):
+        groups_file(named, "mine", "tea", "group")
+
+
+def test_groups_are_of_the_corrected_result_where_there_are_corrections(tmp_path: Path) -> None:
+    run = {"method": "whitened", "decoder": "meanfield", "seed": "0"}
+    found = shown_result(study(tmp_path), "mine", "tea", **run)
+    assert found == {
+        "segments": "results/keysteps/whitened/meanfield/mine/tea/seed0/segments.csv",
+        "deviations": "results/keysteps/whitened/meanfield/mine/tea/seed0/deviations.csv",
+    }
+    corrections = tmp_path / "corrections/mine/tea.yaml"
+    corrections.parent.mkdir(parents=True)
+    corrections.touch()
+    corrected = shown_result(study(tmp_path), "mine", "tea", **run)
+    assert corrected["segments"] == "results/corrected/whitened/meanfield/mine/tea/seed0/segments.csv"
+    assert corrected["names"] == "results/corrected/whitened/meanfield/mine/tea/seed0/names.yaml"

@@ -1,0 +1,57 @@
+"""From downloads of published features to tables, through the real Snakefile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from checkouts import Checkout
+from mock_downloads import EGOPROCEL, unpack, write
+
+from rgwot.config.configuration import read_file
+
+ENTRIES = "workflow/published_features.yaml"
+#: One task of every set, as the mock downloads have.
+TASKS = dict(task.split("/") for task in EGOPROCEL) | {"crosstask": "40567"}
+#: The widths of vectors of all downloads, 2048 to 3200, through a training.
+TRAINED = (
+    "cmu_mmac_fact/Brownie", "pc_assembly_vjepa/pc_assembly", "epic_tents_omnivore/tent", "meccano_egovlp/meccano",
+    "crosstask_features/40567",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def downloaded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkout, str]:
+    """A checkout beside all downloads, and the option with the tasks that they have."""
+    checkout = Checkout.copied_to(tmp_path_factory.mktemp("downloaded") / "checkout")
+    write(checkout.path.parent / "downloads")
+    unpack(checkout.path.parent / "downloads", checkout.path / "data")
+    lines = ["datasets:"]
+    for name, entry in read_file(checkout.path / ENTRIES)["datasets"].items():
+        lines += [f'  {name}: {{tasks: ["{TASKS[entry["subset"]]}"]}}'] if "subset" in entry else []
+    (checkout.path / "few.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return checkout, "few.yaml"
+
+
+def test_every_table_of_published_features_can_be_planned(downloaded: tuple[Checkout, str]) -> None:
+    checkout, few = downloaded
+    names = ("fact", "omnivore", "egovlp", "vjepa")
+    tables = [f"egoprocel_{name}" for name in names] + ["crosstask_features", "gtea", "published_features"]
+    jobs = checkout.plan(*(f"results/tables/{table}.csv" for table in tables), more=[ENTRIES, few]).jobs
+    # Every entry is read once, whatever the number of tables: 4 x 6, CrossTask, and five sets of action segmentation.
+    assert (jobs["manifest"], jobs["import_features"]) == (30, 30)
+    assert jobs["table"] == len(tables)
+
+
+@pytest.mark.long
+def test_one_table_of_every_entry_and_trainings_on_vectors(downloaded: tuple[Checkout, str]) -> None:
+    checkout, few = downloaded
+    scores = [f"results/scores/rgwot/graphcut/{task}/seed0.csv" for task in TRAINED]
+    row = "results/tables/published_features/raw_kmeans.csv"
+    said = checkout.snakemake(row, *scores, more=[ENTRIES, few])
+    assert said.returncode == 0, said.text[-4000:]
+    found = pd.read_csv(Path(checkout.path / row))
+    values = found[[f"{name}_f1" for name in read_file(checkout.path / ENTRIES)["datasets"]]]
+    # The features show the steps, so that k-means finds most of them in every form.
+    assert (values[found["protocol"] == "macro_task"].to_numpy() > 0.4).all()
