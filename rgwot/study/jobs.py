@@ -83,7 +83,7 @@ def replaced(study: Study, files: Iterable[Path]) -> list[str]:
 
     ``files`` are those of the configuration; of the package's own, only what was changed counts.
     """
-    own = [file for file in files if file.is_file() and not (DEFAULTS.is_file() and file.samefile(DEFAULTS))]
+    own = [file for file in files if file.is_file() and file.read_bytes() != DEFAULTS.read_bytes()]
     content = read_files(own)
     written = {
         **study.experiments.changed,

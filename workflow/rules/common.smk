@@ -108,11 +108,11 @@ def announce(workflow):
     ]
     if {job.rule.name for job in workflow.dag.targetjobs} & {"all", "key_steps"}:
         logger.warning(
-            "rgwot: without a target, the key steps of page.first are made; `rgwot run first` makes the page, too"
+            "note: without a target, the key steps of page.first are made; `rgwot run first` makes the page, too"
         )
     lines = [*jobs.replaced(STUDY, map(Path, workflow.configfiles)), jobs.long_trainings(STUDY, trainings)]
     for line in filter(None, lines):
-        logger.warning(f"rgwot: {line}")
+        logger.warning(f"note: {line}")
 
 
 def pages_of(workflow):
