@@ -51,7 +51,8 @@ def test_workflows_run_targets_that_are_there(path: Path) -> None:
     assert set(sum(map(made, lines), [])) <= TARGETS
     for step in steps(path):
         assert ("run" in step) != ("uses" in step), step
-        assert "uses" not in step or re.fullmatch(r"actions/[\w-]+@v\d+", step["uses"]), step
+        known = r"actions/[\w-]+@v\d+|pypa/gh-action-pypi-publish@release/v1"
+        assert "uses" not in step or re.fullmatch(known, step["uses"]), step
     # Nothing is handed to what a pull request brings.
     assert loaded(path)["permissions"] == {"contents": "read"}
 
@@ -60,6 +61,16 @@ def test_the_citation_names_this_version_and_the_paper() -> None:
     citation = loaded(REPOSITORY / "CITATION.cff")
     assert citation["version"] == __version__
     assert citation["license"] == "MIT"
+    for name, where in (("codemeta.json", ("version",)), ("envs/conda-forge/recipe.yaml", ("context", "version"))):
+        found = loaded(REPOSITORY / name)
+        for key in where:
+            found = found[key]
+        assert found == __version__, name
+    assert {author["name"] for author in citation["authors"]} == {
+        author["name"]
+        for name, key in (("codemeta.json", "author"), (".zenodo.json", "creators"))
+        for author in loaded(REPOSITORY / name)[key]
+    }
     (paper,) = citation["references"]
     assert "Gromov-Wasserstein" in paper["title"]
 

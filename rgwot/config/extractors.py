@@ -34,8 +34,9 @@ class Extractor:
         without saying. A family knows the names of its own.
     megabytes
         Size of such a file.
-    members
-        How the members of a family are named, such as ``<model>/<layer>``; empty of a single network.
+    members, pattern
+        How the members of a family are named, such as ``<model>/<layer>``, and as a regular expression; empty of a
+        single network.
     member
         Which of them this is.
     """
@@ -51,6 +52,7 @@ class Extractor:
     weights: Mapping[str, str] = field(default_factory=dict)
     megabytes: int = 0
     members: str = ""
+    pattern: str = ""
     member: str = ""
 
     @property
@@ -132,8 +134,26 @@ EXTRACTORS: Mapping[str, Extractor] = {
         "any image model of torchvision up to any of its layers",
         "torchvision",
         members="<model>/<layer>",
+        pattern=r"[a-z0-9_]+/(?P<layer>[A-Za-z0-9_.]+)",
         mean=(0.485, 0.456, 0.406),
         std=(0.229, 0.224, 0.225),
+    ),
+    # Each model of these standardises by numbers of its own.
+    "timm": Extractor(
+        "timm",
+        "any image model of timm, where it is installed",
+        "timm",
+        layer="features",
+        members="<model>",
+        pattern=r"[A-Za-z0-9_.]+",
+    ),
+    "transformers": Extractor(
+        "transformers",
+        "any image model of transformers, where it is installed",
+        "transformers",
+        layer="last_hidden_state",
+        members="<name or folder>",
+        pattern=r"[\w./-]+",
     ),
 }
 
@@ -147,10 +167,12 @@ def extractor(name: str) -> Extractor:
     about = EXTRACTORS.get(base)
     if about is None:
         raise RgwotError(f"unknown network {name!r}; {nearest(name, EXTRACTORS)}")
-    if bool(about.members) != bool(colon) or (colon and not re.fullmatch(r"[a-z0-9_]+/[A-Za-z0-9_.]+", member)):
+    named = re.fullmatch(about.pattern, member)
+    if bool(about.members) != bool(colon) or not named:
         expected = f"{base}:{about.members}" if about.members else base
         raise RgwotError(f"unknown network {name!r}; expected {expected}")
-    return replace(about, name=name, member=member, layer=member.partition("/")[2]) if colon else about
+    layer = named.groupdict().get("layer", about.layer)
+    return replace(about, name=name, member=member, layer=layer) if colon else about
 
 
 def missing_checkpoint(where: str, about: Extractor, weights: str) -> str:

@@ -48,11 +48,13 @@ class FeatureSettings(Block):
     size: Annotated[int, Field(ge=32)] = Field(168, description="side of the squashed frame, pixels; paper's code")
     backbone: Backbone = Field(
         "resnet50",
-        description="the frozen network: resnet50 (paper), efficientnet_lite0 or torchvision:<model>/<layer>",
+        description="the frozen network: resnet50 (paper), efficientnet_lite0, torchvision:<model>/<layer>, "
+        "timm:<model> or transformers:<name>",
     )
     weights: str = Field(
         "imagenet1k_v1",
-        description="imagenet1k_v1 (fetched; installed for efficientnet_lite0), random (seeded) or a checkpoint",
+        description="imagenet1k_v1 (fetched; installed for efficientnet_lite0), pretrained (timm, transformers), "
+        "random (seeded) or a checkpoint",
     )
     seed: Annotated[int, Field(ge=0)] = Field(0, description="seed of random weights")
     precision: Literal["float32", "bfloat16"] = Field("float32", description="arithmetic of the network")
@@ -61,7 +63,7 @@ class FeatureSettings(Block):
     )
     batch: Count = Field(8, description="frames per forward pass; does not change results beyond rounding")
     reader: Literal["auto", "decord", "pyav"] = Field(
-        "auto", description="auto: decord, and PyAV where decord fails or hangs"
+        "auto", description="auto: decord, and PyAV where decord fails, hangs or is not installed"
     )
     timeout_s: Positive = Field(600.0, description="seconds without a new frame after which a reader is killed")
     codec: Literal["none", "lz4", "zstd"] = Field(

@@ -63,7 +63,13 @@ class Backbone(nn.Module):
 
         copied = copy.deepcopy(self)
         # A traced model copies itself as one in training.
-        copied.network = fuse(copied.network.eval(), inplace=True)
+        try:
+            copied.network = fuse(copied.network.eval(), inplace=True)
+        except Exception as error:  # noqa: BLE001 - tracing runs the model's own code, which may raise anything
+            raise RgwotError(
+                f"features.fused: network {self.about.name} cannot be traced ({first_line(error)[:120]}); "
+                "set it to false"
+            ) from None
         return copied.requires_grad_(False).to(memory_format=torch.channels_last)
 
     @torch.inference_mode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,54 @@ def test_vectors_of_a_network_are_stored_as_vectors(tmp_path: Path) -> None:
     (tmp_path / "bad.mp4").write_bytes(b"no video")
     extract(tmp_path / "bad.mp4", tmp_path / "bad.zarr", settings, device="cpu", on_bad_video="skip")
     assert open_store(tmp_path / "bad.zarr").shape == (0, 112, 4, 4)
+
+
+def test_a_model_of_timm_gives_its_patches_as_a_map() -> None:
+    timm = pytest.importorskip("timm")
+    backbone = load_backbone("random", name="timm:vit_small_patch14_dinov2")
+    assert backbone.frame_shape(112, 112) == (384, 8, 8)
+    whole = timm.create_model("vit_small_patch14_dinov2", pretrained=False, num_classes=0, dynamic_img_size=True).eval()
+    # The names of the state are the library's.
+    whole.load_state_dict(backbone.network.state_dict())
+    with torch.no_grad():
+        mean, std = (torch.tensor(whole.pretrained_cfg[name]).view(1, 3, 1, 1) for name in ("mean", "std"))
+        x = frames(112).permute(0, 3, 1, 2) / 255
+        expected = whole.forward_features((x - mean) / std)[0, 1:]
+    found = backbone(frames(112))[0]
+    assert torch.allclose(found.reshape(384, 64).T, expected, atol=1e-4)
+    for name, shape in (("resnet18", (512, 7, 7)), ("swin_tiny_patch4_window7_224", (768, 7, 7))):
+        assert load_backbone("random", name=f"timm:{name}").frame_shape(224, 224) == shape
+    with pytest.raises(RgwotError, match="timm has no such model; did you mean 'resnet18'"):
+        load_backbone("random", name="timm:resnet81")
+    with pytest.raises(RgwotError, match="has no weights 'imagenet1k_v1'; expected pretrained, random"):
+        load_backbone("imagenet1k_v1", name="timm:resnet18")
+
+
+def test_a_model_of_transformers_is_had_from_its_folder(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.Dinov2Config(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=2, image_size=28, patch_size=14
+    )
+    whole = transformers.AutoModel.from_config(config).eval()
+    whole.save_pretrained(tmp_path)
+    name = f"transformers:{tmp_path}"
+    first, again, other = (load_backbone("random", seed, name=name) for seed in (0, 0, 1))
+    assert weights_digest(first) == weights_digest(again) != weights_digest(other)
+    backbone = load_backbone("pretrained", name=name)
+    assert backbone.frame_shape(56, 56) == (32, 4, 4)
+    with torch.no_grad():
+        x = frames(56).permute(0, 3, 1, 2) / 255
+        x = (x - torch.tensor([0.485, 0.456, 0.406]).view(1, 3, 1, 1)) / torch.tensor([0.229, 0.224, 0.225]).view(
+            1, 3, 1, 1
+        )
+        expected = whole(pixel_values=x).last_hidden_state[0, 1:]
+    assert torch.allclose(backbone(frames(56))[0].reshape(32, 16).T, expected, atol=1e-5)
+    with pytest.raises(RgwotError, match="no configuration can be had"):
+        load_backbone("random", name=f"transformers:{tmp_path}/nothing")
+
+
+@pytest.mark.parametrize("name", ["timm", "transformers"])
+def test_a_library_that_is_not_installed_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(RgwotError, match=rf"{name} is not installed; pip install 'rgwot\[{name}\]'"):
+        load_backbone("random", name=f"{name}:resnet18")

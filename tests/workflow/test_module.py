@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import yaml
-from checkouts import REPOSITORY, SMALL, run
+from checkouts import REPOSITORY, SMALL, SMALL_CLIPS, run
 
 OTHER = """
 from rgwot.study.study import Study, write_configuration
@@ -55,3 +56,40 @@ def test_another_repository_uses_the_rules_with_its_own_configuration(tmp_path: 
         "mine": 1, "rgwot_table_row": 1, "rgwot_synth": 1, "rgwot_manifest": 1, "rgwot_extract": 1, "rgwot_index": 1,
         "rgwot_train": 2, "rgwot_embed": 2, "rgwot_decode": 2, "rgwot_evaluate": 2,
     }  # fmt: skip
+
+
+DEPLOYED = """
+configfile: "config/config.yaml"
+
+
+module rgwot:
+    snakefile:
+        "{snakefile}"
+    config:
+        config
+
+
+use rule * from rgwot
+"""
+
+
+def test_a_deployed_workflow_runs_as_the_catalogue_imports_it(tmp_path: Path) -> None:
+    """No handler of a module is run, so nothing that jobs need may depend on one."""
+    whole = yaml.safe_load((REPOSITORY / "config/config.yaml").read_text(encoding="utf-8"))
+    demo = {**whole["datasets"]["demo"]}
+    demo["synth"] = {**demo["synth"], **SMALL_CLIPS, "n_videos": 2}
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/config.yaml").write_text(json.dumps({**whole, "datasets": {"demo": demo}}))
+    (tmp_path / "workflow").mkdir()
+    snakefile = REPOSITORY / "workflow/Snakefile"
+    (tmp_path / "workflow/Snakefile").write_text(DEPLOYED.format(snakefile=snakefile), encoding="utf-8")
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--quiet", "rules"]
+    jobs = run([*command, "--dry-run"], tmp_path).jobs
+    assert jobs["default"] == 1
+    assert len([path for path in (tmp_path / "results").rglob("*") if path.is_file()]) == 1
+    target = "results/keysteps/none/uniform/demo/assembly/seed0/segments.csv"
+    said = run([*command, "--", target], tmp_path)
+    assert said.returncode == 0, said.text
+    assert (tmp_path / target).is_file()
+    catalogue = yaml.safe_load((REPOSITORY / ".snakemake-workflow-catalog.yml").read_text(encoding="utf-8"))
+    assert {"conda", "apptainer"} <= set(catalogue["usage"]["software-stack-deployment"])

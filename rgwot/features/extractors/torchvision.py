@@ -7,13 +7,13 @@ are (``torchvision.models.feature_extraction.get_graph_node_names``), such as ``
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from rgwot.features.extractors.wrapped import token_map
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 
 RANDOM_STD = 0.02
@@ -42,15 +42,7 @@ def maps_torchvision(member: str, found: Mapping[str, Tensor]) -> Tensor:
     (x,) = found.values()
     if member.startswith("swin") and x.ndim == 4:
         return x.permute(0, 3, 1, 2)
-    if x.ndim == 3:
-        tokens = x.shape[1]
-        # A vision transformer has a token for the class before those of the picture.
-        for first in (0, 1):
-            side = math.isqrt(tokens - first)
-            if side * side == tokens - first and side > 1:
-                return x[:, first:].transpose(1, 2).reshape(len(x), -1, side, side)
-        return x.mean(dim=1)
-    return x
+    return token_map(x) if x.ndim == 3 else x
 
 
 def weights_torchvision(member: str, weights: str) -> Mapping[str, Any]:

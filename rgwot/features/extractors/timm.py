@@ -1,0 +1,65 @@
+"""Any image model of timm up to its last features: ``timm:<model>``, such as ``timm:vit_small_patch14_dinov2``.
+
+Weights are ``pretrained``, those that timm has or gets by itself. Vision transformers take frames of any size that is a
+multiple of their patch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor, nn
+
+from rgwot.features.extractors.torchvision import randomise_torchvision as randomise_timm
+from rgwot.features.extractors.wrapped import Wrapped, library, refuse_weights, token_map
+from rgwot.runtime.errors import RgwotError, first_line, nearest
+
+__all__ = ["check_timm", "maps_timm", "network_timm", "randomise_timm", "weights_timm"]
+
+
+def network_timm(member: str) -> nn.Module:
+    """Return a model, from frames (B, 3, H, W) in [0, 1] to maps (B, C, h, w) or vectors (B, D)."""
+    check_timm(member, "random")
+    model = _model(member, pretrained=False)
+    about = model.pretrained_cfg
+    return Wrapped(model, about["mean"], about["std"], _features)
+
+
+def maps_timm(member: str, found: Tensor) -> Tensor:
+    """Return maps as they are."""
+    return found
+
+
+def weights_timm(member: str, weights: str) -> Mapping[str, Any]:
+    """Return the state of a model with the weights that timm has or gets."""
+    check_timm(member, weights)
+    try:
+        return _model(member, pretrained=True).state_dict()  # type: ignore[no-any-return]
+    except Exception as error:  # noqa: BLE001 - the hub's client has exceptions of its own
+        raise RuntimeError(first_line(error)) from error
+
+
+def check_timm(member: str, weights: str) -> None:
+    """Raise RgwotError if timm is not there, or has no such model or weights."""
+    timm = library("timm", member)
+    if not timm.is_model(member):
+        raise RgwotError(f"network timm:{member}: timm has no such model; {nearest(member, timm.list_models())}")
+    refuse_weights("timm", member, weights)
+
+
+def _model(member: str, pretrained: bool) -> Any:
+    timm = library("timm", member)
+    try:
+        return timm.create_model(member, pretrained=pretrained, num_classes=0, dynamic_img_size=True).eval()
+    except TypeError:
+        # Only vision transformers are asked for their size.
+        return timm.create_model(member, pretrained=pretrained, num_classes=0).eval()
+
+
+def _features(model: Any, frames: Tensor) -> Tensor:
+    found: Tensor = model.forward_features(frames)
+    if found.ndim == 3:
+        return token_map(found, (getattr(model, "num_prefix_tokens", 0),))
+    last = found.ndim == 4 and found.shape[1] != model.num_features and found.shape[3] == model.num_features
+    return found.permute(0, 3, 1, 2) if last else found

@@ -1,0 +1,81 @@
+"""Any image model of transformers up to its last hidden state: ``transformers:<name or folder>``.
+
+Such as ``transformers:facebook/dinov2-small``. Configuration and weights (``pretrained``) are those that the library
+has or gets by itself; code that comes with a model is not run.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor, nn
+
+from rgwot.features.extractors.torchvision import randomise_torchvision as randomise_transformers
+from rgwot.features.extractors.wrapped import Wrapped, library, refuse_weights, token_map
+from rgwot.runtime.errors import RgwotError, first_line
+
+__all__ = [
+    "check_transformers",
+    "maps_transformers",
+    "network_transformers",
+    "randomise_transformers",
+    "weights_transformers",
+]
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+"""Of ImageNet, for models that do not say by what frames are standardised."""
+
+
+def network_transformers(member: str) -> nn.Module:
+    """Return a model, from frames (B, 3, H, W) in [0, 1] to maps (B, C, h, w) or vectors (B, D)."""
+    check_transformers(member, "random")
+    transformers = library("transformers", member)
+    model = transformers.AutoModel.from_config(_config(member), trust_remote_code=False).eval()
+    try:
+        about = transformers.AutoImageProcessor.from_pretrained(member, trust_remote_code=False).to_dict()
+    except (OSError, ValueError, ImportError):
+        about = {}
+    return Wrapped(model, about.get("image_mean") or MEAN, about.get("image_std") or STD, _features)
+
+
+def maps_transformers(member: str, found: Tensor) -> Tensor:
+    """Return maps as they are."""
+    return found
+
+
+def weights_transformers(member: str, weights: str) -> Mapping[str, Any]:
+    """Return the state of a model with the weights that the library has or gets."""
+    check_transformers(member, weights)
+    model = library("transformers", member).AutoModel
+    return model.from_pretrained(member, trust_remote_code=False).state_dict()  # type: ignore[no-any-return]
+
+
+def check_transformers(member: str, weights: str) -> None:
+    """Raise RgwotError if the library is not there, or cannot have the configuration of the model or such weights."""
+    _config(member)
+    refuse_weights("transformers", member, weights)
+
+
+def _config(member: str) -> Any:
+    auto = library("transformers", member).AutoConfig
+    try:
+        return auto.from_pretrained(member, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise RgwotError(
+            f"network transformers:{member}: no configuration can be had ({first_line(error)[:120]}); expected the "
+            "name of a model on its hub, or the folder of one"
+        ) from None
+
+
+def _features(model: Any, frames: Tensor) -> Tensor:
+    # Positions are stretched to frames of another size, where the model can do that.
+    sized = "interpolate_pos_encoding" in inspect.signature(model.forward).parameters
+    found: Tensor = model(
+        pixel_values=frames, **({"interpolate_pos_encoding": True} if sized else {})
+    ).last_hidden_state
+    patch = getattr(model.config, "patch_size", 0)
+    if found.ndim == 3 and isinstance(patch, int) and patch:
+        return token_map(found, (found.shape[1] - (frames.shape[2] // patch) * (frames.shape[3] // patch), 0, 1))
+    return token_map(found) if found.ndim == 3 else found

@@ -1,0 +1,79 @@
+"""Image models of other libraries as extractors: their own standardisation before them, a map or a vector behind."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rgwot.runtime.errors import RgwotError
+
+
+class Wrapped(nn.Module):
+    """A model whose ``features`` of standardised frames (B, 3, H, W) are tokens, maps or vectors.
+
+    Its state is the model's, without a prefix, so that the library's own checkpoints fit.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(
+        self,
+        model: nn.Module,
+        mean: Sequence[float],
+        std: Sequence[float],
+        features: Callable[[nn.Module, Tensor], Tensor],
+    ) -> None:
+        super().__init__()
+        self.model, self.features = model, features
+        self.register_buffer("mean", torch.tensor(mean).view(1, 3, 1, 1), persistent=False)
+        self.register_buffer("std", torch.tensor(std).view(1, 3, 1, 1), persistent=False)
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """Map frames (B, 3, H, W) in [0, 1] to maps (B, C, h, w) or vectors (B, D)."""
+        return self.features(self.model, (frames - self.mean) / self.std)
+
+    def state_dict(self, *arguments: Any, **named: Any) -> Any:
+        """Return the state of the model."""
+        return self.model.state_dict(*arguments, **named)
+
+    def load_state_dict(self, *arguments: Any, **named: Any) -> Any:
+        """Load a state of the model."""
+        return self.model.load_state_dict(*arguments, **named)
+
+
+def token_map(tokens: Tensor, before: Sequence[int] = (0, 1)) -> Tensor:
+    """Turn tokens (B, T, C) into a map (B, C, h, h), or their mean where they are none.
+
+    ``before`` them are as many that stand for no place, such as that of the class: the first number that leaves a
+    square.
+    """
+    for first in before:
+        side = math.isqrt(tokens.shape[1] - first)
+        if side * side == tokens.shape[1] - first and side > 1:
+            return tokens[:, first:].transpose(1, 2).reshape(len(tokens), -1, side, side)
+    return tokens.mean(dim=1)
+
+
+def library(name: str, member: str) -> Any:
+    """Import a library that is not installed with rgwot."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise RgwotError(
+            f"network {name}:{member}: {name} is not installed; pip install 'rgwot[{name}]', or name another network"
+        ) from None
+
+
+def refuse_weights(name: str, member: str, weights: str) -> None:
+    """Raise RgwotError for weights that are neither ``pretrained``, ``random`` nor the path of a checkpoint."""
+    if weights not in ("pretrained", "random") and "/" not in weights and "." not in weights:
+        raise RgwotError(
+            f"features.weights: {name}:{member} has no weights {weights!r}; expected pretrained, random or the path of "
+            "a checkpoint"
+        )
