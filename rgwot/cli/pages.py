@@ -206,6 +206,8 @@ def compare_groups(
     table, without = groups_of_result(keysteps, videos, column, task)
     called = names_in(keysteps, read_names(names))
     save(group_bars(table, title, called), output)
+    if called:
+        table.insert(1, "name", table["key_step"].map(called).fillna(""))
     write_csv(table, output)
     click.echo("\n".join(lines(table, without, called)))
 

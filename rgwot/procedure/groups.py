@@ -126,9 +126,12 @@ def compare_groups(
     labels = [groups[one.video] for one in grouped]
     names = sorted(set(labels))
     if len(names) < 2:
+        videos = {one.video for one in recordings}
+        without = next((f"; video {one.video!r} has none" for one in recordings if not groups.get(one.video)), "")
+        unknown = next((f"; {video!r} is no video of the result" for video in groups if video not in videos), "")
         raise RgwotError(
             f"groups: found {' and '.join(map(repr, names)) or 'none'} among {len(recordings)} videos, "
-            "expected two groups or more"
+            f"expected two groups or more{without}{unknown}"
         )
     kept = {one.video for one in grouped}
     values, successors = measured(grouped, [one for one in found if one.video in kept])

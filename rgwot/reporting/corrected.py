@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -20,6 +21,15 @@ from rgwot.records import read_diagnostics, read_orders, read_segments
 from rgwot.reporting.names import names_in, names_text, read_names
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing, write_csv, write_text
+
+log = logging.getLogger(__name__)
+
+
+def warn_as_found(keysteps: Path, done: str) -> None:
+    """Warn where a result that is used as it was found, such as ``exported``, has a corrected one beside it."""
+    corrected = paths.corrected_folder(keysteps)
+    if corrected is not None and corrected.is_dir():
+        log.warning("%s: %s as it was found; %s has your corrections", keysteps, done, corrected)
 
 
 def correct_folder(folder: Path, edits: Sequence[Edit], names: Mapping[int, str]) -> CorrectedResult:

@@ -13,6 +13,7 @@ from rgwot.procedure import recordings_from_segments
 from rgwot.procedure.files import read_deviation_list
 from rgwot.procedure.groups import ALPHA, COLUMNS, MEASURES, PERMUTATIONS, UNIT, compare_groups, few_videos
 from rgwot.records import read_segments
+from rgwot.reporting.corrected import warn_as_found
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv
 
@@ -22,6 +23,7 @@ def groups_of_result(keysteps: Path, videos_csv: Path, column: str, task: str | 
     path = keysteps / name_of(SEGMENTS)
     if not path.is_file():
         raise RgwotError(f"{keysteps}: found no {path.name}, expected a folder of key steps below results/keysteps")
+    warn_as_found(keysteps, "compared")
     recordings = recordings_from_segments(read_segments(path))
     groups = read_groups(videos_csv, [one.video for one in recordings], column, task)
     table = compare_groups(recordings, read_deviation_list(keysteps / name_of(DEVIATIONS)), groups)
@@ -31,7 +33,7 @@ def groups_of_result(keysteps: Path, videos_csv: Path, column: str, task: str | 
 def read_group_table(path: Path) -> pd.DataFrame:
     """Read what `rgwot compare-groups` writes: numbers are float64, empty ones NaN."""
     table = read_csv(path, COLUMNS, {"key_step": "int64"})
-    numbers = ["successor", "statistic", "p", "p_adjusted", *table.columns[len(COLUMNS) :]]
+    numbers = ["successor", "statistic", "p", "p_adjusted", *table.filter(regex="^(n|mean|low|high)_")]
     table[numbers] = table[numbers].apply(pd.to_numeric, errors="coerce").astype("float64")
     return table
 
@@ -53,11 +55,25 @@ def about(table: pd.DataFrame) -> str:
     )
 
 
+def impossible(table: pd.DataFrame) -> str:
+    """Say how many tests of all groups no labels could have made significant, nothing where there are none."""
+    whole = table[table["group_a"] == ""]
+    *first, last = map(str, sizes(table).values())
+    return (
+        f"With {', '.join(first)} and {last} videos, {none} of {len(whole)} comparisons could not have been "
+        "significant whatever the groups; an empty adjusted p means this"
+        if (none := int(whole["p_adjusted"].isna().sum()))
+        else ""
+    )
+
+
 def lines(table: pd.DataFrame, without: list[str], names: Mapping[int, str] | None = None) -> list[str]:
     """Say what differs between groups, for a terminal."""
     said = [f"{about(table)}."]
     if few := few_videos(sizes(table)):
         said.append(f"Warning: {few}.")
+    if barred := impossible(table):
+        said.append(f"{barred}.")
     if without:
         said.append(f"In no group: {', '.join(without)}.")
     starred = table[table["star"] == "*"]
@@ -68,4 +84,8 @@ def lines(table: pd.DataFrame, without: list[str], names: Mapping[int, str] | No
         said.append(
             f"* {called}, {row['measure']} ({MEASURES[row['measure']]}): {means}; adjusted p {row['p_adjusted']:.2g}"
         )
-    return said if len(starred) else [*said, "No difference is significant."]
+    return (
+        said
+        if len(starred)
+        else [*said, "No difference is significant, which does not show that the groups are alike."]
+    )

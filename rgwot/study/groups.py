@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from rgwot.datasets.names import VIDEO_TABLE
-from rgwot.datasets.video_table import GROUP
+from rgwot.datasets.video_table import GROUP, separator
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.datasets import plain_path
 from rgwot.study.study import Study
@@ -29,7 +29,7 @@ def columns(study: Study, dataset: str, task: str) -> tuple[str, ...]:
     if path is None:
         return ()
     try:
-        found = pd.read_csv(path, dtype=str, nrows=0).columns
+        found = pd.read_csv(path, sep=separator(path), dtype=str, nrows=0).columns
     except (OSError, ValueError) as error:
         raise RgwotError(f"{path}: cannot be read ({' '.join(str(error).split())}); expected video,{GROUP}") from None
     return tuple(column for column in found if column not in ("video", "task"))

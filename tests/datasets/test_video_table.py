@@ -25,13 +25,26 @@ def test_names_with_and_without_suffix(tmp_path: Path) -> None:
     assert groups(path, text, column="room", task="tea") == {"monday": "1", "tues%20day": "2"}
 
 
+@pytest.mark.parametrize("between", [";", "\t"])
+def test_semicolons_and_tabs(tmp_path: Path, between: str) -> None:
+    text = "\ufeffvideo,group\nmonday,a\nv1.2,b\n".replace(",", between)
+    assert groups(tmp_path / "videos.csv", text) == {"monday": "a", "v1.2": "b"}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("name,group\nmonday,a\n", "no column video; expected video"),
         ("video,groups\nmonday,a\n", "no column 'group'; did you mean 'groups'"),
         ("video,group\nmonday,a\nmonday.mp4,b\n", "row 3: found 'b' for video 'monday.mp4', which is 'a'"),
-        ("video,group\nMonday,a\n", "found a group for none of 3 videos, such as 'monday'"),
+        (
+            "video,group\nMonday,a\n",
+            "found nothing under group for none of 3 videos, .*'monday' has none; row 'Monday' is no",
+        ),
+        (
+            "video,group\nmonday,a\nsunday,b\n",
+            "found only 'a' under group for 1 of 3 .*'tues day' has none; row 'sunday'",
+        ),
     ],
 )
 def test_refused_in_one_line(tmp_path: Path, text: str, said: str) -> None:

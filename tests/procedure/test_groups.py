@@ -135,8 +135,10 @@ def test_the_table() -> None:
     three = compare_groups(videos, [], {**groups, "c0": "c", "c1": "c"}, 99)
     pairs = three[["group_a", "group_b"]].drop_duplicates().to_numpy().tolist()
     assert pairs == [["", ""], ["a", "b"], ["a", "c"], ["b", "c"]]
-    with pytest.raises(RgwotError, match="found 'a' among 18 videos, expected two groups or more"):
-        compare_groups(videos, [], {"a0": "a", "b0": ""})
+    with pytest.raises(
+        RgwotError, match="found 'a' among 18 videos, expected two groups or more; video 'a1' has none; 'A2' is no"
+    ):
+        compare_groups(videos, [], {"a0": "a", "b0": "", "A2": "b"})
 
 
 def test_a_warning_below_five_videos() -> None:

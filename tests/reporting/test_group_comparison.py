@@ -12,7 +12,9 @@ from click.testing import CliRunner
 from rgwot.cli import cli
 from rgwot.procedure import deviations, learn, recordings_from_segments
 from rgwot.procedure.files import write_procedure
+from rgwot.records import read_segments
 from rgwot.reporting.groups import read_group_table
+from rgwot.reporting.names import names_text
 
 
 @pytest.fixture
@@ -36,10 +38,10 @@ def result(tmp_path: Path) -> Path:
     return folder
 
 
-def compared(result: Path, groups: str) -> tuple[str, Path]:
+def compared(result: Path, groups: str, *more: str) -> tuple[str, Path]:
     videos, output = result.parent / "videos.csv", result.parent / "out" / "groups.csv"
     videos.write_text("video,group\n" + "".join(f"v{at},{group}\n" for at, group in enumerate(groups) if group != "-"))
-    done = CliRunner().invoke(cli, ["compare-groups", str(output), str(result), "--videos", str(videos)])
+    done = CliRunner().invoke(cli, ["compare-groups", str(output), str(result), "--videos", str(videos), *more])
     assert done.exception is None, done.exception
     return done.output, output
 
@@ -49,6 +51,7 @@ def test_table_figure_and_words(result: Path) -> None:
     assert "a (n = 6), b (n = 6); the unit is the video. Kruskal-Wallis by 10,000 permutations" in said
     assert "* key step 2, duration" in said
     assert "Warning" not in said
+    assert "No difference is significant" not in said
     table = read_group_table(output)
     assert len(table) == 3 * 6
     starred = table[table["star"] == "*"]
@@ -66,3 +69,35 @@ def test_few_videos_and_three_groups(result: Path) -> None:
     table = read_group_table(output)
     assert set(table["test"].str.split(",").str[0]) == {"Kruskal-Wallis", "Dunn"}
     assert len(table) == 3 * 6 * 4
+
+
+def test_what_could_not_be_significant_is_said(result: Path) -> None:
+    said, output = compared(result, "aaaaa-bbbbb-")
+    table = read_group_table(output)
+    barred = int(table["p_adjusted"].isna().sum())
+    assert 0 < barred < len(table)
+    assert f"With 5 and 5 videos, {barred} of {len(table)} comparisons could not have been significant" in said
+
+
+def test_a_result_with_corrections_beside_it(result: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = result.parent / "keysteps" / "raw" / "kmeans" / "demo" / "assembly" / "seed0"
+    folder.parent.mkdir(parents=True)
+    result.rename(folder)
+    compared(folder, "aaaaaabbbbbb")
+    assert "your corrections" not in caplog.text
+    corrected = result.parent / "corrected" / "raw" / "kmeans" / "demo" / "assembly" / "seed0"
+    corrected.mkdir(parents=True)
+    compared(folder, "aaaaaabbbbbb")
+    assert f"{folder}: compared as it was found; {corrected} has your corrections" in caplog.text
+
+
+def test_names_of_key_steps_in_the_table(result: Path) -> None:
+    folder = result.parent / "keysteps" / "raw" / "kmeans" / "demo" / "assembly" / "seed0"
+    folder.parent.mkdir(parents=True)
+    result.rename(folder)
+    plain = read_group_table(compared(folder, "aaaaaabbbbbb")[1])
+    names = folder / "names.yaml"
+    names.write_text(names_text("raw/kmeans/seed0", read_segments(folder / "segments.csv"), {2: "pour"}))
+    table = read_group_table(compared(folder, "aaaaaabbbbbb", "--names", str(names))[1])
+    assert set(zip(table["key_step"], table["name"], strict=True)) == {(1, ""), (2, "pour"), (3, "")}
+    pd.testing.assert_frame_equal(table.drop(columns="name"), plain)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,14 +17,13 @@ from rgwot.datasets.names import stem_of
 from rgwot.paths import Run, Tree
 from rgwot.procedure.files import read_procedure
 from rgwot.records import read_manifest, read_segments
+from rgwot.reporting.corrected import warn_as_found
 from rgwot.reporting.names import names_in, read_names
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import replacing
 
 if TYPE_CHECKING:
     from networkx import DiGraph
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -227,9 +225,7 @@ def export_keysteps(
     name: str, keysteps: Path, output: Path, scope: str = "task", names: Path | None = None, root: Path | None = None
 ) -> str:
     """Write the result in a folder of key steps in a format; arguments are those of `read_videos` and `export`."""
-    corrected = paths.corrected_folder(keysteps)
-    if corrected is not None and corrected.is_dir():
-        log.warning("%s: exported as it was found; %s has your corrections", keysteps, corrected)
+    warn_as_found(keysteps, "exported")
     if name in FORMATS and FORMATS[name].graph:
         if scope != "task":
             raise RgwotError(f"--scope {scope}: format {name!r} is of the procedure; expected task")

@@ -125,7 +125,7 @@ def gather(
         "typed": {run: {"result": own.result, "names": own.names} for run, own in names.items()},
         "curves": read_curves(tree, runs),
         "scores": scores,
-        "groups": shown_groups(tree, runs, groups),
+        "groups": shown_groups(tree, runs, groups, len(edits)),
     }
 
     pictures = [

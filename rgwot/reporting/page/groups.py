@@ -8,12 +8,14 @@ from dataclasses import asdict
 from typing import Any
 
 from rgwot.paths import GROUPS, Run, Tree, at
-from rgwot.procedure.groups import MEASURES, OF_GROUP, few_videos
-from rgwot.reporting.groups import about, read_group_table, sizes
+from rgwot.procedure.groups import LEVEL, MEASURES, OF_GROUP, few_videos
+from rgwot.reporting.groups import about, impossible, read_group_table, sizes
 
 
-def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> dict[str, Any] | None:
+def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None, corrections: int) -> dict[str, Any] | None:
     """Return what the page shows of the groups in a column; None where no run has any.
+
+    ``corrections`` is how many the results have.
 
     ``runs`` has, by place, what was tested (``about``), a warning (``few``), the groups, and the ``rows``: key step,
     measure, successor, groups of the pair, p, adjusted p, star, and of every group n, mean and interval.
@@ -34,7 +36,11 @@ def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> dict[st
             for row in table.to_dict("records")
         ]  # fmt: skip
         few = few_videos(groups)
-        found[str(place)] = {"about": about(table), "few": few, "groups": list(groups), "rows": rows}
+        edits = f"with {corrections} correction{'s' * (corrections > 1)}" if corrections else ""
+        interval = f"in brackets {100 * LEVEL:.0f} % bootstrap intervals of the mean"
+        said = "; ".join(filter(None, [about(table), edits, interval]))
+        said = ". ".join(filter(None, [said, impossible(table)]))
+        found[str(place)] = {"about": said, "few": few, "groups": list(groups), "rows": rows}
     return {"column": column, "measures": MEASURES, "runs": found} if found else None
 
 

@@ -17,7 +17,7 @@ function drawGroups() {
   const starred = rows.filter(({ star }) => star);
   byId("groups-differ").replaceChildren(starred.length
     ? make("ul", { className: "changes" }, ...starred.map((row) => make("li", {}, chip(state.run, row.step, stepTitle(state.run, row.step)), ` ${row.measure}: ${groupMeans(found.groups, row)}; adjusted p ${probability(row.adjusted)}`)))
-    : make("p", { textContent: found ? "Nothing that is significant." : "" }));
+    : make("p", { textContent: found ? "No difference is significant, which does not show that the groups are alike." : "" }));
   const chosen = byId("groups-measure").value;
   const shownRows = rows.filter(({ measure, a }) => measure === chosen && !a).map((row) => make("tr", {},
     make("td", { className: "text" }, titled(state.run, [[row.step, stepTitle(state.run, row.step)]])),
