@@ -183,7 +183,7 @@ def test_an_emptied_file_deletes_what_was_there_and_the_verb_adds_to_the_file(tm
         command = ["import-corrections", str(output), *files, "--keysteps", str(folder), "--by", "Ann"]
         said = CliRunner().invoke(cli, command)
         assert said.exit_code == 0, said.output
-        assert f"{expected} corrections added" in said.output
+        assert f": {expected} corrections added" in said.output
     edits = read_corrections(output)
     assert [edit.edit for edit in edits] == ["delete", "delete"]
     assert all(edit.by == "Ann" and len(edit.when) == 10 for edit in edits)
