@@ -37,7 +37,7 @@ from rgwot.keysteps.decode import embedded_task, find_key_steps
 from rgwot.keysteps.ordering import Order, rank_procedures
 from rgwot.keysteps.outputs import KeySteps, write_keysteps
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
-from rgwot.paths import CORRECTED_NAMES, MANIFEST, STORE, Run, Tree, name_of
+from rgwot.paths import CORRECTED, CORRECTED_NAMES, MANIFEST, SEGMENTS, STORE, Run, Tree, name_of
 from rgwot.procedure import Deviation, Procedure, recordings_from_segments
 from rgwot.procedure.files import deviation_table
 from rgwot.procedure.groups import compare_groups
@@ -215,9 +215,11 @@ class Discovery:
         -------
         pathlib.Path
             The folder of key steps, which ``rgwot show``, ``rgwot compare``, ``rgwot export`` and
-            ``rgwot compare-groups`` take; an existing one is replaced.
+            ``rgwot compare-groups`` take; an existing one is replaced. That of a corrected result lies below
+            ``corrected`` in place of ``keysteps``.
         """
         tree = Tree(Path(folder), dataset, task)
+        there = tree.at(CORRECTED if "corrections" in self.diagnostics else SEGMENTS, self.run).parent
         segments = self._by_id()
         scopes = {
             str(scope): {str(video): own[["start_s", "end_s", "key_step"]] for video, own in part.groupby("video")}
@@ -226,11 +228,11 @@ class Discovery:
         orders = {id_of(video): order for video, order in self.orders.items()}
         made = KeySteps(scopes, orders, _renamed(self.procedure, id_of), self.diagnostics)
         write_csv(self._manifest(), tree.at(MANIFEST))
-        write_keysteps(tree.keysteps(self.run), made)
+        write_keysteps(there, made)
         if self.names:
             names = names_text(str(self.run), made.segment_table, self.names)
-            write_text(names, tree.keysteps(self.run) / name_of(CORRECTED_NAMES))
-        return tree.keysteps(self.run)
+            write_text(names, there / name_of(CORRECTED_NAMES))
+        return there
 
     def export(self, name: str, folder: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> str:
         """Write the result in the format of another program into a folder; return what was written.
@@ -257,7 +259,7 @@ class Discovery:
         Parameters
         ----------
         other
-            A result, a folder of key steps, or a file of annotations, as ``rgwot compare`` takes them.
+            A result, a folder of key steps, or annotations, as ``rgwot compare`` takes them.
 
         Returns
         -------

@@ -312,6 +312,10 @@ def test_a_saved_result_is_one_of_the_workflow(found: rgwot.Discovery, tmp_path:
         assert done.exception is None, done.exception
         assert "cut" in done.output or command[0] == "export"
     assert found.compare(folder).agreement.kappa == 1
+    # A corrected result does not take the place of what was found.
+    merged = found.correct([{"edit": "merge", "step": 1, "into": 2}])
+    assert merged.save(tmp_path / "results", "mine", "tea").is_relative_to(tmp_path / "results/corrected")
+    assert found.compare(folder).agreement.kappa == 1
 
 
 def test_pictures_exports_and_comparisons(found: rgwot.Discovery, tmp_path: Path) -> None:
@@ -326,6 +330,10 @@ def test_pictures_exports_and_comparisons(found: rgwot.Discovery, tmp_path: Path
     same = found.compare(tmp_path / "praat/v 3.TextGrid")
     assert (same.common, same.agreement.kappa, same.agreement.segments_f1) == (("v%203",), 1, 1)
     assert {same.names[number] for number in same.agreement.matched.values()} == {"cut", "stir", "pour"}
+    everyone = found.compare(tmp_path / "praat")
+    assert (len(everyone.common), everyone.agreement.kappa) == (10, 1)
+    with pytest.raises(RgwotError, match="nowhere: no such file or folder"):
+        found.compare(tmp_path / "nowhere")
     assert found.compare(found).agreement.adjusted_rand == 1
     table = found.compare_groups({f"v {at}": "slow" if at >= 5 else "fast" for at in range(10)})
     starred = table[(table["star"] == "*") & (table["measure"] == "duration")]

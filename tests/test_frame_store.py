@@ -184,7 +184,7 @@ def test_stored_frames_are_videos_only_where_the_entry_says_so(tmp_path: Path) -
 
 def test_every_layout_of_videos_takes_stored_frames(tmp_path: Path) -> None:
     without = {layout for layout in LAYOUTS if "frames_fps" not in layout_module(layout).OPTIONS}
-    assert without == {"features"}
+    assert without == {"features", "frame_labels", "packed"}
     touch_stores(tmp_path, "videos/MECCANO/0001.h5")
     (tmp_path / "annotations/MECCANO").mkdir(parents=True)
     (tmp_path / "annotations/MECCANO/0001.csv").write_text("0,1,1 a\n")

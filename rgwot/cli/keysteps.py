@@ -148,7 +148,7 @@ def import_corrections(
     from rgwot.reporting.corrected import add_edited
 
     added = add_edited(output, files, keysteps, names, said, tier, fps)
-    click.echo(f"{output}: {added} corrections added")
+    click.echo(f"{output}: {added} correction{'s' * (added != 1)} added")
 
 
 @click.command(cls=SettingsCommand, reads=("evaluation",), epilog="Keep the stride if scores are compared with others.")

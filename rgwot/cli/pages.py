@@ -173,7 +173,7 @@ def compare(first: Path, second: Path, names: Path | None, overlap: float, tier:
     """Say how far two results of a task agree, and which key steps were split or merged.
 
     FIRST and SECOND are folders such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, or annotations of a second
-    coder, as files of ELAN, BORIS, Praat and others.
+    coder in ELAN, BORIS, Praat and others: a file, or a folder with a file per video.
     """
     from rgwot.reporting.compare import compare_results
 

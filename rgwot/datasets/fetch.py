@@ -227,7 +227,8 @@ def _unpack(archive: Path) -> None:
                         f"{archive}: {member.filename!r} is there already, with another size; nothing was unpacked; "
                         "move it away"
                     )
-            content.extractall(aside)
+            for member in content.infolist():
+                content.extract(member, aside)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
         archive.unlink()
         raise RgwotError(f"{archive}: not a sound zip ({error}); it is removed; fetch it again") from None

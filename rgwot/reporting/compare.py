@@ -48,6 +48,8 @@ class Comparison(NamedTuple):
 def read_answer(folder: Path) -> Answer:
     """Read the key steps of a result from its folder; RgwotError when it holds none."""
     path = folder / name_of(SEGMENTS)
+    if not folder.exists():
+        raise RgwotError(f"{folder}: no such file or folder; expected key steps or annotations")
     if not path.is_file():
         raise RgwotError(f"{folder}: found no {path.name}, expected a folder of key steps below results/keysteps")
     return answer_of(read_segments(path), path)
@@ -65,9 +67,17 @@ def answer_of(segments: pd.DataFrame, where: Path | str = "segments") -> Answer:
     return answer
 
 
+def coded(path: Path) -> bool:
+    """Return whether a path is that of annotations: a file, or a folder that is none of key steps."""
+    return path.is_file() or (path.is_dir() and not (path / name_of(SEGMENTS)).is_file())
+
+
 def read_coding(path: Path, tier: str | None = None, fps: str | None = None) -> pd.DataFrame:
-    """Read what a person coded (`rgwot.datasets.doors.read_segments`), with videos by their ids."""
-    table = read_coded(path, tier=tier, fps=fps)
+    """Read what a person coded, a file or a folder of files (`rgwot.datasets.doors`), with videos by their ids."""
+    files = [path] if path.is_file() else sorted(one for one in path.iterdir() if one.is_file() and one.name[0] != ".")
+    if not files:
+        raise RgwotError(f"{path}: found no file, expected annotations or a folder of key steps")
+    table = pd.concat([read_coded(one, tier=tier, fps=fps) for one in files])
     return table.assign(video=[video_id(name) for name in table["video"]])
 
 
@@ -107,11 +117,11 @@ def compare_with(
     answer: Answer, other: Path, overlap: float = OVERLAP, tier: str | None = None, fps: str | None = None
 ) -> Comparison:
     """Compare an answer with a folder of key steps, or with what a person coded; RgwotError for no common video."""
-    if other.is_file():
-        coded = read_coding(other, tier, fps)
-        numbers = _numbers(coded)
+    if coded(other):
+        table = read_coding(other, tier, fps)
+        numbers = _numbers(table)
         seconds = {video: len(labels) / RATE for video, labels in answer.items()}
-        found = compare(answer, coded_answer(coded, numbers, seconds), overlap)
+        found = compare(answer, coded_answer(table, numbers, seconds), overlap)
     else:
         numbers, found = {}, compare(answer, read_answer(other), overlap)
     return shared(found, f"{other}: ")._replace(names={number: name for name, number in numbers.items()})
@@ -134,8 +144,9 @@ def compare_results(
 ) -> list[str]:
     """Say how far two results agree, or two people, or a result and a person, for a terminal.
 
-    Each is a folder of key steps, or a file of annotations that `rgwot.datasets.doors` reads, where what is in no
-    segment is background. Key steps are matched one to one, but those of two files go by their names.
+    Each is a folder of key steps, or annotations that `rgwot.datasets.doors` reads, in a file or a folder of files,
+    where what is in no segment is background. Key steps are matched one to one, but those of two people go by their
+    names.
 
     Raises
     ------
@@ -143,11 +154,11 @@ def compare_results(
         When a folder holds no key steps, a file no annotations, or they have no video in common.
     """
     typed = read_names(names)
-    called = [names_in(path.absolute(), typed) if not path.is_file() else {} for path in (first, second)]
-    if not first.is_file():
+    called = [{} if coded(path) else names_in(path.absolute(), typed) for path in (first, second)]
+    if not coded(first):
         found = compare_with(read_answer(first), second, overlap, tier, fps)
         called[1] |= found.names
-    elif not second.is_file():
+    elif not coded(second):
         return compare_results(second, first, names, overlap, tier, fps)
     else:
         one, other = (read_coding(path, tier, fps) for path in (first, second))

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_replay import TABLE, results, table
 
@@ -119,6 +119,8 @@ def test_through_other_programs_nothing_is_lost(tmp_path_factory: pytest.TempPat
         found = data.draw(results())
         names = data.draw(st.dictionaries(st.integers(1, 4), st.sampled_from(("pour", "stir & <b>")), max_size=1))
         target = data.draw(edited(found, names))
+        # A single millisecond is within what counts as rounding.
+        assume((target["end_s"] - target["start_s"]).max() > 0.0015)
         folder = tmp_path_factory.mktemp("door")
         # As another program saves it, read, made corrections, kept in a file, replayed, exported, and read again.
         first = read_edited(write(folder / "first", target, door), found["video"].unique())
@@ -183,7 +185,7 @@ def test_an_emptied_file_deletes_what_was_there_and_the_verb_adds_to_the_file(tm
         command = ["import-corrections", str(output), *files, "--keysteps", str(folder), "--by", "Ann"]
         said = CliRunner().invoke(cli, command)
         assert said.exit_code == 0, said.output
-        assert f"{expected} corrections added" in said.output
+        assert f": {expected} corrections added" in said.output
     edits = read_corrections(output)
     assert [edit.edit for edit in edits] == ["delete", "delete"]
     assert all(edit.by == "Ann" and len(edit.when) == 10 for edit in edits)

@@ -30,7 +30,7 @@ from rgwot.runtime.errors import RgwotError
 FPS = 2.0
 NAMES = sorted(CLUSTERING)
 # Under which name a decoder tells about its clusters.
-FACTS = {"graphcut": "fuzzy_c_means", "kmeans": "k_means"}
+FACTS = {"graphcut": "fuzzy_c_means", "kmeans": "k_means", "asot-released": "asot", "vasot-released": "vasot"}
 
 
 def walk(places: list[int], seed: int, noise: float = 0.3) -> np.ndarray:

@@ -132,7 +132,7 @@ def page(*diagnostics: dict[str, Any]) -> str:
         ShownRun(Run("rgwot-plus", "consensus@K=auto", seed), {}, {}, "", None, None, {}, read(one))  # type: ignore[arg-type]
         for seed, one in enumerate(diagnostics)
     ]
-    return page_text(Content({"dataset": "mine", "task": "tea", "curves": []}, runs, [], [], []))
+    return page_text(Content({"dataset": "mine", "task": "tea", "curves": [], "groups": None}, runs, [], [], []))
 
 
 def articles(text: str) -> list[ElementTree.Element]:

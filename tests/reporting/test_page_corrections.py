@@ -101,6 +101,7 @@ def test_corrections_are_made_listed_taken_back_and_kept(
     start, end, step = first[at]
     window.click_on(segment(0, at))
     assert window.get("player.hidden")
+    assert "choose" in window.get("byId('click-does').textContent")
     assert f"key step {step}" in window.get("byId('edit-chosen').textContent")
     # A border is dragged, then moved by keys: one edit.
     box = window.box(".grip.end")
@@ -121,6 +122,11 @@ def test_corrections_are_made_listed_taken_back_and_kept(
     window.run(f"byId('edit-other').value = '{other}'")
     window.click_on("#edit-merge")
     assert step not in window.get("stepsOf(0)")
+    # Frames of both parts show what they became, in turn.
+    by_part = {one["key_step"]: one["frames"] for one in window.get("viewOf(0).typical")}
+    frames = window.get(f"typicalOf(0, {other})")
+    assert all(frame in by_part[step] + by_part[other] for frame in frames)
+    assert {frame in by_part[step] for frame in frames[:2]} == {True, False}
     order = window.get("[...document.querySelectorAll('.card .chips')][0].textContent")
     assert str(step) not in order
     assert str(other) in order
@@ -157,6 +163,9 @@ def test_corrections_are_made_listed_taken_back_and_kept(
     fresh = browser.window()
     fresh.open(again)
     assert fresh.get("edits().length") == 4
+    assert "4 corrections are applied." in fresh.get("pictureOf(0).textContent")
+    before, now = (embedded_data(one)["runs"][0]["colour"] for one in (page, again))  # type: ignore[index]
+    assert {key: now[key] for key in before} == before
     assert step not in fresh.get("stepsOf(0)")
     assert fresh.get(f"nameOf(0, {other})") == "pour & stir"
     nodes = fresh.get("[...document.querySelector('.flow').querySelectorAll('.node')].map((e) => e.dataset.step)")
@@ -172,6 +181,19 @@ def test_corrections_are_made_listed_taken_back_and_kept(
     assert read_corrections(fresh.download("#edit-download", tmp_path)) == edits
     assert fresh.errors == []
     fresh.run("localStorage.clear()")
+
+
+def test_names_that_are_corrections_are_told_where_names_are_downloaded(window: Window, tmp_path: Path) -> None:
+    tab(window, "steps")
+    window.download("#download", tmp_path)
+    assert "Download corrections" not in window.get("byId('names-status').textContent")
+    one = window.get("stepsOf(0)[0]")
+    window.run(f"setEdits([{{edit: 'rename', step: referenceOf(0, {one}), name: 'stir'}}]); redraw()")
+    window.run(f"nameTyped(0, {one}, 'mix')")
+    window.download("#download", tmp_path)
+    said = window.get("byId('names-status').textContent")
+    assert "2 names are corrections: also press Download corrections under Videos." in said
+    window.run("localStorage.clear()")
 
 
 def test_two_key_steps_of_one_name_are_one(window: Window) -> None:

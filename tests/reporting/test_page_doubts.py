@@ -19,7 +19,8 @@ def test_the_page_repeats_the_warnings_and_compares_seeds(made: Task, page: Path
     for at, (run, facts) in enumerate(zip(made.runs, runs, strict=True)):
         own = json.loads((made.tree.keysteps(run) / name_of(DIAGNOSTICS)).read_text()).get("warnings", [])
         expected = [f"{warning[0].upper()}{warning[1:]}." for warning in own]
-        for (one, other), (*_, both) in found.items():
+        for (one, other), comparison in found.items():
+            both = comparison.agreement
             same = (made.runs[one].method, made.runs[one].decoder) == (
                 made.runs[other].method,
                 made.runs[other].decoder,

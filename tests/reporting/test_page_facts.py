@@ -14,7 +14,9 @@ from rgwot.reporting.page.runs import as_sentence, soundness
 
 def shown(steps: list[int], order: tuple[int, ...] = (), **facts: Any) -> Any:
     procedure = (SimpleNamespace(order=order), []) if order else None
-    return SimpleNamespace(facts={"steps": steps, "kind": "untrained", **facts}, procedure=procedure, body={})
+    return SimpleNamespace(
+        facts={"steps": steps, "kind": "untrained", **facts}, procedure=procedure, body={}, found=order
+    )
 
 
 def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None:
@@ -28,6 +30,13 @@ def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None
     assert second == {"4": 1, "5": 2, "6": 3}
     assert third["2"] == 3
     assert len({*third.values()}) == 2
+
+
+def test_corrections_leave_colours_and_what_they_made_comes_last() -> None:
+    run = shown([1, 2, 3], (4, 1, 3))
+    run.found = (3, 1, 2)
+    (colours,) = _colours([{"a": np.array([3, 1, 2])}], [run])
+    assert colours == {"3": 1, "1": 2, "2": 3, "4": 4}
 
 
 def test_more_steps_than_any_other_run_has_get_colours_of_their_own() -> None:

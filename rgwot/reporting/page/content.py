@@ -129,7 +129,14 @@ def gather(
     }
 
     pictures = [
-        picture(at, *one.procedure, videos, one.names, [same[1]] if same and same[0] < SAME else [], any(strips))
+        picture(
+            at,
+            *one.procedure,
+            videos,
+            one.names,
+            [*filter(None, [one.corrected]), *([same[1]] if same and same[0] < SAME else [])],
+            any(strips),
+        )
         for at, (one, same) in enumerate(zip(shown, seeds, strict=True))
         if one.procedure is not None
     ]
@@ -139,12 +146,13 @@ def gather(
 def _colours(answers: Sequence[Mapping[str, NDArray[np.int64]]], shown: Sequence[ShownRun]) -> list[dict[str, int]]:
     """Return the place among the colours of every key step of every run.
 
-    Those of the first run follow its consensus order. A key step of another run has the colour of the one there that
+    Those of the first run follow its consensus order, as it was before corrections, so that these change no colour;
+    key steps that they made come last. A key step of another run has the colour of the one there that
     it shares most frames with, one to one, if that is the largest part of both; what is left has colours of its own.
     """
     first = shown[0]
-    order = first.procedure[0].order if first.procedure is not None else ()
-    led = [*order, *(step for step in first.facts["steps"] if step not in order)]
+    now = first.procedure[0].order if first.procedure is not None else ()
+    led = list(dict.fromkeys([*first.found, *first.facts["steps"], *now]))
     found = [{step: at for at, step in enumerate(led, 1)}]
     for answer, run in zip(answers[1:], shown[1:], strict=True):
         steps, common = run.facts["steps"], [video for video in answers[0] if video in answer]

@@ -47,7 +47,8 @@ class ShownRun(NamedTuple):
 
     ``facts``, small, stand beside every picture. ``body`` is read when the run is chosen: ``segments``, ``orders``,
     ``procedures``. ``view`` is the content of its view as text, empty where it has none. ``procedure`` is what was
-    learned, with what deviates from it in every video; a trivial baseline has none.
+    learned, with what deviates from it in every video; a trivial baseline has none. ``found`` is its order of key steps
+    before corrections, ``corrected`` says how many of those are applied, if there are any.
     """
 
     run: Run
@@ -58,6 +59,8 @@ class ShownRun(NamedTuple):
     procedure: tuple[Procedure, Sequence[Deviation]] | None
     names: Mapping[int, str]
     choices: ShownChoices
+    found: Sequence[int] = ()
+    corrected: str = ""
 
 
 def kind_of(run: Run) -> str:
@@ -93,15 +96,17 @@ def read_run(
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", kind_of(run)
     warnings = diagnostics.get("warnings", [])
     learned, shown, called = None, own, known
-    told, lost = "", list[str]()
+    told, applied, lost = "", "", list[str]()
     if kind != "trivial":
         learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
+    found_order = learned[0].order if learned else ()
     if edits and kind in ("trained", "untrained"):
         found, replayed = correct_folder(tree.keysteps(run), edits, known)
         orders, procedures = found.order_table, rank_procedures(found.orders)
         shown = replayed.segments[replayed.segments["scope"] == "task"]
         learned, called = (found.procedure, found.deviations), replayed.names
         told, *lost = map(str.strip, report_lines(replayed.report))
+        applied = _applied(replayed.report)
     matched = match_to_steps(videos[videos["status"] == "ok"], annotations, shown)
     facts = {
         "id": str(run),
@@ -126,7 +131,14 @@ def read_run(
     }
     choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))
     body = _body(own, orders, procedures, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, called, choices)
+    return ShownRun(run, facts, body, view, procedures, learned, called, choices, found_order, applied)
+
+
+def _applied(report: pd.DataFrame) -> str:
+    """Say how many corrections the procedure follows."""
+    held, total = int(report["holds"].sum()), len(report)
+    count = str(total) if held == total else f"{held} of {total}"
+    return f"{count} correction{'s' * (total != 1)} {'is' if held == 1 else 'are'} applied."
 
 
 def _view(path: Path, result: str) -> str:

@@ -28,6 +28,12 @@ function download(text, type, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
+/** What to do with a file that was downloaded for a place (of names or of corrections). */
+function whereTo(path) {
+  const cut = path.lastIndexOf("/") + 1;
+  return `Downloaded. Move it into the folder ${path.slice(0, cut) || "."} (create it if it is missing) as ${path.slice(cut)}; then give the command again that made this page, such as \`rgwot run first\``;
+}
+
 const parsed = new Map();
 /** Read a block of JSON of the page, once and only when it is needed. */
 function block(id) {

@@ -76,14 +76,14 @@ function orderOf(run, at) {
   return known.length ? [...sums.keys()].sort((a, b) => mean(a) - mean(b) || a - b) : [];
 }
 
-/** Typical frames that show a key step now, the nearest to the middle of theirs first. */
+/** Typical frames that show a key step now: of all that became it in turn, the best of each first. */
 function typicalOf(run, step) {
   const view = viewOf(run);
   if (!view) return [];
   if (!correctedOf(run)) return (view.typical.find((one) => one.key_step === step) || { frames: [] }).frames;
-  const frames = view.typical.flatMap((one) => one.frames);
-  return frames.filter(({ video, time_s }) => place.has(video) && stepAt(run, place.get(video), time_s) === step)
-    .sort((a, b) => a.distance - b.distance).slice(0, 6);
+  const shows = ({ video, time_s }) => place.has(video) && stepAt(run, place.get(video), time_s) === step;
+  return view.typical.flatMap(({ frames }) => frames.filter(shows).map((frame, turn) => ({ frame, turn })))
+    .sort((a, b) => a.turn - b.turn).slice(0, 6).map(({ frame }) => frame);
 }
 
 const ms = (seconds) => Math.round(1000 * seconds);

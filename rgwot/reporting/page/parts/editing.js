@@ -122,6 +122,8 @@ function drawEditing() {
   const { chosen } = fix;
   const run = state.run;
   byId("correcting").hidden = !correctable(run);
+  byId("click-does").textContent = fixing() ? "click one of the first bar to choose it, any other to play" : "click it to play the video from there";
+  byId("enter-does").textContent = fixing() ? "do the same" : "play";
   if (!correctable(run)) return;
   const step = chosen ? chosen.step : 0;
   byId("edit-chosen").textContent = chosen
@@ -217,12 +219,15 @@ function startEditing() {
       // See edits.
     }
   });
-  byId("correcting").addEventListener("toggle", () => showChosen());
+  byId("correcting").addEventListener("toggle", () => {
+    showChosen();
+    drawEditing();
+  });
   for (const [id, act] of Object.entries(ACTIONS)) byId(id).addEventListener("click", act);
   byId("edit-undo").addEventListener("click", () => removeEdit(edits().length - 1));
   byId("edit-download").addEventListener("click", () => {
     download(correctionsFile(), "application/yaml", `${DATA.task}.yaml`);
-    tellEditing(`Downloaded. Move it to ${DATA.corrections_path} and ask for this page again; exports, bundles and results/corrected then follow it.`);
+    tellEditing(`${whereTo(DATA.corrections_path)}. Exports, bundles and results/corrected then follow it.`);
   });
   // Before a click plays the video.
   cards.addEventListener("click", (event) => {

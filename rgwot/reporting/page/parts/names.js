@@ -103,6 +103,8 @@ function namesFile() {
 
 function downloadNames() {
   download(namesFile(), "application/yaml", `${DATA.task}.yaml`);
-  byId("names-status").textContent =
-    `Downloaded. Move it to ${DATA.names_path} and ask for this page again; tables and figures then use the names, too.`;
+  const filed = DATA.corrections.map((edit) => JSON.stringify(edit));
+  const apart = edits().filter((edit) => edit.edit === "rename" && !filed.includes(JSON.stringify(edit))).length;
+  const also = apart ? ` ${plural(apart, "name is a correction", "names are corrections")}: also press Download corrections under Videos.` : "";
+  byId("names-status").textContent = `${whereTo(DATA.names_path)}. Tables and figures then use the names, too.${also}`;
 }
