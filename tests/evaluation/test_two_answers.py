@@ -101,5 +101,5 @@ def test_folders_of_results(tmp_path: Path) -> None:
     assert "1 videos, 2 s; only in one: w" in text
     assert "key step 1 of A, 1 s: in B 100 % key step 3" in text
     assert "Merged: key step 1 and key step 2 of A are key step 3 of B." in text
-    with pytest.raises(RgwotError, match=r"found no segments.csv"):
+    with pytest.raises(RgwotError, match=r"no such file or folder; expected key steps or annotations"):
         compare_results(tmp_path / "a", tmp_path / "c")
