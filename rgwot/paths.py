@@ -63,8 +63,6 @@ STAGES = (
     "synthetic", "manifest", "annotations", "features", "models", "embeddings", "keysteps", "corrected", "scores",
     "groups", "yardsticks", "tables", "figures", "strips", "views", "bundles", "report",
 )  # fmt: skip
-#: Folders below ``results`` whose files no job reads.
-UNREAD = ("logs", "benchmarks", "provenance")
 
 _TEXT = re.compile(r"(?P<method>[^/]+)/(?P<decoder>[^/]+)/seed(?P<seed>0|[1-9][0-9]*)")
 

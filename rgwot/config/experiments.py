@@ -72,22 +72,26 @@ def join_id(base: str, keys: Mapping[str, str]) -> str:
 
 
 def replaced_settings(method: str, decoder: str, written: Mapping[str, Any]) -> list[str]:
-    """Say which written settings, by dotted key, a method replaces by its own, and the id that would keep them.
+    """Say which written settings, by dotted key, a method or decoder replaces by its own, and the id that keeps them.
 
     >>> replaced_settings("rgwot-plus", "consensus", {"decode.time": 0.0, "decode.surplus": 0, "decode.K": 5})
     ['decode.time: found 0, but rgwot-plus sets it to auto; expected it in the id, as in consensus@decode.time=0']
+    >>> replaced_settings("rgwot", "vasot", {"asot.epochs": 3})
+    ['asot.epochs: found 3, but vasot sets it to 50; expected it in the id, as in vasot@asot.epochs=3']
     """
     (base, by_method), (rule, by_decoder) = split_id(method), split_id(decoder)
     family = FAMILIES[base]
+    sets = [(base, *item) for item in family.overrides.items()]
+    sets += [(rule, *item) for item in DECODERS[rule].overrides.items()]
     said = {SYMBOLS.get(key, key) for key in (*by_method, *by_decoder)}
     lines = []
-    for key, own in family.overrides.items():
+    for who, key, own in sets:
         of_method, of_decoder = EMBEDDINGS[family.embedding].takes(key), DECODERS[rule].takes(key)
         if key in written and written[key] != own and key not in said and (of_method or of_decoder):
             value, kept = value_text(written[key]), value_text(own)
             keys = {**(by_decoder if of_decoder else by_method), SHORT.get(key, key): value}
             lines.append(
-                f"{key}: found {value}, but {base} sets it to {kept}; expected it in the id, as in "
+                f"{key}: found {value}, but {who} sets it to {kept}; expected it in the id, as in "
                 f"{join_id(rule if of_decoder else base, keys)}"
             )
     return lines

@@ -215,6 +215,9 @@ def joined(rows: Iterable[Row]) -> list[Row]:
 
 def _missing(result: Result, *wanted: Step) -> str:
     """Say why there is no key step for segments."""
+    gone = [one for one in wanted if isinstance(one, int) and result.step(one) is None]
+    if gone:
+        return f"there is no key step {gone[0]} here"
     videos = {video for one in wanted if not isinstance(one, int) for video, _, _ in one}
     if videos and not videos & result.rows.keys():
         return "none of its videos is in this result"
