@@ -62,7 +62,7 @@ $(READY): pyproject.toml $(wildcard $(LOCK))
 
 $(DEVELOPER): $(READY)
 	@echo "environment: adding what tests and linters need"
-	@$(call install,.[dev,$(EXTRAS)])
+	@$(call install,.[dev$(comma)$(EXTRAS)])
 	@touch $@
 
 $(WRITER): $(READY)
