@@ -14,6 +14,9 @@ LONGEST_ID = 200
 VIDEO_TABLE = "videos.csv"
 """In the folder of a task, what is known of its videos (`rgwot.datasets.video_table`)."""
 
+GROUP = "group"
+"""The column of that table that groups are read from, unless another is named."""
+
 VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v"})
 
 _UNSAFE = re.compile(rb"[^A-Za-z0-9._-]|^[.-]")

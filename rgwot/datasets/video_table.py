@@ -4,23 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
 
-from rgwot.datasets.names import pairing_key, stem_of
+from rgwot.datasets.names import GROUP, pairing_key, stem_of
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.files import read_csv
 
-#: The column that groups are read from, unless another is asked for.
-GROUP = "group"
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-def separator(path: Path) -> str:
-    """Return what is between the columns in the first line of a table: commas, semicolons or tabs, as Excel writes."""
+class Groups(NamedTuple):
+    """The groups of videos, and what a table says beside."""
+
+    of_video: dict[str, str]  #: the group of each video that has one, by id
+    unknown: list[str]  #: names in the table that are no video
+
+
+def read_video_table(path: Path) -> pd.DataFrame:
+    """Read a table with a row per video, all columns text: commas, semicolons or tabs, as Excel writes.
+
+    Spaces around the names of columns do not count, nor do capitals in ``video``, ``task`` and ``group``.
+
+    Raises RgwotError when it cannot be read or has no column ``video``.
+    """
+    import pandas as pd
+
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return max(",;\t", key=file.readline().count)
-    except OSError:
-        # Reading the table says why.
-        return ","
+        with path.open(encoding="utf-8") as file:
+            between = max(",;\t", key=file.readline().count)
+        # A video may be called 'NA' or '0003': nothing is guessed.
+        table = pd.read_csv(path, sep=between, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise RgwotError(f"{path}: cannot be read ({' '.join(str(error).split())}); expected video,{GROUP}") from None
+    table.columns = [_column(str(name)) for name in table.columns]
+    if "video" not in table:
+        raise RgwotError(f"{path}: no column video; expected video,{GROUP}")
+    return table
+
+
+def _column(name: str) -> str:
+    name = name.strip()
+    return name.casefold() if name.casefold() in ("video", "task", GROUP) else name
+
+
+def columns_of(table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the columns by which the videos of a table can be grouped."""
+    return tuple(column for column in table if column not in ("video", "task"))
+
+
+def groups_in(
+    table: pd.DataFrame, path: Path, videos: Collection[str], column: str = GROUP, task: str | None = None
+) -> Groups:
+    """Return the group of videos, as a column of a table says; arguments and errors as in `read_groups`.
+
+    One group, or none, is no error here.
+    """
+    if column not in table:
+        raise RgwotError(f"{path}: no column {column!r}; {nearest(column, columns_of(table))}")
+    if task is not None and "task" in table:
+        table = table[table["task"] == task]
+    known = {pairing_key(stem_of(video)): video for video in videos}
+    found = Groups({}, [])
+    for row, name, group in zip(table.index, table["video"].str.strip(), table[column].str.strip(), strict=True):
+        video = known.get(pairing_key(name)) or known.get(pairing_key(PurePosixPath(name).stem))
+        if video is None:
+            found.unknown.append(name)
+        elif group and found.of_video.setdefault(video, group) != group:
+            other = found.of_video[video]
+            raise RgwotError(f"{path}: row {row + 2}: found {group!r} for video {name!r}, which is {other!r}")
+    return found
 
 
 def read_groups(path: Path, videos: Collection[str], column: str = GROUP, task: str | None = None) -> dict[str, str]:
@@ -39,32 +91,15 @@ def read_groups(path: Path, videos: Collection[str], column: str = GROUP, task: 
     RgwotError
         For a missing column, a video with two groups, or fewer than two groups among the videos.
     """
-    try:
-        table = read_csv(path, ("video",), {}, separator=separator(path))
-    except RgwotError as error:
-        # No stage of ours has made it.
-        raise RgwotError(str(error).removesuffix("; run the stage again")) from None
-    if column not in table:
-        raise RgwotError(f"{path}: no column {column!r}; {nearest(column, set(table.columns) - {'video', 'task'})}")
-    if task is not None and "task" in table:
-        table = table[table["task"] == task]
-    known = {pairing_key(stem_of(video)): video for video in videos}
-    found: dict[str, str] = {}
-    unknown = []
-    for row, name, group in zip(table.index, table["video"].str.strip(), table[column].str.strip(), strict=True):
-        video = known.get(pairing_key(name)) or known.get(pairing_key(PurePosixPath(name).stem))
-        if video is None:
-            unknown.append(name)
-        elif group and found.setdefault(video, group) != group:
-            raise RgwotError(f"{path}: row {row + 2}: found {group!r} for video {name!r}, which is {found[video]!r}")
-    if len(names := sorted(set(found.values()))) < 2:
-        without = [stem_of(video) for video in videos if video not in found]
+    of_video, unknown = groups_in(read_video_table(path), path, videos, column, task)
+    if len(names := sorted(set(of_video.values()))) < 2:
+        without = [stem_of(video) for video in videos if video not in of_video]
         examples = [f"video {without[0]!r} has none"] * bool(without)
         examples += [f"row {unknown[0]!r} is no video of the result"] * bool(unknown)
         raise RgwotError(
             f"{path}: found {'only ' + repr(names[0]) if names else 'nothing'} under {column} for "
-            f"{len(found) or 'none'} of {len(known)} videos, expected two groups or more; {'; '.join(examples)}".rstrip(
+            f"{len(of_video) or 'none'} of {len(videos)} videos, expected two groups or more; {'; '.join(examples)}".rstrip(
                 "; "
             )
         )
-    return found
+    return of_video

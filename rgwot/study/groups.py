@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from rgwot.datasets.names import VIDEO_TABLE
-from rgwot.datasets.video_table import GROUP, separator
+from rgwot.datasets.video_table import columns_of, read_video_table
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.datasets import plain_path
 from rgwot.study.study import Study
@@ -23,16 +23,14 @@ def video_table(study: Study, dataset: str, task: str) -> Path | None:
 @cache
 def columns(study: Study, dataset: str, task: str) -> tuple[str, ...]:
     """Return the columns by which the videos of a task can be grouped; none where there is no table."""
-    import pandas as pd
-
     path = video_table(study, dataset, task)
-    if path is None:
-        return ()
-    try:
-        found = pd.read_csv(path, sep=separator(path), dtype=str, nrows=0).columns
-    except (OSError, ValueError) as error:
-        raise RgwotError(f"{path}: cannot be read ({' '.join(str(error).split())}); expected video,{GROUP}") from None
-    return tuple(column for column in found if column not in ("video", "task"))
+    return () if path is None else columns_of(read_video_table(path))
+
+
+def page_column(study: Study, dataset: str, task: str) -> str | None:
+    """Return the column whose groups the page of a task compares; None where its table has no such column."""
+    column = study.config.dataset(dataset).group
+    return column if column in columns(study, dataset, task) else None
 
 
 def groups_file(study: Study, dataset: str, task: str, column: str) -> str:

@@ -11,11 +11,10 @@ from pathlib import Path
 from rgwot import paths
 from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS
-from rgwot.datasets.video_table import GROUP
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated, tasks
-from rgwot.study.groups import columns
+from rgwot.study.groups import page_column
 from rgwot.study.study import Study
 from rgwot.study.tables import check_task
 
@@ -81,7 +80,7 @@ def _runs_of(
 
 def page_files(study: Study, dataset: str, task: str) -> list[str]:
     """Return the files behind the page of a task, including names and corrections of key steps if there are any."""
-    tree = Tree(RESULTS, dataset, task)
+    tree, column = Tree(RESULTS, dataset, task), page_column(study, dataset, task)
     files: dict[Path, None] = dict.fromkeys(
         (tree.at(paths.MANIFEST), tree.at(paths.ANNOTATIONS), tree.at(paths.STRIPS))
     )
@@ -94,14 +93,15 @@ def page_files(study: Study, dataset: str, task: str) -> list[str]:
         # A detailed view takes a while, so the page has it of the first seed alone.
         if not _trivial(run.decoder) and run.seed == study.config.seeds[0]:
             files[tree.at(paths.VIEW, run)] = None
-            if GROUP in columns(study, dataset, task):
-                files[paths.at(paths.GROUPS, column=GROUP, dataset=dataset, task=task, **asdict(run))] = None
+            if column is not None:
+                files[paths.at(paths.GROUPS, column=column, dataset=dataset, task=task, **asdict(run))] = None
     return [str(path) for path in files] + typed_there(study, dataset, task)
 
 
 def page_options(study: Study, dataset: str, task: str) -> str:
     """Return what ``rgwot report`` shows of a task, as options quoted for a shell."""
-    grouped = ["--groups", GROUP] if GROUP in columns(study, dataset, task) else []
+    column = page_column(study, dataset, task)
+    grouped = [] if column is None else ["--groups", column]
     return shlex.join([*(part for run in page_runs(study, dataset, task) for part in ("--run", str(run))), *grouped])
 
 

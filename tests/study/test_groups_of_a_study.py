@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.groups import columns, groups_file, video_table
+from rgwot.study.groups import columns, groups_file, page_column, video_table
 from rgwot.study.pages import shown_result
 from rgwot.study.study import Study
 
@@ -31,6 +31,8 @@ def test_the_table_of_the_configuration_takes_the_place_of_the_folders_own(tmp_p
     assert groups_file(named, "mine", "tea", "surgeon") == str(other)
     with pytest.raises(RgwotError, match="no column 'group'"):
         groups_file(named, "mine", "tea", "group")
+    assert page_column(named, "mine", "tea") is None
+    assert page_column(study(tmp_path, videos=str(other), group="surgeon"), "mine", "tea") == "surgeon"
 
 
 def test_groups_are_of_the_corrected_result_where_there_are_corrections(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -20,9 +21,10 @@ from rgwot.datasets.faults import collecting
 from rgwot.datasets.finding import layout_module, read_options, registered_facts
 from rgwot.datasets.looks import NoTaskFound, listed, tasks_inside
 from rgwot.datasets.registry import TaskFacts, match
+from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
-from rgwot.study import datasets
+from rgwot.study import datasets, groups
 from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.doctor.features import FeatureFacts, check_features, compare
 from rgwot.study.doctor.findings import Finding, Severity, file_of, of_complaint, of_error
@@ -94,6 +96,8 @@ def examine(
         and not paths.at(paths.FEATURES, dataset=dataset, task=video.task, video=video.entry.video).exists()
     ]
     findings = lacking(study.config.device, features if imported is None else None, pending, Path("results"))
+    for task in wanted:
+        findings += _groups(study, dataset, task, found.tasks.get(task, FoundTask()))
     if not tasks:
         findings += _of_release(module, root, found)
     return Report(dataset, entry.layout, root, found, quick, summaries, tuple(findings))
@@ -228,6 +232,33 @@ def _leftovers(task: str, entry: FoundTask) -> list[Finding]:
         for what, paths, then in lists
         if paths
     ]
+
+
+def _groups(study: Study, dataset: str, task: str, entry: FoundTask) -> list[Finding]:
+    """Return what the table of the groups of a task says, and what is wrong with it; nothing where there is none."""
+    path = groups.video_table(study, dataset, task)
+    if path is None:
+        return []
+    column, videos = study.config.dataset(dataset).group, [one.video for one in entry.videos]
+    try:
+        table = read_video_table(path)
+        if column not in table:
+            others = ", ".join(columns_of(table)) or "none besides video"
+            line = f"{path}: no column {column!r}, so its page compares no groups; its columns are {others}"
+            return [
+                Finding("warning", "groups", f"{line}; set group of the dataset to one of them, or rename it", task)
+            ]
+        of_video, unknown = groups_in(table, path, videos, column, task)
+    except RgwotError as error:
+        return [Finding("error", "groups", str(error), task)]
+    findings = []
+    if unknown:
+        line = f"{path}: {len(unknown)} of {len(table)} rows are no video of this task: like {unknown[0]!r}"
+        findings.append(Finding("warning", "groups", line, task))
+    sizes = Counter(of_video.values())
+    listed = ", ".join(f"{name} {size}" for name, size in sorted(sizes.items())) or "none"
+    line = f"groups by {column}: {listed}; {len(videos) - len(of_video)} of {len(videos)} videos in none"
+    return [*findings, Finding("note" if len(sizes) > 1 else "error", "groups", line, task)]
 
 
 def _of_release(module: Layout, root: Path, found: Found) -> list[Finding]:

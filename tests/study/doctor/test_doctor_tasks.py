@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -188,3 +189,29 @@ def test_synthetic_trees_are_clean(tmp_path: Path, layout: str, dataset: str, ta
     assert report.count("error") == 0
     assert [video.status for video in report.videos] == ["ok", "ok"]
     assert all(video.facts.decoded == 5 for video in report.videos)
+
+
+@pytest.mark.parametrize(
+    ("text", "severity", "expected"),
+    [
+        ("Video ; Group\n0;a\n1.mp4;b\n", "note", "groups by group: a 1, b 1; 0 of 2 videos in none"),
+        ("video,group\n0,a\n", "error", "groups by group: a 1; 1 of 2 videos in none"),
+        ("video,group\n0,a\n1,b\n9,b\n", "warning", "1 of 3 rows are no video of this task: like '9'"),
+        ("video,surgeon\n0,a\n1,b\n", "warning", "no column 'group', so its page compares no groups; .* surgeon"),
+        ("name,group\n0,a\n", "error", "no column video; expected video,group"),
+    ],
+)
+def test_the_groups_of_the_videos(tea: Path, text: str, severity: str, expected: str) -> None:
+    for number, video in enumerate(sorted((tea / "tea").glob("*.mp4"))):
+        for file in (video, video.with_suffix(".csv")):
+            file.rename(file.with_stem(str(number)))
+    (tea / "tea/videos.csv").write_text(text)
+    report = examine(content(mine=entry(tea)), "mine", quick=True)
+    assert any(re.search(expected, line) for line in said(report, rule="groups", severity=severity))
+
+
+def test_groups_by_the_column_that_the_dataset_names(tea: Path) -> None:
+    videos = [video.name for video in sorted((tea / "tea").glob("*.mp4"))]
+    (tea / "tea/videos.csv").write_text(f"video,surgeon\n{videos[0]},Ann\n{videos[1]},Bo\n")
+    report = examine(content(mine={**entry(tea), "group": "surgeon"}), "mine", quick=True)
+    assert said(report, rule="groups") == ["groups by surgeon: Ann 1, Bo 1; 0 of 2 videos in none"]
