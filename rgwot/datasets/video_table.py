@@ -49,7 +49,7 @@ def _column(name: str) -> str:
 
 def columns_of(table: pd.DataFrame) -> tuple[str, ...]:
     """Return the columns by which the videos of a table can be grouped."""
-    return tuple(column for column in table if column not in ("video", "task"))
+    return tuple(column for column in map(str, table) if column not in ("video", "task"))
 
 
 def groups_in(
@@ -94,12 +94,10 @@ def read_groups(path: Path, videos: Collection[str], column: str = GROUP, task: 
     of_video, unknown = groups_in(read_video_table(path), path, videos, column, task)
     if len(names := sorted(set(of_video.values()))) < 2:
         without = [stem_of(video) for video in videos if video not in of_video]
-        examples = [f"video {without[0]!r} has none"] * bool(without)
-        examples += [f"row {unknown[0]!r} is no video of the result"] * bool(unknown)
+        examples = [f"; video {without[0]!r} has none"] * bool(without)
+        examples += [f"; row {unknown[0]!r} is no video of the result"] * bool(unknown)
         raise RgwotError(
             f"{path}: found {'only ' + repr(names[0]) if names else 'nothing'} under {column} for "
-            f"{len(of_video) or 'none'} of {len(videos)} videos, expected two groups or more; {'; '.join(examples)}".rstrip(
-                "; "
-            )
+            f"{len(of_video) or 'none'} of {len(videos)} videos, expected two groups or more{''.join(examples)}"
         )
     return of_video

@@ -243,11 +243,9 @@ def _groups(study: Study, dataset: str, task: str, entry: FoundTask) -> list[Fin
     try:
         table = read_video_table(path)
         if column not in table:
-            others = ", ".join(columns_of(table)) or "none besides video"
-            line = f"{path}: no column {column!r}, so its page compares no groups; its columns are {others}"
-            return [
-                Finding("warning", "groups", f"{line}; set group of the dataset to one of them, or rename it", task)
-            ]
+            others = ", ".join(columns_of(table)) or "none but video"
+            line = f"{path}: no column {column!r}, so its page compares no groups; found {others}"
+            return [Finding("warning", "groups", f"{line}; set `group` of the dataset to one, or rename it", task)]
         of_video, unknown = groups_in(table, path, videos, column, task)
     except RgwotError as error:
         return [Finding("error", "groups", str(error), task)]
