@@ -175,7 +175,8 @@ def compare_results(
         f"{len(found.common)} videos, {together.n_frames / RATE:.0f} s"
         + (f"; only in one: {', '.join(found.alone)}" if found.alone else ""),
         f"Adjusted Rand index {together.adjusted_rand:.2f}. F1 after matching key steps one to one: "
-        f"{100 * together.macro_f1:.1f} (mean over key steps of A), {100 * together.strict_f1:.1f} (of all time).",
+        f"{100 * together.macro_f1:.1f} (mean over matched key steps of A), "
+        f"{100 * together.strict_f1:.1f} (of all time).",
         f"Cohen's kappa {together.kappa:.2f}, {RATE} frames a second, background included. F1 of segments "
         f"{100 * together.segments_f1:.1f}: those of one key step whose intersection is {100 * overlap:.0f} % of their "
         "union or more.",

@@ -82,14 +82,13 @@ def names_text(run: str, segments: pd.DataFrame, names: Mapping[int, str]) -> st
 
 
 def names_in(folder: Path, names: Mapping[str, RunNames]) -> dict[int, str]:
-    """Return the names of the key steps in a folder of results, ``METHOD/DECODER/DATASET/TASK/seedN``.
+    """Return the names of the key steps in a folder of results, such as ``METHOD/DECODER/DATASET/TASK/seedN``.
 
-    A corrected result has a file of its own with them.
+    A corrected result has a file of its own with them, which is known in a folder anywhere.
     """
-    run = Run.of_folder(folder.absolute())
-    names = {**names, **read_names(folder / name_of(CORRECTED_NAMES))}
-    known = run is not None and str(run) in names
-    return names_of(names, str(run), read_segments(folder / name_of(SEGMENTS))) if known else {}
+    own = read_names(folder / name_of(CORRECTED_NAMES))
+    run = Run.of_folder(folder.absolute()) or next(iter(own), None)
+    return {} if run is None else names_of({**names, **own}, str(run), read_segments(folder / name_of(SEGMENTS)))
 
 
 def named_order(order: str, names: Mapping[int, str]) -> str:

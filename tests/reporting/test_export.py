@@ -24,6 +24,7 @@ from rgwot.datasets.doors import read_segments
 from rgwot.datasets.names import video_id
 from rgwot.reporting.export.interface import FORMATS, Segment, Video, clock, export, read_videos, videos_of
 from rgwot.reporting.export.logs import transitions
+from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError
 from rgwot.video.cutting import cut
 
@@ -328,3 +329,26 @@ def test_a_result_is_read_by_scope_and_with_its_names(tmp_path: Path) -> None:
     assert [segment.key_step for segment in read_videos(folder, "video")[0].segments] == [2]
     with pytest.raises(RgwotError, match="found no key steps there, expected a folder such as results/keysteps"):
         read_videos(tmp_path)
+
+
+def test_a_corrected_result_in_a_folder_of_ones_own_has_its_names(tmp_path: Path) -> None:
+    file = tmp_path / "segments.csv"
+    file.write_text("video,scope,start_s,end_s,key_step\na%20b,task,0,1,2\na%20b,task,1,4,0\n")
+    names = names_text("raw/kmeans/seed3", pd.read_csv(file), {2: "pour"})
+    (tmp_path / "names.yaml").write_text(names)
+    (video,) = read_videos(tmp_path)
+    assert (video.stem, video.duration_s, video.filmed) == ("a b", 4.0, False)
+    assert [segment.label for segment in video.segments] == ["pour"]
+
+
+def test_videos_that_are_not_there_are_told_where_files_name_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    here = replace(VIDEOS[1], path=tmp_path / "b.mp4")
+    here.path.touch()
+    export("boris", [VIDEOS[0], here], tmp_path / "out")
+    assert "1 of 2 videos are not where its files say, such as films/a.mp4" in caplog.text
+    caplog.clear()
+    export("elan", [here], tmp_path / "out")
+    export("csv", VIDEOS, tmp_path / "out")
+    assert not caplog.text

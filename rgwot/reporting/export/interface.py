@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,29 +26,37 @@ from rgwot.runtime.files import replacing
 if TYPE_CHECKING:
     from networkx import DiGraph
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its module, and what it is; ``graph`` if it is one of the procedure, not of the segments of videos."""
+    """A format: its module, and what it is.
+
+    ``graph`` if it is one of the procedure, not of the segments of videos; ``links`` if its files name the videos.
+    """
 
     module: str
     description: str
     graph: bool = False
+    links: bool = False
 
 
 #: Format ``x`` is written by ``export_x`` of its module.
 FORMATS: Mapping[str, Format] = {
     "csv": Format("texts", "one table of all videos, segments.csv, with names of key steps"),
-    "elan": Format("annotations", "annotations of ELAN, VIDEO.eaf, with the video linked if there is one"),
+    "elan": Format("annotations", "annotations of ELAN, VIDEO.eaf, with the video linked if there is one", links=True),
     "praat": Format("annotations", "TextGrids of Praat, VIDEO.TextGrid"),
     "audacity": Format("texts", "text labels, VIDEO.txt, as Audacity imports them"),
     "webvtt": Format("texts", "subtitles, VIDEO.vtt, which browsers show"),
     "srt": Format("texts", "subtitles, VIDEO.srt, which video players show"),
-    "boris": Format("boris", "a project of BORIS, project.boris, an observation per video"),
+    "boris": Format("boris", "a project of BORIS, project.boris, an observation per video", links=True),
     "boris_events": Format("boris", "events to copy and paste into an observation of BORIS, VIDEO.tsv"),
     "lerobot": Format("lerobot", "subtasks of the dataset of LeRobot that the episodes were cut from, to copy over it"),
     "lerobot_index": Format("lerobot", "the same in the form before LeRobot 0.6, subtask_index"),
-    "label_studio": Format("label_studio", "tasks of Label Studio with predictions, and its labelling interface"),
+    "label_studio": Format(
+        "label_studio", "tasks of Label Studio with predictions, and its labelling interface", links=True
+    ),
     "clips": Format("clips", "a clip per segment, and a sheet of pictures per key step; needs --root"),
     "transitions": Format("logs", "which key step follows which and how often, transitions.csv"),
     "dot": Format("graphs", "the procedure for Graphviz, procedure.dot", graph=True),
@@ -112,12 +121,13 @@ Export = Callable[[Any, Path], None]
 def read_videos(
     keysteps: Path, scope: str = "task", names: Path | None = None, root: Path | None = None
 ) -> list[Video]:
-    """Read the result in a folder of key steps, ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``.
+    """Read the result in a folder of key steps, such as ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``.
 
     Parameters
     ----------
     keysteps
-        The folder. The manifest of its task is looked up in the same results.
+        The folder. The manifest of its task is looked up in the same results; a folder elsewhere has none, and its
+        videos are known by their segments alone.
     scope
         ``task``: key steps that mean the same in all videos; ``video``: those of every video by itself.
     names
@@ -131,14 +141,17 @@ def read_videos(
         When the folder is no folder of key steps, or holds no segment of that scope.
     """
     folder = _folder(keysteps)
-    file = folder / paths.name_of(paths.SEGMENTS)
-    manifest = read_manifest(Tree(folder.parents[5], folder.parents[1].name, folder.parents[0].name).at(paths.MANIFEST))
+    file, media = folder / paths.name_of(paths.SEGMENTS), None
+    if Run.of_folder(folder) is not None:
+        task = Tree(folder.parents[5], folder.parents[1].name, folder.parents[0].name)
+        manifest = read_manifest(task.at(paths.MANIFEST))
+        media = manifest[manifest["status"] != "skipped"]
     segments = read_segments(file)
     segments = segments[segments["scope"] == scope]
     if not (segments["key_step"] > 0).any():
         raise RgwotError(f"{keysteps}: found no key step of scope {scope!r} in {file.name}")
     called = names_in(folder, read_names(names)) if scope == "task" else {}
-    return videos_of(segments, manifest[manifest["status"] != "skipped"], called, root)
+    return videos_of(segments, media, called, root)
 
 
 def videos_of(
@@ -213,7 +226,7 @@ def labelled(graph: DiGraph[Any], names: Mapping[int, str]) -> DiGraph[Any]:
 
 def _folder(keysteps: Path) -> Path:
     folder = keysteps.absolute()
-    if Run.of_folder(folder) is None or not (folder / paths.name_of(paths.SEGMENTS)).is_file():
+    if not (folder / paths.name_of(paths.SEGMENTS)).is_file():
         raise RgwotError(
             f"{keysteps}: found no key steps there, expected a folder such as "
             f"{paths.RESULTS}/keysteps/rgwot/graphcut/demo/assembly/seed0"
@@ -250,6 +263,11 @@ def export(name: str, content: Sequence[Video] | DiGraph[Any], output: str | os.
         folder.mkdir()
         write(content, folder)
         made = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    if FORMATS[name].links and (lost := [one.path for one in content if one.filmed and not one.path.is_file()]):
+        log.warning(
+            "%s: %d of %d videos are not where its files say, such as %s; give the folder of the dataset as root",
+            os.fspath(output), len(lost), len(content), lost[0],
+        )  # fmt: skip
     shown = ", ".join(made[:3]) + (f" and {len(made) - 3} more" if len(made) > 3 else "")
     return f"{os.fspath(output)}: wrote {shown or 'nothing'} ({FORMATS[name].description.partition(',')[0]})"
 
