@@ -133,6 +133,11 @@ def test_corrections_are_made_listed_taken_back_and_kept(
     window.run("byId('edit-name').value = 'pour & stir'")
     window.click_on("#edit-rename")
     assert window.get(f"nameOf(0, {other})") == "pour & stir"
+    # The comparison is of results as they were found, and says so.
+    window.run("drawComparison()")
+    compared = window.get("byId('compared').textContent")
+    assert "before your corrections" in compared
+    assert "pour & stir" not in compared
     window.click_on("#edit-split")
     assert window.get("edits().map((one) => one.edit)") == ["border", "merge", "rename", "split"]
     assert window.get("correctedOf(0).report.every((one) => !one.reason)")
