@@ -13,7 +13,6 @@ from rgwot.config.importing import ImportedFeatures
 from rgwot.config.layouts import EITHER, FEATURES_ALONE
 from rgwot.config.settings import BLOCKS, Block, Settings, build, describe, flatten
 from rgwot.config.synthetic import SynthSettings
-from rgwot.datasets.names import GROUP
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.yaml_text import read_yaml
 from rgwot.timing import rate_text
@@ -67,7 +66,7 @@ class DatasetSettings(Block):
         None,
         description="table of groups (CSV: video, group, ...; task); default: videos.csv in the folder of the task",
     )
-    group: str = Field(GROUP, min_length=1, description="column of that table whose groups the page compares")
+    group: str = Field("group", min_length=1, description="column of that table whose groups the page compares")
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
     synth: SynthSettings | None = Field(None, description="the dataset is written by `rgwot synth` from these settings")
     settings: dict[str, dict[str, Any]] = Field(

@@ -87,8 +87,8 @@ def names_in(folder: Path, names: Mapping[str, RunNames]) -> dict[int, str]:
     A corrected result has a file of its own with them, which is known in a folder anywhere.
     """
     own = read_names(folder / name_of(CORRECTED_NAMES))
-    run = Run.of_folder(folder.absolute()) or next(iter(own), None)
-    return {} if run is None else names_of({**names, **own}, str(run), read_segments(folder / name_of(SEGMENTS)))
+    names, run = {**names, **own}, str(Run.of_folder(folder.absolute()) or next(iter(own), None))
+    return names_of(names, run, read_segments(folder / name_of(SEGMENTS))) if run in names else {}
 
 
 def named_order(order: str, names: Mapping[int, str]) -> str:

@@ -232,7 +232,7 @@ def test_names_hold_for_one_result(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     table = pd.DataFrame({"video": "0003", "scope": "task", "start_s": [0, 1.5], "end_s": [1.5, 3], "key_step": [2, 1]})
     table.to_csv(folder / "segments.csv", index=False)
-    path = tmp_path / "names.yaml"
+    path = tmp_path / "typed.yaml"
     path.write_text(f"rgwot/graphcut/seed0: {{result: {result_id(table)!r}, names: {{2: pour}}}}")
     names = read_names(path)
     assert names_in(folder, names) == {2: "pour"}
