@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
+from itertools import pairwise
 from pathlib import Path
 
 from rgwot import paths
@@ -30,6 +32,11 @@ def _pattern(template: str) -> str:
     return re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+?)", re.escape(template))
 
 
+#: Targets that are no paths: rules of workflow/rules/collect.smk and of the Snakefile.
+_WORDS = (FIRST, "key_steps", "demo", "paper", "all")
+#: Options in front of a target that take no value.
+_FLAGS = ("--", "--dry-run", "--dryrun", "--keep-going", "--printshellcmds", "--forceall", "--force")
+
 _TASK_TARGETS = {
     template: re.compile(_pattern(template[: template.index("{task}") + len("{task}")]) + r"(?:/.+|\.[a-z]+)")
     for template in _OF_TASK
@@ -43,9 +50,12 @@ def check_targets(study: Study, arguments: Sequence[str]) -> None:
     """Check the target paths among command line arguments before anything is planned.
 
     Raises RgwotError if a path names an unknown dataset, task, method, decoder, table or figure, spells an
-    experiment in another than its canonical way, or is a page beside the target ``first``.
+    experiment in another than its canonical way, or is a page beside the target ``first``; and for a word that is
+    nearly a target.
     """
-    for argument in arguments:
+    for before, argument in pairwise(("", *arguments)):
+        if not _takes_a_value(before):
+            _check_word(argument)
         # As Snakemake reads a target: ./results/x and results//x are results/x.
         target = os.path.normpath(argument)
         if found := _TABLE.fullmatch(target):
@@ -54,6 +64,20 @@ def check_targets(study: Study, arguments: Sequence[str]) -> None:
             figure_plan(study, found["figure"])
         else:
             _check_task_target(study, argument, target)
+
+
+def _takes_a_value(option: str) -> bool:
+    return option in ("-d", "-s", "-j", "-c") or (option.startswith("--") and option not in _FLAGS)
+
+
+def _check_word(word: str) -> None:
+    """Refuse what is nearly one of the words that are targets: Snakemake takes it for a file that no rule makes."""
+    close = get_close_matches(word, _WORDS, 1, 0.75)
+    if close and word not in _WORDS:
+        raise RgwotError(
+            f"target {word!r}: not known; did you mean {close[0]!r}? Targets are {', '.join(_WORDS)} and paths of "
+            "results, such as results/tables/demo.csv"
+        )
 
 
 def _check_task_target(study: Study, argument: str, target: str) -> None:

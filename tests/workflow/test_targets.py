@@ -67,3 +67,16 @@ def test_refused(study: Study, target: str, words: str) -> None:
 )
 def test_let_through(study: Study, target: str) -> None:
     check_targets(study, [target])
+
+
+@pytest.mark.parametrize("arguments", [["frist"], ["--cores", "2", "frist"], ["-n", "frist"], ["--", "a.csv", "frist"]])
+def test_a_word_that_is_nearly_a_target(study: Study, arguments: list[str]) -> None:
+    with pytest.raises(RgwotError, match="target 'frist': not known; did you mean 'first'.*, paper, .*tables/demo.csv"):
+        check_targets(study, arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["first"], ["--profile", "frist"], ["-d", "demos"], ["--until", "page"], ["mine"]]
+)
+def test_other_words_are_snakemakes(study: Study, arguments: list[str]) -> None:
+    check_targets(study, arguments)
