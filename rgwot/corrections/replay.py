@@ -113,8 +113,8 @@ class Result:
             self.rows[str(video)] = joined(rows)
             borders = pd.concat([parts["start_s"], parts["end_s"]]).tolist()
             self.exact[str(video)] = {ms(border): float(border) for border in borders}
-        # Of a number that is gone no new key step takes the place.
-        self.last = max((step for parts in self.rows.values() for _, _, step in parts), default=0)
+        # Of a number that is gone, or has a name, no new key step takes the place.
+        self.last = max((*self.names, *(step for parts in self.rows.values() for _, _, step in parts)), default=0)
 
     def table(self) -> pd.DataFrame:
         """Return the segments as a table ``video, start_s, end_s, key_step``."""

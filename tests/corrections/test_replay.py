@@ -137,6 +137,19 @@ def test_one_key_step_for_everything_is_not_renamed_by_what_was_said_of_a_part()
     assert names == {}
 
 
+def test_a_new_key_step_takes_no_number_that_has_a_name() -> None:
+    found = table([("a", 0, 1, 0), ("b", 0, 2, 0)])
+    edits = parse_edits(
+        [
+            {"edit": "assign", "segment": ["a", 0, 1], "name": "pour"},
+            {"edit": "assign", "segment": ["b", 0, 2], "name": "stir"},
+        ]
+    )
+    corrected = apply_corrections(found, edits, {1: "pour"})
+    assert corrected.names == {1: "pour", 2: "stir"}
+    assert corrected.segments["key_step"].tolist() == [1, 2]
+
+
 def test_videos_that_are_not_there_are_said() -> None:
     _, why, _ = replayed(
         {"edit": "rename", "step": [["c", 0, 1]], "name": "x"}, {"edit": "delete", "segment": ["c", 0, 1]},

@@ -106,7 +106,7 @@ function replay(run, list) {
     if (ends) rows.set(Number(at), joined(steps.map((step, n) => [n ? ends[n - 1] : 0, ends[n], step])));
   }
   const names = { ...namesOf(run) };
-  let last = Math.max(0, ...[...rows.values()].flat().map((row) => row[2]));
+  let last = Math.max(0, ...Object.keys(names).map(Number), ...[...rows.values()].flat().map((row) => row[2]));
   const NO_STEP = "no key step here has more than half in common with it";
   const NO_VIDEO = "its video is not in this result";
   const NO_SEGMENT = "no segment here has more than half in common with it";
