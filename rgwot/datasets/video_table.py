@@ -25,7 +25,7 @@ def read_video_table(path: Path) -> pd.DataFrame:
 
     Spaces around the names of columns do not count, nor do capitals in ``video``, ``task`` and ``group``.
 
-    Raises RgwotError when it cannot be read or has no column ``video``.
+    Raises RgwotError when it cannot be read, has no column ``video`` or one of a name twice.
     """
     import pandas as pd
 
@@ -39,6 +39,8 @@ def read_video_table(path: Path) -> pd.DataFrame:
     table.columns = [_column(str(name)) for name in table.columns]
     if "video" not in table:
         raise RgwotError(f"{path}: no column video; expected video,{GROUP}")
+    if (twice := table.columns[table.columns.duplicated()]).size:
+        raise RgwotError(f"{path}: two columns {twice[0]!r}; expected every column once")
     return table
 
 

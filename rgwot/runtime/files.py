@@ -199,7 +199,6 @@ def read_csv(
     columns: Sequence[str],
     numbers: Mapping[str, Literal["float64", "int64", "Int64"]],
     optional: Collection[str] = (),
-    separator: str = ",",
 ) -> pd.DataFrame:
     """Read a table that a stage wrote, a CSV with these columns among any others, and check that it is one.
 
@@ -215,7 +214,7 @@ def read_csv(
     expected = ",".join(columns)
     try:
         # Videos may be called 'NA' or '0003': nothing is guessed.
-        frame = pd.read_csv(path, sep=separator, dtype=str, keep_default_na=False).map(text_of)
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
     except (OSError, ValueError) as error:
         why = " ".join(str(error).split())
         raise RgwotError(f"{path}: cannot be read ({why}); expected {expected}; run the stage again") from None

@@ -35,6 +35,7 @@ def test_semicolons_and_tabs(tmp_path: Path, between: str) -> None:
     ("text", "said"),
     [
         ("name,group\nmonday,a\n", "no column video; expected video"),
+        ("video,Group,group\nmonday,a,b\n", "two columns 'group'; expected every column once"),
         ("video,groups\nmonday,a\n", "no column 'group'; did you mean 'groups'"),
         ("video,group\nmonday,a\nmonday.mp4,b\n", "row 3: found 'b' for video 'monday.mp4', which is 'a'"),
         (
