@@ -16,7 +16,7 @@ TORCH ?=
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 # What is compiled on installation is left out where there is no compiler.
 comma := ,
-EXTRAS := graph$(if $(shell command -v c++ g++ clang++),$(comma)gco)
+EXTRAS := graph$(if $(shell command -v c++ g++ clang++),$(comma)gco$(comma)workflow)
 BUILDER = $(firstword $(shell command -v podman docker))
 # Where the lock does not fit, the ranges of pyproject.toml still may; one that was asked for by name has to fit.
 install = $(PIP) $(CONSTRAINT) --editable '$(1)'$(if $(and $(CONSTRAINT),$(filter file,$(origin LOCK))), || { echo \
@@ -56,7 +56,7 @@ $(READY): pyproject.toml $(wildcard $(LOCK))
 	@echo "environment: making $(VENV), once; a few minutes, most of it PyTorch"
 	$(PYTHON) -m venv $(VENV)
 	$(if $(filter cpu,$(TORCH)),$(PIP) $(CONSTRAINT) --no-deps --index-url $(TORCH_CPU) torch torchvision)
-	$(if $(findstring gco,$(EXTRAS)),,@echo "environment: no C++ compiler here; without gco-wrapper graph cuts are solved exactly")
+	$(if $(findstring gco,$(EXTRAS)),,@echo "environment: no C++ compiler here; without gco-wrapper graph cuts are solved exactly, and Python 3.14 gets no Snakemake")
 	@$(call install,.[$(EXTRAS)])
 	@touch $@
 

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import rgwot
@@ -94,8 +95,13 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
     Raises
     ------
     RgwotError
-        Without any configuration.
+        Without any configuration, or without Snakemake.
     """
+    if find_spec("snakemake") is None:
+        raise RgwotError(
+            "snakemake: not installed, expected where the workflow runs; pip install 'rgwot[workflow]', for which "
+            "Python 3.14 needs a C compiler, or take Python 3.13"
+        )
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--configfile", "--configfiles", nargs="*", action="extend", default=[])
     parser.add_argument("--directory", "-d", type=Path, default=Path())

@@ -95,6 +95,14 @@ def test_options_go_to_snakemake_as_they_are(tmp_path: Path, monkeypatch: pytest
     assert snakemake_command(["-n"])[3:] == ["-n"]
 
 
+def test_the_workflow_asks_for_snakemake_where_it_is_not_installed(tmp_path: Path, monkeypatch) -> None:
+    start_study(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("rgwot.study.shipped.find_spec", lambda name: None if name == "snakemake" else name)
+    with pytest.raises(RgwotError, match=r"snakemake: not installed.*rgwot\[workflow\]"):
+        snakemake_command(["first"])
+
+
 @pytest.mark.parametrize("init", [True, False])
 def test_a_study_of_arrays_is_planned(init: bool, tmp_path: Path) -> None:
     if init:
