@@ -52,6 +52,9 @@ their mean: k-means would cluster rounding."""
 # Length of the first change of log T at its largest entry; the released code's.
 _FIRST_CHANGE = 4.0
 
+SMALLEST_GRADIENT = 1e-3
+"""A gradient without larger entries would give steps without end, or backwards (ours)."""
+
 
 PairLoss = Callable[[Tensor, Tensor], Tensor]
 """From the embeddings (N, D) drawn of the two videos of a step to the loss that they have in common, a scalar."""
@@ -75,7 +78,9 @@ class Segmenter:
             "epsilon": block.epsilon_test,
             "lambda_": block.lambda_test,
         }
-        log_plan = solve_segmentation(cost, **weights, iterations=block.iterations)
+        log_plan = solve_segmentation(
+            cost, **weights, iterations=block.iterations, eta=step_size(cost, **weights, capped=block.capped)
+        )
         return torch.log_softmax(log_plan[0], 1), float(segmentation_residual(log_plan, cost, **weights))
 
     def memberships(self, frames: Frames) -> tuple[NDArray[np.float64], float]:
@@ -86,14 +91,22 @@ class Segmenter:
         return memberships, max(residual for _, residual in plans)
 
 
-def videos_of(frames: Frames, by_root: bool = False) -> list[NDArray[np.float32]]:
-    """Return every video's features (N, F), each of mean 0 and deviation 1 over the video's frames, constant ones 0.
+def split_videos(frames: Frames) -> list[NDArray[np.float32]]:
+    """Return every video's features (N, F) as they are."""
+    return [part.astype(np.float32) for part in np.split(frames.x, np.cumsum(frames.lengths)[:-1])]
+
+
+def scaled(x: NDArray[np.float32], by_root: bool = False) -> NDArray[np.float32]:
+    """Return features (N, F), each of mean 0 and deviation 1 over the frames, constant ones 0.
 
     ``by_root`` divides them by the root of F.
     """
-    parts = np.split(frames.x, np.cumsum(frames.lengths)[:-1])
-    scale = np.float32(math.sqrt(frames.x.shape[1]) if by_root else 1)
-    return [standardised(part.astype(np.float32)) / scale for part in parts]
+    return standardised(x) / np.float32(math.sqrt(x.shape[1]) if by_root else 1)
+
+
+def videos_of(frames: Frames, by_root: bool = False) -> list[NDArray[np.float32]]:
+    """Return every video's features (N, F), `scaled` over all of its frames."""
+    return [scaled(video, by_root) for video in split_videos(frames)]
 
 
 def seeded(generator: np.random.Generator, make: Callable[[], nn.Module]) -> nn.Module:
@@ -143,11 +156,14 @@ def radius(N: int, r: float) -> float:
     return max(r, 1 / N)
 
 
-def draw_frames(length: int, N: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Draw a frame from each of N parts of a video that are as equal as can be; all of a video of at most N."""
+def draw_frames(length: int, N: int, generator: np.random.Generator, last: bool = True) -> NDArray[np.int64]:
+    """Draw a frame from each of N parts of a video that are as equal as can be; all of a video of at most N.
+
+    Without ``last`` the parts of a longer video end before its last frame, as in the released code.
+    """
     if length <= N:
         return np.arange(length)
-    borders = np.arange(N + 1) * length // N
+    borders = np.arange(N + 1) * (length - (not last)) // N
     return generator.integers(borders[:-1], borders[1:])
 
 
@@ -156,10 +172,13 @@ def counted_frames(n: int, block: AsotSettings) -> int:
     return max(n, block.N) if block.pad else n
 
 
-def padded(length: int, N: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return N rows of a video: those of `draw_frames`, then the last one again and again."""
-    rows = draw_frames(length, N, generator)
-    return np.pad(rows, (0, N - len(rows)), mode="edge")
+def padded(x: NDArray[np.float32], block: AsotSettings, generator: np.random.Generator) -> NDArray[np.float32]:
+    """Draw frames of a video (T, F) as the released code does: N rows, of a short one the last again and again.
+
+    They are `scaled` after that, so the copies have a say in mean and deviation.
+    """
+    rows = draw_frames(len(x), block.N, generator, last=False)
+    return scaled(x[np.pad(rows, (0, block.N - len(rows)), mode="edge")], block.by_root)
 
 
 def steps(videos: int, pairs: bool, generator: np.random.Generator) -> list[list[int]]:
@@ -173,27 +192,41 @@ def steps(videos: int, pairs: bool, generator: np.random.Generator) -> list[list
     return [[video, (video + int(generator.integers(1, videos))) % videos] for video in order]
 
 
-def segmentation_loss(f: Tensor, centres: Tensor, block: AsotSettings) -> Tensor:
-    r"""Cross-entropy of a plan with the softmax over centres, for videos (B, N, D); returns (B,).
+def segmentation_losses(
+    videos: Sequence[Tensor], centres: Tensor, block: AsotSettings, shared: bool = False
+) -> list[Tensor]:
+    r"""Cross-entropies of plans with the softmax over centres, for groups of videos (B, N, D); returns a (B,) of each.
 
     .. math:: L = -\sum_{ik} T_{ik} \log \mathrm{softmax}_k (f_i \cdot A_k / 0.1)
 
     T, whose entries add up to 1, is a constant. Of a video that counts as P > N frames, the prior has i/P, the band Pr
-    frames, and L the factor N/P, as a mean over P frames.
+    frames, and L the factor N/P, as a mean over P frames. With ``shared`` all videos take steps of the least length.
     """
-    length = counted_frames(f.shape[1], block)
+    problems: list[tuple[Tensor, dict[str, Any]]] = []
     with torch.no_grad():
-        log_plan = solve_segmentation(
-            segmentation_cost(f, centres, block.rho, length),
-            alpha=block.alpha,
-            r=radius(length, block.r),
-            length=length,
-            epsilon=block.epsilon,
-            lambda_=block.lambda_,
-            iterations=block.iterations,
-        )
-    log_p = torch.log_softmax(f @ centres.T / TEMPERATURE, 2)
-    return -(log_plan.exp().to(log_p) * log_p).sum((1, 2)) * (f.shape[1] / length)
+        for f in videos:
+            length = counted_frames(f.shape[1], block)
+            weights = {
+                "alpha": block.alpha,
+                "r": radius(length, block.r),
+                "length": length,
+                "epsilon": block.epsilon,
+                "lambda_": block.lambda_,
+            }
+            problems.append((segmentation_cost(f, centres, block.rho, length), weights))
+        etas = [step_size(cost, **weights, capped=block.capped) for cost, weights in problems]
+        if shared:
+            etas = [torch.stack([eta.min() for eta in etas]).min()] * len(etas)
+        plans = [
+            solve_segmentation(cost, **weights, iterations=block.iterations, eta=eta).exp()
+            for (cost, weights), eta in zip(problems, etas, strict=True)
+        ]
+    losses = []
+    for f, plan in zip(videos, plans, strict=True):
+        log_p = torch.log_softmax(f @ centres.T / TEMPERATURE, 2)
+        share = f.shape[1] / counted_frames(f.shape[1], block)
+        losses.append(-(plan.to(log_p) * log_p).sum((1, 2)) * share)
+    return losses
 
 
 def learn(
@@ -208,14 +241,14 @@ def learn(
     RgwotError
         When training diverges.
     """
-    videos = videos_of(frames, block.by_root)
+    videos = split_videos(frames) if block.pad else videos_of(frames, block.by_root)
     width = frames.x.shape[1]
     network = seeded(generator, lambda: network_of(width, block))
     with torch.no_grad():
         if block.start == "random":
             centres = F.normalize(torch.from_numpy(generator.normal(size=(K, block.D))).float(), dim=1)
         else:
-            shown = [video[padded(len(video), block.N, generator)] for video in videos] if block.pad else videos
+            shown = [padded(video, block, generator) for video in videos] if block.pad else videos
             centres = first_centres(torch.cat([embed(network, video) for video in shown]), K, generator)
     centres.requires_grad_()
     optimiser = torch.optim.Adam([*network.parameters(), centres], lr=block.lr, fused=True)
@@ -224,10 +257,15 @@ def learn(
         total = 0.0
         for step in steps(len(videos), pair_loss is not None, generator):
             drawn = []
-            for video in step:
-                rows = draw_frames(len(videos[video]), block.N, generator)
-                drawn.append(embed(network, videos[video][rows]))
-            loss = torch.cat([segmentation_loss(f, centres, block) for f in _stacked(drawn)]).sum()
+            for video in (videos[number] for number in step):
+                if block.pad:
+                    x = padded(video, block, generator)[: len(video)]
+                else:
+                    x = video[draw_frames(len(video), block.N, generator)]
+                drawn.append(embed(network, x))
+            # The released code takes one step for a batch; a pair is two batches.
+            shared = not block.capped and pair_loss is None
+            loss = torch.cat(segmentation_losses(_stacked(drawn), centres, block, shared)).sum()
             if pair_loss is not None and len(drawn) == BATCH:
                 loss = loss + pair_loss(*drawn)
             optimiser.zero_grad()
@@ -345,6 +383,31 @@ def segmentation_gradient(
     return linear + epsilon * log_plan + lambda_ * (_log_shares(log_plan) + math.log(K) + 1)
 
 
+def step_size(
+    cost: Tensor,
+    *,
+    alpha: float,
+    r: float,
+    epsilon: float,
+    lambda_: float,
+    length: int | None = None,
+    capped: bool = True,
+) -> Tensor:
+    r"""Length of the mirror steps of every video, (B, 1, 1), from the gradient at the start.
+
+    .. math:: \eta = \min\Big(\frac{4}{\max |\nabla F|}, \frac{1}{\epsilon + \lambda}\Big)
+
+    Beyond the second a step overshoots even where entropy and shares are all there is: few frames, few steps. Without
+    the cap, as in the released code, it is 4 / max of the gradient, whose sign counts.
+    """
+    gradient = segmentation_gradient(
+        _start(cost), cost, alpha=alpha, r=r, epsilon=epsilon, lambda_=lambda_, length=length
+    )
+    if capped:
+        return (_FIRST_CHANGE / gradient.abs().amax((1, 2), keepdim=True)).clamp_max(1 / (epsilon + lambda_))
+    return _FIRST_CHANGE / gradient.amax((1, 2), keepdim=True).clamp_min(SMALLEST_GRADIENT)
+
+
 def solve_segmentation(
     cost: Tensor,
     *,
@@ -354,14 +417,13 @@ def solve_segmentation(
     lambda_: float,
     iterations: int,
     length: int | None = None,
+    eta: Tensor | None = None,
 ) -> Tensor:
     r"""Descend from T = 1/(NK) by mirror steps, as published (methods 5.12).
 
-    .. math:: T \leftarrow T \exp(-\eta \nabla F(T)), \quad \text{rows rescaled to } 1/N, \qquad
-              \eta = \min\Big(\frac{4}{\max |\nabla F|}, \frac{1}{\epsilon + \lambda}\Big)
+    .. math:: T \leftarrow T \exp(-\eta \nabla F(T)), \quad \text{rows rescaled to } 1/N
 
-    with the gradient at the start in eta, which is every video's own. Where the steps come to rest, p = NT is a mean
-    field: see :func:`segmentation_residual`.
+    Where the steps come to rest, p = NT is a mean field: see :func:`segmentation_residual`.
 
     Parameters
     ----------
@@ -373,6 +435,8 @@ def solve_segmentation(
         Steps, >= 0.
     length : int, optional
         Frames of which r is a share, by default N.
+    eta : Tensor, optional
+        Length of the steps, by default that of `step_size`.
 
     Returns
     -------
@@ -384,18 +448,12 @@ def solve_segmentation(
             f"cost, epsilon, r: found shape {tuple(cost.shape)}, {epsilon} and {r}, expected (B, N, K) without a 0, "
             "and values above 0"
         )
-    _, n, K = cost.shape
-    log_n = math.log(n)
-    log_plan = torch.full_like(cost, -log_n - math.log(K))
-    eta = torch.zeros(())
-    for step in range(iterations):
-        gradient = segmentation_gradient(
-            log_plan, cost, alpha=alpha, r=r, epsilon=epsilon, lambda_=lambda_, length=length
-        )
-        if step == 0:
-            # Beyond the cap a step overshoots even where entropy and shares are all there is: few frames, few steps.
-            largest = gradient.abs().amax((1, 2), keepdim=True)
-            eta = (_FIRST_CHANGE / largest).clamp_max(1 / (epsilon + lambda_))
+    log_n = math.log(cost.shape[1])
+    weights: dict[str, Any] = {"alpha": alpha, "r": r, "epsilon": epsilon, "lambda_": lambda_, "length": length}
+    eta = step_size(cost, **weights) if eta is None else eta
+    log_plan = _start(cost)
+    for _ in range(iterations):
+        gradient = segmentation_gradient(log_plan, cost, **weights)
         log_plan = torch.log_softmax(log_plan - eta * gradient, 2) - log_n
     return log_plan
 
@@ -417,6 +475,11 @@ def segmentation_residual(
     linear = _linear(log_plan.exp(), cost, alpha, r) + lambda_ * _log_shares(log_plan)
     field = torch.softmax(-linear / epsilon, 2)
     return (torch.softmax(log_plan, 2) - field).abs().amax((1, 2))
+
+
+def _start(cost: Tensor) -> Tensor:
+    """Log T, all entries 1/(NK), of the shape of costs (B, N, K)."""
+    return torch.full_like(cost, -math.log(cost.shape[1] * cost.shape[2]))
 
 
 def _linear(plan: Tensor, cost: Tensor, alpha: float, r: float, length: int | None = None) -> Tensor:

@@ -305,8 +305,8 @@ def _clustering(
     return Decoder(f"{module}:decode_{name}", description, source, reads, restore, overrides=overrides)
 
 
-# What ASOT's training does to videos, in VASOT's code too.
-_RELEASED: Mapping[str, Any] = {"asot.pad": True, "asot.by_root": True}
+# What ASOT's code does to videos and steps, in VASOT's code too.
+_RELEASED: Mapping[str, Any] = {"asot.pad": True, "asot.by_root": True, "asot.capped": False}
 # Training and labels have the same constants.
 _VASOT: Mapping[str, Any] = {
     "asot.alpha": 0.5,
@@ -357,7 +357,7 @@ _DESCRIBED = with_extensions("decoders", Decoder, {
     ),
     "asot": _clustering(
         "baselines.asot",
-        "an embedding and centres learned from transport plans between frames and key steps",
+        "an embedding and centres learned from transport plans between frames and key steps; the stronger reading",
         "ASOT, Xu and Gould, CVPR 2024",
         ("asot",),
     ),

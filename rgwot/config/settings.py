@@ -422,7 +422,12 @@ class AsotSettings(Block):
     epsilon_test: Positive = Field(0.04, description="the same when frames are labelled")
     iterations: Count = Field(25, description="mirror steps per plan")
     N: Annotated[int, Field(ge=2)] = Field(256, description="frames drawn per video and epoch")
-    pad: bool = Field(False, description="whether shorter videos count as N frames while training; released code")
+    pad: bool = Field(
+        False, description="whether shorter videos count as N frames while training, scaled as drawn; released code"
+    )
+    capped: bool = Field(
+        True, description="whether a mirror step is a video's own and at most 1/(epsilon + lambda); released code: no"
+    )
     by_root: bool = Field(False, description="whether features are divided by the root of their number; released code")
     start: Literal["kmeans", "random"] = Field("kmeans", description="first centres; released code of VASOT: random")
     epochs: Count = Field(15, description="passes over the videos")

@@ -14,11 +14,13 @@ from rgwot.baselines.asot import (
     embed,
     first_centres,
     learn,
+    padded,
     radius,
     seeded,
     segmentation_cost,
-    segmentation_loss,
+    segmentation_losses,
     solve_segmentation,
+    split_videos,
     steps,
     videos_of,
 )
@@ -79,7 +81,7 @@ def test_the_loss_is_the_cross_entropy_with_a_constant_plan() -> None:
     plan = solve_segmentation(segmentation_cost(f, centres, block.rho), **weights, iterations=25).exp()
     f.requires_grad_()
     centres.requires_grad_()
-    found = segmentation_loss(f, centres, block)
+    (found,) = segmentation_losses([f], centres, block)
     p = torch.exp(f @ centres.T / TEMPERATURE)
     p = p / p.sum(2, keepdim=True)
     target = 30 * plan
@@ -94,6 +96,11 @@ def test_frames_are_drawn_in_order_one_from_each_part() -> None:
     assert draw_frames(5, 8, rng).tolist() == [0, 1, 2, 3, 4]
     found = np.stack([draw_frames(23, 4, rng) for _ in range(200)])
     borders = [0, 5, 11, 17, 23]
+    for part in range(4):
+        assert set(found[:, part].tolist()) == set(range(borders[part], borders[part + 1]))
+    # As the released code draws: between integers of linspace(0, T - 1, N + 1), so never the last frame.
+    found = np.stack([draw_frames(23, 4, rng, last=False) for _ in range(200)])
+    borders = np.linspace(0, 22, 5).astype(int)
     for part in range(4):
         assert set(found[:, part].tolist()) == set(range(borders[part], borders[part + 1]))
 
@@ -187,27 +194,57 @@ def dense_band(n: int, reach: int) -> torch.Tensor:
     return ((apart > 0) & (apart <= reach)).double()
 
 
-def test_a_padded_video_is_one_of_256_frames_without_mass_after_its_own() -> None:
-    """ASOT as released: dense matrices over all 256 frames, masked."""
-    n, N, K, block = 20, 64, 3, AsotSettings(N=64, pad=True, r=0.1)
-    f, centres = unit_vectors(n, 5), unit_vectors(K, 5, seed=1)
-    real = (torch.arange(N) < n).double()[:, None]
-    whole = torch.cat([f, f[-1:].expand(N - n, 5)])
-    cost = 1 - whole @ centres.T + block.rho * (torch.arange(N)[:, None] / N - torch.arange(K) / K).abs()
-    T = real / n / K * torch.ones(N, K)
-    band = dense_band(N, 6) / block.r
-    eta = 0.0
-    for step in range(25):
-        gradient = block.alpha * band @ (T.sum(1, keepdim=True) - T) + (1 - block.alpha) * cost
-        gradient = gradient + block.epsilon * (T + 1e-300).log() + block.lambda_ * ((T.sum(0) * K).log() + 1)
-        if step == 0:
-            eta = min(4 / float(gradient[:n].abs().max()), 1 / (block.epsilon + block.lambda_))
-        T = T * torch.exp(-eta * gradient)
-        T = real * T / T.sum(1, keepdim=True).clamp_min(1e-300) / n
-    log_p = torch.log_softmax(f @ centres.T / TEMPERATURE, 1)
-    expected = -(n * T[:n] * log_p).sum() / N
-    torch.testing.assert_close(segmentation_loss(f[None], centres, block)[0], expected)
-    assert not torch.isclose(segmentation_loss(f[None], centres, AsotSettings(r=0.1))[0] * n / N, expected)
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("capped", [True, False])
+def test_a_padded_video_is_one_of_256_frames_without_mass_after_its_own(shared: bool, capped: bool) -> None:
+    """ASOT as released: dense matrices over all 256 frames, masked, and one step, without a cap, for a batch."""
+    N, K, block = 64, 3, AsotSettings(N=64, pad=True, r=0.05, capped=capped)
+    # Near each other, so that gradients are small and steps long.
+    toward = torch.nn.functional.one_hot(torch.tensor(0), 5)
+    lengths = (56, 64)
+    centres, *videos = (
+        torch.nn.functional.normalize(unit_vectors(n, 5, seed=n) + 2 * toward, dim=-1) for n in (3, *lengths)
+    )
+    band, batch = dense_band(N, 3) / block.r, []
+    for f in videos:
+        n = len(f)
+        real = (torch.arange(N) < n).double()[:, None]
+        whole = torch.cat([f, f[-1:].expand(N - n, 5)])
+        cost = 1 - whole @ centres.T + block.rho * (torch.arange(N)[:, None] / N - torch.arange(K) / K).abs()
+        batch.append((n, real, cost))
+
+    def gradient(T: torch.Tensor, cost: torch.Tensor) -> torch.Tensor:
+        found = block.alpha * band @ (T.sum(1, keepdim=True) - T) + (1 - block.alpha) * cost
+        return found + block.epsilon * (T + 1e-12).log() + block.lambda_ * ((T.sum(0) * K).log() + 1)
+
+    plans = [real / n / K * torch.ones(N, K) for n, real, _ in batch]
+    largest = [gradient(T, cost).max() for T, (_, _, cost) in zip(plans, batch, strict=True)]
+    etas = [float(4 / (max(largest) if shared else one)) for one in largest]
+    cap = 1 / (block.epsilon + block.lambda_)
+    assert min(etas) > cap
+    assert etas[0] != etas[1] or shared
+    expected = []
+    for f, T, eta, (n, real, cost) in zip(videos, plans, etas, batch, strict=True):
+        for _ in range(25):
+            T = T * torch.exp(-(cap if capped else eta) * gradient(T, cost))
+            T = real * T / T.sum(1, keepdim=True).clamp_min(1e-300) / n
+        log_p = torch.log_softmax(f @ centres.T / TEMPERATURE, 1)
+        expected.append(-(n * T[:n] * log_p).sum() / N)
+    found = torch.cat(segmentation_losses([f[None] for f in videos], centres, block, shared))
+    torch.testing.assert_close(found, torch.stack(expected), rtol=1e-6, atol=1e-9)
+    (plain,) = segmentation_losses([videos[0][None]], centres, AsotSettings(r=0.05, capped=capped))
+    assert not torch.isclose(plain[0] * lengths[0] / N, expected[0])
+
+
+def test_released_frames_are_scaled_as_drawn_with_the_copies_of_the_last() -> None:
+    frames, _ = task()
+    video, block = split_videos(frames)[0], AsotSettings(N=64, pad=True, by_root=True)
+    whole = np.concatenate([video, np.repeat(video[-1:], 16, axis=0)])
+    expected = (whole - whole.mean(axis=0)) / whole.std(axis=0) / 4
+    np.testing.assert_allclose(padded(video, block, np.random.default_rng(0)), expected, rtol=1e-4, atol=1e-5)
+    drawn = padded(video, AsotSettings(N=6, pad=True), np.random.default_rng(0))
+    np.testing.assert_allclose(drawn.mean(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(drawn.std(axis=0), 1, rtol=1e-5)
 
 
 def test_features_over_the_root_of_their_number() -> None:
@@ -252,11 +289,15 @@ def test_variants_are_data() -> None:
     plain, asot, vasot, slip = (
         made.settings("raw", name, "demo") for name in ("asot", "asot-released", "vasot", "vasot-released")
     )
-    assert (plain.asot.pad, plain.asot.by_root, asot.asot.pad, asot.asot.by_root) == (False, False, True, True)
-    assert asot.asot.model_copy(update={"pad": False, "by_root": False}) == plain.asot
-    assert (vasot.asot.alpha, vasot.asot.alpha_test, vasot.asot.epochs) == (0.5, 0.5, 50)
-    assert (vasot.asot.lambda_test, vasot.asot.epsilon_test) == (vasot.asot.lambda_, vasot.asot.epsilon)
-    assert (vasot.vasot.column, slip.vasot.column, slip.asot.alpha) == ("first", "last", 0.5)
+    released = {"pad": True, "by_root": True, "capped": False}
+    assert (plain.asot.pad, plain.asot.by_root, plain.asot.capped) == (False, False, True)
+    assert plain.asot.model_copy(update=released) == asot.asot
+    # What VASOT's run_bf.sh gives, and the defaults of its train.py; labels come with the constants of training.
+    published = {"alpha": 0.5, "rho": 0.2, "r": 0.04, "epsilon": 0.07, "lambda_": 0.1, "iterations": 25, "N": 256}
+    published |= {"epochs": 50, "alpha_test": 0.5, "epsilon_test": 0.07, "lambda_test": 0.1, "hidden": 128, "D": 40}
+    assert {name: getattr(vasot.asot, name) for name in published} == published
+    assert vasot.asot.model_copy(update={**released, "start": "random"}) == slip.asot
+    assert (vasot.vasot.beta, vasot.vasot.column, slip.vasot.column) == (1.0, "first", "last")
     assert made.decoder("vasot@asot.epochs=50", "raw") == "vasot"
     assert made.decoder("vasot@asot.epochs=15", "raw") == "vasot@asot.epochs=15"
     frames, _ = task()

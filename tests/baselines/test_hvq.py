@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 import torch
 
-from rgwot.baselines.hvq import Codebook, Convolutions, decode_hvq, learn, quantisation_loss, videos_of
+from rgwot.baselines.asot import seeded
+from rgwot.baselines.hvq import (
+    DEAD,
+    Codebook,
+    Convolutions,
+    _started,
+    decode_hvq,
+    learn,
+    quantisation_loss,
+    videos_of,
+)
 from rgwot.config.settings import HvqSettings, Settings
 from rgwot.keysteps.interface import Frames
 from rgwot.runtime.errors import RgwotError
@@ -125,6 +135,35 @@ def test_steps_in_any_order_are_found_together_and_in_new_videos() -> None:
     assert made.predict is not None
     swapped = Frames(np.concatenate([frames.x[96:144], frames.x[:48]]), (48, 48), 2.0)
     np.testing.assert_array_equal(made.predict(swapped).labels, np.r_[made.labels[96:144], made.labels[:48]])
+
+
+def test_codes_move_before_vectors_are_replaced_by_them() -> None:
+    """The loss of an epoch without learning, and without `Codebook.update`."""
+    frames = Frames(task(noise=1.0)[0].x[:96], (48, 48), 2.0)
+    _, (loss,) = learn(frames, 2, HvqSettings(epochs=1, lr=1e-12), np.random.default_rng(0))
+    normalize, rng, videos = torch.nn.functional.normalize, np.random.default_rng(0), videos_of(frames)
+    encoder = seeded(rng, lambda: Convolutions(16, 32, 10, 2))
+    decoder = seeded(rng, lambda: torch.nn.Sequential(Convolutions(32, 32, 10, 2), torch.nn.Linear(32, 16)))
+    moved, unmoved = [], []
+    with torch.no_grad():
+        z = torch.cat([normalize(encoder(video), dim=1) for video in videos])
+        fine = _started(z, 4, 2, 0.8, DEAD[0], rng)
+        coarse = _started(normalize(fine.codes[fine.assign(z)], dim=1), 2, 2, 0.8, DEAD[1], rng)
+        for video in rng.permutation(2):
+            x = videos[video]
+            seen = z = normalize(encoder(x), dim=1)
+            levels = []
+            for book in (fine, coarse):
+                labels, before = book.assign(seen), book.codes
+                means = [normalize(seen[labels == k].sum(0), dim=0) for k in range(len(before))]
+                assert all(mean.norm() > 0 for mean in means)
+                book.codes = torch.stack([code + 0.2 * (mean - code) for code, mean in zip(before, means, strict=True)])
+                levels.append((book.codes[labels], before[labels]))
+                seen = normalize(book.codes[labels], dim=1)
+            for losses, (q1, q2) in zip((moved, unmoved), zip(*levels, strict=True), strict=True):
+                losses.append(quantisation_loss(z, q1, q2, x, decoder(q2), 0.002).item())
+    assert loss == pytest.approx(np.mean(moved), rel=1e-5)
+    assert abs(loss - np.mean(unmoved)) > 1e-3 * loss
 
 
 def test_a_generator_decides_everything_whatever_the_number_of_threads() -> None:

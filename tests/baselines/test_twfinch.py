@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rgwot.baselines.twfinch import decode_twfinch, means_of, merged, twfinch
+from rgwot.baselines.twfinch import decode_twfinch, twfinch
 from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
 
@@ -80,16 +80,15 @@ def test_of_more_clusters_than_the_first_round_leaves_it_is_the_first_round() ->
 
 
 def test_a_cluster_is_at_the_mean_of_features_not_of_directions() -> None:
-    """In round two the long second sample rules its cluster, which is nearer to the last two than to the middle."""
-    a, b, c = [1.0, 0.0], [0.0, 9.0], [1.0, 0.02]
-    x = np.array([a, b, c, c, [0.02, 1.0], [0.0, 1.0]])
-    joined = np.array([0, 0, 1, 1, 2, 2])
-    features = means_of(x, joined)
-    np.testing.assert_allclose(features[0], [0.5, 4.5])
-    one, other = (1 - unit(features[:1]) @ unit(features[k : k + 1]).T for k in (1, 2))
-    assert other * 4 < one * 2
-    labels = merged(x, np.arange(6) / 6, joined, 2)
-    assert labels.tolist() == [0, 0, 1, 1, 0, 0]
+    """The long second sample turns the first pair to 45 degrees, 85 from the second, which is 95 from the third.
+
+    By directions the first pair would be at 25 degrees, and the second would join the third.
+    """
+    angles = np.deg2rad([0, 50, 130, 130, 225, 225])
+    x = np.array([1, 9, 1, 1, 1, 1])[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    assert twfinch(x, 3).tolist() == [0, 0, 1, 1, 2, 2]
+    assert twfinch(x, 2).tolist() == [0, 0, 0, 0, 1, 1]
+    assert twfinch(unit(x), 2).tolist() == [0, 0, 1, 1, 1, 1]
 
 
 def test_the_same_look_far_away_in_time_is_another_cluster_until_nothing_else_is_left() -> None:

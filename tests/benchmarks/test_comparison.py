@@ -48,6 +48,7 @@ def test_what_is_shown_is_in_the_tables() -> None:
         ("methods_segments", segments_of("bench_human")),
     ):
         table = find_table(tables, name)
+        assert all(row.source for row in table.rows)
         for column in columns:
             assert column.dataset in table.datasets
             assert column.metric in table.metrics
