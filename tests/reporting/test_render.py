@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import re
 
+import pandas as pd
 import pytest
 from table_helpers import FLAT, OURS, PLAIN, SPEC, all_scores, make_table, small_table, write_scores
 
 from rgwot.reporting.tables.forms import escape
-from rgwot.reporting.tables.printed import latex, make_grid, markdown, notes, render_table, terminal_table
+from rgwot.reporting.tables.printed import MARKDOWN, latex, make_grid, markdown, notes, render_table, terminal_table
 from rgwot.reporting.tables.spec import Block, load_tables
 
 
@@ -42,6 +43,21 @@ def panels(text):
 
 def body(text, title="macro_task, with background"):
     return {row[0]: row[1:] for row in panels(text)[title][2:]}
+
+
+def test_measured_rows_stand_beside_hieros_by_its_label_rule(table, frame):
+    """Its published means were made by the rule `cnc`; all other protocols are printed by `exact`."""
+    here = frame[frame["kind"] == "measured"].copy()
+    here["one_f1"] = here["label_rule"].map({"exact": 0.1, "cnc": 0.2})
+    here["one_f1_sd"] = float("nan")
+    own = here[here["protocol"] == "macro_video"].assign(protocol="hiero")
+    both = pd.concat([here, own])
+    for protocol, expected in (("macro_video", "10.0"), ("hiero", "20.0")):
+        grid = make_grid(table, both, Block(protocol=protocol, background="with"))
+        assert all(line[0].startswith(expected) for line in grid.texts(MARKDOWN))
+    blocks = (*table.blocks, Block(protocol="hiero", background="with"))
+    (told,) = (note for note in notes(table.model_copy(update={"blocks": blocks}), both) if note.startswith("Labels"))
+    assert told.startswith("Labels by the rule `exact`, of hiero by `cnc`;")
 
 
 def test_markdown_leads_with_macro_task_and_micro_video_and_has_all_others(table, frame):

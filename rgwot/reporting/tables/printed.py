@@ -17,6 +17,8 @@ from rgwot.reporting.tables.scores import read_table
 from rgwot.reporting.tables.spec import UNKNOWN, Block, Source, Table
 
 PRINTED_RULE = "exact"
+#: Label rules of protocols whose published numbers, beside which measured ones stand, all come by another rule.
+OWN_RULES = {"hiero": "cnc"}
 LOWER_IS_BETTER = ("order_distance", "consensus_distance")
 METRIC_LABELS = {
     "f1": "F1", "iou": "IoU", "precision": "Precision", "recall": "Recall", "order_distance": "Order",
@@ -130,7 +132,8 @@ def make_grid(table: Table, frame: pd.DataFrame, block: Block, max_columns: int 
     """
     here = frame[(frame["protocol"] == block.protocol) & (frame["background"] == block.background)]
     # Reported rows come with whatever label rule their code has; measured ones are shown by one of the two.
-    here = here[(here["kind"] == "reported") | (here["label_rule"] == PRINTED_RULE)]
+    rule = OWN_RULES.get(block.protocol, PRINTED_RULE)
+    here = here[(here["kind"] == "reported") | (here["label_rule"] == rule)]
     found = {(row["kind"], row["method"]): row for row in here.to_dict("records")}
     rows = {key: line for key, line in _lines(table).items() if key in found}
     reported = frame[frame["kind"] == "reported"]
@@ -289,7 +292,9 @@ def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
         found.append("Order: Kendall distance to the true order, lower is better, 50 is no information.")
     found += [*row_notes(table, frame), *reported_notes(table, frame)]
     if not short:
-        found.append("Labels by the rule `exact`; the CSV also has the rule `cnc`, and precise values of everything.")
+        shown = {OWN_RULES.get(block.protocol, PRINTED_RULE): block.protocol for block in table.blocks}
+        others = "".join(f", of {protocol} by `{rule}`" for rule, protocol in shown.items() if rule != PRINTED_RULE)
+        found.append(f"Labels by the rule `exact`{others}; the CSV has `exact` and `cnc`, and precise values.")
     return [*found, *table.notes]
 
 
