@@ -242,12 +242,20 @@ def packed_rows(path: Path, content: Any, key: str | None, times: str | None) ->
     parts: list[Any] = [found.get(name or "") for name in (key, times, "offsets")]
     tokens, when, offsets = parts
     names = found.get("paths")
-    arrays = all(isinstance(one, torch.Tensor) and one.ndim for one in parts)
+    arrays = all(isinstance(one, torch.Tensor) and one.ndim and one.layout is torch.strided for one in parts)
     if not (arrays and isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise RgwotError(
-            f"{path}: holds {', '.join(sorted(map(str, found))) or type(content).__name__}; expected paths, offsets, "
-            f"{key} and {times} of all videos"
+            f"{path}: holds {', '.join(sorted(map(str, found))) or type(content).__name__}; expected paths, and "
+            f"dense offsets, {key} and {times} of all videos"
         )
+    whole = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+    for name, array, kinds, wanted in (
+        ("offsets", offsets, whole, "(N + 1,) of whole numbers"),
+        (times, when, (torch.float32, torch.float64), "(T,) of float32 or float64"),
+    ):
+        if array.ndim != 1 or not len(array) or array.dtype not in kinds:
+            kind = str(array.dtype).removeprefix("torch.")
+            raise RgwotError(f"{path}: {name} {tuple(array.shape)} of {kind}; expected {wanted}; download it again")
     borders = offsets.tolist()
     if len(borders) != len(names) + 1 or borders != sorted(borders) or (borders[0], borders[-1]) != (0, len(tokens)):
         raise RgwotError(

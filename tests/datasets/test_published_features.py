@@ -255,7 +255,16 @@ def pickled(folder: Path) -> None:
             "3 offsets from 0 to 5; expected 3 for 2 videos, rising from 0 to the 10",
         ),
         ({"offsets": torch.tensor([0, 10])}, "2 offsets from 0 to 10; expected 3 for 2 videos"),
-        ({"times": None}, "holds offsets, paths, tokens; expected paths, offsets, tokens and times of all videos"),
+        ({"offsets": torch.tensor([0.0, 5, 10])}, "offsets (3,) of float32; expected (N + 1,) of whole numbers"),
+        ({"offsets": torch.tensor([[0], [5], [10]])}, "offsets (3, 1) of int64; expected (N + 1,) of whole numbers"),
+        ({"offsets": torch.tensor([], dtype=torch.int64)}, "offsets (0,) of int64; expected (N + 1,) of whole numbers"),
+        ({"times": torch.arange(10.0).bfloat16()}, "times (10,) of bfloat16; expected (T,) of float32 or float64"),
+        ({"times": torch.arange(10)}, "times (10,) of int64; expected (T,) of float32 or float64"),
+        ({"times": torch.arange(10.0)[:, None]}, "times (10, 1) of float32; expected (T,) of float32 or float64"),
+        (
+            {"times": None},
+            "holds offsets, paths, tokens; expected paths, and dense offsets, tokens and times",
+        ),
         ({"paths": ["0004.pt", "0005.pt"]}, "no video '0003.pt' in it"),
     ],
 )
