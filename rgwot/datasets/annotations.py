@@ -50,6 +50,7 @@ class Annotation:
     warnings: tuple[str, ...] = ()  #: one line each, naming the file and, where there is one, the line
     overlaps: int = 0  #: number of segments that start before an earlier one has ended
     overlap_s: float = 0.0  #: seconds covered more than once
+    labelled_s: float | None = None  #: where labels of frames end before the video does; the rest is not scored
 
 
 def steps_of(segments: pd.DataFrame) -> list[int | str]:

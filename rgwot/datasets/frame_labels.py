@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path, PurePosixPath
@@ -27,7 +28,7 @@ EXPECTED = "the folders features/ and groundTruth/ and the file mapping.txt"
 _TRUTH, _FEATURES = "groundTruth", "features"
 _LISTS = re.compile(r"(?:.*/)?(?:splits/[^/]+|[^/]+\.(?:train|test))")
 _DIFFERS = 0.05
-"""Share by which features and lines may differ in length; both are cut to the shorter."""
+"""Share by which features and lines may differ in length; what only one of them has is not scored."""
 
 
 def find(root: Path, dataset: str, options: Options) -> Found:
@@ -66,19 +67,27 @@ def find(root: Path, dataset: str, options: Options) -> Found:
 def read_annotation(
     root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
 ) -> Annotation:
-    """Read the lines of a video; runs of one name are a segment, and names of the background none."""
+    """Read the lines of a video; runs of one name are a segment, and names of the background none.
+
+    Lines past the last feature are left out; where the lines end first, ``labelled_s`` says it.
+    """
     path = root / str(entry.annotation)
     steps = read_mapping(path.parents[1], options)
     lines = read_lines(path)
     while lines and not lines[-1].text.strip():
         lines.pop()
     rate = Fraction(1) if clock is None else clock.fps
-    notes = Notes(path)
+    notes, labelled_s = Notes(path), None
     if clock is not None:
         frames = round(clock.duration_s * rate)
         if abs(len(lines) - frames) > max(_DIFFERS * frames, float(rate)):
             found = f"{len(lines)} lines of {float(rate):g} per second for features of {clock.duration_s:g} s"
             raise DataFault("past_end", path, "", f"{found}; expected {frames} lines; wrong rate, axes or file?")
+        if len(lines) < frames:
+            labelled_s = float(len(lines) / rate)
+        if frames - len(lines) >= rate:
+            where = f"line {len(lines)}"
+            notes.add("unlabelled", where, f"is the last, of {frames} frames; what follows it is not scored")
         lines = lines[:frames]
     segments = []
     for name, run in groupby(enumerate(lines), key=lambda item: item[1].text.strip()):
@@ -93,7 +102,7 @@ def read_annotation(
             if (step := steps[name]) is not None:
                 start, end = float(first[0] / rate), float((last[0] + 1) / rate)
                 segments.append(Segment(where, start, end, step, name.replace("_", " ")))
-    return checked(path, segments, notes, clock, overlap_is_normal=False)
+    return replace(checked(path, segments, notes, clock, overlap_is_normal=False), labelled_s=labelled_s)
 
 
 def read_mapping(folder: Path, options: Options) -> dict[str, int | None]:

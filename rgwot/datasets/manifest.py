@@ -42,7 +42,8 @@ def write_manifest(
     features without videos: their files take the place of the videos, with a width and height of 0. The manifest has
     the columns of `MANIFEST_COLUMNS`: paths relative to the root, ``fps`` an exact fraction like ``30000/1001``, and a
     ``status``: ``ok``, ``unscored`` (no annotation, or one without rows) or ``skipped`` (cannot be used; listed with
-    the reason, where ``on_bad_video`` is ``skip``). The annotations are as of `segment_table`.
+    the reason, where ``on_bad_video`` is ``skip``). A video whose labels end early lasts until there, as far as scores
+    are concerned. The annotations are as of `segment_table`.
 
     Raises RgwotError if files are missing, a video is bad and ``on_bad_video`` is ``fail``, or an annotation is
     malformed.
@@ -65,6 +66,9 @@ def write_manifest(
         annotation = module.read_annotation(folder, entry, facts, clock, chosen)
         for warning in annotation.warnings:
             _LOG.warning("%s", warning)
+        if annotation.labelled_s is not None:
+            # Else what nobody labelled would be scored as background.
+            row["duration_s"] = annotation.labelled_s
         if annotation.segments.empty:
             _LOG.warning("%s: no rows; %s is not scored", folder / entry.annotation, entry.name)
             row.update(status="unscored", reason="annotation without rows")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,17 @@ def test_praat(tmp_path: Path, mode: str) -> None:
         text = (tmp_path / "a.TextGrid").read_text()
         (tmp_path / "a.TextGrid").write_text(text, encoding="utf-16")
         assert rows(tmp_path / "a.TextGrid") == expected
+
+
+def test_without_their_parser_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [elan(tmp_path / "a.eaf", {"steps": [(0, 900, "pour")]}), tmp_path / "a.TextGrid"]
+    files[1].write_text('File type = "ooTextFile"\nObject class = "TextGrid"\n')
+    monkeypatch.setitem(sys.modules, "pympi", None)
+    for path in files:
+        with pytest.raises(
+            RgwotError, match="^.*/a[.].*: needs pympi, which is not installed; pip install pympi-ling$"
+        ):
+            rows(path)
 
 
 def project(*events: list[Any], files: list[str] | None = None) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -201,14 +201,7 @@ def test_what_cannot_be_meant_ends_in_one_line(root: Path, tmp_path: Path) -> No
 
 
 def test_without_pyarrow_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = builtins.__import__
-
-    def none(name: str, *rest: Any, **told: Any) -> Any:
-        if name.startswith("pyarrow"):
-            raise ImportError(name)
-        return found(name, *rest, **told)
-
-    monkeypatch.setattr(builtins, "__import__", none)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "a.parquet").write_bytes(b"")
     with pytest.raises(RgwotError, match=r"needs pyarrow, which is not installed; pip install 'rgwot\[lerobot\]'"):
         read_table(tmp_path / "a.parquet")

@@ -185,5 +185,5 @@ def test_a_model_of_transformers_is_had_from_its_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["timm", "transformers"])
 def test_a_library_that_is_not_installed_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(RgwotError, match=rf"{name} is not installed; pip install 'rgwot\[{name}\]'"):
+    with pytest.raises(RgwotError, match=rf"needs {name}, which is not installed; pip install 'rgwot\[{name}\]'"):
         load_backbone("random", name=f"{name}:resnet18")

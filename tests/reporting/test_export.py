@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -55,6 +56,16 @@ def test_elan(tmp_path: Path) -> None:
     kind = document.get_parameters_for_tier("key steps")["LINGUISTIC_TYPE_REF"]
     assert document.get_parameters_for_linguistic_type(kind)["CONTROLLED_VOCABULARY_REF"] == "key steps"
     assert Eaf(tmp_path / "out/b.eaf").get_annotation_data_for_tier("key steps") == []
+
+
+@pytest.mark.parametrize("name", ["elan", "praat"])
+def test_without_their_writer_one_line_says_what_to_install(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pympi", None)
+    with pytest.raises(RgwotError, match=f"format {name}: needs pympi, which is not installed; pip install pympi-ling"):
+        export(name, VIDEOS, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_features_without_a_video_are_not_linked_as_one(tmp_path: Path) -> None:
