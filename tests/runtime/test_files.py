@@ -75,3 +75,17 @@ def test_content_reaches_the_disk_before_its_name_does(tmp_path: Path, monkeypat
     before = order[: order.index("renamed")]
     assert set(before) == {"deep", "weights", folder}
     assert order[len(before) + 1 :] == [tmp_path.name]
+
+
+def test_files_are_written_without_what_only_posix_has(tmp_path: Path) -> None:
+    script = (
+        "import os, sys\n"
+        "sys.modules.update(dict.fromkeys(('fcntl', 'grp', 'pwd', 'resource')))\n"
+        "del os.readv\n"
+        "import rgwot.video, rgwot.runtime.gpus, rgwot.runtime.limits\n"
+        "from rgwot.runtime.files import write_text\n"
+        "del os.uname\n"
+        "write_text('whole', sys.argv[1])\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "a.csv")], check=True)
+    assert (tmp_path / "a.csv").read_text() == "whole"
