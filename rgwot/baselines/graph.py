@@ -20,6 +20,7 @@ from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import spatial_means, unit
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.optional import optional
 
 logger = logging.getLogger(__name__)
 
@@ -137,15 +138,8 @@ def node_vectors(paths: NDArray[np.int64], D: int, window: int, epochs: int, see
     most ``window`` nodes apart, get vectors that lie close together. In one worker thread the same seed gives the same
     vectors. The packages that do both parts, node2vec and PecanPy, ask for a numpy below 2.
     """
-    try:
-        from gensim.models import Word2Vec
-    except ImportError:
-        raise RgwotError(
-            "graph.update: node2vec needs gensim, which is not installed; pip install 'rgwot[graph]', or set "
-            "graph.update to mean"
-        ) from None
-
-    model = Word2Vec(
+    remedy = "pip install 'rgwot[graph]', or set graph.update to mean"
+    model = optional("gensim.models", "graph.update node2vec", remedy).Word2Vec(
         _Sentences(paths),
         vector_size=D,
         window=window,

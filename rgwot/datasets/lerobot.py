@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rgwot.datasets.doors.mstcn import BACKGROUND
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import replacing, write_json
+from rgwot.runtime.optional import optional
 from rgwot.runtime.progress import counted
 from rgwot.timing import parse_rate
 
@@ -77,11 +78,10 @@ def read_table(path: Path) -> pd.DataFrame:
     """
     import pandas as pd
 
+    optional("pyarrow", path, "pip install 'rgwot[lerobot]'")
     try:
         return pd.read_parquet(path, engine="pyarrow")
-    except ImportError:
-        raise RgwotError(f"{path}: needs pyarrow, which is not installed; pip install 'rgwot[lerobot]'") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ImportError) as error:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected parquet of LeRobot") from None
 
 

@@ -10,6 +10,7 @@ import glob
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import uuid
@@ -91,6 +92,9 @@ def report_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _to_disk(path: Path) -> None:
+    if os.name == "nt":
+        # Folders cannot be opened there.
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -110,6 +114,9 @@ def _hidden(target: Path) -> Path:
 
 def _abandoned(target: Path) -> list[Path]:
     """Return the temporary paths of a target whose writers, processes of this machine, have ended."""
+    if os.name == "nt":
+        # There os.kill ends what it is asked about.
+        return []
     found = []
     for path in target.parent.glob(glob.escape(f".{target.stem}.{_where()}-") + f"*.tmp{glob.escape(target.suffix)}"):
         writer = path.name.removeprefix(f".{target.stem}.{_where()}-").split("-")[0]
@@ -129,7 +136,7 @@ def _where() -> str:
         space = os.readlink("/proc/self/ns/pid")
     except OSError:
         space = ""
-    return hashlib.sha256(f"{os.uname().nodename} {space}".encode()).hexdigest()[:8]
+    return hashlib.sha256(f"{platform.node()} {space}".encode()).hexdigest()[:8]
 
 
 def remove(path: Path) -> None:

@@ -376,6 +376,17 @@ def test_lines_that_do_not_fit(file: str, old: str, new: str, said: str | None, 
     assert not (tmp_path / "m.csv").exists()
 
 
+@pytest.mark.parametrize(("lines", "scored_s"), [(960, 96.0), (999, 99.9), (1000, 100.0), (1040, 100.0)])
+def test_only_what_has_features_and_a_line_is_scored(lines: int, scored_s: float, tmp_path: Path) -> None:
+    asot(tmp_path, "YTI", 4, False, "bg")
+    np.save(tmp_path / "YTI/features/changing_tire/changing_tire_0001.npy", np.zeros((1000, 4), np.float32))
+    (tmp_path / "YTI/groundTruth/changing_tire_0001").write_text("bg\n" * (lines - 100) + "step_1\n" * 100)
+    make_manifest(tmp_path, "frame_labels", {}, {"axes": "TC", "fps": 10})
+    manifest, annotated = (pd.read_csv(tmp_path / name).set_index("video") for name in ("m.csv", "a.csv"))
+    assert manifest.loc["changing_tire_0001", "duration_s"] == scored_s
+    assert annotated.loc["changing_tire_0001", "end_s"] == scored_s
+
+
 def test_the_background_of_an_entry_is_a_name_of_the_set(tmp_path: Path) -> None:
     asot(tmp_path, "desktop_assembly", 4, False, "nothing")
     with pytest.raises(RgwotError, match=r"mapping.txt: no name 'SIL', the background of the dataset"):

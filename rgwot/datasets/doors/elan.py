@@ -9,6 +9,7 @@ from pathlib import Path
 from rgwot.datasets.doors.boris import media_stem
 from rgwot.datasets.doors.interface import Hints, Row
 from rgwot.datasets.faults import DataFault
+from rgwot.runtime.optional import optional
 
 
 def fits(head: str) -> bool:
@@ -18,12 +19,11 @@ def fits(head: str) -> bool:
 
 def read(path: Path, hints: Hints) -> Iterator[Row]:
     """Read the tier that is meant; the video is the first linked file, else the one of the file's own name."""
-    from pympi import Eaf
-
+    pympi = optional("pympi", path, "pip install pympi-ling")
     with warnings.catch_warnings():
         # It complains of every version but three, and reads them.
         warnings.simplefilter("ignore")
-        document = Eaf(str(path))
+        document = pympi.Eaf(str(path))
     media = [media_stem(one["MEDIA_URL"]) for one in document.get_linked_files()]
     # Those that only refer to annotations of another tier have no times.
     tier = hints.chosen(path, [name for name, (aligned, *_) in document.tiers.items() if aligned] or document.tiers)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rgwot.datasets.doors.interface import Hints, Row
 from rgwot.datasets.text import read_bytes
+from rgwot.runtime.optional import optional
 
 
 def fits(head: str) -> bool:
@@ -17,10 +18,9 @@ def fits(head: str) -> bool:
 
 def read(path: Path, hints: Hints) -> Iterator[Row]:
     """Read the tier that is meant; the video is the one of the file's own name."""
-    from pympi import TextGrid
-
+    pympi = optional("pympi", path, "pip install pympi-ling")
     wide = read_bytes(path).startswith((BOM_UTF16_LE, BOM_UTF16_BE))
-    grid = TextGrid(str(path), codec="utf-16" if wide else "utf-8-sig")
+    grid = pympi.TextGrid(str(path), codec="utf-16" if wide else "utf-8-sig")
     tiers = {tier.name: tier for tier in grid.get_tiers() if tier.tier_type == "IntervalTier"}
     tier = hints.chosen(path, tiers)
     for number, (start_s, end_s, text) in enumerate(tiers[tier].get_intervals(), 1):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.optional import optional
 
 
 class Wrapped(nn.Module):
@@ -62,12 +62,7 @@ def token_map(tokens: Tensor, before: Sequence[int] = (0, 1)) -> Tensor:
 
 def library(name: str, member: str) -> Any:
     """Import a library that is not installed with rgwot."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise RgwotError(
-            f"network {name}:{member}: {name} is not installed; pip install 'rgwot[{name}]', or name another network"
-        ) from None
+    return optional(name, f"network {name}:{member}", f"pip install 'rgwot[{name}]', or name another network")
 
 
 def refuse_weights(name: str, member: str, weights: str) -> None:

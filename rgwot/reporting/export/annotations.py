@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rgwot.datasets.doors.interface import TIER
 from rgwot.reporting.export.interface import Video, key_steps_of
+from rgwot.runtime.optional import optional
 
 
 def export_elan(videos: Sequence[Video], folder: Path) -> None:
@@ -16,11 +17,10 @@ def export_elan(videos: Sequence[Video], folder: Path) -> None:
 
     The names of all key steps are the tier's controlled vocabulary, so that ELAN offers them for a correction.
     """
-    from pympi import Eaf
-
+    pympi = optional("pympi", "format elan", "pip install pympi-ling")
     names = sorted(set(key_steps_of(videos).values()))
     for video in videos:
-        document = Eaf(author="rgwot")
+        document = pympi.Eaf(author="rgwot")
         document.remove_tier("default")
         document.add_language("und", "http://cdb.iso.org/lg/CDB-00130975-001", "undetermined (und)")
         document.add_controlled_vocabulary(TIER)
@@ -54,11 +54,10 @@ def _addresses(path: Path, folder: Path) -> tuple[str, str]:
 
 def export_praat(videos: Sequence[Video], folder: Path) -> None:
     """Write one file per video with one tier of intervals; background is an empty interval, as Praat has it."""
-    from pympi import TextGrid
-
+    pympi = optional("pympi", "format praat", "pip install pympi-ling")
     for video in videos:
         end = max([video.duration_s, *(segment.end_s for segment in video.segments)])
-        grid = TextGrid(xmax=end)
+        grid = pympi.TextGrid(xmax=end)
         tier = grid.add_tier(TIER)
         for start_s, end_s, _, label in video.segments:
             if end_s > start_s:
