@@ -6,7 +6,7 @@ Which files belong to which dataset and task follows from folders and name patte
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from rgwot.datasets import csv_files
@@ -20,6 +20,9 @@ OPTIONS = frozenset({"view", "subset", "strict", "unannotated", "frames_fps", "f
 EXPECTED = "the folders annotations/ and videos/ of EgoProceL"
 
 _SUFFIX = ".egoprocel.ann"
+
+Place = tuple[str, str | None]
+"""Task and camera of a file; the task is empty when unknown."""
 
 read_annotation = csv_files.read_annotation
 
@@ -42,10 +45,9 @@ def find(root: Path, dataset: str, options: Options) -> Found:
         alone = kind == "videos" and options.features_alone
         top = root if alone else required_subfolder(root, kind, dataset, EXPECTED)
         own = subfolder(top, rows[0].folder)
-        paths = listed(own) if own else _only_own(listed(top), rows)
-        placed = {path: _task_and_camera(path, rows) for path in paths}
-        wanted = (path for path, (task, filmed_by) in placed.items() if filmed_by == view or not task)
-        return by_task(wanted, lambda path: placed[path][0])
+        placed = _placed(listed(own), rows) if own else _placed_among_others(listed(top), rows)
+        kept = (path for path, (task, filmed_by) in placed.items() if filmed_by == view or not task)
+        return by_task(kept, lambda path: placed[path][0])
 
     videos = sorted_out("videos", lambda top: walk_videos(root, top, options))
     annotations = sorted_out("annotations", lambda top: walk(root, top, {".csv"}))
@@ -64,17 +66,30 @@ def annotated_stem(path: str) -> str:
     return name[: -len(_SUFFIX)] if name.lower().endswith(_SUFFIX) else name
 
 
-def _only_own(paths: list[str], rows: tuple[TaskFacts, ...]) -> list[str]:
-    """Select the dataset's files from a tree that holds several without a folder for each at its top."""
+def _placed(paths: Iterable[str], rows: tuple[TaskFacts, ...]) -> dict[str, Place]:
+    return {path: _task_and_camera(path, rows) for path in paths}
+
+
+def _placed_among_others(paths: list[str], rows: tuple[TaskFacts, ...]) -> dict[str, Place]:
+    """Place the dataset's files of a tree that holds several without a folder for each at its top.
+
+    Without a folder of its own further down, what no dataset's names fit is of no task: it may be this one's.
+    """
     mine = folded(rows[0].folder)
     inside = [path for path in paths if mine in map(folded, parents(path))]
     if inside:
-        return inside
-    others = {folded(row.folder) for name in datasets("egoprocel") for row in tasks_of(name)} - {mine}
-    return [path for path in paths if _by_name(path, rows) and others.isdisjoint(map(folded, parents(path)))]
+        return _placed(inside, rows)
+    others = [tasks_of(name) for name in datasets("egoprocel") if name != rows[0].dataset]
+    folders = {folded(row.folder) for one in others for row in one}
+    placed = {path: _by_name(path, rows) for path in paths if folders.isdisjoint(map(folded, parents(path)))}
+    return {
+        path: place or ("", None)
+        for path, place in placed.items()
+        if place or not any(_by_name(path, one) for one in others)
+    }
 
 
-def _by_name(path: str, rows: tuple[TaskFacts, ...]) -> tuple[str, str | None] | None:
+def _by_name(path: str, rows: tuple[TaskFacts, ...]) -> Place | None:
     """Recognise a file by its whole name, or by CnC's folder ``<task number>_<camera>``."""
     for row in rows:
         named = re.fullmatch(row.pattern, annotated_stem(path), re.IGNORECASE)
@@ -88,8 +103,8 @@ def _by_name(path: str, rows: tuple[TaskFacts, ...]) -> tuple[str, str | None] |
     return None
 
 
-def _task_and_camera(path: str, rows: tuple[TaskFacts, ...]) -> tuple[str, str | None]:
-    """Return task and camera of a file in the dataset's own folder; the task is empty when unknown."""
+def _task_and_camera(path: str, rows: tuple[TaskFacts, ...]) -> Place:
+    """Return task and camera of a file in the dataset's own folder."""
     recognised = _by_name(path, rows)
     if recognised is not None:
         return recognised

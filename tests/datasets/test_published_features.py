@@ -16,10 +16,12 @@ from mock_downloads import (
     ACTIVITIES,
     CROSSTASK,
     EGOPROCEL,
+    HIERO,
     PC_RATE,
     RATES,
     THIRD_PERSON,
     Take,
+    annotations,
     asot,
     egoprocel_takes,
     runs,
@@ -192,6 +194,27 @@ def test_a_video_that_no_task_has_is_listed(tmp_path: Path) -> None:
         "1 videos have segments without features, like 0004.pt; expected none; are both of one download?",
         "1 videos have features without segments, like holiday.pt; expected none; are both of one download?",
     ]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "lost"),
+    [("egtea_gaze", "EGTEA/holiday"), ("cmu_mmac", "CMU_Kitchens/S08_Brwnie_odd"), ("pc_assembly", "PC/Head_99")],
+)
+def test_features_of_no_task_are_listed_beside_those_of_other_datasets(dataset: str, lost: str, tmp_path: Path) -> None:
+    for task, takes in egoprocel_takes().items():
+        place = tmp_path / "egovlp" / HIERO[task.split("/")[0]]
+        place.mkdir(parents=True, exist_ok=True)
+        for name in takes:
+            (place / f"{name}.pt").touch()
+    annotations(tmp_path)
+    (tmp_path / f"egovlp/{lost}.pt").touch()
+    found = find("mine", "egoprocel", tmp_path, {"subset": dataset, "features_alone": True})
+    assert found.unassigned == (f"egovlp/{lost}.pt",)
+    (task,) = (task for task in EGOPROCEL if task.startswith(dataset))
+    assert {entry.name for entry in found.of(task.split("/")[1])} == set(EGOPROCEL[task])
+    # Of another dataset's folder, where that has the registered name.
+    (tmp_path / "egovlp/MECCANO/holiday.pt").touch()
+    assert len(find("mine", "egoprocel", tmp_path, {"subset": dataset, "features_alone": True}).unassigned) == 1
 
 
 FORM: dict[str, Any] = {
