@@ -292,8 +292,8 @@ def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
         found.append("Order: Kendall distance to the true order, lower is better, 50 is no information.")
     found += [*row_notes(table, frame), *reported_notes(table, frame)]
     if not short:
-        shown = {OWN_RULES.get(block.protocol, PRINTED_RULE): block.protocol for block in table.blocks}
-        others = "".join(f", of {protocol} by `{rule}`" for rule, protocol in shown.items() if rule != PRINTED_RULE)
+        ruled = {OWN_RULES.get(block.protocol, PRINTED_RULE): block.protocol for block in table.blocks}
+        others = "".join(f", of {protocol} by `{rule}`" for rule, protocol in ruled.items() if rule != PRINTED_RULE)
         found.append(f"Labels by the rule `exact`{others}; the CSV has `exact` and `cnc`, and precise values.")
     return [*found, *table.notes]
 
