@@ -201,9 +201,7 @@ def _published(row: Source) -> str:
     last = PurePosixPath(row.file).name
     found = listed.get(row.file) or next((one for name, one in listed.items() if PurePosixPath(name).name == last), "")
     if not found:
-        raise RgwotError(
-            f"{row.sha256}: {row.file} is not listed; expected its SHA-256; look at the page of the download"
-        )
+        log.warning("%s: no checksum is published for %s; it is not checked", row.sha256, row.file)
     return found.lower()
 
 
@@ -217,9 +215,10 @@ def _unpack(archive: Path) -> None:
                 parts = PurePosixPath(member.filename.replace("\\", "/"))
                 outside = parts.is_absolute() or ".." in parts.parts or ":" in member.filename
                 if outside or stat.S_ISLNK(member.external_attr >> 16):
+                    archive.unlink()
                     raise RgwotError(
                         f"{archive}: {member.filename!r} leads out of its folder; nothing was unpacked; expected the "
-                        "archive as published; remove it and fetch it again"
+                        "archive as published; it is removed; fetch it again"
                     )
                 there = folder / member.filename
                 if not member.is_dir() and there.exists() and there.stat().st_size != member.file_size:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import urllib.request
 import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,10 +26,12 @@ class Site:
     def __init__(self) -> None:
         self.content, self.tag, self.breaks_at = CONTENT, '"one"', 0
         self.asked: list[str | None] = []
+        self.targets: list[str] = []  # as a proxy gets them
         site = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                site.targets.append(self.path)
                 wanted = self.headers.get("Range")
                 site.asked.append(wanted)
                 start = 0
@@ -40,6 +43,10 @@ class Site:
                 self.end_headers()
                 until, site.breaks_at = site.breaks_at or len(site.content), 0
                 self.wfile.write(site.content[start:until])
+
+            def do_CONNECT(self) -> None:
+                site.targets.append(self.path)
+                self.send_error(403)
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -103,7 +110,7 @@ def test_another_checksum_leaves_nothing(site: Site, tmp_path: Path) -> None:
     assert not list((tmp_path / "mine").glob("*x.pt*"))
 
 
-def test_checksums_may_stand_in_a_list(tmp_path: Path) -> None:
+def test_checksums_may_stand_in_a_list(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     site, digest = tmp_path / "site", hashlib.sha256(b"abc").hexdigest()
     site.mkdir()
     (site / "x.pt").write_bytes(b"abc")
@@ -113,8 +120,23 @@ def test_checksums_may_stand_in_a_list(tmp_path: Path) -> None:
         (made,) = fetch([found], tmp_path / digest[: len(line) % 7 + 1])
         assert made.read_bytes() == b"abc"
     (site / "SHA256SUMS").write_text(f"{digest}  other.pt\n")
-    with pytest.raises(RgwotError, match=r"a/x\.pt is not listed"):
-        fetch([found], tmp_path / "data")
+    assert not caplog.messages
+    (made,) = fetch([found], tmp_path / "data")
+    assert made.read_bytes() == b"abc"
+    assert caplog.messages == [f"{found.sha256}: no checksum is published for a/x.pt; it is not checked"]
+
+
+def test_a_proxy_of_the_environment_is_used(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What opened an address before keeps the proxies of that time.
+    monkeypatch.setattr(urllib.request, "_opener", None)
+    for name in ("http_proxy", "https_proxy"):
+        monkeypatch.setenv(name, site.address.removesuffix("/x.pt"))
+    (made,) = fetch([row("http://features.invalid/x.pt")], tmp_path)
+    assert made.read_bytes() == CONTENT
+    with pytest.raises(RgwotError, match=r"https://features\.invalid/y\.pt: cannot be read .*403"):
+        fetch([row("https://features.invalid/y.pt", "y.pt")], tmp_path)
+    assert site.targets == ["http://features.invalid/x.pt", "features.invalid:443"]
+    assert not (tmp_path / "mine/y.pt").exists()
 
 
 def test_nothing_is_written_over(site: Site, tmp_path: Path) -> None:
@@ -165,7 +187,8 @@ def test_no_path_leaves_the_folder(tmp_path: Path, name: str) -> None:
     )
     with pytest.raises(RgwotError, match="leads out of its folder; nothing was unpacked"):
         fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
-    assert not list(tmp_path.rglob("*.npy"))
+    assert list((tmp_path / "data").rglob("*")) == [tmp_path / "data/mine"]
+    assert {path.name for path in tmp_path.iterdir()} == {"x.zip", "data"}
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed"])
