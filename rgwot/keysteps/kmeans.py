@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from rgwot.config.settings import Settings
 from rgwot.keysteps.fuzzifier import centred
@@ -59,12 +61,20 @@ def kmeans(
         n_init=restarts,
         random_state=int(generator.integers(2**31 - 1)),
     )
-    with warnings.catch_warnings():
+    # A caller's limit does not hold for threads of scikit-learn if it was not imported yet. More than one changes the
+    # rounding of sums, and on a busy machine they wait for each other, ten times as long as one takes.
+    with warnings.catch_warnings(), _pools().limit(limits=1):
         # Fewer distinct samples than clusters are handled: see above.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(offsets)
     labels, centres = model.labels_.astype(np.int64), model.cluster_centers_ + mean
     return KMeans(labels, centres, float(model.inertia_), int(model.n_iter_))
+
+
+@cache
+def _pools() -> ThreadpoolController:
+    """Find the pools of threads of what is imported, once, with scikit-learn's among them."""
+    return ThreadpoolController()
 
 
 def nearest_centre(x: NDArray[Any], centres: NDArray[Any]) -> NDArray[np.int64]:

@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn import cluster
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from rgwot.keysteps.kmeans import kmeans
 
@@ -36,6 +38,20 @@ def test_the_same_seed_gives_the_same_labels() -> None:
     x = np.random.default_rng(1).normal(size=(300, 6))
     first, second = (kmeans(x, 7, np.random.default_rng(3)).labels for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+def test_it_computes_in_one_thread_whatever_the_process_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scikit-learn is often imported by the call itself, when limits of a caller cannot hold for its threads."""
+    found, fit = [], cluster.KMeans.fit
+
+    def watched(model: cluster.KMeans, x: np.ndarray) -> cluster.KMeans:
+        found.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp")
+        return fit(model, x)
+
+    monkeypatch.setattr(cluster.KMeans, "fit", watched)
+    with threadpool_limits(limits=2):
+        kmeans(np.random.default_rng(0).normal(size=(50, 3)), 3, np.random.default_rng(0))
+    assert set(found) == {1}
 
 
 def test_few_or_equal_samples() -> None:
