@@ -18,6 +18,7 @@ import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from machine import resident_mib
 from videos import number, picture, remux, rotate_metadata, truncate, write_audio, write_video
 
 from rgwot.runtime.errors import RgwotError
@@ -464,9 +465,9 @@ def test_memory_does_not_grow_with_the_length(tmp_path: Path) -> None:
             f"times = np.arange({count}) / 30\n"
             f"assert sum(len(f) for _, f in FrameReader({str(path)!r}, times, 240)) == {count}\n"
             "usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]\n"
-            "print(max(use.ru_maxrss for use in usage) / 1024)\n"
+            "print(max(use.ru_maxrss for use in usage))\n"
         )
-        return float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+        return resident_mib(int(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout))
 
     # The frames of the longer video alone take 100 MB.
     assert peak_mb(660) < peak_mb(60) + 40

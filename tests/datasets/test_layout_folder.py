@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from pathlib import Path
 
 import pytest
 from layout_helpers import GOOD, pairs, touch
+from machine import touch_bytes
 
 from rgwot.datasets.finding import find
 from rgwot.runtime.errors import RgwotError
@@ -61,7 +61,7 @@ def test_hostile_names_get_safe_ids(tmp_path: Path, name: str) -> None:
 )
 def test_unusable_names_are_refused(tmp_path: Path, name: bytes, clue: str) -> None:
     touch(tmp_path, "tea/a.mp4")
-    Path(os.fsdecode(os.fsencode(tmp_path / "tea") + b"/" + name)).touch()
+    touch_bytes(tmp_path / "tea", name)
     with pytest.raises(RgwotError, match=clue) as caught:
         find("mine", "folder", tmp_path).of("tea")
     assert "\n" not in str(caught.value)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from checkouts import ALL_TASKS, SMALL, SNAKEMAKE, Checkout, Said, run
+from machine import touch_bytes
 from videos import write_video
 
 from rgwot.runtime.errors import RgwotError
@@ -81,6 +83,7 @@ def test_a_wrong_value_is_told_with_its_key(fresh: Checkout, words: tuple[str, .
 # Names in a shell without UTF-8.
 
 
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS reads names as UTF-8 in every session")
 def test_a_name_in_utf_8_is_not_blamed_for_the_shell(fresh: Checkout) -> None:
     own_videos(fresh)
     (fresh.path / "videos/tea/a.mp4").rename(fresh.path / "videos/tea/na\u00efve.mp4")
@@ -96,7 +99,7 @@ def test_a_name_that_is_no_utf_8_is_told_as_before(tmp_path: Path) -> None:
     from rgwot.datasets.finding import find
 
     (tmp_path / "tea").mkdir()
-    Path(os.fsdecode(os.fsencode(tmp_path / "tea") + b"/\xff.mp4")).touch()
+    touch_bytes(tmp_path / "tea", b"\xff.mp4")
     (tmp_path / "tea/b.mp4").touch()
     with pytest.raises(RgwotError, match="is not UTF-8; expected a readable name; rename it"):
         find("own", "folder", tmp_path).of("tea")

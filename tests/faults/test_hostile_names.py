@@ -63,8 +63,10 @@ def test_planning_with_every_name(tmp_path: Path) -> None:
     options = ("--dry-run", "--cores", "1", "--printshellcmds")
     said = fresh.snakemake("results/features/own/tea/index.csv", options=options, more=["own.yaml"])
     assert said.returncode == 0, said.text[-3000:]
-    ids = sorted(video_id(name) for name in NAMES)
-    assert len({name.lower() for name in ids}) == len(NAMES) - 1
+    names = [path.name.removesuffix(".mp4") for path in (fresh.path / "videos/tea").iterdir()]
+    # Where case makes no difference, as on most disks of macOS, two names are one file.
+    assert set(names) >= {*NAMES} - {"CASE"}
+    assert len({video_id(name).lower() for name in names}) == len(NAMES) - 1
     prefix = "Shell command: rgwot extract "
     commands = [line.removeprefix("Shell command: ") for line in said.text.splitlines() if line.startswith(prefix)]
     # What a shell makes of the very commands: each name whole, as one word.
@@ -74,7 +76,7 @@ def test_planning_with_every_name(tmp_path: Path) -> None:
     assert shown.returncode == 0, shown.text
     words = shown.text.split("\n")
     made = {words[n + 1]: words[n + 3] for n, word in enumerate(words) if word == "--video"}
-    assert made == {video_id(name): f"videos/tea/{name}.mp4" for name in NAMES}
+    assert made == {video_id(name): f"videos/tea/{name}.mp4" for name in names}
     assert not list(fresh.path.rglob("escaped"))
 
 

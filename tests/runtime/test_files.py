@@ -55,11 +55,12 @@ def test_temporary_files_of_another_machine_are_left_alone(tmp_path: Path) -> No
 
 
 def test_content_reaches_the_disk_before_its_name_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target, order = tmp_path / "model", []
+    target = tmp_path / "model"
+    order: list[int | str] = []
     synchronise, rename = os.fsync, os.replace
 
     def fsync(descriptor: int) -> None:
-        order.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+        order.append(os.fstat(descriptor).st_ino)
         synchronise(descriptor)
 
     def replace(source: Path, place: Path) -> None:
@@ -71,10 +72,9 @@ def test_content_reaches_the_disk_before_its_name_does(tmp_path: Path, monkeypat
     with replacing(target) as temporary:
         (temporary / "deep").mkdir(parents=True)
         (temporary / "deep" / "weights").write_text("x")
-        folder = temporary.name
     before = order[: order.index("renamed")]
-    assert set(before) == {"deep", "weights", folder}
-    assert order[len(before) + 1 :] == [tmp_path.name]
+    assert set(before) == {path.stat().st_ino for path in (target, target / "deep", target / "deep/weights")}
+    assert order[len(before) + 1 :] == [tmp_path.stat().st_ino]
 
 
 def test_files_are_written_without_what_only_posix_has(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from doctor_helpers import content, entry, put, run
+from machine import touch_bytes
 
 from rgwot.cli import cli
 from rgwot.runtime.errors import escaped
@@ -66,7 +67,7 @@ def test_later_configurations_change_single_keys(tea: Path, tmp_path: Path) -> N
 
 def test_hostile_names_are_escaped_on_one_line(tea: Path, tmp_path: Path, clip: Path) -> None:
     for name in (b"evil\n\x1b[31m.mp4", b"caf\xe9.mp4", "\u202egnp.mp4".encode()):
-        put(Path(os.fsdecode(os.path.join(os.fsencode(tea), b"tea", name))), clip.read_bytes())
+        touch_bytes(tea / "tea", name).write_bytes(clip.read_bytes())
     code, out, _ = run(tmp_path, "mine", "--quick", mine=entry(tea))
     assert code == 1
     assert r"error: tea/evil\n\x1b[31m.mp4:" in out
