@@ -28,7 +28,7 @@ SHELL := /bin/bash -o pipefail
 # The revision that `make bench` compares with.
 BEFORE ?= HEAD~1
 
-.PHONY: help env lock container docs demo test paper-small faults bench bench-answers claims comparison graphs cluster-test test-page pictures lint clean
+.PHONY: help env lock container docs demo test test-long paper-small faults bench bench-answers claims comparison graphs cluster-test test-page pictures lint clean
 
 help:
 	@echo "make env    the environment in .venv; TORCH=cpu without CUDA, LOCK= with the newest versions"
@@ -37,6 +37,7 @@ help:
 	@echo "make docs   the documentation as a site, in build/docs"
 	@echo "make demo   environment, then the whole pipeline on synthetic clips; prints the table"
 	@echo "make test   environment, then every test"
+	@echo "make test-long  from mock downloads of published features to one table and trainings; ten minutes"
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
 	@echo "make faults kills the demo at 30 random moments, damages it 120 times, fills disks; an hour"
 	@echo "make bench  the demo, the first answer, a table and a plan against the revision BEFORE"
@@ -95,6 +96,10 @@ demo: $(READY)
 test: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -n $(CORES) --dist loadfile
 
+# Whole workflows, too long for `test`.
+test-long: $(DEVELOPER)
+	OMP_NUM_THREADS=1 pytest -m long tests/workflow
+
 # RGWOT_KILLS=5 RGWOT_FAULTS=12 make faults is the short form; RGWOT_FAULT_SEED=1 draws other faults.
 faults: export RGWOT_KILLS ?= 30
 faults: export RGWOT_FAULTS ?= 120
@@ -144,6 +149,7 @@ lint: $(DEVELOPER)
 	snakefmt --check Snakefile workflow
 	mypy
 	snakemake --lint
+	snakemake --lint --snakefile workflow/Snakefile
 
 clean:
 	rm -rf build .pytest_cache .mypy_cache .ruff_cache
