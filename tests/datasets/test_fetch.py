@@ -246,6 +246,18 @@ def test_nothing_is_downloaded_before_terms_are_accepted(tmp_path: Path, monkeyp
     assert "SHA-256" in str(wrong.exception)
 
 
+def test_what_only_people_can_download_comes_from_a_mirror(tmp_path: Path) -> None:
+    own = tmp_path / "mirror/fact/egoprocel/groundTruth/0003.txt"
+    own.parent.mkdir(parents=True)
+    own.write_text("background\n")
+    words = ["fetch", "fact", "--to", str(tmp_path / "data")]
+    assert CliRunner().invoke(cli, [*words, "--accept"]).exit_code == 0
+    assert not (tmp_path / "data").exists()
+    said = CliRunner().invoke(cli, [*words, "--accept", "--from", (tmp_path / "mirror").as_uri()])
+    assert said.exit_code == 0, said.output
+    assert (tmp_path / "data/fact/egoprocel/groundTruth/0003.txt").read_text() == "background\n"
+
+
 def test_every_source_says_what_to_expect() -> None:
     for one in sources():
         assert one.terms
