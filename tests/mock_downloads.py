@@ -7,6 +7,8 @@ people in CaptainCook4D, four times faster again, and a feature shows the key st
 from __future__ import annotations
 
 import csv
+import hashlib
+import json
 import shutil
 import sys
 import zipfile
@@ -32,6 +34,11 @@ EGOPROCEL = {
     "pc_assembly/pc_assembly": ("Head_5", "Head_7", "Head_9"),
     "pc_disassembly/pc_disassembly": ("Head_6", "Head_8", "Head_10"),
 }
+#: What pJEPA's table calls the datasets; it takes every video of the PC sets, Head_*, for disassembly.
+PJEPA = {
+    "cmu_mmac": "CMU_Kitchens", "egtea_gaze": "EGTEA_Gaze+", "meccano": "MECCANO", "epic_tents": "EPIC-Tents",
+    "pc_assembly": "pc_disassembly", "pc_disassembly": "pc_disassembly",
+}  # fmt: skip
 THIRD_PERSON = ("S07_Brownie_7151062-1103", "S08_Brownie_7151062-1103")
 RATES = {"cmu_mmac": "30", "egtea_gaze": "24", "meccano": "12", "epic_tents": "60000/1001"}
 PC_RATE = "25"
@@ -121,6 +128,10 @@ def packed(folder: Path, archive: str, table: str, D: int, dense: bool) -> None:
         writer = csv.DictWriter(file, names, extrasaction="ignore")
         writer.writeheader()
         writer.writerows(rows)
+    (folder / "LICENSE.md").write_text("The terms of the sources hold.\n")
+    (folder / "manifest.json").write_text(json.dumps({"files": [archive, table]}) + "\n")
+    sums = (f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in (archive, table))
+    (folder / "SHA256SUMS").write_text("".join(sums))
 
 
 def runs(labels: NDArray[np.int64]) -> list[tuple[int, int, int]]:
@@ -131,6 +142,9 @@ def runs(labels: NDArray[np.int64]) -> list[tuple[int, int, int]]:
 
 def segment_rows(uid: str, task: str, truth: NDArray[np.int64], first_id: int, seed: int) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
+    dataset, procedure = task.split("/")
+    named = PJEPA[dataset]
+    procedure = named if dataset.startswith("pc_") else procedure
     for number, (a, b, step) in enumerate(runs(truth)):
         rows.append(
             {
@@ -140,9 +154,9 @@ def segment_rows(uid: str, task: str, truth: NDArray[np.int64], first_id: int, s
                 "annotation_path": "",
                 "fact_feature_path": f"features/{uid}.npy",
                 "fact_ground_truth_path": f"groundTruth/{uid}.txt",
-                "source_dataset": task.split("/")[0],
-                "procedure_name": task.split("/")[1],
-                "task_name": task.replace("/", "::"),
+                "source_dataset": named,
+                "procedure_name": procedure,
+                "task_name": f"{named}::{procedure}",
                 "participant_id": "",
                 "group_id": uid,
                 "fact_split": "train",

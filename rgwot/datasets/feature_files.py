@@ -38,7 +38,7 @@ class Measured:
     times
         (T,), where the file has them.
     fps
-        Features per second: as stated, or of the times, the usual distance of two.
+        Features per second: as stated, or of the times without breaks.
     start_s
         Time of the first feature, where there are no times.
     footage
@@ -185,7 +185,7 @@ def native_rate(measured: Measured, settings: ImportSettings) -> Fraction:
 
 
 def _rate(path: Path, times: NDArray[np.float64], settings: ImportSettings) -> Fraction:
-    """Return the rate of features with times: that stated, or the median's, to three digits, which videos share."""
+    """Return the rate of features with times: that stated, or of the times without breaks, to three digits."""
     stated = None if settings.fps is None else Fraction(settings.fps) / settings.every
     if len(times) < 2:
         if stated is None:
@@ -193,17 +193,20 @@ def _rate(path: Path, times: NDArray[np.float64], settings: ImportSettings) -> F
                 f"{path}: one feature, whose time gives no rate; expected two or more, or fps as well as times"
             )
         return stated
-    found = 1 / float(np.median(np.diff(times)))
-    if stated is not None:
-        # Where distances alternate, as of times cut to tenths, their mean says it, where some are long, their median.
-        mean = (len(times) - 1) / float(times[-1] - times[0])
-        if min(abs(found - stated), abs(mean - stated)) > CONTRADICTS * stated:
-            raise RgwotError(
-                f"{path}: times of {found:g} features per second, but fps is {settings.fps}; expected them to agree; "
-                "correct fps, or the unit of the times, which are seconds"
-            )
-        return stated
-    return _short(found)
+    gaps = np.diff(times)
+    gaps = gaps[gaps < 2 * np.median(gaps)]
+    # Distances of sampled frames alternate, so that only those of several say the rate, and of any video the same.
+    n = len(gaps) if len(gaps) < 8 else 1 << min(6, (len(gaps) // 4).bit_length() - 1)
+    sums = np.cumsum([0, *gaps])
+    found = n / float(np.median(sums[n:] - sums[:-n]))
+    if stated is None:
+        return _short(found)
+    if abs(found - stated) > CONTRADICTS * stated:
+        raise RgwotError(
+            f"{path}: times of {found:g} features per second, but fps is {settings.fps}; expected them to agree; "
+            "correct fps, or the unit of the times, which are seconds"
+        )
+    return stated
 
 
 def _short(rate: float | Fraction) -> Fraction:

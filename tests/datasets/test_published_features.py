@@ -33,6 +33,9 @@ from mock_downloads import (
 
 from rgwot.cli import cli
 from rgwot.config.configuration import load_config, read_files
+from rgwot.config.importing import ImportSettings
+from rgwot.datasets.feature_files import measure_file
+from rgwot.datasets.fetch import fetch, sources
 from rgwot.datasets.finding import find
 from rgwot.datasets.manifest import write_manifest
 from rgwot.features.importing import import_video
@@ -163,6 +166,20 @@ def test_the_cameras_that_are_there_are_said(data: Path) -> None:
         find("mine", "packed", Path("data/egoprocel_fact"), options).of("Brownie")
     right = find("mine", "packed", Path("data/egoprocel_fact"), {**options, "view": "right"}).of("Brownie")
     assert [entry.name for entry in right] == list(THIRD_PERSON)
+
+
+def test_an_archive_is_fetched_and_checked_against_its_list(downloads: Path, tmp_path: Path) -> None:
+    fetch(sources("egoprocel_vjepa"), tmp_path, (downloads / "downloads").as_uri())
+    folder = tmp_path / "egoprocel_vjepa"
+    assert {"LICENSE.md", "SHA256SUMS", "manifest.json"} <= {path.name for path in folder.iterdir()}
+    (digest, place), *_ = (line.split() for line in (folder / "SHA256SUMS").read_text().splitlines())
+    assert (folder / place).with_name(f".{Path(place).name}.fetched").read_text().startswith(digest)
+    # The table calls them all disassembly.
+    rows = pd.read_csv(folder / "egoprocel_annotations/egoprocel_segments.csv")
+    assert set(rows["task_name"][rows["video_path"].str.startswith("Head_")]) == {"pc_disassembly::pc_disassembly"}
+    for task in ("pc_assembly", "pc_disassembly"):
+        found = find("mine", "packed", folder, {"subset": task})
+        assert {entry.name for entry in found.of(task)} == set(EGOPROCEL[f"{task}/{task}"])
 
 
 def test_a_task_is_never_cut_at_the_first_dot(data: Path) -> None:
@@ -337,6 +354,32 @@ def test_times_that_alternate_have_the_rate_of_their_mean(tmp_path: Path) -> Non
     written = (tmp_path / "b.zarr/zarr.json").stat().st_mtime_ns
     take_in(tmp_path / "b.zarr", source, *IMPORT)
     assert (tmp_path / "b.zarr/zarr.json").stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize(
+    ("rate", "native", "found"),
+    [
+        (4, 30, 4),
+        (4, 10, 4),
+        (5, 10, 5),
+        (4, 60000 / 1001, 4),
+        (2, 25, 2),
+        (8, 30, 8),
+        (30000 / 1001, 30000 / 1001, 30),
+    ],
+)
+def test_times_alone_say_the_rate_where_none_is_stated(rate: float, native: float, found: int, tmp_path: Path) -> None:
+    form = ImportSettings.model_validate({**ENTRIES["egtea_gaze_vjepa"]["imported"], "channels": 3})
+    for count in (40, 51, 333):
+        # Of the sampled frames, as they are decoded: their distances alternate.
+        times = np.floor(np.arange(count) * native / rate + 1e-6) / native
+        for breaks in (0, 7):
+            times[count // 2 :] += breaks
+            one = {"paths": ["0003.pt"], "tokens": torch.zeros(count, 3), "offsets": torch.tensor([0, count])}
+            archive(tmp_path, **one, times=torch.from_numpy(times.astype(np.float32)))
+            measured = measure_file(tmp_path / "a.pt/0003.pt", form)
+            assert float(measured.fps) == found
+            assert np.allclose(measured.time_s(count), times)
 
 
 @pytest.mark.parametrize(
