@@ -7,9 +7,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from checkouts import Checkout
-from mock_downloads import EGOPROCEL, unpack, write
+from click.testing import CliRunner
+from mock_downloads import EGOPROCEL, write
 
+from rgwot.cli import cli
 from rgwot.config.configuration import read_file
+from rgwot.datasets.fetch import sources
 
 ENTRIES = "workflow/published_features.yaml"
 #: One task of every set, as the mock downloads have.
@@ -25,8 +28,12 @@ TRAINED = (
 def downloaded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkout, str]:
     """A checkout beside all downloads, and the option with the tasks that they have."""
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("downloaded") / "checkout")
-    write(checkout.path.parent / "downloads")
-    unpack(checkout.path.parent / "downloads", checkout.path / "data")
+    mirror = checkout.path.parent / "downloads"
+    write(mirror)
+    for name in {source.folder for source in sources()}:
+        words = ["fetch", name, "--accept", "--from", mirror.as_uri(), "--to", str(checkout.path / "data")]
+        said = CliRunner().invoke(cli, words)
+        assert said.exit_code == 0, said.output
     lines = ["datasets:"]
     for name, entry in read_file(checkout.path / ENTRIES)["datasets"].items():
         lines += [f'  {name}: {{tasks: ["{TASKS[entry["subset"]]}"]}}'] if "subset" in entry else []
@@ -45,8 +52,14 @@ def test_every_table_of_published_features_can_be_planned(downloaded: tuple[Chec
 
 
 @pytest.mark.long
-def test_one_table_of_every_entry_and_trainings_on_vectors(downloaded: tuple[Checkout, str]) -> None:
+def test_one_table_of_every_entry_and_trainings_on_vectors(
+    downloaded: tuple[Checkout, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     checkout, few = downloaded
+    monkeypatch.chdir(checkout.path)
+    for name in read_file(Path(ENTRIES))["datasets"]:
+        examined = CliRunner().invoke(cli, ["doctor", name, "--config", ENTRIES, "--config", few])
+        assert examined.exit_code == 0, examined.output
     scores = [f"results/scores/rgwot/graphcut/{task}/seed0.csv" for task in TRAINED]
     row = "results/tables/published_features/raw_kmeans.csv"
     said = checkout.snakemake(row, *scores, more=[ENTRIES, few])
