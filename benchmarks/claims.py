@@ -25,8 +25,6 @@ TABLE = HOUSE / "results" / "tables" / "claims.csv"
 RECORD = HOUSE / "benchmarks" / "results" / "claims.csv"
 PAGE = HOUSE / "benchmarks" / "report" / "claims.md"
 CONFIGS = ("config.yaml", "benchmarks/tasks.yaml")
-ROWS = 4
-"""Rows of the table per run of Snakemake."""
 
 
 def main() -> None:
@@ -37,15 +35,11 @@ def main() -> None:
     began = time.perf_counter()
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", *CONFIGS]
     command += ["--quiet", "host", "reason", "--keep-going"]
-    # Snakemake 9.27 looks at all jobs again every second, once for each that has finished: after a thousand of them it
-    # takes a fifth of a core. So a few rows at a time are a run of their own.
+    # Snakemake 9.27 looks at all jobs again every second, once for each that has finished: after half a thousand of
+    # them it takes an eighth of a core. So every row is a run of its own.
     table = find_table(load_tables(HOUSE / "workflow" / "tables.yaml"), "claims")
-    rows = [f"results/tables/claims/{row.id}.csv" for row in table.rows]
-    for targets in (
-        *(rows[first : first + ROWS] for first in range(0, len(rows), ROWS)),
-        [str(TABLE.relative_to(HOUSE))],
-    ):
-        subprocess.run([*command, "--", *targets], cwd=HOUSE, check=True)
+    for target in (*(f"results/tables/claims/{row.id}.csv" for row in table.rows), str(TABLE.relative_to(HOUSE))):
+        subprocess.run([*command, "--", target], cwd=HOUSE, check=True)
     print(f"{(time.perf_counter() - began) / 60:.0f} minutes on {cores} cores", file=sys.stderr)
     write_text(TABLE.read_text(encoding="utf-8"), RECORD)
     _, _, printed = TABLE.with_suffix(".md").read_text(encoding="utf-8").partition("\n\n")
