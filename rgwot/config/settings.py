@@ -395,7 +395,10 @@ class MeanfieldSettings(Block):
 class ConsensusSettings(Block):
     """Segmentation of many mean-field segmentations, the decoder `consensus` (methods 5.8)."""
 
-    partitions: Count = Field(24, description="mean-field segmentations, each with its own start")
+    partitions: Count = Field(48, description="mean-field segmentations, each with its own start")
+    halvings: Annotated[int, Field(ge=0)] = Field(
+        3, description="divisions of them into two halves with a consensus each; 0: one consensus of all"
+    )
     blocks: Count = Field(1, description="equal parts of the embedding that the segmentations take in turn")
     epsilon: Positive = Field(0.1, description="weight of the entropy in each of them, in place of meanfield.epsilon")
     rounds: Count = Field(8, description="updates of the centres at most, in each of them")

@@ -35,7 +35,8 @@ Views = NDArray[np.float64]
 """(2P, T, D): P pairs of views of the same T samples, the two of a pair next to each other."""
 
 TIME_SHARES = (0.0, 0.03, 0.08, 0.15, 0.4)
-"""Shares of time that are tried: none, to compare with; a hint, the least that is taken; and up to nearly half."""
+"""Shares of time that are tried, up to the first with too little J: none, to compare with; a hint, the least that is
+taken; and up to nearly half."""
 
 KEEPS = 0.885
 """Share of the J without time that labels with time must keep; as real recordings suggest (methods 5.7)."""
@@ -180,7 +181,12 @@ def choose(x: NDArray[Any], views: Views | None, lengths: Sequence[int], setting
 
     if block.time == "auto":
         K = USUAL if block.K == "auto" else int(block.K)
-        found = {share: chooser.kept(K, share) for share in TIME_SHARES}
+        found: dict[float, float] = {}
+        for share in TIME_SHARES:
+            found[share] = chooser.kept(K, share)
+            # J falls further with more time.
+            if found[share] < KEEPS * found[0.0]:
+                break
         time = largest_share(found)
         facts["time"] = _fact(time, found)
 

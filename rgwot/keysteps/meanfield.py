@@ -65,7 +65,10 @@ class Windows:
     def _sum(self, p: Array) -> Array:
         sums = np.zeros((p.shape[0], p.shape[1] + 1))
         np.cumsum(p, axis=1, out=sums[:, 1:])
-        return np.asarray(sums[:, self._behind] - sums[:, self._first])
+        # All indices are inside; without the check of it `take` is a third faster.
+        found = sums.take(self._behind, axis=1, mode="clip")
+        found -= sums.take(self._first, axis=1, mode="clip")
+        return found
 
 
 class _Chain:
@@ -164,7 +167,7 @@ def segment(
 
     Parameters are those of `minimise`. Where fewer than K directions differ there are so many key steps.
     """
-    start = kmeans(directions(x), K, generator, restarts=settings.restarts).labels
+    start = kmeans(directions(x).astype(np.float32), K, generator, restarts=settings.restarts).labels
     used, start = np.unique(start, return_inverse=True)
     return minimise(x, lengths, np.eye(len(used))[start], settings)
 

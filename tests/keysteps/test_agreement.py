@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rgwot.config.settings import Settings, build
-from rgwot.keysteps.choices import KEY_STEPS, TIME_SHARES, agreement, choose, cross_agreement, filled, number_of
+from rgwot.keysteps.choices import KEEPS, KEY_STEPS, TIME_SHARES, agreement, choose, cross_agreement, filled, number_of
 from rgwot.runtime.errors import RgwotError
 
 
@@ -103,7 +103,10 @@ def test_time_is_chosen_where_steps_come_once_and_in_order() -> None:
     ordered = choose(*apart(*made_task(generator, ordered=True)), settings(K=5, time="auto"), seed=0)
     again = choose(*apart(*made_task(generator, ordered=False)), settings(K=5, time="auto"), seed=0)
     assert ordered.time >= 0.15 > again.time
-    assert set(ordered.facts["time"]["agreement"]) == {str(share) for share in TIME_SHARES}
+    found = [float(J) for J in again.facts["time"]["agreement"].values()]
+    assert list(again.facts["time"]["agreement"]) == [str(share) for share in TIME_SHARES][: len(found)]
+    # What is tried ends with the first share that costs too much.
+    assert [KEEPS * found[0] > J for J in found] == [False] * (len(found) - 1) + [True]
 
 
 def test_clusters_of_background_are_chosen_where_there_is_background() -> None:

@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from rgwot.config.settings import Settings, build
 from rgwot.keysteps.choices import with_time
-from rgwot.keysteps.consensus import blocks_of, decode_consensus
+from rgwot.keysteps.consensus import blocks_of, decode_consensus, halved, order_information
 from rgwot.keysteps.interface import Frames, directions
 from rgwot.runtime.errors import RgwotError
 
@@ -82,3 +82,35 @@ def test_members_of_two_blocks_label_videos_not_seen() -> None:
     made = decode_consensus(half, 5, settings, np.random.default_rng(0))
     assert made.predict is not None
     assert adjusted_rand_score(truth[240:], made.predict(Frames(frames.x[240:], (60,) * 4, 2.0)).labels) > 0.9
+
+
+def test_order_information_is_that_of_the_borders() -> None:
+    # 0 is followed by 1 twice and by 2 once, 1 by 2 twice, 2 by 0 twice: n = 7.
+    labels = np.array([0, 0, 1, 2, 2, 0, 1, 2, 2, 0, 2])
+    expected = (4 * np.log(7 * 2 / (3 * 2)) + np.log(7 * 1 / (3 * 3)) + 2 * np.log(7 * 2 / (2 * 2))) / 7
+    assert order_information(labels, (8, 3)) == pytest.approx(expected)
+    # The border between videos is none, and a single key step has no order.
+    assert order_information(np.array([0, 0, 1, 1]), (2, 2)) == 0
+
+
+def test_halves_are_disjoint_and_have_the_blocks_in_turn() -> None:
+    first, second = halved(9, 2, np.random.default_rng(0))
+    assert set(first.tolist()).isdisjoint(second.tolist())
+    assert len(first) == len(second) == 4
+    assert [(i % 2).tolist() for i in (first, second)] == [[0, 1, 0, 1]] * 2
+    assert first.tolist() != halved(9, 2, np.random.default_rng(1))[0].tolist()
+
+
+def test_of_several_consensuses_the_most_regular_one_is_the_answer() -> None:
+    frames, _ = videos(noise=2.2)
+    regular = {}
+    for halvings in (0, 1, 4):
+        wanted = build({"consensus.partitions": 12, "consensus.halvings": halvings, "consensus.refinements": 0}, "test")
+        made = decode_consensus(frames, 5, wanted, np.random.default_rng(0))
+        facts = made.facts["consensus"]
+        assert facts["consensuses"] == max(1, 2 * halvings)
+        assert facts["order_information"] == pytest.approx(order_information(made.labels, frames.lengths))
+        assert (made.halves is None) == (halvings == 0)
+        regular[halvings] = facts["order_information"]
+    # The first consensuses of four halvings are those of one.
+    assert regular[4] >= regular[1]
