@@ -76,8 +76,8 @@ class Discovery:
     settings
         All settings, resolved.
     segments : pandas.DataFrame
-        ``video, scope, start_s, end_s, key_step``, times in seconds; scope ``task`` has the clusters of all videos,
-        scope ``video`` those of each video alone. Key steps count from 1, 0 is background.
+        ``video, scope, start_s, end_s, key_step``, times in seconds; the scope is ``task``, with the clusters of all
+        videos (trivial decoders have ``video``, too). Key steps count from 1, 0 is background.
     order : pandas.DataFrame
         ``video, order``: the order of the key steps of every video, such as ``3>1>2``.
     procedures : pandas.DataFrame
@@ -467,7 +467,7 @@ def find(
                 model = fit_encoder(seen, settings, run.seed, device=device, held_out=held_out).model
             made = embedder(stores, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
             embedded = embedded_task(stores, made)
-        key_steps = find_key_steps(embedded, decoder, decoding, run.seed)
+        key_steps = find_key_steps(embedded, decoder, decoding, run.seed, alone=False)
     present = [store for store in given if len(store)]
     discovery = _discovery(run, decoding, present, key_steps, embedded)
     return Findings(discovery, {store.video: store for store in stores}, key_steps, embedded, made, model)

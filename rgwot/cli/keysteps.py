@@ -31,6 +31,11 @@ from rgwot.runtime.errors import RgwotError
 )
 @click.option("--annotations", type=Folder, help="Annotated segments of the task, for the decoder annotated.")
 @click.option("--method", help="Method id. Default: raw with --embeddings, none with --manifest.")
+@click.option(
+    "--task-only",
+    is_flag=True,
+    help="With --embeddings: leave out the key steps of each video by itself, which only scores need.",
+)
 @options.dataset
 @options.task
 @options.config
@@ -42,6 +47,7 @@ def decode(
     decoder: str,
     annotations: Path | None,
     method: str | None,
+    task_only: bool,
     dataset: str,
     task: str,
     configs: tuple[Path, ...],
@@ -76,7 +82,7 @@ def decode(
     elif embeddings is not None:
         from rgwot.keysteps.decode import decode as run
 
-        run(embeddings, output.parent, name, settings, seed)
+        run(embeddings, output.parent, name, settings, seed, alone=not task_only)
     return reads
 
 

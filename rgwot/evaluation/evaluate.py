@@ -104,7 +104,9 @@ def _label(
         labels = {}
         for scope, rows in predicted.items():
             if rows is None:
-                raise ValueError(f"segments: got none of scope {scope!r}, expected both scopes")
+                raise ValueError(
+                    f"segments: got none of scope {scope!r}, expected both scopes; decode without --task-only"
+                )
             labels[scope] = predicted_labels(rows["start_s"], rows["end_s"], rows["key_step"], times)
     except ValueError as error:
         raise RgwotError(f"video {video!r}: {error}") from None

@@ -37,7 +37,7 @@ TWICE = ("graphcut", "kmeans", "meanfield", "subset")
 
 
 def decode(
-    embeddings_zarr: str | Path, output_dir: str | Path, decoder: str, settings: Settings, seed: int
+    embeddings_zarr: str | Path, output_dir: str | Path, decoder: str, settings: Settings, seed: int, alone: bool = True
 ) -> dict[str, Any]:
     """Find the key steps of a task from its store of embeddings and write them (`find_key_steps`).
 
@@ -49,22 +49,22 @@ def decode(
     RgwotError
         As `find_key_steps`, and for a store that cannot be used.
     """
-    found = find_key_steps(read_embeddings(embeddings_zarr), decoder, settings, seed)
+    found = find_key_steps(read_embeddings(embeddings_zarr), decoder, settings, seed, alone)
     write_keysteps(output_dir, found)
     return found.diagnostics
 
 
-def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: int) -> KeySteps:
+def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: int, alone: bool = True) -> KeySteps:
     """Find the key steps of a task.
 
-    Every video is labelled twice: with the clusters of all videos of the task (scope ``task``) and with
-    clusters of its own (scope ``video``). Those of the task are numbered from 1 in the consensus order of the
-    procedure. Orders, the procedure and what deviates from it are those of scope ``task``. Where the embeddings name
-    videos held out, the clusters of the task and the procedure are those of the other videos alone, and the ones held
-    out are labelled and compared by them. Samples that the embeddings or the decoder call background have key step 0,
-    which is in no order (that of a video without any other is ``0``). What the settings leave to the data
-    (``decode.K``, ``decode.time``, ``decode.surplus``: ``auto``) is chosen once, on videos that may be learned from,
-    and holds for both scopes.
+    Every video is labelled with the clusters of all videos of the task (scope ``task``) and, unless ``alone`` is false,
+    with clusters of its own (scope ``video``), which only scores need. Those of the task are numbered from 1 in the
+    consensus order of the procedure. Orders, the procedure and what deviates from it are those of scope ``task``. Where
+    the embeddings name videos held out, the clusters of the task and the procedure are those of the other videos alone,
+    and the ones held out are labelled and compared by them. Samples that the embeddings or the decoder call background
+    have key step 0, which is in no order (that of a video without any other is ``0``). What the settings leave to the
+    data (``decode.K``, ``decode.time``, ``decode.surplus``: ``auto``) is chosen once, on videos that may be learned
+    from, and holds for both scopes.
 
     Of the settings, ``decode`` (with K resolved to a number, or ``auto``), ``procedure`` and the blocks of the decoder
     are read.
@@ -97,14 +97,11 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
         numbers = consensus_numbers(task, labels, K, settings.procedure.learner)
         labels = {name: renumbered(own, numbers) for name, own in labels.items()}
         learned = None if made is None else lambda: {**made(), NUMBERS: numbers}
-        single = {
-            name: labelled([video], task.features_fps, K, decoding(name))
-            for name, video in counted(log, f"{decoder}: videos by themselves", task.videos.items(), "video")
-        }
-    key_steps = {
-        "task": {name: labels[name] + 1 for name in task.videos},
-        "video": {name: result.labels + 1 for name, result in single.items()},
-    }
+        each = counted(log, f"{decoder}: videos by themselves", task.videos.items(), "video") if alone else ()
+        single = {name: labelled([video], task.features_fps, K, decoding(name)) for name, video in each}
+    key_steps = {"task": {name: labels[name] + 1 for name in task.videos}}
+    if alone:
+        key_steps["video"] = {name: result.labels + 1 for name, result in single.items()}
     segments = {
         scope: {
             name: label_segments(video.time_s, key_steps[scope][name], video.duration_s)
@@ -146,15 +143,16 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
             "distinct_labels_per_video": {name: len(np.unique(labels)) for name, labels in key_steps["task"].items()},
             "segments_per_video": {name: len(frame) for name, frame in segments["task"].items()},
         },
-        "video": {
+    }
+    if alone:
+        diagnostics["video"] = {
             "degenerate": videos.degenerate,
             "degenerate_cause": videos.cause,
             "degenerate_videos": [name for name, result in single.items() if result.diagnosis.degenerate],
             "videos": {
                 name: {**result.facts(), "segments": len(segments["video"][name])} for name, result in single.items()
             },
-        },
-    }
+        }
     if task.held_out:
         diagnostics["split"] = {"train": list(task.part(held_out=False)), "test": list(task.held_out)}
     if task.notes:

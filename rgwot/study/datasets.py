@@ -102,6 +102,7 @@ def videos(study: Study, dataset: str, task: str) -> dict[str, VideoEntry | None
     return {entry.video: entry for entry in found(study, dataset).of(task)}
 
 
+@cache
 def annotated(study: Study, dataset: str, task: str) -> bool:
     """Return whether a task has an annotation file; synthetic ones have."""
     return any(entry is None or entry.annotation for entry in videos(study, dataset, task).values())

@@ -102,6 +102,16 @@ def test_the_same_seed_gives_the_same_bytes_and_the_folder_is_replaced(tmp_path:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.zarr", "out"]
 
 
+@pytest.mark.parametrize("decoder", ["meanfield", "consensus"])
+def test_key_steps_of_the_task_are_the_same_without_those_of_each_video(tmp_path: Path, decoder: str) -> None:
+    source = store(tmp_path / "e.zarr", {"a": places([0, 1, 2, 3], 0, 0.6), "b": places([3, 1, 0], 1, 0.6)})
+    both = decode(source, tmp_path / "both", decoder, settings(4), 0)
+    one = decode(source, tmp_path / "one", decoder, settings(4), 0, alone=False)
+    assert {name: both[name] for name in both if name != "video"} == one
+    segments = read(tmp_path / "both")[0]
+    pd.testing.assert_frame_equal(read(tmp_path / "one")[0], segments[segments.scope == "task"].reset_index(drop=True))
+
+
 def test_a_video_by_itself_does_not_depend_on_the_others(tmp_path: Path) -> None:
     videos = {"a": places([0, 1, 2, 3], 0, 0.6), "b": places([3, 1, 0], 1, 0.6)}
     decode(store(tmp_path / "two.zarr", videos), tmp_path / "two", "kmeans", settings(4), 0)

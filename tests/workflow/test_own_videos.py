@@ -60,12 +60,13 @@ def test_key_steps_without_any_annotation(own: Checkout) -> None:
     assert {row["path"]: Fraction(row["fps"]) for row in manifest} == {f"tea/{name}": r for name, r in VIDEOS.items()}
     assert {unquote(row["video"]) for row in manifest} == {Path(name).stem for name in VIDEOS}
     segments = read(own.path / SEGMENTS)
-    for scope in ("task", "video"):
-        for row in manifest:
-            mine = [s for s in segments if (s["scope"], s["video"]) == (scope, row["video"])]
-            assert float(mine[0]["start_s"]) == 0.0
-            assert [s["end_s"] for s in mine[:-1]] == [s["start_s"] for s in mine[1:]]
-            assert float(mine[-1]["end_s"]) == pytest.approx(float(row["duration_s"]))
+    # Key steps of a video by itself are there to be scored.
+    assert {segment["scope"] for segment in segments} == {"task"}
+    for row in manifest:
+        mine = [segment for segment in segments if segment["video"] == row["video"]]
+        assert float(mine[0]["start_s"]) == 0.0
+        assert [s["end_s"] for s in mine[:-1]] == [s["start_s"] for s in mine[1:]]
+        assert float(mine[-1]["end_s"]) == pytest.approx(float(row["duration_s"]))
     orders = read(own.path / ROOT / "order.csv")
     assert {row["video"] for row in orders} == {row["video"] for row in manifest}
     procedures = read(own.path / ROOT / "procedures.csv")
@@ -113,6 +114,16 @@ def test_scoring_is_refused_in_one_line(own: Checkout) -> None:
     refused = own.snakemake(SCORES, more=["fail.yaml"])
     assert "annot" in refused.mistake
     assert not (own.path / SCORES).exists()
+
+
+def test_the_first_annotation_asks_for_key_steps_of_each_video(own: Checkout) -> None:
+    assert not own.plan(SEGMENTS, more=["fail.yaml"]).jobs
+    annotation = own.path / "videos/tea/tuesday 2.csv"
+    annotation.write_text("0.0,1.5,pour\n1.5,3.0,stir\n", encoding="utf-8")
+    try:
+        assert own.plan(SEGMENTS, more=["fail.yaml"]).jobs["decode"] == 1
+    finally:
+        annotation.unlink()
 
 
 def test_a_job_is_replayed_by_copying_its_line(own: Checkout) -> None:

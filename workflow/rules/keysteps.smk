@@ -25,12 +25,14 @@ rule decode:
     params:
         config=CONFIGURATION,
         settings=settings_of("decode"),
+        # Where nothing is scored, nobody looks at the key steps of a video by itself; annotations, once there, ask for them.
+        scopes=one_line_errors(lambda w: "" if datasets.annotated(STUDY, w.dataset, w.task) else "--task-only"),
     message:
         "decode: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
         "rgwot decode --config {params.config} --method {wildcards.method:q} --decoder {wildcards.decoder:q}"
         " --dataset {wildcards.dataset} --task {wildcards.task:q} --seed {wildcards.seed}"
-        " --embeddings {input.embeddings:q} {output.segments:q} 2> {log:q}"
+        " {params.scopes} --embeddings {input.embeddings:q} {output.segments:q} 2> {log:q}"
 
 
 rule decode_trivial:
