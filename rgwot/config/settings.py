@@ -396,9 +396,8 @@ class ConsensusSettings(Block):
     """Segmentation of many mean-field segmentations, the decoder `consensus` (methods 5.8)."""
 
     partitions: Count = Field(48, description="mean-field segmentations, each with its own start")
-    halvings: Annotated[int, Field(ge=0)] = Field(
-        3, description="divisions of them into two halves with a consensus each; 0: one consensus of all"
-    )
+    starts: Count = Field(30, description="segmentations of what they agree on; the best is kept")
+    order: NonNegative = Field(0.1, description="weight of a regular order, against the energy, in which is the best")
     blocks: Count = Field(1, description="equal parts of the embedding that the segmentations take in turn")
     epsilon: Positive = Field(0.1, description="weight of the entropy in each of them, in place of meanfield.epsilon")
     rounds: Count = Field(8, description="updates of the centres at most, in each of them")

@@ -21,59 +21,47 @@ FLOOR = 0.2
 RARE = 1e-3
 """Share of the samples below which being rare gives a cluster no more weight."""
 
-CANDIDATES = 3
-"""Segmentations of least energy of every consensus that may be the answer."""
-
 
 @dataclass(frozen=True)
 class _Agreed:
     """A segmentation of what members agree on, and where their memberships are whitened."""
 
-    members: tuple[MeanField, ...]
     whitening: Whitening
     made: MeanField
-    regularity: float
 
 
 def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
     """Segment the memberships of many segmentations and refine the result: the decoder ``consensus``.
 
     Every single segmentation is a local minimum that merges some key steps and splits others, differently for every
-    start. What most of them agree on is not an accident. The memberships of mean-field segmentations
-    (`rgwot.keysteps.meanfield`), of the ``consensus.blocks`` of the embedding in turn, are concatenated, every one
-    divided by the root of its cluster's share. Whitened to at most ``consensus.D`` components and scaled to length 1
-    they are an embedding that the mean field segments from ``meanfield.restarts`` starts.
-
-    A consensus, too, has more than one answer. So the ``consensus.partitions`` segmentations are divided at random into
-    two halves, ``consensus.halvings`` times, and each half makes a consensus. Of the segmentations of least energy of
-    each the one counts whose key steps come in the most regular order (`order_information`). ``consensus.refinements``
-    times, classifiers that are trained on the other videos then have a say in the labels of each
-    (`rgwot.keysteps.crossvideo`).
+    start. What most of them agree on is not an accident. The memberships of ``consensus.partitions`` mean-field
+    segmentations (`rgwot.keysteps.meanfield`), of the ``consensus.blocks`` of the embedding in turn, are concatenated,
+    every one divided by the root of its cluster's share. Whitened to at most ``consensus.D`` components and scaled to
+    length 1 they are an embedding that the mean field segments from ``consensus.starts`` starts. Of these the one with
+    the least F / T - ``consensus.order`` I is kept, F its energy and I how regular the order of its key steps is
+    (`order_information`). ``consensus.refinements`` times, classifiers that are trained on the other videos then have a
+    say in the labels of each (`rgwot.keysteps.crossvideo`).
     """
     block, chain = settings.consensus, settings.meanfield
     # A single segmentation need not be good, nor finished.
     quick = chain.model_copy(update={"restarts": 1, "max_iterations": block.rounds, "epsilon": block.epsilon})
     views = blocks_of(frames, block.blocks)
     members = [segment(views[i % len(views)], frames.lengths, K, quick, generator) for i in range(block.partitions)]
-    found: list[_Agreed] = []
-    for _ in range(block.halvings if len(members) >= 2 * len(views) else 0):
-        for half in halved(len(members), len(views), generator):
-            found.append(_agreed([members[i] for i in half], frames.lengths, K, settings, generator))
-    if not found:
-        found.append(_agreed(members, frames.lengths, K, settings, generator))
-    agreed = max(found, key=lambda one: one.regularity)
-    refined, classifier = refine(frames, agreed.made.memberships, block.refinements)
+    agreed = _agreed(members, frames.lengths, K, settings, generator)
+    found, classifier = refine(frames, agreed.made.memberships, block.refinements)
 
-    def other(first: int) -> NDArray[np.int64]:
-        made = max(found[first::2], key=lambda one: one.regularity).made
+    def half(first: int) -> NDArray[np.int64]:
+        # Both halves have members of every block.
+        part = [member for i, member in enumerate(members) if i // len(views) % 2 == first]
+        made = _agreed(part, frames.lengths, K, settings, generator).made
         return largest(refine(frames, made.memberships, block.refinements)[0])
 
     def learned() -> Learned:
         return {
             # Where few directions differ, segmentations differ in their number of clusters.
-            "clusters": np.array([len(member.shares) for member in agreed.members]),
-            "member_centres": np.concatenate([member.centres for member in agreed.members]),
-            "member_shares": np.concatenate([member.shares for member in agreed.members]),
+            "clusters": np.array([len(member.shares) for member in members]),
+            "member_centres": np.concatenate([member.centres for member in members]),
+            "member_shares": np.concatenate([member.shares for member in members]),
             "whitening_mean": agreed.whitening.mean,
             "whitening_basis": agreed.whitening.basis,
             "centres": agreed.made.centres,
@@ -84,15 +72,13 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
 
     facts = {
         "partitions": len(members),
-        "consensuses": len(found),
         "dimensions": int(agreed.whitening.basis.shape[1]),
         "energy": float(agreed.made.energies[-1]),
-        "order_information": agreed.regularity,
+        "order_information": order_information(agreed.made.labels, frames.lengths),
     }
-    result = decoded(refined, K, {"consensus": facts})
-    if len(found) > 1:
-        # Consensuses with even and odd numbers are of opposite halves.
-        result = replace(result, halves=lambda: (other(0), other(1)))
+    result = decoded(found, K, {"consensus": facts})
+    if len(members) >= 2 * len(views):
+        result = replace(result, halves=lambda: (half(0), half(1)))
     return result.inductive(restore_consensus, learned, K, settings)
 
 
@@ -160,26 +146,20 @@ def order_information(labels: NDArray[np.int64], lengths: Sequence[int]) -> floa
     return float((counts[seen] * np.log(n * counts[seen] / alone[seen])).sum() / max(n, 1))
 
 
-def halved(members: int, blocks: int, generator: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Divide members into two random halves, each with the blocks in turn; what does not divide evenly is left out."""
-    rounds = members // (2 * blocks)
-    orders = [generator.permutation(np.arange(block, members, blocks))[: 2 * rounds] for block in range(blocks)]
-    first, second = np.split(np.stack(orders, axis=1), 2)
-    return first.ravel(), second.ravel()
-
-
 def _agreed(
     members: Sequence[MeanField], lengths: Sequence[int], K: int, settings: Settings, generator: np.random.Generator
 ) -> _Agreed:
-    """Segment what members agree on, and return the one of most regular order among `CANDIDATES` of least energy."""
+    """Segment what members agree on: of several segmentations the best, by energy and order."""
     memberships = _side_by_side([member.memberships for member in members], [member.shares for member in members])
     whitening = fit_whitening([memberships], settings.consensus.D, FLOOR)
     x, single = whitening.apply(memberships), settings.meanfield.model_copy(update={"restarts": 1})
-    tried = [segment(x, lengths, K, single, generator) for _ in range(settings.meanfield.restarts)]
-    tried = sorted(tried, key=lambda one: float(one.energies[-1]))[:CANDIDATES]
-    regularities = [order_information(largest(one.memberships), lengths) for one in tried]
-    best = int(np.argmax(regularities))
-    return _Agreed(tuple(members), whitening, tried[best], regularities[best])
+
+    def cost(made: MeanField) -> float:
+        regular = order_information(made.labels, lengths)
+        return float(made.energies[-1]) / len(x) - settings.consensus.order * regular
+
+    tried = (segment(x, lengths, K, single, generator) for _ in range(settings.consensus.starts))
+    return _Agreed(whitening, min(tried, key=cost))
 
 
 def _side_by_side(

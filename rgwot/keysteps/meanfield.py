@@ -68,7 +68,7 @@ class Windows:
         # All indices are inside; without the check of it `take` is a third faster.
         found = sums.take(self._behind, axis=1, mode="clip")
         found -= sums.take(self._first, axis=1, mode="clip")
-        return found
+        return np.asarray(found)
 
 
 class _Chain:

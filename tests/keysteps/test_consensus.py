@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from rgwot.config.settings import Settings, build
 from rgwot.keysteps.choices import with_time
-from rgwot.keysteps.consensus import blocks_of, decode_consensus, halved, order_information
+from rgwot.keysteps.consensus import blocks_of, decode_consensus, order_information
 from rgwot.keysteps.interface import Frames, directions
 from rgwot.runtime.errors import RgwotError
 
@@ -34,7 +34,7 @@ def test_finds_the_steps_and_the_same_ones_again() -> None:
 def test_is_better_than_a_single_segmentation_on_average() -> None:
     found = {}
     for partitions in (1, 12):
-        settings = build({"consensus.partitions": partitions, "meanfield.restarts": 1}, "test")
+        settings = build({"consensus.partitions": partitions, "consensus.starts": 1}, "test")
         scores = []
         for seed in range(6):
             frames, truth = videos(noise=2.2, seed=seed)
@@ -93,24 +93,15 @@ def test_order_information_is_that_of_the_borders() -> None:
     assert order_information(np.array([0, 0, 1, 1]), (2, 2)) == 0
 
 
-def test_halves_are_disjoint_and_have_the_blocks_in_turn() -> None:
-    first, second = halved(9, 2, np.random.default_rng(0))
-    assert set(first.tolist()).isdisjoint(second.tolist())
-    assert len(first) == len(second) == 4
-    assert [(i % 2).tolist() for i in (first, second)] == [[0, 1, 0, 1]] * 2
-    assert first.tolist() != halved(9, 2, np.random.default_rng(1))[0].tolist()
-
-
-def test_of_several_consensuses_the_most_regular_one_is_the_answer() -> None:
+def test_the_start_of_least_energy_is_the_answer_unless_its_order_is_less_regular() -> None:
     frames, _ = videos(noise=2.2)
-    regular = {}
-    for halvings in (0, 1, 4):
-        wanted = build({"consensus.partitions": 12, "consensus.halvings": halvings, "consensus.refinements": 0}, "test")
+    facts = []
+    for order in (0.0, 0.3, 1e6):
+        wanted = build({"consensus.partitions": 8, "consensus.order": order, "consensus.refinements": 0}, "test")
         made = decode_consensus(frames, 5, wanted, np.random.default_rng(0))
-        facts = made.facts["consensus"]
-        assert facts["consensuses"] == max(1, 2 * halvings)
-        assert facts["order_information"] == pytest.approx(order_information(made.labels, frames.lengths))
-        assert (made.halves is None) == (halvings == 0)
-        regular[halvings] = facts["order_information"]
-    # The first consensuses of four halvings are those of one.
-    assert regular[4] >= regular[1]
+        facts.append(made.facts["consensus"])
+        assert facts[-1]["order_information"] == pytest.approx(order_information(made.labels, frames.lengths))
+    # Of the same thirty segmentations: the more the order weighs, the more regular it is, and the higher the energy.
+    assert facts[0]["energy"] <= facts[1]["energy"] <= facts[2]["energy"]
+    assert facts[0]["order_information"] <= facts[1]["order_information"] <= facts[2]["order_information"]
+    assert facts[0] != facts[2]
