@@ -397,7 +397,9 @@ class ConsensusSettings(Block):
 
     partitions: Count = Field(48, description="mean-field segmentations, each with its own start")
     starts: Count = Field(30, description="segmentations of what they agree on; the best is kept")
-    order: NonNegative = Field(0.1, description="weight of a regular order, against the energy, in which is the best")
+    order: NonNegative = Field(
+        0.1, description="weight of a regular order in the choice of the best; the energy per sample has 1"
+    )
     blocks: Count = Field(1, description="equal parts of the embedding that the segmentations take in turn")
     epsilon: Positive = Field(0.1, description="weight of the entropy in each of them, in place of meanfield.epsilon")
     rounds: Count = Field(8, description="updates of the centres at most, in each of them")

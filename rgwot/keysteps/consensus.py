@@ -12,7 +12,7 @@ from rgwot.config.settings import Settings
 from rgwot.embedding.whitened import Whitening, fit_whitening
 from rgwot.keysteps.crossvideo import Classifier, in_context, refine, together
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
-from rgwot.keysteps.meanfield import MeanField, decoded, label, largest, segment
+from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
 from rgwot.runtime.errors import RgwotError
 
 FLOOR = 0.2
@@ -47,14 +47,13 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     quick = chain.model_copy(update={"restarts": 1, "max_iterations": block.rounds, "epsilon": block.epsilon})
     views = blocks_of(frames, block.blocks)
     members = [segment(views[i % len(views)], frames.lengths, K, quick, generator) for i in range(block.partitions)]
-    agreed = _agreed(members, frames.lengths, K, settings, generator)
+    agreed = _agreed(members, frames.lengths, K, settings, generator, block.starts)
     found, classifier = refine(frames, agreed.made.memberships, block.refinements)
 
     def half(first: int) -> NDArray[np.int64]:
-        # Both halves have members of every block.
+        # Both halves have members of every block. A third of the starts, not refined, tells as well whether they agree.
         part = [member for i, member in enumerate(members) if i // len(views) % 2 == first]
-        made = _agreed(part, frames.lengths, K, settings, generator).made
-        return largest(refine(frames, made.memberships, block.refinements)[0])
+        return _agreed(part, frames.lengths, K, settings, generator, -(-block.starts // 3)).made.labels
 
     def learned() -> Learned:
         return {
@@ -147,7 +146,12 @@ def order_information(labels: NDArray[np.int64], lengths: Sequence[int]) -> floa
 
 
 def _agreed(
-    members: Sequence[MeanField], lengths: Sequence[int], K: int, settings: Settings, generator: np.random.Generator
+    members: Sequence[MeanField],
+    lengths: Sequence[int],
+    K: int,
+    settings: Settings,
+    generator: np.random.Generator,
+    starts: int,
 ) -> _Agreed:
     """Segment what members agree on: of several segmentations the best, by energy and order."""
     memberships = _side_by_side([member.memberships for member in members], [member.shares for member in members])
@@ -158,7 +162,7 @@ def _agreed(
         regular = order_information(made.labels, lengths)
         return float(made.energies[-1]) / len(x) - settings.consensus.order * regular
 
-    tried = (segment(x, lengths, K, single, generator) for _ in range(settings.consensus.starts))
+    tried = (segment(x, lengths, K, single, generator) for _ in range(starts))
     return _Agreed(whitening, min(tried, key=cost))
 
 
