@@ -149,7 +149,10 @@ def read_videos(
     segments = read_segments(file)
     segments = segments[segments["scope"] == scope]
     if not (segments["key_step"] > 0).any():
-        raise RgwotError(f"{keysteps}: found no key step of scope {scope!r} in {file.name}")
+        raise RgwotError(
+            f"{keysteps}: found no key step of scope {scope!r} in {file.name}; scope video is there if the task is "
+            "annotated, or after `rgwot decode` without --task-only"
+        )
     called = names_in(folder, read_names(names)) if scope == "task" else {}
     return videos_of(segments, media, called, root)
 
