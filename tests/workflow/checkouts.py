@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import multiprocessing
 import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ SMALL = "tests/small.yaml"
 ALL_TASKS = "tests/all_tasks.yaml"
 # A limit for hangs: an hour, many times what the longest run takes beside other work.
 HANG_S = 3600
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["snakemake.cli", "pandas"])
 # Every worker of the suite takes its share of the cores.
 CORES = str(max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))))
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
@@ -63,28 +66,39 @@ class Said:
 
 
 def run(command: list[str], folder: Path, timeout_s: float = HANG_S) -> Said:
-    """Run a command to its end, both streams in one text."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            text, _ = process.communicate(timeout=timeout_s)
-        except BaseException:
+    """Run a command to its end, both streams in one text.
+
+    Snakemake is imported once for all its runs: each is a fork of a small process that has done so.
+    """
+    words = command[len(SNAKEMAKE) :] if command[: len(SNAKEMAKE)] == SNAKEMAKE else None
+    with tempfile.NamedTemporaryFile() as said:
+        process = FORKS.Process(target=_run, args=(words or command, words is not None, str(folder), said.name))
+        process.start()
+        process.join(timeout_s)
+        if process.exitcode is None:
             # Asked to end, snakemake ends its jobs, or hangs over it; killed alone, it would leave them running.
             process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(30)
+            process.join(30)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            raise
-    return Said(process.returncode, text)
+            raise TimeoutError(f"{command}: no end after {timeout_s} s")
+        return Said(process.exitcode, Path(said.name).read_text(encoding="utf-8", errors="replace"))
+
+
+def _run(words: Sequence[str], is_snakemake: bool, folder: str, said: str) -> None:
+    """Become a run of Snakemake, or another command, that writes to a file."""
+    os.setsid()
+    os.chdir(folder)
+    os.environ |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    file = os.open(said, os.O_WRONLY | os.O_APPEND)
+    for stream in (1, 2):
+        os.dup2(file, stream)
+    if not is_snakemake:
+        os.execvp(words[0], words)
+    from snakemake.cli import main
+
+    sys.argv = ["snakemake", *words]
+    main()
 
 
 @dataclass(frozen=True)
@@ -107,13 +121,14 @@ class Checkout:
         command = [*SNAKEMAKE, *options, "--configfile", SMALL, ALL_TASKS, *more, "--", *targets]
         return run(command, self.path)
 
-    def keep_rows(self, table: str, ids: Sequence[str]) -> None:
-        """Leave only these rows in a table of this copy, for a test that has to make all of them."""
+    def keep_rows(self, table: str, ids: Sequence[str], datasets: Collection[str] = ()) -> None:
+        """Leave only these rows, and datasets, in a table of this copy, for a test that has to make all of them."""
         path = self.path / "workflow/tables.yaml"
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         entry = content["tables"][table]
         rows = [row for part in entry["rows"] for row in (part if isinstance(part, list) else [part])]
         entry["rows"] = [row for row in rows if row["id"] in ids]
+        entry["datasets"] = [name for name in entry["datasets"] if name in datasets or not datasets]
         for method in entry.get("reported", {}).get("methods", []):
             if method.get("row") not in ids:
                 method.pop("row", None)

@@ -43,6 +43,8 @@ def test_what_cannot_be_bundled_is_told_in_one_line(fresh: Checkout, path: str, 
 
 
 def test_a_bundle_is_made_once_and_applied(fresh: Checkout, tmp_path: Path) -> None:
+    small = fresh.path / "tests/small.yaml"
+    small.write_text(small.read_text(encoding="utf-8").replace("synth: {", "synth: {n_videos: 4, "), encoding="utf-8")
     bundle = target("whitened", "meanfield")
     segments = bundle.replace("bundles", "keysteps").replace(".rgwot", "/segments.csv")
     made = fresh.snakemake(segments)

@@ -73,9 +73,10 @@ def test_figures_are_drawn_once_and_stand_in_the_report(fresh: Checkout, configu
 
     # An edited figure is drawn again, and nothing is trained for it.
     tables = fresh.path / "workflow" / "tables.yaml"
-    tables.write_text(tables.read_text(encoding="utf-8").replace("Transport of one pair", "One pair"), encoding="utf-8")
+    text = tables.read_text(encoding="utf-8")
+    tables.write_text(text.replace("Transport of one pair", "One pair"), encoding="utf-8")
     assert fresh.plan(*targets, more=more).jobs == {"figure": 1}
-    assert fresh.snakemake(*targets, more=more).returncode == 0
+    tables.write_text(text, encoding="utf-8")
 
     options = ("--cores", "1", "--report", "report.zip")
     reported = fresh.snakemake(*targets, options=options, more=more)

@@ -1,4 +1,4 @@
-"""Jobs are the commands that stand in their logs, and the process of Snakemake belongs to Snakemake."""
+"""Jobs are the commands that stand in their logs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ from checkouts import Checkout
 
 #: A row that is made from the configuration alone, by one job.
 ROW = "results/tables/hyperparameters/alpha.csv"
-# A limit that the shell of a job sets, and a timer of somebody else in Snakemake's process.
+# A limit that the shell of a job sets.
 MORE = """
-import threading
-
 shell.prefix("umask 027; ")
-threading.Timer(20, lambda: Path("rang").touch()).start()
 """
 
 
@@ -33,10 +30,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 def test_a_job_obeys_its_shell(made: Checkout) -> None:
     assert stat.S_IMODE((made.path / ROW).stat().st_mode) == 0o640
-
-
-def test_timers_of_others_ring(made: Checkout) -> None:
-    assert (made.path / "rang").exists()
 
 
 def test_a_job_is_repeated_by_the_line_in_its_log(made: Checkout) -> None:

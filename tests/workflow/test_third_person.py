@@ -1,8 +1,9 @@
-"""The third-person table through the real Snakefile: ProceL as released (12 tasks) and CrossTask (18 tasks)."""
+"""The third-person table through the real Snakefile: one task of ProceL as released and one of CrossTask."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -11,7 +12,6 @@ from synthetic_trees import TreeSettings, plan
 from synthetic_trees.crosstask import annotated_rows
 
 from rgwot.datasets.names import video_id
-from rgwot.datasets.registry import tasks_of
 from rgwot.records import read_annotations, read_manifest
 from rgwot.reporting.tables.scores import reported_rows
 from rgwot.reporting.tables.spec import find_table, load_tables
@@ -19,23 +19,23 @@ from rgwot.reporting.tables.spec import find_table, load_tables
 TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
 LAYOUTS = ("procel", "crosstask")
 SECONDS = 4.0
-# One task of each dataset: the one with the extra row of the list, and the one with the fewest key steps.
-TRAINED = {"procel": ["perform_cpr"], "crosstask": ["16815"]}
+# The one with the extra row of the list, and the one with the fewest key steps.
+TASK = {"procel": "perform_cpr", "crosstask": "16815"}
 
 
-def planned(layout: str) -> TreeSettings:
-    return TreeSettings(layout=layout, n_videos=2, min_s=SECONDS, max_s=SECONDS, width=64, height=64)
+def settings(layout: str) -> dict[str, Any]:
+    return {"tasks": (TASK[layout],), "n_videos": 2, "min_s": SECONDS, "max_s": SECONDS, "width": 64, "height": 64}
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A checkout beside both trees, and configurations that lead there."""
+    """A checkout beside a task of both trees, and a configuration that leads there."""
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("third_person") / "checkout")
     for layout in LAYOUTS:
-        grow(checkout.path / layout, layout, n_videos=2, min_s=SECONDS, max_s=SECONDS, width=64, height=64)
-    (checkout.path / "roots.yaml").write_text("roots: {procel: procel, crosstask: crosstask}\n")
-    chosen = (f"{dataset}: {{tasks: {tasks}}}" for dataset, tasks in TRAINED.items())
-    (checkout.path / "few.yaml").write_text(f"datasets: {{{', '.join(chosen)}}}\n")
+        grow(checkout.path / layout, layout, **settings(layout))
+    chosen = ", ".join(f"{dataset}: {{tasks: ['{task}']}}" for dataset, task in TASK.items())
+    roots = "roots: {procel: procel, crosstask: crosstask}"
+    (checkout.path / "two.yaml").write_text(f"{roots}\ndatasets: {{{chosen}}}\n")
     return checkout
 
 
@@ -53,9 +53,8 @@ def test_the_table_holds_what_the_paper_prints() -> None:
     assert known == {"RGWOT": "micro_video", "VAOT": "micro_video", "OPEL": "macro_video", "CnC": "macro_task"}
 
 
-@pytest.mark.slow
-def test_the_whole_table_is_planned(checkout: Checkout) -> None:
-    jobs = checkout.plan("results/tables/third_person.csv", more=["roots.yaml"]).jobs
+def test_the_whole_table_is_planned(planned: Checkout) -> None:
+    jobs = planned.plan("results/tables/third_person.csv").jobs
     rows = len(find_table(load_tables(TABLES), "third_person").rows)
     assert jobs["manifest"] == jobs["index"] == 12 + 18
     assert jobs["extract"] == 30
@@ -63,64 +62,38 @@ def test_the_whole_table_is_planned(checkout: Checkout) -> None:
 
 
 @pytest.mark.slow
-def test_every_task_of_both_datasets_is_read(checkout: Checkout) -> None:
-    listed = [f"results/manifest/{dataset}/{facts.task}.csv" for dataset in LAYOUTS for facts in tasks_of(dataset)]
-    made = checkout.snakemake(*listed, more=["roots.yaml"])
+def test_a_task_of_each_is_read(checkout: Checkout) -> None:
+    made = checkout.snakemake(
+        *(f"results/manifest/{name}/{task}.csv" for name, task in TASK.items()), more=["two.yaml"]
+    )
     assert made.returncode == 0, made.text[-4000:]
-    for dataset in LAYOUTS:
-        videos = {(video.task, video.place.stem): video for video in plan(planned(dataset))}
-        assert {task for task, _ in videos} == {facts.task for facts in tasks_of(dataset)}
-        seen = 0
-        for task in {task for task, _ in videos}:
-            manifest = read_manifest(checkout.path / f"results/manifest/{dataset}/{task}.csv")
-            segments = read_annotations(checkout.path / f"results/annotations/{dataset}/{task}.csv")
-            assert set(manifest["status"]) == {"ok"}
-            assert list(manifest["video"]) == [video_id(name) for name in manifest["name"]]
-            occurring = sorted(
-                {s.key_step for (t, _), video in videos.items() if t == task for s in video.timeline.segments}
-            )
-            for name, own in zip(manifest["name"], manifest["video"], strict=True):
-                video = videos[task, name]
-                rows = annotated_rows(video) if dataset == "crosstask" else video.timeline.segments
-                # Key steps are numbered by those that occur in the task.
-                expected = [(round(s, 3), round(e, 3), occurring.index(step) + 1) for s, e, step in rows]
-                read = segments[segments["video"] == own][["start_s", "end_s", "key_step"]]
-                found = list(read.itertuples(index=False, name=None))
-                assert sorted(found) == sorted(expected)
-                assert found == expected or dataset == "procel"
-                seen += 1
-        assert seen == len(videos)
-    containers = {
-        Path(path).suffix
-        for listed in checkout.path.glob("results/manifest/*/*.csv")
-        for path in read_manifest(listed)["path"]
-    }
-    assert containers == {".mp4", ".webm", ".mkv"}
-
-
-@pytest.mark.long
-def test_the_whole_table_is_made(checkout: Checkout) -> None:
-    made = checkout.snakemake("results/tables/third_person.csv", more=["roots.yaml"])
-    assert made.returncode == 0, made.text[-4000:]
-    table = pd.read_csv(checkout.path / "results/tables/third_person.csv")
-    measured = table[table["kind"] == "measured"]
-    rows = [row.id for row in find_table(load_tables(TABLES), "third_person").rows]
-    assert measured.groupby("method").size().to_dict() == dict.fromkeys(rows, 16)
-    assert (measured["n_runs"] == 30).all()
-    shares = measured[[f"{dataset}_{metric}" for dataset in LAYOUTS for metric in ("precision", "recall", "f1", "iou")]]
-    assert shares.notna().all(axis=None)
-    assert ((shares >= 0) & (shares <= 1)).all(axis=None)
+    for dataset, task in TASK.items():
+        videos = {video.place.stem: video for video in plan(TreeSettings(layout=dataset, **settings(dataset)))}
+        manifest = read_manifest(checkout.path / f"results/manifest/{dataset}/{task}.csv")
+        segments = read_annotations(checkout.path / f"results/annotations/{dataset}/{task}.csv")
+        assert set(manifest["status"]) == {"ok"}
+        assert list(manifest["video"]) == [video_id(name) for name in manifest["name"]]
+        assert set(manifest["name"]) == set(videos)
+        occurring = sorted({segment.key_step for video in videos.values() for segment in video.timeline.segments})
+        for name, own in zip(manifest["name"], manifest["video"], strict=True):
+            rows = annotated_rows(videos[name]) if dataset == "crosstask" else videos[name].timeline.segments
+            # Key steps are numbered by those that occur in the task.
+            expected = [(round(s, 3), round(e, 3), occurring.index(step) + 1) for s, e, step in rows]
+            read = segments[segments["video"] == own][["start_s", "end_s", "key_step"]]
+            found = list(read.itertuples(index=False, name=None))
+            assert sorted(found) == sorted(expected)
+            assert found == expected or dataset == "procel"
 
 
 @pytest.mark.slow
 def test_a_task_of_each_is_scored(checkout: Checkout) -> None:
     rows = [f"results/tables/third_person/{row}.csv" for row in ("one_label", "rgwot")]
-    made = checkout.snakemake(*rows, more=["roots.yaml", "few.yaml"])
+    made = checkout.snakemake(*rows, more=["two.yaml"])
     assert made.returncode == 0, made.text[-4000:]
     scored = {
         path.relative_to(checkout.path).parts[4:6] for path in checkout.path.glob("results/scores/rgwot/**/seed0.csv")
     }
-    assert scored == {(dataset, task) for dataset, tasks in TRAINED.items() for task in tasks}
+    assert scored == set(TASK.items())
     index = pd.read_csv(checkout.path / "results/features/procel/perform_cpr/index.csv")
     assert list(index["video"]) == ["cpr_0040", "cpr_0042"]
     assert set(index["status"]) == {"ok"}
@@ -132,3 +105,16 @@ def test_a_task_of_each_is_scored(checkout: Checkout) -> None:
         assert (table[[f"{dataset}_task_runs" for dataset in LAYOUTS]] == 1).all(axis=None)
         assert (table["n_videos"] == 4).all()
         assert table[[f"{dataset}_{metric}" for dataset in LAYOUTS for metric in ("f1", "iou")]].notna().all(axis=None)
+
+
+@pytest.mark.long
+def test_every_row_is_made(checkout: Checkout) -> None:
+    made = checkout.snakemake("results/tables/third_person.csv", more=["two.yaml"])
+    assert made.returncode == 0, made.text[-4000:]
+    table = pd.read_csv(checkout.path / "results/tables/third_person.csv")
+    measured = table[table["kind"] == "measured"]
+    rows = [row.id for row in find_table(load_tables(TABLES), "third_person").rows]
+    assert measured.groupby("method").size().to_dict() == dict.fromkeys(rows, 16)
+    shares = measured[[f"{dataset}_{metric}" for dataset in LAYOUTS for metric in ("precision", "recall", "f1", "iou")]]
+    assert shares.notna().all(axis=None)
+    assert ((shares >= 0) & (shares <= 1)).all(axis=None)
