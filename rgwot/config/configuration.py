@@ -29,7 +29,11 @@ class DatasetSettings(Block):
 
     layout: str = Field(description="how the files lie on disk: egoprocel, folder, ...")
     root: str = Field(description="a key of `roots`, or a path")
-    view: str | None = Field(None, description="camera, where a take was filmed by several: number, or ego, back, top")
+    view: str | None = Field(
+        None,
+        coerce_numbers_to_str=True,
+        description="camera, where a take was filmed by several: number, or ego, back, top",
+    )
     subset: str | None = Field(None, description="registered dataset whose files these are, for an id of your own")
     strict: bool = Field(False, description="a video or annotation without its partner is an error, not a warning")
     unannotated: Literal["leave_out", "keep"] | None = Field(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import pickle
-import shutil
 import warnings
 import zipfile
 import zlib
@@ -91,12 +90,11 @@ def feature_file(folder: Path, task: str, video: str) -> Path:
 
 
 @contextmanager
-def open_array(path: Path, key: str | None, scratch: Path, times: str | None = None) -> Iterator[ArraySource]:
-    """Open an array of a file with a suffix of `OPENERS`; memory does not grow with the size of a binary one.
+def open_array(path: Path, key: str | None, times: str | None = None) -> Iterator[ArraySource]:
+    """Open an array of a file with a suffix of `OPENERS`; memory does not grow with its size unless it is packed.
 
     Nothing in the file is executed, and no other file is read that it might name. ``key`` is the name of the array,
-    None where there is only one, ``times`` that of the times of the features in seconds, or None. What is packed, in an
-    ``.npz`` or ``.mat``, is unpacked into the folder ``scratch`` for as long as it is open.
+    None where there is only one, ``times`` that of the times of the features in seconds, or None.
 
     Raises RgwotError when the file is missing, damaged or of another kind, or has no such array of floating-point
     numbers.
@@ -110,7 +108,7 @@ def open_array(path: Path, key: str | None, scratch: Path, times: str | None = N
         raise RgwotError(f"{path}: key and times are both {key!r}; expected the names of two arrays")
     with ExitStack() as stack:
         try:
-            source = opener(path, key, times, scratch, stack)
+            source = opener(path, key, times, stack)
         except UnreadableTensors as error:
             raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
         except DAMAGE as error:
@@ -127,50 +125,35 @@ def open_array(path: Path, key: str | None, scratch: Path, times: str | None = N
         yield source
 
 
-def _npy(path: Path, key: str | None, times: str | None, _scratch: Path, _stack: ExitStack) -> ArraySource:
+def _npy(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> ArraySource:
     if key is not None:
         raise RgwotError(f"{path}: an .npy file holds one array without a name; leave the key {key!r} out")
     beside = path.with_name(f"{path.stem}{TIMES}{path.suffix}")
     if times is not None and not beside.is_file():
         raise RgwotError(f"{path}: no times; expected {beside.name} next to it, since `times` is set")
-    return _mapped(path, "", None if times is None else check_times(path, np.load(beside, allow_pickle=False)))
+    when = None if times is None else check_times(path, np.load(beside, allow_pickle=False))
+    return _plain("", np.load(path, mmap_mode="r", allow_pickle=False), when)
 
 
-def _npz(path: Path, key: str | None, times: str | None, scratch: Path, stack: ExitStack) -> ArraySource:
+def _npz(path: Path, key: str | None, times: str | None, stack: ExitStack) -> ArraySource:
     if not zipfile.is_zipfile(path):
         raise ValueError("no zip archive")
-    archive, folder = stack.enter_context(zipfile.ZipFile(path)), _folder(scratch, stack)
-    name = _chosen(path, key, times, [member.removesuffix(".npy") for member in archive.namelist()])
-
-    def unpacked(name: str, place: str) -> Path:
-        packed = archive.getinfo(f"{name}.npy")
+    archive = stack.enter_context(np.load(path, allow_pickle=False))
+    for packed in archive.zip.infolist():
         if packed.file_size > max(UNCHECKED, DENSEST * packed.compress_size):
             raise RgwotError(
                 f"{path}: {packed.compress_size} bytes that unpack to {packed.file_size}; expected features, "
                 "which shrink to a third at most; make it again"
             )
-        found = folder / place
-        with archive.open(f"{name}.npy") as member, found.open("wb") as file:
-            shutil.copyfileobj(member, file, 2**20)
-        return found
-
-    when = None if times is None else check_times(path, np.load(unpacked(times, "times.npy"), allow_pickle=False))
-    return _mapped(unpacked(name, "array.npy"), name, when)
+    name = _chosen(path, key, times, archive.files)
+    return _plain(name, np.asarray(archive[name]), None if times is None else check_times(path, archive[times]))
 
 
-def _folder(scratch: Path, stack: ExitStack) -> Path:
-    scratch.mkdir(parents=True, exist_ok=True)
-    return Path(stack.enter_context(TemporaryDirectory(dir=scratch, prefix=".unpacked.")))
-
-
-def _mapped(path: Path, key: str, times: NDArray[np.float64] | None) -> ArraySource:
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
+def _plain(key: str, array: NDArray[Any], times: NDArray[np.float64] | None) -> ArraySource:
     return ArraySource(key, array.shape, array.dtype.name, lambda slices: np.asarray(array[slices]), times)
 
 
-def _hdf5(
-    path: Path, key: str | None, times: str | None, _scratch: Path, stack: ExitStack, turned: bool = False
-) -> ArraySource:
+def _hdf5(path: Path, key: str | None, times: str | None, stack: ExitStack, turned: bool = False) -> ArraySource:
     """Open an array of an HDF5 file; MATLAB's are ``turned``, its axes are stored in the other order."""
     import h5py
 
@@ -197,7 +180,7 @@ def _hdf5(
     return ArraySource(dataset.name.strip("/"), shape[::-1] if turned else shape, dataset.dtype.name, read, when)
 
 
-def _torch(path: Path, key: str | None, times: str | None, _scratch: Path, _stack: ExitStack) -> ArraySource:
+def _torch(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> ArraySource:
     import torch
 
     archive = holding_file(path)
@@ -278,7 +261,7 @@ def packed_name(name: str, path: Path) -> str:
     return str(place.with_suffix(".pt")) if place.suffix.lower() in {".pt", *VIDEO_SUFFIXES} else f"{place}.pt"
 
 
-def _csv(path: Path, key: str | None, times: str | None, _scratch: Path, _stack: ExitStack) -> ArraySource:
+def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> ArraySource:
     """Open a table of text: commas, semicolons, tabs or spaces, with a line of names or without."""
     if key is not None:
         raise RgwotError(f"{path}: a .csv file holds one array without a name; leave the key {key!r} out")
@@ -318,16 +301,15 @@ def _csv(path: Path, key: str | None, times: str | None, _scratch: Path, _stack:
     if times is not None:
         when = check_times(path, table[times].to_numpy())
         table = table.drop(columns=times)
-    array = table.to_numpy()
-    return ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when)
+    return _plain("", table.to_numpy(), when)
 
 
-def _mat(path: Path, key: str | None, times: str | None, scratch: Path, stack: ExitStack) -> ArraySource:
+def _mat(path: Path, key: str | None, times: str | None, stack: ExitStack) -> ArraySource:
     from rgwot.datasets.matlab import is_version_73, unpack_arrays
 
     if is_version_73(path):
-        return _hdf5(path, key, times, scratch, stack, turned=True)
-    folder = _folder(scratch, stack)
+        return _hdf5(path, key, times, stack, turned=True)
+    folder = Path(stack.enter_context(TemporaryDirectory(prefix="rgwot.")))
     kinds = unpack_arrays(path, folder)
     name = _chosen(path, key, times, kinds)
     for one in (name, times):
@@ -335,7 +317,7 @@ def _mat(path: Path, key: str | None, times: str | None, scratch: Path, stack: E
             raise RgwotError(f"{path}: {one!r} is a {kinds[one]}; expected a plain array of numbers")
     places = {one: folder / f"{number}.npy" for number, one in enumerate(kinds)}
     when = None if times is None else check_times(path, np.load(places[times], allow_pickle=False))
-    return _mapped(places[name], name, when)
+    return _plain(name, np.load(places[name], mmap_mode="r", allow_pickle=False), when)
 
 
 def _is_number(text: str) -> bool:
@@ -359,7 +341,7 @@ def check_times(path: Path, found: NDArray[Any]) -> NDArray[np.float64]:
     return seconds
 
 
-OPENERS: dict[str, Callable[[Path, str | None, str | None, Path, ExitStack], ArraySource]] = {
+OPENERS: dict[str, Callable[[Path, str | None, str | None, ExitStack], ArraySource]] = {
     ".npy": _npy,
     ".npz": _npz,
     ".h5": _hdf5,

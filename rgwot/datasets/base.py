@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from rgwot.datasets.annotations import Annotation, VideoClock
-from rgwot.datasets.doors.interface import Hints
+from rgwot.datasets.doors.rows import Hints
 from rgwot.datasets.registry import TaskFacts
 from rgwot.runtime.errors import RgwotError
 

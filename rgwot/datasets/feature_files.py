@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -102,12 +101,12 @@ def measure(path: Path, array: ArraySource, settings: ImportSettings) -> Measure
 
 
 @contextmanager
-def open_features(path: Path, settings: ImportSettings, scratch: Path) -> Iterator[ArraySource]:
+def open_features(path: Path, settings: ImportSettings) -> Iterator[ArraySource]:
     """Open the features of a file as the settings say; see `open_array` and `open_points`."""
     if settings.keypoints is not None:
         yield _thinned(open_points(path, settings.keypoints), settings)
         return
-    with open_array(path, settings.key, scratch, settings.times) as array:
+    with open_array(path, settings.key, settings.times) as array:
         yield _thinned(array, settings)
 
 
@@ -129,10 +128,7 @@ def _thinned(array: ArraySource, settings: ImportSettings) -> ArraySource:
 
 def measure_file(path: Path, settings: ImportSettings) -> Measured:
     """Open a file and measure it; see `measure`."""
-    with (
-        tempfile.TemporaryDirectory(prefix="rgwot.") as scratch,
-        open_features(path, settings, Path(scratch)) as array,
-    ):
+    with open_features(path, settings) as array:
         return measure(path, array, settings)
 
 

@@ -7,7 +7,6 @@ is there is written over.
 from __future__ import annotations
 
 import csv
-import hashlib
 import logging
 import shutil
 import stat
@@ -29,6 +28,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import report_full_disk
 from rgwot.runtime.locks import alone
 from rgwot.runtime.progress import Progress
+from rgwot.runtime.provenance import sha256
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ def _mirrored(rows: list[Source], mirror: str) -> Iterator[Source]:
     name, folder = rows[0].name, rows[0].folder
     wanted, sums = list(known), ""
     if base.startswith("file:"):
-        local = _local(base) / folder
+        local = Path(unquote(urlsplit(base).path)) / folder
         wanted = [path.relative_to(local).as_posix() for path in sorted(local.rglob("*")) if path.is_file()]
         if not wanted:
             raise RgwotError(f"{local}: no such folder, or nothing in it; expected a copy of {name}; correct --from")
@@ -114,39 +114,24 @@ def _mirrored(rows: list[Source], mirror: str) -> Iterator[Source]:
         yield Source(name, folder, file, f"{base}/{quote(folder)}/{quote(file)}", "", digest, "", "")
 
 
-def _local(address: str) -> Path:
-    return Path(unquote(urlsplit(address).path))
-
-
-@dataclass(frozen=True)
-class _Opened:
-    stream: BinaryIO
-    start: int  #: byte at which it begins
-    total: int | None  #: bytes of the whole file
-    version: str  #: what tells one version of the file from another; empty where nothing does
-
-
 @contextmanager
-def _opened(address: str, start: int = 0, version: str = "") -> Iterator[_Opened]:
-    """Open an address from byte ``start``, or from its beginning where that is not the version begun."""
-    if address.startswith("file:"):
-        with _local(address).open("rb") as stream:
-            facts = _local(address).stat()
-            found = f"{facts.st_size}-{facts.st_mtime_ns}"
-            start = start if found == version else 0
-            stream.seek(start)
-            yield _Opened(stream, start, facts.st_size, found)
-        return
+def _opened(address: str, start: int = 0, version: str = "") -> Iterator[tuple[BinaryIO, int, int | None, str]]:
+    """Open an address from byte ``start``, or from its beginning where that is not the version begun.
+
+    Yields a stream, the byte at which it begins, the bytes of the whole file where they are stated, and what tells one
+    version of the file from another, empty where nothing does.
+    """
     headers = {"User-Agent": "rgwot", "Accept-Encoding": "identity"}
     if start and version:
         headers |= {"Range": f"bytes={start}-", "If-Range": version}
     with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=TIMEOUT_S) as answer:
+        # Files of this machine have no status, and come whole.
         start = start if answer.status == 206 else 0
         length = answer.headers.get("Content-Length")
         found = answer.headers.get("ETag") or ""
         # A weak one does not promise the same bytes.
         found = answer.headers.get("Last-Modified") or "" if not found or found.startswith("W/") else found
-        yield _Opened(answer, start, None if length is None else start + int(length), found)
+        yield answer, start, None if length is None else start + int(length), found
 
 
 def _download(row: Source, target: Path) -> str:
@@ -157,13 +142,14 @@ def _download(row: Source, target: Path) -> str:
     # The last byte is asked for again: from behind the end of a whole file nothing can be had.
     have = max(0, part.stat().st_size - 1) if part.exists() else 0
     try:
-        with _opened(row.address, have, note.read_text(encoding="utf-8") if note.exists() else "") as source:
-            note.write_text(source.version, encoding="utf-8")
-            with part.open("r+b" if source.start else "wb") as output:
-                output.seek(source.start)
-                total = source.total or 0
-                with Progress(log, target.name, max(1, total // BLOCK), source.start // BLOCK, "MiB") as progress:
-                    while block := source.stream.read(BLOCK):
+        begun = note.read_text(encoding="utf-8") if note.exists() else ""
+        with _opened(row.address, have, begun) as (stream, start, total, version):
+            note.write_text(version, encoding="utf-8")
+            with part.open("r+b" if start else "wb") as output:
+                output.seek(start)
+                steps = max(1, (total or 0) // BLOCK)
+                with Progress(log, target.name, steps, start // BLOCK, "MiB") as progress:
+                    while block := stream.read(BLOCK):
                         output.write(block)
                         progress.advance(len(block) // BLOCK)
                 size = output.tell()
@@ -173,10 +159,9 @@ def _download(row: Source, target: Path) -> str:
         raise RgwotError(
             f"{row.address}: cannot be read ({error}); look at the address in a browser, or {_AGAIN}"
         ) from None
-    if source.total is not None and size != source.total:
-        raise RgwotError(f"{row.address}: ended after {size} of {source.total} bytes; {_AGAIN}")
-    with part.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    if total is not None and size != total:
+        raise RgwotError(f"{row.address}: ended after {size} of {total} bytes; {_AGAIN}")
+    digest = sha256(part)
     note.unlink()
     if expected and digest != expected:
         part.unlink()
@@ -192,8 +177,8 @@ def _published(row: Source) -> str:
     if ":" not in row.sha256:
         return row.sha256
     try:
-        with _opened(row.sha256) as source:
-            lines = source.stream.read().decode("utf-8", "replace").splitlines()
+        with _opened(row.sha256) as (stream, *_):
+            lines = stream.read().decode("utf-8", "replace").splitlines()
     except (OSError, HTTPException) as error:
         raise RgwotError(f"{row.sha256}: cannot be read ({error}); {_AGAIN}") from None
     # Either is the form of sha256sum: two blanks, or a blank and an asterisk.

@@ -22,46 +22,25 @@ def layout_module(layout: str) -> Layout:
 
 
 def read_options(dataset: str, layout: str, options: Mapping[str, Any]) -> Options:
-    """Check the options of a dataset's entry; None stands for an option that is not given.
+    """Return the options of a dataset's entry, whose values the configuration has checked; None is not given.
 
-    Raises RgwotError if an option is not one the layout knows, or its value is of the wrong kind.
+    Raises RgwotError if an option is not one the layout knows, or a pattern is no regular expression.
     """
     known = layout_module(layout).OPTIONS
     where = f"dataset {dataset!r} (layout {layout})"
     given = {key: value for key, value in options.items() if value is not None}
-    for key in given:
+    for key, value in given.items():
         if key not in known:
             raise RgwotError(f"{where}: option {key!r}; this layout has no such option; {nearest(key, known)}")
-    for key, is_wrong, expected in (
-        ("unannotated", given.get("unannotated", "keep") not in ("keep", "leave_out"), "leave_out or keep"),
-        ("strict", not isinstance(given.get("strict", True), bool), "true or false"),
-        ("drop_rows", isinstance(given.get("drop_rows"), str), "a list of video names"),
-        ("pattern", not _compiles(given.get("pattern", "")), "a regular expression"),
-    ):
-        if is_wrong:
-            raise RgwotError(f"{where}: {key} is {given[key]!r}; expected {expected}")
-    if "view" in given:
-        given["view"] = str(given["view"])
-    for key in ("drop_rows", "background"):
-        if key in given:
-            given[key] = tuple(map(str, given[key]))
-    for key, word in (("frames_fps", "file"), ("labels_fps", None)):
-        if given.get(key, word) == word:
-            continue
-        try:
-            given[key] = parse_rate(given[key])
-        except ValueError:
-            expected = f"{word}, or a rate" if word else "a rate"
-            raise RgwotError(f"{where}: {key} is {given[key]!r}; expected {expected} like 30 or 30000/1001") from None
-    return Options(**given)
-
-
-def _compiles(pattern: str) -> bool:
+        if key in ("frames_fps", "labels_fps") and value != "file":
+            given[key] = parse_rate(value)
+        elif isinstance(value, list):
+            given[key] = tuple(value)
     try:
-        re.compile(pattern)
+        re.compile(given.get("pattern", ""))
     except re.error:
-        return False
-    return True
+        raise RgwotError(f"{where}: pattern is {given['pattern']!r}; expected a regular expression") from None
+    return Options(**given)
 
 
 def registered_facts(dataset: str, task: str, options: Options) -> TaskFacts | None:

@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from rgwot.datasets.doors.mstcn import BACKGROUND
+from rgwot.datasets.doors.others import BACKGROUND
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import replacing, write_json
 from rgwot.runtime.optional import optional

@@ -7,6 +7,7 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rgwot.datasets.faults import DataFault, judged
 
@@ -14,13 +15,11 @@ LARGEST = 64 * 2**20
 """Bytes; an annotation is a few kilobytes, so anything larger is another file under its name."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A line of a text file, numbered from 1; bytes that are not UTF-8 are replaced by U+FFFD."""
 
     number: int
     text: str
-    is_utf8: bool = True
 
 
 @dataclass(frozen=True)
@@ -70,11 +69,8 @@ def read_lines(path: Path) -> list[Line]:
         found = "UTF-16 text" if marked else "NUL bytes (UTF-16 without a mark, or a binary file)"
         raise DataFault("encoding", path, "", f"{found}; expected UTF-8 text; save the file as UTF-8")
     data = data.removeprefix(BOM_UTF8).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    lines = []
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        text = line.decode("utf-8", errors="replace")
-        lines.append(Line(number, text, is_utf8=text.encode() == line))
-    return lines
+    lines = data.decode("utf-8", errors="replace").split("\n")
+    return [Line(number, line) for number, line in enumerate(lines, start=1)]
 
 
 def filled_lines(path: Path) -> list[Line]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from rgwot.config.extractors import Extractor, extractor
-from rgwot.config.registry import load
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 
@@ -35,14 +35,12 @@ class Backbone(nn.Module):
 
     def __init__(self, about: Extractor, precision: str) -> None:
         super().__init__()
-        if precision not in PRECISIONS:
-            raise ValueError(f"precision {precision!r}, expected one of {', '.join(PRECISIONS)}")
         self.about = about
         self.precision = precision
         # Layers draw an initialisation from the global generator, which belongs to the caller.
         with torch.random.fork_rng(devices=[]):
-            network = load(f"{about.module}:network_{about.base}")
-            self.network: nn.Module = network(about.member) if about.member else network()
+            make = import_module(about.module).network
+            self.network: nn.Module = make(about.member) if about.member else make()
         self.register_buffer("mean", torch.tensor(about.mean).view(1, 3, 1, 1))
         self.register_buffer("std", torch.tensor(about.std).view(1, 3, 1, 1))
         self.requires_grad_(False)
@@ -74,33 +72,30 @@ class Backbone(nn.Module):
 
     @torch.inference_mode()
     def forward(self, frames: Tensor) -> Tensor:
-        """Return the maps of a batch of frames, ``(B, channels, ceil(H / stride), ceil(W / stride))`` float32.
+        """Return the maps of a batch of RGB frames, ``(B, H, W, 3)`` uint8, as float32.
 
-        Members of a family may give vectors, ``(B, D)``, and maps of any size.
-
-        The frames are RGB, ``(B, H, W, 3)`` or ``(B, 3, H, W)``: uint8, or floating point in [0, 1]. The maps of
-        ResNet-50 have 1024 channels, stride 16 and no negative value.
+        They are ``(B, channels, ceil(H / stride), ceil(W / stride))``; members of a family may give vectors,
+        ``(B, D)``, and maps of any size. The maps of ResNet-50 have 1024 channels, stride 16 and no negative value.
         """
         device_type = self.mean.device.type
         with torch.autocast(device_type, torch.bfloat16, enabled=self.precision == "bfloat16"):
-            maps = self.network(self.normalise(frames))
-            if self.about.member:
-                maps = load(f"{self.about.module}:maps_{self.about.base}")(self.about.member, maps)
-        found: Tensor = maps.float()
-        return found
+            found = self.network(self.normalise(frames))
+            if maps := getattr(import_module(self.about.module), "maps", None):
+                found = maps(self.about.member, found)
+        return cast(Tensor, found.float())
 
-    def frame_shape(self, height: int, width: int) -> tuple[int, ...]:
-        """Return the shape of the features of one frame: (C, h, w) of maps, (D,) of vectors.
+    def frame_shape(self, size: int) -> tuple[int, ...]:
+        """Return the shape of the features of a square frame: (C, h, w) of maps, (D,) of vectors.
 
         Raises RgwotError when the network does not take frames of that size, or its layer is neither.
         """
         if not self.about.member:
-            return (self.about.channels, self.about.side(height), self.about.side(width))
+            return (self.about.channels, self.about.side(size), self.about.side(size))
         try:
-            found = self(torch.zeros(1, height, width, 3, dtype=torch.uint8, device=self.mean.device))
+            found = self(torch.zeros(1, size, size, 3, dtype=torch.uint8, device=self.mean.device))
         except Exception as error:  # noqa: BLE001 - the code of any model, which may raise anything
             raise RgwotError(
-                f"network {self.about.name}: does not take frames of {height} x {width} pixels "
+                f"network {self.about.name}: does not take frames of {size} x {size} pixels "
                 f"({first_line(error)[:120]}); set features.size to what it takes, such as 224"
             ) from None
         if found.ndim not in (2, 4):
@@ -111,17 +106,9 @@ class Backbone(nn.Module):
         return tuple(found.shape[1:])
 
     def normalise(self, frames: Tensor) -> Tensor:
-        """Scale frames to ``(B, 3, H, W)`` float32 with the extractor's mean and standard deviation."""
-        if frames.ndim != 4 or 3 not in (frames.shape[1], frames.shape[-1]):
-            raise ValueError(f"frames {tuple(frames.shape)}, expected (B, H, W, 3) or (B, 3, H, W)")
-        if frames.shape[-1] == 3:
-            frames = frames.permute(0, 3, 1, 2)
-        if frames.dtype == torch.uint8:
-            frames = frames.float() / 255
-        elif not frames.is_floating_point():
-            raise ValueError(f"frames {frames.dtype}, expected uint8 or floating point in [0, 1]")
-        frames = (frames.float() - self.mean) / self.std
-        return frames.contiguous(memory_format=torch.channels_last)
+        """Scale frames ``(B, H, W, 3)`` uint8 to ``(B, 3, H, W)`` with the extractor's mean and standard deviation."""
+        scaled = (frames.permute(0, 3, 1, 2).float() / 255 - self.mean) / self.std
+        return scaled.contiguous(memory_format=torch.channels_last)
 
 
 def load_backbone(weights: str, seed: int, precision: str, name: str) -> Backbone:
@@ -137,7 +124,7 @@ def load_backbone(weights: str, seed: int, precision: str, name: str) -> Backbon
     about = extractor(name)
     backbone = Backbone(about, precision)
     if weights == "random":
-        load(f"{about.module}:randomise_{about.base}")(backbone.network, torch.Generator().manual_seed(seed))
+        import_module(about.module).randomise(backbone.network, torch.Generator().manual_seed(seed))
     else:
         place = Path(weights) if about.is_file(weights) else about.packaged(weights)
         state = _download(weights, about) if place is None else _checkpoint(place, about)
@@ -164,19 +151,16 @@ def _weights(backbone: Backbone) -> dict[str, Tensor]:
 
 def _download(weights: str, about: Extractor) -> Mapping[str, Any]:
     try:
-        state: Mapping[str, Any]
         if about.member:
-            state = load(f"{about.module}:weights_{about.base}")(about.member, weights)
-        else:
-            state = torch.hub.load_state_dict_from_url(
-                about.weights[weights], progress=False, check_hash=True, weights_only=True
-            )
+            return cast(Mapping[str, Any], import_module(about.module).weights(about.member, weights))
+        return torch.hub.load_state_dict_from_url(
+            about.weights[weights], progress=False, check_hash=True, weights_only=True
+        )
     except (OSError, RuntimeError) as error:
         raise RgwotError(
             f"weights {weights}: could not be downloaded ({first_line(error)}); set features.weights to the path of a "
             f"{about.source} {about.name} checkpoint (like /path/to/checkpoint.pth), or to random"
         ) from error
-    return state
 
 
 def _checkpoint(path: Path, about: Extractor) -> Mapping[str, Any]:

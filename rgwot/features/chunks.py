@@ -79,7 +79,7 @@ class Extraction:
         # A source that was copied or touched is the same.
         key = {name: value for name, value in self._attributes.items() if name != "source_mtime_ns"}
         self._folder = _side_folder(output, key)
-        shape = backbone.frame_shape(settings.size, settings.size)
+        shape = backbone.frame_shape(settings.size)
         self._store = StoreWriter(
             self._folder / f"store{STORE}", self._times, shape[1:], settings.codec, shape[0], backbone.about.layer
         )
@@ -192,7 +192,7 @@ def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> Callabl
     """
     device = backbone.mean.device
     queued = device.type == "cuda"
-    shape = backbone.frame_shape(*frames.shape[1:3])
+    shape = backbone.frame_shape(frames.shape[1])
     maps = torch.empty((len(frames), *shape), dtype=torch.float16, pin_memory=queued)
     pixels = torch.from_numpy(frames)
     if queued:

@@ -101,7 +101,7 @@ def extract(
             if on_bad_video == "fail":
                 raise
             logger.warning("%s, skipped", error)
-            _write_skipped(video, output, backbone.frame_shape(settings.size, settings.size), attributes, error.reason)
+            _write_skipped(video, output, backbone.frame_shape(settings.size), attributes, error.reason)
 
 
 @functools.lru_cache(maxsize=1)

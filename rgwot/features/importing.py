@@ -168,7 +168,7 @@ def import_features(
     if holding_file(source).is_file() and is_current(output, source, expect, "skip" if footage is None else "fail"):
         logger.info("%s: made from this file with these settings before; kept", output)
         return
-    with open_features(source, settings, output.parent) as array:
+    with open_features(source, settings) as array:
         found = measure(source, array, settings)
         if array.note:
             logger.warning("%s: %s", source, array.note)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from layout_helpers import GOOD, pairs, touch
 
+from rgwot.config.configuration import load_config
 from rgwot.datasets.finding import find, read_options, registered_facts
 from rgwot.runtime.errors import RgwotError
 
@@ -54,9 +55,9 @@ def cmu(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("view", "camera"), [(None, "7150991"), ("ego", "7150991"), ("Back", "6510211"), (8421130, "8421130")]
+    ("view", "camera"), [(None, "7150991"), ("ego", "7150991"), ("Back", "6510211"), ("8421130", "8421130")]
 )
-def test_cmu_takes_one_camera(cmu: Path, view: str | int | None, camera: str) -> None:
+def test_cmu_takes_one_camera(cmu: Path, view: str | None, camera: str) -> None:
     found = find("cmu_mmac", "egoprocel", cmu, {"view": view})
     assert set(found.tasks) == {"Brownie", "Eggs"}
     videos = found.of("Brownie")
@@ -68,7 +69,8 @@ def test_cmu_takes_one_camera(cmu: Path, view: str | int | None, camera: str) ->
 
 
 def test_cmu_unlisted_camera_by_number_only(cmu: Path) -> None:
-    found = find("cmu_mmac", "egoprocel", cmu, {"view": "4444444"})
+    config = load_config({"datasets": {"cmu_mmac": {"layout": "egoprocel", "root": str(cmu), "view": 4444444}}})
+    found = find("cmu_mmac", "egoprocel", cmu, config.datasets["cmu_mmac"].options())
     assert found.tasks["Eggs"].without_annotation == ("videos/CMU-MMAC/Eggs/S07_Eggs_Video/S07_Eggs_4444444-7.avi",)
     with pytest.raises(RgwotError, match="no video has an annotation"):
         found.of("Eggs")

@@ -76,8 +76,7 @@ def test_an_archive_that_unpacks_to_far_more_is_refused(tmp_path: Path, monkeypa
     path = tmp_path / "bomb.npz"
     np.savez_compressed(path, maps=np.zeros((2, 2**18), np.float32))
     with pytest.raises(RgwotError, match=r"bomb.npz: \d+ bytes that unpack to 2097280"):
-        arrays.open_array(path, None, tmp_path / "scratch").__enter__()
-    assert list((tmp_path / "scratch").iterdir()) == []
+        arrays.open_array(path, None).__enter__()
     monkeypatch.setattr(arrays, "UNCHECKED", 2**22)
-    with arrays.open_array(path, None, tmp_path / "scratch") as array:
+    with arrays.open_array(path, None) as array:
         assert array.shape == (2, 2**18)

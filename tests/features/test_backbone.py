@@ -10,7 +10,6 @@ from with_defaults import load_backbone
 
 from rgwot.config.extractors import EXTRACTORS
 from rgwot.features.backbone import weights_digest
-from rgwot.features.extractors.resnet50 import RANDOM_BRANCH_WEIGHT
 from rgwot.runtime.errors import RgwotError
 
 
@@ -39,30 +38,14 @@ def frames(count: int = 2, height: int = 64, width: int = 64) -> torch.Tensor:
     return torch.randint(0, 256, (count, height, width, 3), dtype=torch.uint8, generator=generator)
 
 
-def by_hand(network: torch.nn.Module, pixels: torch.Tensor) -> torch.Tensor:
-    x = pixels.permute(0, 3, 1, 2).double() / 255
-    mean = torch.tensor([0.485, 0.456, 0.406]).view(1, 3, 1, 1)
-    std = torch.tensor([0.229, 0.224, 0.225]).view(1, 3, 1, 1)
-    x = ((x - mean) / std).float()
-    children = dict(network.named_children())
-    with torch.no_grad():
-        for name in ("conv1", "bn1", "relu", "maxpool", "layer1", "layer2"):
-            x = children[name](x)
-        for block in range(3):
-            x = children["layer3"][block](x)
-    return x
-
-
-def test_equals_torchvision_run_by_hand(whole: torch.nn.Module, checkpoint: Path) -> None:
-    found = load_backbone(str(checkpoint))(frames())
-    expected = by_hand(whole, frames())
-    assert found.dtype == torch.float32
-    assert (found - expected).norm() < 1e-5 * expected.norm()
-
-
 def test_equals_torchvision_bit_for_bit(whole: torch.nn.Module, checkpoint: Path) -> None:
     backbone = load_backbone(str(checkpoint))
     pixels = backbone.normalise(frames(2, 70, 96))
+    mean, std = (
+        torch.tensor(one, dtype=torch.float64).view(1, 3, 1, 1)
+        for one in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    )
+    assert torch.allclose(pixels.double(), (frames(2, 70, 96).permute(0, 3, 1, 2).double() / 255 - mean) / std)
     with torch.inference_mode():
         maps = backbone.network(pixels)
         x = pixels
@@ -87,21 +70,7 @@ def test_batch_norm_in_the_convolutions_changes_nothing_but_rounding(checkpoint:
     assert weights_digest(backbone) == weights_digest(load_backbone(str(checkpoint)))
 
 
-def test_random_weights_are_drawn_in_the_order_of_torchvision(whole: torch.nn.Module) -> None:
-    own = [
-        name for name, module in load_backbone("random").network.named_modules() if isinstance(module, torch.nn.Conv2d)
-    ]
-    theirs = [name for name, module in whole.named_modules() if isinstance(module, torch.nn.Conv2d)]
-    assert own == theirs[: len(own)]
-
-
-def test_parameters_are_those_of_the_first_eleven_blocks() -> None:
-    backbone = load_backbone("random")
-    assert sum(p.numel() for p in backbone.parameters()) == pytest.approx(5.19e6, rel=1e-3)
-    assert [len(part) for part in backbone.network[4:]] == [3, 4, 3]
-
-
-@pytest.mark.parametrize(("size", "side"), [(168, 11), (112, 7), (224, 14), (32, 2), (33, 3)])
+@pytest.mark.parametrize(("size", "side"), [(168, 11), (112, 7), (33, 3)])
 def test_map_size(size: int, side: int) -> None:
     assert EXTRACTORS["resnet50"].side(size) == side
     assert load_backbone("random")(frames(1, size, size)).shape == (1, 1024, side, side)
@@ -117,18 +86,6 @@ def test_frozen_and_always_in_inference_mode() -> None:
     assert weights_digest(backbone) == before
 
 
-def test_layout_and_type_of_the_input_do_not_matter() -> None:
-    backbone = load_backbone("random")
-    pixels = frames(2, 48, 64)
-    expected = backbone(pixels)
-    assert torch.equal(backbone(pixels.permute(0, 3, 1, 2)), expected)
-    assert torch.allclose(backbone(pixels.float() / 255), expected)
-    with pytest.raises(ValueError, match="expected .B, H, W, 3."):
-        backbone(pixels[0])
-    with pytest.raises(ValueError, match="expected uint8"):
-        backbone(pixels.int())
-
-
 def test_random_weights_follow_the_seed_and_leave_the_global_generator_alone() -> None:
     torch.manual_seed(3)
     expected = torch.rand(4)
@@ -136,13 +93,8 @@ def test_random_weights_follow_the_seed_and_leave_the_global_generator_alone() -
     first, again, other = load_backbone("random", 0), load_backbone("random", 0), load_backbone("random", 1)
     assert torch.equal(torch.rand(4), expected)
     assert weights_digest(first) == weights_digest(again) != weights_digest(other)
-    damped = [m.weight for name, m in first.named_modules() if name.endswith("bn3")]
-    assert len(damped) == 10
-    assert all(bool((weight == RANDOM_BRANCH_WEIGHT).all()) for weight in damped)
-
-
-def test_random_weights_are_those_of_earlier_stores() -> None:
-    assert weights_digest(load_backbone("random")).startswith("443b79f13ad3b64a952dfdf17815ee81")
+    # Those of earlier stores.
+    assert weights_digest(first).startswith("443b79f13ad3b64a952dfdf17815ee81")
 
 
 def test_random_features_fit_float16_and_are_alive() -> None:
@@ -158,8 +110,6 @@ def test_bfloat16_is_close() -> None:
     assert 0 < float((half - full).norm() / full.norm()) < 0.05
     fused = load_backbone("random", precision="bfloat16").fused()(frames())
     assert 0 < float((fused - full).norm() / full.norm()) < 0.05
-    with pytest.raises(ValueError, match="float16"):
-        load_backbone("random", precision="float16")
 
 
 @pytest.mark.parametrize("form", ["plain", "wrapped", "module prefix", "conv4c only"])

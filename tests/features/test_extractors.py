@@ -34,7 +34,7 @@ def test_lite0_is_its_port_up_to_block_10(size: int) -> None:
     found = backbone(frames(size))
     side = -(-size // 16)
     assert found.shape == (1, 112, side, side)
-    assert backbone.frame_shape(size, size) == (112, side, side)
+    assert backbone.frame_shape(size) == (112, side, side)
     if size == 224:
         # The port pads for this size alone.
         with torch.no_grad():
@@ -61,7 +61,7 @@ def test_any_layer_of_torchvision(layer: str, shape: tuple[int, ...]) -> None:
     from torchvision.models.feature_extraction import create_feature_extractor
 
     backbone = load_backbone("random", name=f"torchvision:resnet18/{layer}")
-    assert backbone.frame_shape(64, 64) == shape
+    assert backbone.frame_shape(64) == shape
     # The names of the state are those of the published checkpoints.
     assert set(backbone.network.state_dict()) <= set(resnet18(weights=None).state_dict())
     whole = resnet18(weights=None).eval()
@@ -73,9 +73,9 @@ def test_any_layer_of_torchvision(layer: str, shape: tuple[int, ...]) -> None:
 
 def test_tokens_of_a_transformer_are_a_map_and_another_size_is_told() -> None:
     backbone = load_backbone("random", name="torchvision:vit_b_32/encoder.layers.encoder_layer_0")
-    assert backbone.frame_shape(224, 224) == (768, 7, 7)
+    assert backbone.frame_shape(224) == (768, 7, 7)
     with pytest.raises(RgwotError, match="does not take frames of 112 x 112 pixels .*set features.size"):
-        backbone.frame_shape(112, 112)
+        backbone.frame_shape(112)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_vectors_of_a_network_are_stored_as_vectors(tmp_path: Path) -> None:
 def test_a_model_of_timm_gives_its_patches_as_a_map() -> None:
     timm = pytest.importorskip("timm")
     backbone = load_backbone("random", name="timm:vit_small_patch14_dinov2")
-    assert backbone.frame_shape(112, 112) == (384, 8, 8)
+    assert backbone.frame_shape(112) == (384, 8, 8)
     whole = timm.create_model("vit_small_patch14_dinov2", pretrained=False, num_classes=0, dynamic_img_size=True).eval()
     # The names of the state are the library's.
     whole.load_state_dict(backbone.network.state_dict())
@@ -152,7 +152,7 @@ def test_a_model_of_timm_gives_its_patches_as_a_map() -> None:
     found = backbone(frames(112))[0]
     assert torch.allclose(found.reshape(384, 64).T, expected, atol=1e-4)
     for name, shape in (("resnet18", (512, 7, 7)), ("swin_tiny_patch4_window7_224", (768, 7, 7))):
-        assert load_backbone("random", name=f"timm:{name}").frame_shape(224, 224) == shape
+        assert load_backbone("random", name=f"timm:{name}").frame_shape(224) == shape
     with pytest.raises(RgwotError, match="timm has no such model; did you mean 'resnet18'"):
         load_backbone("random", name="timm:resnet81")
     with pytest.raises(RgwotError, match="has no weights 'imagenet1k_v1'; expected pretrained, random"):
@@ -170,7 +170,7 @@ def test_a_model_of_transformers_is_had_from_its_folder(tmp_path: Path) -> None:
     first, again, other = (load_backbone("random", seed, name=name) for seed in (0, 0, 1))
     assert weights_digest(first) == weights_digest(again) != weights_digest(other)
     backbone = load_backbone("pretrained", name=name)
-    assert backbone.frame_shape(56, 56) == (32, 4, 4)
+    assert backbone.frame_shape(56) == (32, 4, 4)
     with torch.no_grad():
         x = frames(56).permute(0, 3, 1, 2) / 255
         x = (x - torch.tensor([0.485, 0.456, 0.406]).view(1, 3, 1, 1)) / torch.tensor([0.229, 0.224, 0.225]).view(

@@ -1,18 +1,20 @@
-"""Projects of BORIS: ``.boris``, JSON, packed or not. State events come in pairs; what no pair covers is background."""
+"""Projects of BORIS (``.boris``, JSON, packed or not) and its tables of events.
+
+State events come in pairs; what no pair covers is background. The video is the media file, or else the observation's
+name.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import NamedTuple
 
-from rgwot.datasets.doors.interface import Hints, Row, read_json
+from rgwot.datasets.doors.rows import Hints, Row, media_stem, number, read_json, records
 from rgwot.datasets.faults import DataFault
 
-
-def fits(head: str) -> bool:
-    """Return whether a file can be a project: the suffix says so."""
-    return True
+START, STOP = "Start (s)", "Stop (s)"
 
 
 class Event(NamedTuple):
@@ -25,8 +27,8 @@ class Event(NamedTuple):
     modifiers: str
 
 
-def read(path: Path, hints: Hints) -> Iterator[Row]:
-    """Read all observations; the video is the file in the first player, or else the observation's name."""
+def read_project(path: Path, hints: Hints) -> Iterator[Row]:
+    """Read all observations; the video is the file in the first player."""
     project = read_json(path)
     points = {one["code"] for one in project["behaviors_conf"].values() if one["type"].startswith("Point")}
     videos: dict[str, str] = {}
@@ -37,7 +39,7 @@ def read(path: Path, hints: Hints) -> Iterator[Row]:
             raise DataFault(
                 "media", path, where, f"{len(media)} media files one after the other; expected one; code each by itself"
             )
-        check_offset(path, where, observation.get("time offset"))
+        _check_offset(path, where, observation.get("time offset"))
         video = media_stem(media[0]) if media else name
         if (other := videos.setdefault(video, name)) != name:
             raise DataFault(
@@ -48,10 +50,29 @@ def read(path: Path, hints: Hints) -> Iterator[Row]:
             event = Event(f"{where} at {time} s", float(time), subject, code, modifiers)
             # A point event has no length.
             events += [event, event] if code in points else [event]
-        yield from paired(path, video, events)
+        yield from _paired(path, video, events)
 
 
-def paired(path: Path, video: str, events: Iterable[Event]) -> Iterator[Row]:
+def read_aggregated(path: Path, hints: Hints) -> Iterator[Row]:
+    """Read a table with an interval per row, points too."""
+    for where, row, video in _of_videos(path):
+        start_s, stop_s = (number(path, where, row[column]) for column in (START, STOP))
+        yield Row(video, start_s, stop_s, row["Behavior"], where)
+
+
+def read_tabular(path: Path, hints: Hints) -> Iterator[Row]:
+    """Read a table with a start or a stop per row."""
+    events: dict[str, list[Event]] = defaultdict(list)
+    for where, row, video in _of_videos(path):
+        kind = row.get("Behavior type") or row["Status"]
+        modifiers = "|".join(row[column] for column in row if column.startswith("Modifier"))
+        event = Event(where, number(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
+        events[video] += [event, event] if kind == "POINT" else [event]
+    for video, own in events.items():
+        yield from _paired(path, video, own)
+
+
+def _paired(path: Path, video: str, events: Iterable[Event]) -> Iterator[Row]:
     """Yield the segments of state events: of a subject, behaviour and modifiers the first starts, the second stops."""
     running: dict[tuple[str, str, str], Event] = {}
     segments: list[Row] = []
@@ -68,16 +89,24 @@ def paired(path: Path, video: str, events: Iterable[Event]) -> Iterator[Row]:
     yield from sorted(segments, key=lambda row: row.start_s)
 
 
-def check_offset(path: Path, where: str, offset: str | float | None) -> None:
+def _of_videos(path: Path) -> Iterator[tuple[str, dict[str, str], str]]:
+    """Yield the rows of a table of BORIS, where they stand, and their video; columns differ between versions.
+
+    Before version 8 a tabular one begins with lines about its only observation.
+    """
+    videos: dict[str, str] = {}
+    for where, row in records(path, "Behavior"):
+        media = row.get("Media file name") or row.get("Media file path") or row.get("Media file") or "NA"
+        name = row.get("Observation id", path.stem)
+        video = videos.setdefault(name, name if media == "NA" else media_stem(media))
+        if media != "NA" and media_stem(media) != video:
+            found = f"{video!r} and {media_stem(media)!r} one after the other in observation {name!r}"
+            raise DataFault("media", path, where, f"{found}; expected one media file; code each by itself")
+        _check_offset(path, where, row.get("Time offset (s)"))
+        yield where, row, video
+
+
+def _check_offset(path: Path, where: str, offset: str | float | None) -> None:
     """Refuse an observation whose clock does not begin with its video."""
     if offset not in (None, "", "NA") and float(offset):
         raise DataFault("time", path, where, f"time offset {offset} s; expected 0, times that begin with the video")
-
-
-def media_stem(path: str) -> str:
-    r"""Return the stem of a media file, whichever system its path is of.
-
-    >>> media_stem("C:\\films\\a b.mp4"), media_stem("films/a b.mp4")
-    ('a b', 'a b')
-    """
-    return PureWindowsPath(path).stem

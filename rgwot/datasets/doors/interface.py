@@ -1,23 +1,22 @@
-"""What the reader of a format is given and gives, and the choice of the reader by suffix and content."""
+"""The formats of annotations, and the choice of the reader of a file by suffix and content."""
 
 from __future__ import annotations
 
-import gzip
-import json
 import logging
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING
 
 from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked
+from rgwot.datasets.doors import boris, others
+from rgwot.datasets.doors.rows import Hints, Row
 from rgwot.datasets.faults import DataFault
 from rgwot.datasets.names import pairing_key
-from rgwot.datasets.text import LARGEST, read_bytes
+from rgwot.datasets.text import read_bytes
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.timing import parse_rate
 
@@ -25,86 +24,63 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LOG = logging.getLogger(__name__)
-
-#: The tier that exports write and readers prefer, where a format has several.
-TIER = "key steps"
-
 _HEAD = 4096
+
+
+def _has(*marks: str) -> Callable[[str], bool]:
+    return lambda head: all(mark in head for mark in marks)
 
 
 @dataclass(frozen=True)
 class Format:
     """A format of annotations."""
 
+    read: Callable[[Path, Hints], Iterable[Row]]  #: whatever it raises on a damaged file becomes a `DataFault`
     suffixes: tuple[str, ...]  #: of its files, in lower case
     description: str
+    fits: Callable[[str], bool] = _has()  #: whether a file that begins like this, with such a suffix, is of it
     many: str = ""  #: what stands at the beginning of a file that may annotate many videos; empty: none may
     counts: bool = False  #: whether it counts frames, so that `Hints.fps` is needed
 
 
-#: Format ``x`` is read by ``rgwot.datasets.doors.x``, a `Door`; of those with a suffix, by the first that a file fits.
+#: Of those with the suffix of a file, it is of the first that it fits. Rows hold no background.
 FORMATS: Mapping[str, Format] = {
-    "elan": Format((".eaf",), "a tier of ELAN"),
-    "praat": Format((".textgrid",), "an interval tier of Praat"),
-    "boris": Format((".boris", ".boris.gz"), "a project of BORIS", many="{"),
-    "boris_aggregated": Format((".tsv", ".csv"), "aggregated events of BORIS", many="Observation id"),
-    "boris_tabular": Format((".tsv", ".csv"), "tabular events of BORIS", many="Observation id"),
-    "label_studio": Format((".json",), "timeline labels of Label Studio, exported as JSON", many="{", counts=True),
-    "mstcn": Format((".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
-    "table": Format((".csv", ".tsv"), "columns start_s, end_s, label, and video if there are several", many="video"),
-    "three_columns": Format((".csv",), "start,end,<number> <name> without a header, as EgoProceL has it"),
+    "elan": Format(others.read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
+    "praat": Format(others.read_praat, (".textgrid",), "an interval tier of Praat", _has("TextGrid")),
+    "boris": Format(boris.read_project, (".boris", ".boris.gz"), "a project of BORIS", many="{"),
+    "boris_aggregated": Format(
+        boris.read_aggregated,
+        (".tsv", ".csv"),
+        "aggregated events of BORIS",
+        _has("Behavior", boris.START, boris.STOP),
+        many="Observation id",
+    ),
+    "boris_tabular": Format(
+        boris.read_tabular,
+        (".tsv", ".csv"),
+        "tabular events of BORIS",
+        _has("Behavior", "Observation id", "Time"),
+        many="Observation id",
+    ),
+    "label_studio": Format(
+        others.read_label_studio,
+        (".json",),
+        "timeline labels of Label Studio, exported as JSON",
+        many="{",
+        counts=True,
+    ),
+    "mstcn": Format(others.read_mstcn, (".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
+    "table": Format(
+        others.read_table,
+        (".csv", ".tsv"),
+        "columns start_s, end_s, label, and video if there are several",
+        others.is_table,
+        many="video",
+    ),
+    "three_columns": Format(
+        others.read_without_header, (".csv",), "start,end,<number> <name> without a header, as EgoProceL has it"
+    ),
 }
-
-
-@dataclass(frozen=True)
-class Hints:
-    """What a file does not say of itself: which tier is meant, and how many frames per second its labels have."""
-
-    tier: str | None = None
-    fps: Fraction | None = None
-
-    def rate(self, path: Path) -> Fraction:
-        """Return the rate; DataFault where it is not given."""
-        if self.fps is None:
-            raise DataFault(
-                "time",
-                path,
-                "",
-                "counts frames and states no rate; expected frames per second; set labels_fps (or fps)",
-            )
-        return self.fps
-
-    def chosen(self, path: Path, tiers: Iterable[str]) -> str:
-        """Return the tier that is meant: by name, else `TIER`, else the only one; DataFault where it is not clear."""
-        known = list(tiers)
-        wanted = self.tier or (TIER if TIER in known else known[0] if len(known) == 1 else None)
-        if wanted not in known:
-            found = f"no tier {self.tier!r}; " if self.tier else ""
-            raise DataFault(
-                "tier", path, "", f"{found}found {', '.join(map(repr, known)) or 'no tier of intervals'}; expected one "
-                "that is meant; set tier"
-            )  # fmt: skip
-        return str(wanted)
-
-
-class Row(NamedTuple):
-    """A segment as a file has it: ``video`` is the stem of the video's file, ``where`` the place, like ``line 3``."""
-
-    video: str
-    start_s: float
-    end_s: float
-    label: str
-    where: str
-
-
-class Door(Protocol):
-    """A module that reads one format. Labels of background are no rows."""
-
-    def fits(self, head: str) -> bool:
-        """Return whether a file that begins like this, with a suffix of the format, is of it."""
-
-    def read(self, path: Path, hints: Hints) -> Iterable[Row]:
-        """Read the segments; whatever a damaged file raises becomes a `DataFault`."""
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
@@ -122,7 +98,7 @@ def format_of(path: Path) -> str:
         raise DataFault("file", path, "", f"suffix {suffix!r}; expected an annotation: one of {', '.join(every)}")
     head = _head(path)
     for name in known:
-        if _door(name).fits(head):
+        if FORMATS[name].fits(head):
             return name
     raise DataFault(
         "file", path, "", f"not recognised; expected {' or '.join(FORMATS[name].description for name in known)}"
@@ -200,7 +176,7 @@ def read_annotation(path: Path, names: Iterable[str], hints: Hints, clock: Video
 def _rows(path: Path, hints: Hints) -> list[Row]:
     name = format_of(path)
     try:
-        rows = [row._replace(label=" ".join(row.label.split())) for row in _door(name).read(path, hints)]
+        rows = [row._replace(label=" ".join(row.label.split())) for row in FORMATS[name].read(path, hints)]
     except RgwotError:
         raise
     except Exception as error:  # noqa: BLE001 (parsers of other people raise anything on a damaged file)
@@ -217,20 +193,6 @@ def _rows(path: Path, hints: Hints) -> list[Row]:
     return [row for row in rows if row.label]
 
 
-def _door(name: str) -> Door:
-    return cast(Door, import_module(f"rgwot.datasets.doors.{name}"))
-
-
 def _head(path: Path) -> str:
-    return read_bytes(path)[:_HEAD].decode("utf-8-sig", errors="replace")
-
-
-def read_json(path: Path) -> Any:
-    """Read JSON, packed by gzip or not."""
-    content = read_bytes(path)
-    if path.suffix.lower() == ".gz":
-        with gzip.open(path) as file:
-            content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise ValueError(f"unpacks to more than {LARGEST} bytes")
-    return json.loads(content)
+    # Praat writes UTF-16 where it needs it.
+    return read_bytes(path)[:_HEAD].decode("utf-8-sig", errors="replace").replace("\0", "")

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import cast
 
-import torch
 from torch import Tensor, fx, nn
 from torch.nn import functional as F
+
+from rgwot.features.extractors.wrapped import draw_he
 
 BLOCKS = (
     (1, 3, 1, 32, 16), (6, 3, 2, 16, 24), (6, 3, 1, 24, 24), (6, 5, 2, 24, 40), (6, 5, 1, 40, 40), (6, 3, 2, 40, 80),
@@ -53,7 +54,7 @@ class InvertedResidual(nn.Module):
 
 
 class Network(nn.Module):
-    """The stem and the first blocks."""
+    """The stem and the first blocks, from standardised frames (B, 3, H, W) to (B, 112, ceil(H / 16), ceil(W / 16))."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,15 +70,4 @@ class Network(nn.Module):
         return y
 
 
-def network_efficientnet_lite0() -> Network:
-    """Return the network, from standardised frames (B, 3, H, W) to (B, 112, ceil(H / 16), ceil(W / 16))."""
-    return Network()
-
-
-def randomise_efficientnet_lite0(network: nn.Module, generator: torch.Generator) -> None:
-    """Draw He's initialisation."""
-    for module in network.modules():
-        if isinstance(module, nn.Conv2d):
-            values = torch.empty(module.weight.shape)
-            nn.init.kaiming_normal_(values, mode="fan_out", nonlinearity="relu", generator=generator)
-            module.weight.copy_(values)
+network, randomise = Network, draw_he

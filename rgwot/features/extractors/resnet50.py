@@ -11,6 +11,8 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
+from rgwot.features.extractors.wrapped import draw_he
+
 BLOCKS = 3
 """Bottlenecks of ``layer3`` that belong to it."""
 
@@ -19,7 +21,7 @@ BLOCKS = 3
 RANDOM_BRANCH_WEIGHT = 0.2
 
 
-def network_resnet50() -> nn.Sequential:
+def network() -> nn.Sequential:
     """Return the network, from standardised frames (B, 3, H, W) to (B, 1024, ceil(H / 16), ceil(W / 16))."""
     # With torchvision comes PyTorch's compiler, two seconds that only a job that extracts is to wait.
     from torchvision.models import resnet50
@@ -29,13 +31,9 @@ def network_resnet50() -> nn.Sequential:
     return nn.Sequential(OrderedDict(**parts, layer3=whole.layer3[:BLOCKS]))
 
 
-def randomise_resnet50(network: nn.Module, generator: torch.Generator) -> None:
+def randomise(network: nn.Module, generator: torch.Generator) -> None:
     """Draw He's initialisation, in the order in which torchvision makes the convolutions."""
+    draw_he(network, generator)
     for name, module in network.named_modules():
-        if isinstance(module, nn.Conv2d):
-            # Drawn in the usual order of memory, whatever that of the network.
-            values = torch.empty(module.weight.shape)
-            nn.init.kaiming_normal_(values, mode="fan_out", nonlinearity="relu", generator=generator)
-            module.weight.copy_(values)
-        elif name.endswith("bn3"):
+        if name.endswith("bn3"):
             nn.init.constant_(module.weight, RANDOM_BRANCH_WEIGHT)

@@ -11,36 +11,31 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from rgwot.features.extractors.torchvision import randomise_torchvision as randomise_timm
+from rgwot.features.extractors.torchvision import randomise
 from rgwot.features.extractors.wrapped import Wrapped, library, refuse_weights, token_map
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 
-__all__ = ["check_timm", "maps_timm", "network_timm", "randomise_timm", "weights_timm"]
+__all__ = ["check", "network", "randomise", "weights"]
 
 
-def network_timm(member: str) -> nn.Module:
+def network(member: str) -> nn.Module:
     """Return a model, from frames (B, 3, H, W) in [0, 1] to maps (B, C, h, w) or vectors (B, D)."""
-    check_timm(member, "random")
+    check(member, "random")
     model = _model(member, pretrained=False)
     about = model.pretrained_cfg
     return Wrapped(model, about["mean"], about["std"], _features)
 
 
-def maps_timm(member: str, found: Tensor) -> Tensor:
-    """Return maps as they are."""
-    return found
-
-
-def weights_timm(member: str, weights: str) -> Mapping[str, Any]:
+def weights(member: str, weights: str) -> Mapping[str, Any]:
     """Return the state of a model with the weights that timm has or gets."""
-    check_timm(member, weights)
+    check(member, weights)
     try:
         return _model(member, pretrained=True).state_dict()  # type: ignore[no-any-return]
     except Exception as error:  # noqa: BLE001 - the hub's client has exceptions of its own
         raise RuntimeError(first_line(error)) from error
 
 
-def check_timm(member: str, weights: str) -> None:
+def check(member: str, weights: str) -> None:
     """Raise RgwotError if timm is not there, or has no such model or weights."""
     timm = library("timm", member)
     if not timm.is_model(member):

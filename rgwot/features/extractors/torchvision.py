@@ -20,13 +20,13 @@ RANDOM_STD = 0.02
 """Of random parameters that are no weights of a layer, such as the positions of tokens."""
 
 
-def network_torchvision(member: str) -> nn.Module:
-    """Return a model up to a layer, from standardised frames (B, 3, H, W) to what `maps_torchvision` takes."""
+def network(member: str) -> nn.Module:
+    """Return a model up to a layer, from standardised frames (B, 3, H, W) to what `maps` takes."""
     from torchvision.models import get_model
     from torchvision.models.feature_extraction import create_feature_extractor
 
     model, _, layer = member.partition("/")
-    check_torchvision(member, "random")
+    check(member, "random")
     try:
         whole = get_model(model, weights=None).eval()
         return create_feature_extractor(whole, [layer])  # type: ignore[no-any-return]
@@ -37,7 +37,7 @@ def network_torchvision(member: str) -> nn.Module:
         ) from None
 
 
-def maps_torchvision(member: str, found: Mapping[str, Tensor]) -> Tensor:
+def maps(member: str, found: Mapping[str, Tensor]) -> Tensor:
     """Turn the output of a layer into maps (B, C, h, w) or vectors (B, D)."""
     (x,) = found.values()
     if member.startswith("swin") and x.ndim == 4:
@@ -45,16 +45,16 @@ def maps_torchvision(member: str, found: Mapping[str, Tensor]) -> Tensor:
     return token_map(x) if x.ndim == 3 else x
 
 
-def weights_torchvision(member: str, weights: str) -> Mapping[str, Any]:
+def weights(member: str, weights: str) -> Mapping[str, Any]:
     """Return the state of a model with published weights, by their name such as ``imagenet1k_v1``; fetched once."""
     from torchvision.models import get_model_weights
 
-    check_torchvision(member, weights)
+    check(member, weights)
     chosen = get_model_weights(member.partition("/")[0])[weights.upper()]
     return chosen.get_state_dict(progress=False, check_hash=True, weights_only=True)  # type: ignore[no-any-return]
 
 
-def check_torchvision(member: str, weights: str) -> None:
+def check(member: str, weights: str) -> None:
     """Raise RgwotError if torchvision has no such model or weights."""
     from torchvision.models import get_model_weights, list_models
 
@@ -70,7 +70,7 @@ def check_torchvision(member: str, weights: str) -> None:
         )
 
 
-def randomise_torchvision(network: nn.Module, generator: torch.Generator) -> None:
+def randomise(network: nn.Module, generator: torch.Generator) -> None:
     """Draw He's initialisation for weights of layers, and small numbers for parameters that belong to none."""
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):

@@ -12,25 +12,19 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from rgwot.features.extractors.torchvision import randomise_torchvision as randomise_transformers
+from rgwot.features.extractors.torchvision import randomise
 from rgwot.features.extractors.wrapped import Wrapped, library, refuse_weights, token_map
 from rgwot.runtime.errors import RgwotError, first_line
 
-__all__ = [
-    "check_transformers",
-    "maps_transformers",
-    "network_transformers",
-    "randomise_transformers",
-    "weights_transformers",
-]
+__all__ = ["check", "network", "randomise", "weights"]
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Of ImageNet, for models that do not say by what frames are standardised."""
 
 
-def network_transformers(member: str) -> nn.Module:
+def network(member: str) -> nn.Module:
     """Return a model, from frames (B, 3, H, W) in [0, 1] to maps (B, C, h, w) or vectors (B, D)."""
-    check_transformers(member, "random")
+    check(member, "random")
     transformers = library("transformers", member)
     model = transformers.AutoModel.from_config(_config(member), trust_remote_code=False).eval()
     try:
@@ -40,19 +34,14 @@ def network_transformers(member: str) -> nn.Module:
     return Wrapped(model, about.get("image_mean") or MEAN, about.get("image_std") or STD, _features)
 
 
-def maps_transformers(member: str, found: Tensor) -> Tensor:
-    """Return maps as they are."""
-    return found
-
-
-def weights_transformers(member: str, weights: str) -> Mapping[str, Any]:
+def weights(member: str, weights: str) -> Mapping[str, Any]:
     """Return the state of a model with the weights that the library has or gets."""
-    check_transformers(member, weights)
+    check(member, weights)
     model = library("transformers", member).AutoModel
     return model.from_pretrained(member, trust_remote_code=False).state_dict()  # type: ignore[no-any-return]
 
 
-def check_transformers(member: str, weights: str) -> None:
+def check(member: str, weights: str) -> None:
     """Raise RgwotError if the library is not there, or cannot have the configuration of the model or such weights."""
     _config(member)
     refuse_weights("transformers", member, weights)

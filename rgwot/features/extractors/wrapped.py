@@ -47,6 +47,16 @@ class Wrapped(nn.Module):
         return self.model.load_state_dict(*arguments, **named)
 
 
+def draw_he(network: nn.Module, generator: torch.Generator) -> None:
+    """Draw He's initialisation for the convolutions of a network, in place."""
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d):
+            # Drawn in the usual order of memory, whatever that of the network.
+            values = torch.empty(module.weight.shape)
+            nn.init.kaiming_normal_(values, mode="fan_out", nonlinearity="relu", generator=generator)
+            module.weight.copy_(values)
+
+
 def token_map(tokens: Tensor, before: Sequence[int] = (0, 1)) -> Tensor:
     """Turn tokens (B, T, C) into a map (B, C, h, h), or their mean where they are none.
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from rgwot.datasets.doors.interface import TIER
+from rgwot.datasets.doors.rows import TIER
 from rgwot.reporting.export.interface import Video, key_steps_of
 from rgwot.runtime.optional import optional
 

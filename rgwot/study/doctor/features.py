@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,10 +50,7 @@ def check_features(
         if quick:
             holding_file(path).stat()
             return None, VideoFacts(), []
-        with (
-            tempfile.TemporaryDirectory(prefix="rgwot.") as scratch,
-            open_features(path, settings, Path(scratch)) as array,
-        ):
+        with open_features(path, settings) as array:
             found = measure(path, array, settings)
             kept = found.count
             if video is not None and video.duration_s is not None:

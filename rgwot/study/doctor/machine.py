@@ -52,8 +52,8 @@ def lacking(
         path = _weights_path(about, weights)
         if about.members:
             # Whether there is such a network of a family, such a layer and such weights of it, its library knows.
-            load(f"{about.module}:check_{about.base}")(about.member, weights)
-            load(f"{about.module}:network_{about.base}")(about.member)
+            load(f"{about.module}:check")(about.member, weights)
+            load(f"{about.module}:network")(about.member)
     except RgwotError as error:
         return [*found, Finding("error", "machine", str(error))]
     if path is not None and not path.is_file():
