@@ -1,7 +1,6 @@
 """Synthetic clips in the trees of released datasets, each of which the module of its layout in `rgwot.datasets` reads.
 
-The module of a layout has ``tasks(settings)``, the tasks and the places of their videos, and ``files(videos)``, every
-other file by its path below the root. ``tests/write_tree.py`` writes a tree from the command line.
+``tests/write_tree.py`` writes a tree from the command line.
 """
 
 from __future__ import annotations
@@ -17,26 +16,24 @@ from rgwot.synthetic.looks import step_names, task_look
 from rgwot.synthetic.plan import FIRST_VIDEO, LOOK, seed_of, timelines_of
 from rgwot.synthetic.scenes import Scene
 from rgwot.synthetic.write import write_video
-from synthetic_trees import crosstask, egoprocel, procel, procel_csv, procel_stepfirst
-from synthetic_trees.base import Place, TaskPlaces, TreeSettings, TreeVideo
+from synthetic_trees import crosstask, egoprocel, procel
+from synthetic_trees.base import TaskPlaces, TreeSettings, TreeVideo, three_column_files
 
-__all__ = ["LAYOUTS", "Place", "TaskPlaces", "TreeSettings", "TreeVideo", "files", "plan", "task_places", "write_tree"]
+__all__ = ["TreeSettings", "TreeVideo", "files", "plan", "task_places", "write_tree"]
 
+#: Of a layout the tasks and the places of their videos, and every other file by its path below the root.
 LAYOUTS: dict[str, Any] = {
-    "egoprocel": egoprocel,
-    "procel": procel,
-    "procel_csv": procel_csv,
-    "procel_stepfirst": procel_stepfirst,
-    "crosstask": crosstask,
+    "egoprocel": (egoprocel.tasks, egoprocel.files),
+    "procel": (procel.tasks, procel.files),
+    "procel_csv": (procel.csv_tasks, three_column_files),
+    "procel_stepfirst": (procel.step_first_tasks, procel.step_first_files),
+    "crosstask": (crosstask.tasks, crosstask.files),
 }
 
 
 def task_places(settings: TreeSettings) -> list[TaskPlaces]:
-    """Return the tasks that the settings ask for, with the place of every video.
-
-    Raises RgwotError if a task is not part of the layout, or the released data has fewer videos than asked for.
-    """
-    places: list[TaskPlaces] = LAYOUTS[settings.layout].tasks(settings)
+    """Return the tasks that the settings ask for, with the place of every video."""
+    places: list[TaskPlaces] = LAYOUTS[settings.layout][0](settings)
     return places
 
 
@@ -67,7 +64,7 @@ def _led_in(timeline: Timeline, frames: int) -> Timeline:
 
 def files(layout: str, videos: list[TreeVideo]) -> dict[str, bytes]:
     """Return every file but the videos by its path below the root."""
-    made = LAYOUTS[layout].files(videos)
+    made = LAYOUTS[layout][1](videos)
     return {path: content.encode() if isinstance(content, str) else content for path, content in made.items()}
 
 

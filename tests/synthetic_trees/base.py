@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -12,8 +12,6 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.datasets.registry import TaskFacts
-from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
 
 Content: TypeAlias = "str | bytes"
@@ -70,17 +68,6 @@ class TreeVideo:
     def K(self) -> int:
         """Number of key steps of the task."""
         return len(self.step_ids)
-
-
-def chosen(settings: TreeSettings, known: Mapping[str, TaskFacts], what: str) -> dict[str, TaskFacts]:
-    """Return the tasks that the settings ask for, all known ones when they name none.
-
-    Raises RgwotError if a task is not one of ``what``, the published dataset that the layout belongs to.
-    """
-    for task in settings.tasks:
-        if task not in known:
-            raise RgwotError(f"synth.tasks: {task!r} is not a task of {what}; {nearest(task, known)}")
-    return {task: known[task] for task in settings.tasks or known}
 
 
 def three_columns(video: TreeVideo) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rgwot.datasets.pairing import by_task
 from rgwot.datasets.registry import tasks_of
 from rgwot.synthetic.ground_truth import Segment
-from synthetic_trees.base import Content, Place, TaskPlaces, TreeSettings, TreeVideo, chosen, step_first
+from synthetic_trees.base import Content, Place, TaskPlaces, TreeSettings, TreeVideo, step_first
 
 _RELEASE = "crosstask_release"
 # The order of the release, which is neither that of numbers nor that of any paper.
@@ -30,7 +30,7 @@ def tasks(settings: TreeSettings) -> list[TaskPlaces]:
     facts = {row.task: row for row in tasks_of("crosstask")}
     known = {task: facts[task] for task in _ORDER.split()}
     listed = []
-    for task in chosen(settings, known, "CrossTask"):
+    for task in settings.tasks or known:
         # Videos lie in a folder per task or all in one; task by task both ways are used.
         rank = list(known).index(task)
         folder = f"{task}/" if rank % 2 else ""

@@ -6,18 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from rgwot.datasets.registry import datasets, numbers, tasks_of
-from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.ground_truth import FPS
-from synthetic_trees.base import (
-    Content,
-    Place,
-    TaskPlaces,
-    TreeSettings,
-    TreeVideo,
-    chosen,
-    three_column_files,
-    three_columns,
-)
+from synthetic_trees.base import Content, Place, TaskPlaces, TreeSettings, TreeVideo, three_column_files, three_columns
 
 # Cameras of a take start at different times: each this many frames before the one listed before it.
 _LEAD_FRAMES = 3
@@ -32,12 +22,10 @@ def tasks(settings: TreeSettings) -> list[TaskPlaces]:
     """Return the tasks that the settings ask for, with the place of every video."""
     known = {f"{dataset}/{facts.task}": facts for dataset in datasets("egoprocel") for facts in tasks_of(dataset)}
     listed = []
-    for task, facts in chosen(settings, known, "EgoProceL").items():
+    for task in settings.tasks or known:
+        facts = known[task]
         cameras = tuple(facts.views.values())[: settings.cameras]
         places = _places(facts.dataset, facts.task, cameras)
-        n_takes = len({place.take for place in places})
-        if n_takes < settings.n_videos:
-            raise RgwotError(f"synth.n_videos: found {settings.n_videos}, but {task} has {n_takes} videos; lower it")
         kept = tuple(place for place in places if place.take < settings.n_videos)
         listed.append(TaskPlaces(task, facts.step_ids, kept, _LABELS.get(task, TaskPlaces.label)))
     return listed

@@ -1,4 +1,4 @@
-"""ProceL as released: one MATLAB file per task."""
+"""ProceL as released, one MATLAB file per task, and its conversions to files of text."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ import numpy as np
 
 from rgwot.datasets.pairing import by_task
 from rgwot.datasets.registry import TaskFacts, tasks_of
-from rgwot.synthetic.ground_truth import FPS
-from synthetic_trees.base import Content, Place, TaskPlaces, TreeSettings, TreeVideo, chosen
+from synthetic_trees.base import Content, Place, TaskPlaces, TreeSettings, TreeVideo, step_first
 
 # The release lists a video that its data file does not hold; the rows behind it slip by one.
 LISTED_ONLY = {"perform_cpr": 41}
 
 _CUT_FROM_S = 5
-_SUPERFRAME_S, _SEGMENT_S = 1.0, 2.0
 # SciPy begins a file with the time of writing, which would make every file different.
 _HEADER = b"MATLAB 5.0 MAT-file, synthetic".ljust(116)
 
@@ -33,14 +31,15 @@ def _numbers(task: str, n_videos: int) -> list[int]:
     return list(islice((number for number in count(first) if number != listed_only), n_videos))
 
 
-def tasks_with(paths: Callable[[int, TaskFacts, str], tuple[str, str]]) -> Callable[[TreeSettings], list[TaskPlaces]]:
+def _tasks_with(paths: Callable[[int, TaskFacts, str], tuple[str, str]]) -> Callable[[TreeSettings], list[TaskPlaces]]:
     """Return how a layout lists its tasks, from the video and annotation paths of a name in the n-th task."""
 
     def tasks(settings: TreeSettings) -> list[TaskPlaces]:
         known = {facts.task: facts for facts in tasks_of("procel")}
         rank = {task: number for number, task in enumerate(known)}
         listed = []
-        for task, facts in chosen(settings, known, "ProceL").items():
+        for task in settings.tasks or known:
+            facts = known[task]
             names = [f"{facts.code}_{number:04d}" for number in _numbers(task, settings.n_videos)]
             places = (Place(name, *paths(rank[task], facts, name), take) for take, name in enumerate(names))
             listed.append(TaskPlaces(task, facts.step_ids, tuple(places)))
@@ -84,19 +83,10 @@ def _data(videos: Sequence[TreeVideo]) -> bytes:
     """Return ``data.mat``: nested cells, a row per video and in it a row per key step."""
     import scipy.io
 
-    times = [_times_of_steps(video) for video in videos]
-    superframes = [_pieces(video, _SUPERFRAME_S) for video in videos]
-    segments = [_pieces(video, _SEGMENT_S) for video in videos]
     content = {
         "grammar": _cell(videos[0].names),
-        "key_steps_time": _cell(_cell(steps) for steps in times),
-        "key_steps_frame": _cell(_cell(_frames(step) for step in steps) for steps in times),
-        "segment_time": _cell(segments),
-        "segment_frame": _cell(map(_frames, segments)),
-        "superframe_time": _cell(superframes),
-        "superframe_frame": _cell(map(_frames, superframes)),
-        "caption": _cell(_cell(["words"]) for _ in videos),
-        "caption_time": _cell(_cell([np.array([[0.0, 1.0]])]) for _ in videos),
+        "key_steps_time": _cell(_cell(_times_of_steps(video)) for video in videos),
+        "superframe_time": _cell(np.array([[0.0, video.timeline.duration_s]]) for video in videos),
     }
     stream = io.BytesIO()
     scipy.io.savemat(cast(Any, stream), content)
@@ -119,17 +109,22 @@ def _times_of_steps(video: TreeVideo) -> list[Any]:
     return [np.array(times) if times else np.zeros((0, 0)) for times in steps]
 
 
-def _pieces(video: TreeVideo, length_s: float) -> Any:
-    cuts = np.append(np.arange(0.0, video.timeline.duration_s, length_s), video.timeline.duration_s)
-    return np.stack([cuts[:-1], cuts[1:]], axis=1)
+def _csv_paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
+    return f"videos/{facts.task}/{name}.mp4", f"annotations/{facts.task}/{name}.csv"
 
 
-def _frames(times: Any) -> Any:
-    """Return the frames that intervals of seconds cover, counted from 1, both ends included."""
-    if times.size == 0:
-        return np.zeros((0, 0))
-    covered = np.ceil(times * FPS - 1e-6).astype(np.int32) + (1, 0)
-    return np.maximum(covered, covered[:, :1])
+def _step_first_paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
+    return f"{facts.task}/videos/{name}.mp4", f"{facts.task}/annotations/{name}.csv"
 
 
-tasks = tasks_with(_paths)
+def step_first_files(videos: Sequence[TreeVideo]) -> dict[str, Content]:
+    """Return annotations ``<task>/annotations/<video>.csv``, and ``mapping.txt`` of every task."""
+    made: dict[str, Content] = {}
+    for task, own in by_task(videos, lambda video: video.task).items():
+        steps = zip(own[0].step_ids, own[0].names, strict=True)
+        made[f"{task}/mapping.txt"] = "".join(f"{number} {name.replace(' ', '_')}\n" for number, name in steps)
+        made |= {video.place.annotation: step_first(video) for video in own}
+    return made
+
+
+tasks, csv_tasks, step_first_tasks = map(_tasks_with, (_paths, _csv_paths, _step_first_paths))
