@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 
 from rgwot.datasets.registry import tasks_of
-from rgwot.synthetic.human import read_recipe, recipes
+from rgwot.synthetic.ground_truth import read_recipe, recipes
 from rgwot.timing import rasterise
 
 FASTER = 4
@@ -112,19 +112,10 @@ def packed(folder: Path, archive: str, table: str, D: int, dense: bool) -> None:
         "times": torch.from_numpy(np.concatenate(times).astype(np.float32)),
         "offsets": torch.from_numpy(np.cumsum([0, *map(len, tokens)])),
     }
-    if dense:
-        content |= {
-            "version": "egoprocel_fact_npy_frame_pt_v1", "source_manifest": "/old/manifest.csv",
-            "features_root": "/old/features", "feature_dim": D, "feature_fps": 10.0, "target_fps": 4.0,
-            "trim_to_ground_truth": True, "skipped_missing": [], "missing_ground_truth": [],
-            "trimmed_by_ground_truth": 0,
-        }  # fmt: skip
     torch.save(content, folder / archive)
     (folder / table).parent.mkdir(parents=True, exist_ok=True)
     with (folder / table).open("w", newline="", encoding="utf-8") as file:
-        names = list(rows[0]) if dense else [
-            "video_path", "official_split", "fact_step_id", "sample_uid", "task_name", "start_sec", "end_sec"
-        ]  # fmt: skip
+        names = list(rows[0]) if dense else list(rows[0])[:-1]
         writer = csv.DictWriter(file, names, extrasaction="ignore")
         writer.writeheader()
         writer.writerows(rows)
@@ -148,36 +139,15 @@ def segment_rows(uid: str, task: str, truth: NDArray[np.int64], first_id: int, s
     for number, (a, b, step) in enumerate(runs(truth)):
         rows.append(
             {
-                "sample_uid": f"{uid}_{number}",
-                "video_uid": uid,
                 "video_path": f"{uid}.pt",
-                "annotation_path": "",
-                "fact_feature_path": f"features/{uid}.npy",
-                "fact_ground_truth_path": f"groundTruth/{uid}.txt",
-                "source_dataset": named,
-                "procedure_name": procedure,
-                "task_name": f"{named}::{procedure}",
-                "participant_id": "",
-                "group_id": uid,
-                "fact_split": "train",
                 "official_split": "test" if seed == 2 else "train",
-                "raw_step_id": first_id + step if step else 0,
-                "raw_step_name": f"step_{step}",
-                "step_name_raw": f"step_{step}",
-                "step_name_norm": f"step {step}",
-                "task_step_key": f"{task}:{step}",
-                "task_step_id": step,
-                "fact_step_name": f"step_{step}" if step else "background",
                 "fact_step_id": first_id + step if step else 0,
+                "sample_uid": f"{uid}_{number}",
+                "task_name": f"{named}::{procedure}",
                 "start_sec": f"{a / 10:.6f}",
                 "end_sec": f"{b / 10:.6f}",
-                "duration_sec": f"{(b - a) / 10:.6f}",
-                "video_duration_sec": f"{len(truth) / 10:.6f}",
-                "fps": "10.000000",
-                "num_frames": len(truth),
-                "feature_num_frames": len(truth),
-                "is_background": step == 0,
-            }  # fmt: skip
+                "fact_step_name": f"step_{step}" if step else "background",
+            }
         )
     return rows
 

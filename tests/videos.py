@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,9 +11,13 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.synthetic.scenes import Scene
+
 BITS = 8
 _ROWS = 2
 _DARK, _BRIGHT = 40, 215
+#: Of the codecs that are not x264.
+FAST = {"deadline": "realtime", "cpu-used": "8", "b": "2M"}
 
 
 def picture(number: int, width: int, height: int) -> NDArray[np.uint8]:
@@ -54,8 +58,10 @@ def write_video(
     pix_fmt: str = "yuv420p",
     first: int = 0,
     out_of_order: int = 2,
+    drawn: Callable[[int], NDArray[np.uint8]] | None = None,
+    codec: str = "libx264",
 ) -> Path:
-    """Write an H.264 video.
+    """Write a video, H.264 unless another codec is named.
 
     Parameters
     ----------
@@ -73,17 +79,20 @@ def write_video(
         Time stamp of the first frame, in frames.
     out_of_order
         Neighbouring frames that may be stored behind a later one (B-frames).
+    drawn
+        Frame by number; default: its `picture`.
     """
+    x264 = {"preset": "ultrafast", "bf": str(out_of_order)}
     rate = Fraction(fps)
     with av.open(str(path), "w") as container:
-        stream = container.add_stream("libx264", rate=rate, options={"preset": "ultrafast", "bf": str(out_of_order)})
+        stream = container.add_stream(codec, rate=rate, options=x264 if codec == "libx264" else FAST)
         stream.width, stream.height = size
         stream.pix_fmt = pix_fmt
         stream.gop_size = gop
         stream.codec_context.time_base = Fraction(1, 1000) if ticks is not None else 1 / rate
         sound = container.add_stream("aac", rate=16000) if audio_s is not None else None
         for i in range(frames):
-            frame = av.VideoFrame.from_ndarray(picture(i, *size), format="rgb24")
+            frame = av.VideoFrame.from_ndarray(picture(i, *size) if drawn is None else drawn(i), format="rgb24")
             frame.pts = ticks[i] if ticks is not None else first + i
             frame.time_base = stream.codec_context.time_base
             container.mux(stream.encode(frame))
@@ -91,6 +100,16 @@ def write_video(
         if sound is not None and audio_s is not None:
             _silence(container, sound, audio_s)
     return path
+
+
+def write_scene(path: Path, scene: Scene, fps: Fraction | int = 30) -> Path:
+    """Write a synthetic scene at any rate into any container; AVI and WebM need codecs of their own."""
+    fps, size = Fraction(fps), (scene.width, scene.height)
+    codec = {".avi": "mpeg4", ".webm": "libvpx-vp9"}.get(path.suffix.lower(), "libx264")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write_video(
+        path, scene.n_frames(fps), fps, size, drawn=lambda i: scene.frame(i, float(i / fps)), codec=codec
+    )
 
 
 def write_audio(path: Path, seconds: float = 1.0) -> Path:

@@ -47,8 +47,7 @@ def read_three_columns(path: Path, step_ids: Collection[int] | None, clock: Vide
             notes.add("encoding", row.where, "the name holds bytes that are not UTF-8; shown as U+FFFD")
         return Segment(row.where, start, end, step, name)
 
-    segments, notes = _read(path, THREE_COLUMNS, segment)
-    return checked(path, segments, notes, clock, overlap_is_normal=False)
+    return _read(path, THREE_COLUMNS, segment, clock)
 
 
 def read_step_first(
@@ -74,17 +73,16 @@ def read_step_first(
         step = _step_id(row, match["step"], step_ids)
         return Segment(row.where, start, end, step, (names or {}).get(step, ""))
 
-    segments, notes = _read(path, STEP_FIRST, segment)
-    return checked(path, segments, notes, clock, overlap_is_normal=True)
+    return _read(path, STEP_FIRST, segment, clock)
 
 
-def _read(path: Path, columns: str, segment: Callable[[Row, Notes], Segment]) -> tuple[list[Segment], Notes]:
+def _read(path: Path, columns: str, segment: Callable[[Row, Notes], Segment], clock: VideoClock | None) -> Annotation:
     notes = Notes(path)
     segments: list[Segment] = []
     for row in rows(path, columns):
         with judged():
             segments.append(segment(row, notes))
-    return segments, notes
+    return checked(path, segments, notes, clock, overlap_is_normal=columns == STEP_FIRST)
 
 
 def _label(row: Row, step_ids: Collection[int] | None, notes: Notes) -> tuple[int, str]:

@@ -48,8 +48,6 @@ def write_manifest(
     Raises RgwotError if files are missing, a video is bad and ``on_bad_video`` is ``fail``, or an annotation is
     malformed.
     """
-    if on_bad_video not in ("fail", "skip"):
-        raise ValueError(f"on_bad_video is {on_bad_video!r}; expected fail or skip")
     folder = Path(root)
     module, chosen = layout_module(layout), read_options(dataset, layout, options)
     form = None if imported is None else ImportSettings.model_validate(imported)

@@ -28,13 +28,9 @@ def video_id(stem: str) -> str:
     Different stems have different ids, because ``%`` itself is encoded. Undecodable bytes come as the operating system
     escapes them.
 
-    Raises ValueError if the stem is empty.
-
     >>> video_id("-aB cD.x")
     '%2DaB%20cD.x'
     """
-    if not stem:
-        raise ValueError("stem is empty; expected the name of a video without its extension")
     return _UNSAFE.sub(lambda match: b"%%%02X" % match[0][0], os.fsencode(stem)).decode("ascii")
 
 

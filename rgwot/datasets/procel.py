@@ -105,8 +105,7 @@ def read_annotation(
     or the video outlasts its last superframe by more than 5 s (it is probably not trimmed).
     """
     data, part = root / str(entry.annotation), entry.part
-    if part is None:
-        raise ValueError(f"{entry.name}: no part; expected the position of the video in {data}")
+    assert part is not None
     n_listed = len(read_video_names(data, options.drop_rows))
     content = _cells(data, os.stat(data).st_mtime_ns if data.exists() else 0)
     steps, videos = (

@@ -58,8 +58,6 @@ def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> Spl
 
     Raises RgwotError when two videos to train on and one to hold out cannot be found.
     """
-    if not 0 < fraction < 1:
-        raise ValueError(f"fraction: found {fraction}, expected a value between 0 and 1")
     sizes = Counter(subjects.values())
     most = len(subjects) - MIN_TRAIN
     # A subject that would leave too few videos to train on can only be trained on.

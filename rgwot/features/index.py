@@ -74,10 +74,11 @@ def _part(path: Path) -> list[tuple[str, str, str, int, str]]:
 
 
 def check_stores(stores: Iterable[FeatureStore]) -> None:
-    """Raise RgwotError when the features of a video are of another size than those of the first of a task."""
+    """Raise RgwotError for features of another size, or made elsewhere of another rate, than the first of a task."""
     with_frames = [store for store in stores if len(store)]
     for store in with_frames:
-        _check_size(store, with_frames[0])
+        if (found := _size(store)) != (expected := _size(with_frames[0])):
+            raise RgwotError(_other_size(store.path, found, with_frames[0].video, expected))
 
 
 def indexed_videos(index_csv: str | Path) -> dict[str, int]:
@@ -103,15 +104,9 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
         store = open_store(path, expect)
         if len(store) == 0:
             raise RgwotError(f"{path}: no frames, but {index_csv} says there are; run rgwot index again")
-        _check_size(store, stores[0] if stores else store)
         stores.append(store)
+    check_stores(stores)
     return stores
-
-
-def _check_size(store: FeatureStore, first: FeatureStore) -> None:
-    """Raise where the features of a video are not of the size, or made elsewhere at the rate, of those of another."""
-    if _size(store) != _size(first):
-        raise RgwotError(_other_size(store.path, _size(store), first.video, _size(first)))
 
 
 def _size(store: FeatureStore) -> str:

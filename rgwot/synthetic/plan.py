@@ -9,8 +9,7 @@ import numpy as np
 
 from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.errors import RgwotError
-from rgwot.synthetic import human
-from rgwot.synthetic.ground_truth import Timeline
+from rgwot.synthetic.ground_truth import PEOPLE_K, Timeline, read_recipe
 from rgwot.synthetic.looks import step_names, task_look
 from rgwot.synthetic.timelines import from_human, parametric
 
@@ -73,13 +72,13 @@ def timelines_of(task: str, K: int, settings: SynthSettings) -> list[Timeline]:
     rng = np.random.default_rng(seed_of(settings.seed, task, TIMELINES))
     if settings.driver == "parametric":
         return parametric(K, settings, rng)
-    clips = human.read_recipe(settings.recipe)
+    clips = read_recipe(settings.recipe)
     if len(clips) < settings.n_videos:
         raise RgwotError(
             f"synth.n_videos: found {settings.n_videos}, but recipe {settings.recipe} has {len(clips)} "
             "recordings; lower it or choose another recipe"
         )
-    return from_human(clips, human.K, settings, rng)
+    return from_human(clips, PEOPLE_K, settings, rng)
 
 
 def seed_of(seed: int, task: str, stream: int) -> int:

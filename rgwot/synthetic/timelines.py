@@ -25,11 +25,7 @@ def parametric(K: int, settings: SynthSettings, rng: np.random.Generator) -> lis
     Steps 1..K, a random number of neighbouring swaps per video (their rate is solved so that the order
     variation is nearest to the request), missing steps, log-normal durations, cuts, lead-in, tail and uneven
     gaps. Every label occurs in at least two videos when there are two.
-
-    Raises ValueError if ``K`` is below 2.
     """
-    if K < 2:
-        raise ValueError(f"found K = {K}; expected at least 2 key steps")
     present = _present(np.ones((settings.n_videos, K), dtype=bool), settings.missing, rng)
     orders = _orders(present, settings.order_distance, rng)
     typical = rng.lognormal(0.0, 0.3, K)
@@ -44,10 +40,10 @@ def from_human(clips: Sequence[Timeline], K: int, settings: SynthSettings, rng: 
     """Make the timelines of one task from those of real people, of recordings chosen at random.
 
     The clips, with K key steps, are the recordings of one recipe, compressed to 40-90 s
-    (`rgwot.synthetic.human.read_recipe`), at least as many as videos. Lengths of 40 and 90 s are mapped to ``min_s``
-    and ``max_s``; order, proportions and gaps stay. With ``levels: published`` background, missing and repeated steps
-    are brought to the levels of the settings and the order stays that of the person; ``plain`` leaves the clips as they
-    are.
+    (`rgwot.synthetic.ground_truth.read_recipe`), at least as many as videos. Lengths of 40 and 90 s are mapped to
+    ``min_s`` and ``max_s``; order, proportions and gaps stay. With ``levels: published`` background, missing and
+    repeated steps are brought to the levels of the settings and the order stays that of the person; ``plain`` leaves
+    the clips as they are.
     """
     chosen = [clips[index] for index in sorted(rng.permutation(len(clips))[: settings.n_videos])]
     spread = settings.max_s - settings.min_s

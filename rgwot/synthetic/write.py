@@ -12,7 +12,6 @@ from fractions import Fraction
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import cast
 
 import av
 
@@ -26,46 +25,27 @@ from rgwot.synthetic.scenes import Scene
 
 log = logging.getLogger(__name__)
 
-# Container, codec and its options per suffix. One thread and no mbtree, because x264 decides differently from run to
-# run otherwise. AVI stores no presentation times, which decord then makes up for H.264, but not for MPEG-4.
-_H264 = {"preset": "veryfast", "crf": "27", "x264-params": "mbtree=0"}
-_CODECS = {
-    ".mp4": ("mp4", "libx264", _H264),
-    ".mkv": ("matroska", "libx264", _H264),
-    ".webm": ("webm", "libvpx-vp9", {"deadline": "realtime", "cpu-used": "8", "b": "1M", "row-mt": "0"}),
-    ".avi": ("avi", "mpeg4", {"qmin": "2", "qmax": "6", "b": "2M"}),
-}
-# Matroska puts a random number into every file otherwise.
-_SAME_BYTES = {"fflags": "+bitexact"}
+# One thread and no mbtree, because x264 decides differently from run to run otherwise; a key frame a second makes
+# seeking cheap.
+_X264 = {"preset": "veryfast", "crf": "27", "x264-params": "mbtree=0", "g": str(FPS), "threads": "1"}
 
 
-def write_video(path: str | os.PathLike[str], scene: Scene, fps: Fraction = Fraction(FPS)) -> int:
-    """Write a scene at a constant rate, yuv420p; return the number of frames.
-
-    The path ends in ``.mp4`` or ``.mkv`` (H.264), ``.webm`` (VP9) or ``.avi`` (MPEG-4), in any case; frame ``i`` is the
-    scene at ``i / fps`` seconds.
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix not in _CODECS:
-        raise ValueError(f"{path}: cannot write this container; expected {' or '.join(_CODECS)}")
-    container_format, codec, options = _CODECS[suffix]
-    # A key frame a second makes seeking cheap.
-    options = {**options, "g": str(round(fps)), "threads": "1"}
-    n_frames = scene.n_frames(fps)
+def write_video(path: str | os.PathLike[str], scene: Scene) -> None:
+    """Write a scene as an ``.mp4``, H.264 in yuv420p; frame ``i`` is the scene at ``i / FPS`` seconds."""
     with (
         replacing(path) as temporary,
-        av.open(str(temporary), "w", format=container_format, container_options=_SAME_BYTES) as container,
+        # Else a container may hold something that differs from run to run.
+        av.open(str(temporary), "w", format="mp4", container_options={"fflags": "+bitexact"}) as container,
     ):
-        stream = cast(av.VideoStream, container.add_stream(codec, rate=fps, options=options))
+        stream = container.add_stream("libx264", rate=FPS, options=_X264)
         stream.width, stream.height, stream.pix_fmt = scene.width, scene.height, "yuv420p"
-        stream.time_base = 1 / fps
-        for index in range(n_frames):
-            picture = av.VideoFrame.from_ndarray(scene.frame(index, float(index / fps)), format="rgb24")
+        stream.time_base = Fraction(1, FPS)
+        for index in range(scene.n_frames(Fraction(FPS))):
+            picture = av.VideoFrame.from_ndarray(scene.frame(index, index / FPS), format="rgb24")
             frame = picture.reformat(format="yuv420p")
-            frame.pts, frame.time_base = index, 1 / fps
+            frame.pts, frame.time_base = index, Fraction(1, FPS)
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
-    return n_frames
 
 
 def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: int = 1) -> list[Path]:

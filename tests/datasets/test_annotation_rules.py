@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rgwot.datasets.annotations import Annotation, VideoClock, id_ranges
+from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.csv_files import read_step_first, read_three_columns
 from rgwot.datasets.manifest import segment_table
 from rgwot.runtime.errors import RgwotError
@@ -66,11 +66,6 @@ def test_overlap_is_counted_and_measured(tmp_path: Path) -> None:
     assert (touching.overlaps, touching.overlap_s) == (0, 0.0)
 
 
-def test_blanks_around_a_quoted_label(tmp_path: Path) -> None:
-    segments = read_three_columns(write(tmp_path, '1.0, 2.0, "3 add pin, disc"\n'), None).segments
-    assert segments.to_dict("records") == [{"start_s": 1.0, "end_s": 2.0, "step_id": 3, "name": "add pin, disc"}]
-
-
 def test_line_number_counts_blank_lines_and_quoted_line_ends(tmp_path: Path) -> None:
     path = write(tmp_path, '\n1,2,"1 a\nb"\n\n4,3,1 c\n')
     with pytest.raises(RgwotError, match="line 5: end 3 before start 4"):
@@ -82,33 +77,17 @@ def test_line_number_counts_blank_lines_and_quoted_line_ends(tmp_path: Path) -> 
     [
         ('1,2,"1 a\n', "line 1: .*check the quotes"),
         ("1_0,20,1 a", "line 1: '1_0' as a time"),
-        ("\u0661,2,1 a", "line 1: .* as a time"),
         ("1,2,\u0661 a", "line 1: label"),
         ("1e999,2,1 a", "line 1: '1e999' as a time"),
         ("1,2," + "9" * 5000 + " a", "line 1: label"),
         ("1,2,-0 a", "step id 0"),
-        ("0.1,0.2,1.5 a", "line 1: label '1.5 a'"),
         (b"\x00\x01\x02", "NUL bytes"),
-        (b"\xfe\xff\x001", "UTF-16"),
         (b"1\xe9,2,1 a", "line 1: .* as a time"),
     ],
 )
 def test_refused(tmp_path: Path, content: str | bytes, clue: str) -> None:
     with pytest.raises(RgwotError, match=clue):
         read_three_columns(write(tmp_path, content), None)
-
-
-def test_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(RgwotError, match=r"none\.csv: cannot be read \(No such file"):
-        read_three_columns(tmp_path / "none.csv", None)
-
-
-def test_without_a_clock_the_end_is_not_judged(tmp_path: Path) -> None:
-    assert read_three_columns(write(tmp_path, "1000,2000,1 a\n"), None).warnings == ()
-
-
-def test_without_a_list_every_positive_id_is_accepted(tmp_path: Path) -> None:
-    assert read_three_columns(write(tmp_path, "1,2,40 a\n"), None).segments["step_id"].tolist() == [40]
 
 
 def annotation(*rows: tuple[int, str]) -> Annotation:
@@ -134,7 +113,3 @@ def test_the_commonest_spelling_wins_and_the_first_among_equals() -> None:
     second = annotation((1, "pour"), (2, "stir"), (3, "cut"), (4, ""))
     table = segment_table({"a": first, "b": second})
     assert dict(zip(table["key_step"], table["name"], strict=True)) == {1: "pour", 2: "stir", 3: "Cut", 4: ""}
-
-
-def test_id_ranges() -> None:
-    assert id_ranges((9, 1, 2, 3, 5)) == "1-3, 5, 9"

@@ -1,16 +1,15 @@
-"""Finding and pairing in a folder of videos, whatever the files are called."""
+"""Finding and pairing in a folder of videos, whatever the files are called, and requests that cannot be met."""
 
 from __future__ import annotations
 
-import shutil
-import time
 from pathlib import Path
 
 import pytest
-from layout_helpers import GOOD, pairs, touch
+from layout_helpers import pairs, touch
 from machine import touch_bytes
 
-from rgwot.datasets.finding import find
+from rgwot.config.layouts import LAYOUTS
+from rgwot.datasets.finding import find, layout_module
 from rgwot.runtime.errors import RgwotError
 
 
@@ -30,13 +29,6 @@ def test_folder_with_annotations_that_fit_no_video(tmp_path: Path) -> None:
         match=r"no video has an annotation \(2 videos without annotation \(like tea/a.mp4\), .*tea_a.csv",
     ):
         find("mine", "folder", tmp_path).of("tea")
-
-
-def test_keeping_videos_without_any_annotation(tmp_path: Path) -> None:
-    touch(tmp_path, "videos/MECCANO/0003.mp4", "annotations/pc_assembly/Head_5.csv")
-    with pytest.raises(RgwotError, match="no video has an annotation"):
-        find("meccano", "egoprocel", tmp_path).of("meccano")
-    assert len(find("meccano", "egoprocel", tmp_path, {"unannotated": "keep"}).of("meccano")) == 1
 
 
 def test_folder_with_a_name_that_cannot_be_a_task(tmp_path: Path) -> None:
@@ -81,18 +73,35 @@ def test_a_linked_folder_is_followed(tmp_path: Path) -> None:
     assert list(pairs(find("mine", "folder", tmp_path / "root"), "tea")) == ["tea/a.mp4"]
 
 
-def test_three_thousand_videos_are_found_within_a_second(tmp_path: Path) -> None:
-    for number in range(3000):
-        touch(
-            tmp_path,
-            f"videos/23521/v{number:04}.mp4",
-            f"crosstask_release/annotations/23521_v{number:04}.csv",
-        )
-    shutil.copy(GOOD / "crosstask/crosstask_release/tasks_primary.txt", tmp_path / "crosstask_release")
-    primary = tmp_path / "crosstask_release/tasks_primary.txt"
-    primary.write_text(primary.read_text().replace("990001", "23521"))
-    # Processor time, so that other work on the machine does not count.
-    start = time.process_time()
-    found = find("crosstask", "crosstask", tmp_path)
-    assert time.process_time() - start < 1.0
-    assert len(found.of("23521")) == 3000
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_missing_root_is_one_line_that_says_what_is_expected(tmp_path: Path, layout: str) -> None:
+    with pytest.raises(RgwotError) as caught:
+        find("meccano", layout, tmp_path / "none")
+    message = str(caught.value)
+    for clue in ("'meccano'", str(tmp_path / "none"), layout_module(layout).EXPECTED, "`roots`", "config.yaml"):
+        assert clue in message
+    assert "\n" not in message
+
+
+def test_missing_half_of_the_tree(tmp_path: Path) -> None:
+    touch(tmp_path, "videos/MECCANO/0003.mp4")
+    with pytest.raises(RgwotError, match=r"'meccano': no folder .*annotations"):
+        find("meccano", "egoprocel", tmp_path)
+
+
+def test_a_task_that_is_not_there(tmp_path: Path) -> None:
+    touch(tmp_path, "tea/a.mp4", "loose.mp4")
+    found = find("mine", "folder", tmp_path)
+    with pytest.raises(
+        RgwotError, match=r"mine/soup: no video in .*\(found tea; 1 videos fit no task, like loose.mp4\)"
+    ):
+        found.of("soup")
+
+
+def test_unknown_layout_and_option(tmp_path: Path) -> None:
+    with pytest.raises(RgwotError, match=r"layout 'egoprocl'.*did you mean 'egoprocel'"):
+        find("mine", "egoprocl", tmp_path)
+    with pytest.raises(RgwotError, match=r"option 'strickt'.*did you mean 'strict'"):
+        find("mine", "folder", tmp_path, {"strickt": True})
+    with pytest.raises(RgwotError, match="view 'ego'; expected none"):
+        find("meccano", "egoprocel", tmp_path, {"view": "ego"})

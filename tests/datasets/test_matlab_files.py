@@ -15,7 +15,6 @@ import scipy.io
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import Options, VideoEntry
-from rgwot.datasets.matlab import read_cells
 from rgwot.datasets.procel import read_annotation, read_video_names
 from rgwot.datasets.registry import facts
 from rgwot.runtime.errors import RgwotError
@@ -135,10 +134,6 @@ def test_an_untrimmed_video_is_refused() -> None:
 def test_registered_number_of_steps_must_fit() -> None:
     with pytest.raises(RgwotError, match="names 4 steps; expected 16"):
         read(DATA, 0, None, "assemble_clarinet")
-
-
-def test_only_the_wanted_variables_are_read() -> None:
-    assert set(read_cells(DATA, ("grammar", "nothing"))) == {"grammar"}
 
 
 @pytest.mark.parametrize(

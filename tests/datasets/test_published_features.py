@@ -182,13 +182,6 @@ def test_an_archive_is_fetched_and_checked_against_its_list(downloads: Path, tmp
         assert {entry.name for entry in found.of(task)} == set(EGOPROCEL[f"{task}/{task}"])
 
 
-def test_a_task_is_never_cut_at_the_first_dot(data: Path) -> None:
-    for root, layout in (("egoprocel_fact", "packed"), ("fact", "frame_labels")):
-        options = {"subset": "epic_tents"} | ({} if layout == "packed" else {"background": ["background"]})
-        found = find("mine", layout, Path("data") / root, options).of("tent")
-        assert [entry.name for entry in found] == list(EGOPROCEL["epic_tents/tent"])
-
-
 @pytest.mark.parametrize(("split", "count"), [("train", 2), ("test", 1)])
 def test_splits_choose_videos(data: Path, split: str, count: int) -> None:
     packed = find("mine", "packed", Path("data/egoprocel_fact"), {"subset": "meccano", "split": split})
@@ -294,12 +287,7 @@ def pickled(folder: Path) -> None:
             {"offsets": torch.tensor([0, 6, 5])},
             "3 offsets from 0 to 5; expected 3 for 2 videos, rising from 0 to the 10",
         ),
-        ({"offsets": torch.tensor([0, 10])}, "2 offsets from 0 to 10; expected 3 for 2 videos"),
         ({"offsets": torch.tensor([0.0, 5, 10])}, "offsets (3,) of float32; expected (N + 1,) of whole numbers"),
-        ({"offsets": torch.tensor([[0], [5], [10]])}, "offsets (3, 1) of int64; expected (N + 1,) of whole numbers"),
-        ({"offsets": torch.tensor([], dtype=torch.int64)}, "offsets (0,) of int64; expected (N + 1,) of whole numbers"),
-        ({"times": torch.arange(10.0).bfloat16()}, "times (10,) of bfloat16; expected (T,) of float32 or float64"),
-        ({"times": torch.arange(10)}, "times (10,) of int64; expected (T,) of float32 or float64"),
         ({"times": torch.arange(10.0)[:, None]}, "times (10, 1) of float32; expected (T,) of float32 or float64"),
         (
             {"times": None},
@@ -358,15 +346,7 @@ def test_times_that_alternate_have_the_rate_of_their_mean(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("rate", "native", "found"),
-    [
-        (4, 30, 4),
-        (4, 10, 4),
-        (5, 10, 5),
-        (4, 60000 / 1001, 4),
-        (2, 25, 2),
-        (8, 30, 8),
-        (30000 / 1001, 30000 / 1001, 30),
-    ],
+    [(4, 10, 4), (4, 60000 / 1001, 4), (8, 30, 8), (30000 / 1001, 30000 / 1001, 30)],
 )
 def test_times_alone_say_the_rate_where_none_is_stated(rate: float, native: float, found: int, tmp_path: Path) -> None:
     form = ImportSettings.model_validate({**ENTRIES["egtea_gaze_vjepa"]["imported"], "channels": 3})
@@ -395,25 +375,19 @@ def test_rates_that_do_not_fit(rates: str | None, said: str, tmp_path: Path) -> 
     torch.save(torch.zeros(6, 2), tmp_path / "Head_5.pt")
     if rates is not None:
         (tmp_path / "videos.csv").write_text(rates)
-    words = ["--axes", "TC", "--window", "16", "--rates", str(tmp_path / "videos.csv"), "--no-video"]
+    words = ("--axes", "TC", "--window", "16", "--rates", str(tmp_path / "videos.csv"), "--no-video")
     with pytest.raises(RgwotError) as caught:
-        cli(
-            ["import-features", str(tmp_path / "a.zarr"), "--source", str(tmp_path / "Head_5.pt"), *words],
-            standalone_mode=False,
-        )
+        take_in(tmp_path / "a.zarr", tmp_path / "Head_5.pt", *words)
     assert said in str(caught.value)
     assert not (tmp_path / "a.zarr").exists()
 
 
 def test_other_rates_make_the_store_again(tmp_path: Path) -> None:
     torch.save(torch.zeros(6, 2), tmp_path / "Head_5.pt")
-    words = ["--axes", "TC", "--window", "16", "--rates", str(tmp_path / "videos.csv"), "--no-video"]
+    words = ("--axes", "TC", "--window", "16", "--rates", str(tmp_path / "videos.csv"), "--no-video")
     for text, fps, length in (("fps,frames\nHead_5,25,100", 25, 4.0), ("fps,duration_s\nHead_5,50,2.1", 50, 2.1)):
         (tmp_path / "videos.csv").write_text(f"video,{text}\n")
-        cli(
-            ["import-features", str(tmp_path / "a.zarr"), "--source", str(tmp_path / "Head_5.pt"), *words],
-            standalone_mode=False,
-        )
+        take_in(tmp_path / "a.zarr", tmp_path / "Head_5.pt", *words)
         store = open_store(tmp_path / "a.zarr")
         assert np.allclose(store.time_s, (16 * np.arange(6) + 8) / fps)
         assert (store.native_fps, store.duration_s) == (fps, pytest.approx(length))
@@ -475,11 +449,6 @@ def test_two_downloads_in_one_folder_are_told_apart(tmp_path: Path) -> None:
     [
         ({"layout": "packed"}, "imported: Field required in the layout packed"),
         ({"layout": "egoprocel", "imported": {"axes": "TC", "window": 16}}, "native_fps: Field required beside window"),
-        (
-            {"layout": "egoprocel", "imported": {"axes": "TC", "fps": 2, "rates": "v.csv"}},
-            "rates: found without window",
-        ),
-        ({"layout": "egoprocel", "imported": {"axes": "TC", "fps": 2, "window": 16}}, "window: found beside fps"),
         ({"layout": "folder", "imported": {"axes": "TC", "fps": 2}}, "imported.folder: Field required"),
     ],
 )

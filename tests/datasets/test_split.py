@@ -93,12 +93,6 @@ def test_too_few_to_split(subjects: dict[str, str], words: str) -> None:
         split_videos(subjects, 0.35, 0)
 
 
-def test_a_subject_with_nearly_all_videos_trains() -> None:
-    subjects = {"a": "s", "b": "s", "c": "s", "d": "t"}
-    for seed in range(20):
-        assert split_videos(subjects, 0.35, seed).test == ("d",)
-
-
 def test_a_misspelt_video_is_not_held_out_silently() -> None:
     with pytest.raises(RgwotError, match="held-out video 'vx1': not in index.csv; did you mean 'v1'"):
         check_held_out(["v2", "vx1"], ["v1", "v2"], "index.csv")
@@ -108,12 +102,9 @@ def test_a_misspelt_video_is_not_held_out_silently() -> None:
     ("dataset", "task", "video", "subject"),
     [
         ("cmu_mmac", "Brownie", "S07_Brownie_7150991-1431", "s07"),
-        ("cmu_mmac", "Salad", "S19_Salads_7150991-9", "s19"),
-        ("egtea_gaze", "BaconAndEggs", "OP01-R03-BaconAndEggs", "op01"),
         ("egtea_gaze", "Pizza", "P16-R07-Pizza", "p16"),
         ("egtea_gaze", "Pizza", "another name", "another name"),
         ("epic_tents", "tent", "28.tent.081119.gopro", "28.tent.081119.gopro"),
-        ("crosstask", "40567", "%2DaB_c", "%2DaB_c"),
     ],
 )
 def test_subjects_follow_from_the_registered_names(dataset: str, task: str, video: str, subject: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -167,23 +166,6 @@ def test_a_bad_video_leaves_the_others_to_go_on(batch: Path) -> None:
     assert not changed(before)
 
 
-def test_the_record_of_a_batch_holds_its_stores(batch: Path) -> None:
-    record = PART.with_name(f".{PART.name}.provenance.json")
-    digests = json.loads(record.read_text())["digests"]
-    assert {PART.name, "a.zarr/zarr.json", "c.zarr/conv4c/c.0.0.0.0"} <= set(digests)
-    write_video(Path("videos/b.mp4"), 30)
-    extract()
-    after = json.loads(record.read_text())["digests"]
-    assert {name.partition("/")[0] for name in after if after[name] != digests.get(name)} == {PART.name, "b.zarr"}
-
-
-def test_a_damaged_store_of_a_batch_is_made_again(batch: Path) -> None:
-    before = written()
-    (PART.parent / "c.zarr/conv4c/c.0.0.0.0").unlink()
-    extract()
-    assert changed(before) == {"c"}
-
-
 def test_a_batch_of_imported_features(given: Path) -> None:
     take()
     before = written()
@@ -196,14 +178,6 @@ def test_a_batch_of_imported_features(given: Path) -> None:
     np.save("given/a.npy", np.array([["text"]]))
     with pytest.raises(RgwotError, match="given/a.npy"):
         take()
-
-
-def test_videos_and_files_are_as_many(given: Path) -> None:
-    options = ("--axes", "TC", "--fps", "2", "--no-video")
-    with pytest.raises(RgwotError, match="found 1 ids for 2 files"):
-        rgwot("import-features", PART, "--video", "x", "--source", "given/a.npy", "--source", "given/b.npy", *options)
-    with pytest.raises(RgwotError, match="found 2 videos for one store"):
-        rgwot("import-features", "x.zarr", "--source", "given/a.npy", "--source", "given/b.npy", *options)
 
 
 def test_an_index_from_parts_is_that_from_stores(given: Path) -> None:

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.synthetic import human
-from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
+from rgwot.synthetic.ground_truth import FPS, Segment, Timeline, read_recipe, recipes
 from rgwot.synthetic.timelines import discordance, from_human, mean_distance, parametric
 
 
@@ -123,8 +122,8 @@ def test_clips_of_a_few_seconds_are_sound(K, n_videos, length, seed):
 
 def test_human_clips_have_the_published_statistics():
     found = []
-    for recipe in human.recipes():
-        clips = human.read_recipe(recipe)
+    for recipe in recipes():
+        clips = read_recipe(recipe)
         settings = clips_of(len(clips), 40.0, 90.0, levels="plain")
         found.append(measured(from_human(clips, 7, settings, np.random.default_rng(0)), 7))
     assert len(found) == 24
@@ -133,8 +132,8 @@ def test_human_clips_have_the_published_statistics():
 
 def test_human_clips_at_egoprocel_levels():
     found = []
-    for recipe in human.recipes():
-        clips = human.read_recipe(recipe)
+    for recipe in recipes():
+        clips = read_recipe(recipe)
         timelines = from_human(clips, 7, clips_of(len(clips), 40.0, 90.0), np.random.default_rng(recipe))
         assert_sound(timelines, 7)
         found.append(measured(timelines, 7))
@@ -144,7 +143,7 @@ def test_human_clips_at_egoprocel_levels():
 
 
 def test_human_order_is_kept_and_lengths_are_mapped():
-    clips = human.read_recipe(17)
+    clips = read_recipe(17)
     settings = clips_of(len(clips), 20.0, 45.0, missing=0.0)
     plain = from_human(clips, 7, settings.model_copy(update={"levels": "plain"}), np.random.default_rng(0))
     levelled = from_human(clips, 7, settings, np.random.default_rng(0))

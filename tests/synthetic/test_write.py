@@ -21,7 +21,6 @@ from rgwot.synthetic.looks import task_look
 from rgwot.synthetic.plan import plan, video_names
 from rgwot.synthetic.scenes import Scene
 from rgwot.synthetic.write import write_dataset, write_video
-from rgwot.video import probe
 
 SMALL = SynthSettings(n_videos=2, min_s=2.0, max_s=3.0, K=4, seed=3)
 
@@ -82,50 +81,20 @@ def test_killed_it_leaves_no_dataset_and_no_process(tmp_path):
     assert len(list(root.rglob("*.mp4"))) == 4
 
 
-@pytest.mark.parametrize(
-    ("suffix", "codec"),
-    [(".MP4", "h264"), (".avi", "mpeg4"), (".mkv", "h264"), (".webm", "vp9")],
-)
-def test_videos_have_thirty_frames_per_second_and_the_right_times(tmp_path, suffix, codec):
+def test_videos_have_thirty_frames_per_second_and_the_right_times(tmp_path):
     scene = Scene(task_look(3, 0), Timeline(2.5, (Segment(0.5, 1.5, 2),)), 0)
-    path = tmp_path / f"clip{suffix}"
-    assert write_video(path, scene) == 75
-    with av.open(str(path)) as container:
+    write_video(tmp_path / "clip.mp4", scene)
+    with av.open(str(tmp_path / "clip.mp4")) as container:
         stream = container.streams.video[0]
-        assert stream.codec_context.name == codec
+        assert stream.codec_context.name == "h264"
         assert stream.average_rate == Fraction(30)
         assert (stream.width, stream.height, stream.pix_fmt) == (320, 240, "yuv420p")
         frames = list(container.decode(stream))
     assert len(frames) == 75
-    # Matroska and WebM keep whole milliseconds.
-    exact = 1e-6 if suffix.lower() in (".mp4", ".avi") else 5.1e-4
-    assert [frame.time for frame in frames] == pytest.approx([i / 30 for i in range(75)], abs=exact)
+    assert [frame.time for frame in frames] == pytest.approx([i / 30 for i in range(75)], abs=1e-6)
     assert sum(frame.key_frame for frame in frames) >= 3
     decoded = frames[30].to_ndarray(format="rgb24").astype(float)
     assert np.abs(decoded - scene.frame(30, 1.0)).mean() < 12.0
-
-
-@pytest.mark.parametrize("suffix", [".mp4", ".webm"])
-def test_a_video_of_another_rate_shows_the_same_at_the_same_time(tmp_path, suffix):
-    scene = Scene(task_look(3, 0), Timeline(2.5, (Segment(0.5, 1.5, 2),)), 0, 96, 64)
-    fps = Fraction(60000, 1001)
-    path = tmp_path / f"clip{suffix}"
-    assert write_video(path, scene, fps) == 150
-    info = probe(path)
-    # Frames cover the clip: the last one ends with it or later.
-    assert (info.fps, info.duration_s) == (fps, pytest.approx(150 / fps, abs=1e-3))
-    with av.open(str(path)) as container:
-        frames = list(container.decode(video=0))
-    shown = frames[90].to_ndarray(format="rgb24").astype(float)
-    assert np.abs(shown - scene.frame(90, float(90 / fps))).mean() < 12.0
-
-
-@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".webm", ".avi"])
-def test_a_video_has_the_same_bytes_again(tmp_path, suffix):
-    scene = Scene(task_look(3, 0), Timeline(1.0, ()), 0, 96, 64)
-    for name in ("one", "two"):
-        write_video(tmp_path / f"{name}{suffix}", scene)
-    assert len(set(digests(tmp_path, f"*{suffix}").values())) == 1
 
 
 def test_a_task_is_the_same_whatever_is_beside_it():

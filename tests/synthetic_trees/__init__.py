@@ -11,11 +11,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from videos import write_scene
+
 from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
 from rgwot.synthetic.looks import step_names, task_look
 from rgwot.synthetic.plan import FIRST_VIDEO, LOOK, seed_of, timelines_of
 from rgwot.synthetic.scenes import Scene
-from rgwot.synthetic.write import write_video
 from synthetic_trees import crosstask, egoprocel, procel
 from synthetic_trees.base import TaskPlaces, TreeSettings, TreeVideo, three_column_files
 
@@ -23,7 +24,7 @@ __all__ = ["TreeSettings", "TreeVideo", "files", "plan", "task_places", "write_t
 
 #: Of a layout the tasks and the places of their videos, and every other file by its path below the root.
 LAYOUTS: dict[str, Any] = {
-    "egoprocel": (egoprocel.tasks, egoprocel.files),
+    "egoprocel": (egoprocel.tasks, three_column_files),
     "procel": (procel.tasks, procel.files),
     "procel_csv": (procel.csv_tasks, three_column_files),
     "procel_stepfirst": (procel.step_first_tasks, procel.step_first_files),
@@ -80,4 +81,4 @@ def write_tree(settings: TreeSettings, root: Path, jobs: int = 1) -> None:
 
 def _write_one(video: TreeVideo, root: Path, size: tuple[int, int]) -> None:
     look = task_look(video.K, video.look_seed)
-    write_video(root / video.place.video, Scene(look, video.timeline, video.seed, *size), video.place.fps)
+    write_scene(root / video.place.video, Scene(look, video.timeline, video.seed, *size), video.place.fps)

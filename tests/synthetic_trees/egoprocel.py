@@ -7,15 +7,13 @@ from fractions import Fraction
 
 from rgwot.datasets.registry import datasets, numbers, tasks_of
 from rgwot.synthetic.ground_truth import FPS
-from synthetic_trees.base import Content, Place, TaskPlaces, TreeSettings, TreeVideo, three_column_files, three_columns
+from synthetic_trees.base import Place, TaskPlaces, TreeSettings
 
 # Cameras of a take start at different times: each this many frames before the one listed before it.
 _LEAD_FRAMES = 3
 # Frames per second as in the release; 30 where it is not known.
 _CMU_RATES = {"8421130": Fraction(60)}
 _EGTEA_RATE, _MECCANO_RATE, _TENT_RATE = Fraction(24), Fraction(12), Fraction(60000, 1001)
-# Annotated for about half of the takes; which camera it is, nobody knows.
-UNLISTED_CAMERA = "9999999"
 
 
 def tasks(settings: TreeSettings) -> list[TaskPlaces]:
@@ -29,21 +27,6 @@ def tasks(settings: TreeSettings) -> list[TaskPlaces]:
         kept = tuple(place for place in places if place.take < settings.n_videos)
         listed.append(TaskPlaces(task, facts.step_ids, kept, _LABELS.get(task, TaskPlaces.label)))
     return listed
-
-
-def files(videos: Sequence[TreeVideo]) -> dict[str, Content]:
-    """Return annotations and lists by their path below the root."""
-    made = three_column_files(videos)
-    for video in videos:
-        place = video.place
-        if place.camera is None:
-            continue
-        folder = place.video.rpartition("/")[0]
-        made[f"{folder}/STime{place.camera}-time-synch.txt"] = "0.0\n33.3\n66.7\n"
-        if place.lead_frames and place.take % 2 == 0:
-            unlisted = place.annotation.replace(place.camera, UNLISTED_CAMERA)
-            made[f"{unlisted.rpartition('-')[0]}-7.csv"] = three_columns(video)
-    return made
 
 
 def _places(dataset: str, task: str, cameras: Sequence[str]) -> list[Place]:

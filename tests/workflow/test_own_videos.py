@@ -12,13 +12,13 @@ from urllib.parse import unquote
 
 import pytest
 from checkouts import Checkout, run
+from videos import write_scene
 
 from rgwot.config.synthetic import SynthSettings
 from rgwot.procedure.files import read_procedure
 from rgwot.synthetic.looks import task_look
 from rgwot.synthetic.plan import plan
 from rgwot.synthetic.scenes import Scene
-from rgwot.synthetic.write import write_video
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +45,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     settings = SynthSettings(tasks=("tea",), n_videos=3, min_s=4, max_s=6)
     for video, (name, rate) in zip(plan(settings), VIDEOS.items(), strict=True):
         scene = Scene(task_look(video.K, video.look_seed), video.timeline, video.seed, 160, 120)
-        write_video(checkout.path / "videos" / "tea" / name, scene, rate)
+        write_scene(checkout.path / "videos" / "tea" / name, scene, rate)
     for name in ("fail", "skip"):
         text = f"on_bad_video: {name}\ndatasets: {{mine: {{layout: folder, root: videos}}}}\n"
         (checkout.path / f"{name}.yaml").write_text(text, encoding="utf-8")
