@@ -3,11 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from rgwot.synthetic.footage import bouts_of
 from rgwot.synthetic.ground_truth import Segment, Timeline
-from rgwot.synthetic.looks import HUE_JITTER, MOTIONS, moved, step_names, task_look, varied
+from rgwot.synthetic.looks import HUE_JITTER, step_names, task_look, varied
 from rgwot.synthetic.scenes import Scene
 from rgwot.synthetic.sprites import EXTENT, SHAPES, TEXTURES, colour, draw_object
 
@@ -66,13 +65,6 @@ def test_bouts_follow_the_timeline_and_background_varies():
     assert len(others) >= 5
     assert any(bout.away != (0.0, 0.0) for bout in bouts)
     assert {45.0, 80.0} < set(starts)
-
-
-@pytest.mark.parametrize("name", MOTIONS)
-def test_motions_are_periodic_and_move(name):
-    poses = np.array([list(vars(moved(name, phase)).values()) for phase in np.linspace(0, 2 * np.pi, 9)])
-    np.testing.assert_allclose(poses[0], poses[-1], atol=1e-9)
-    assert np.ptp(poses, axis=0).max() > 0.05
 
 
 def test_objects_fill_their_sprite_without_leaving_it():
