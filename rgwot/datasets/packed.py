@@ -6,7 +6,6 @@ the table a ``*segments.csv``. The times say where features stand; their distanc
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 from collections import defaultdict
@@ -18,11 +17,12 @@ from pathlib import Path
 from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked
 from rgwot.datasets.arrays import holding_file, packed_name, packed_rows
 from rgwot.datasets.base import Found, Options, VideoEntry
+from rgwot.datasets.doors.rows import records
 from rgwot.datasets.faults import DataFault, judged, remark
 from rgwot.datasets.pairing import pair, walk
 from rgwot.datasets.placing import place
 from rgwot.datasets.registry import TaskFacts
-from rgwot.datasets.text import excerpt, read_lines
+from rgwot.datasets.text import excerpt
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.tensors import load_tensors
 
@@ -34,7 +34,7 @@ _VIDEO, _SPLIT, _STEP, _START, _END = _COLUMNS = (
 )  # fmt: skip
 _NAME = "fact_step_name"
 
-Rows = Mapping[str, Sequence[tuple[int, Mapping[str, str]]]]
+Rows = Mapping[str, Sequence[tuple[str, Mapping[str, str]]]]
 
 
 def find(root: Path, dataset: str, options: Options) -> Found:
@@ -60,7 +60,7 @@ def read_annotation(
     path, place = root / str(entry.annotation), root / entry.path
     notes = Notes(path)
     segments = []
-    for line, row in read_rows(path)[place.relative_to(holding_file(place)).as_posix()]:
+    for where, row in read_rows(path)[place.relative_to(holding_file(place)).as_posix()]:
         with judged():
             try:
                 start, end, step = float(row[_START]), float(row[_END]), int(row[_STEP])
@@ -69,9 +69,9 @@ def read_annotation(
                 fine = False
             if not fine:
                 found = f"{_START} {row[_START]}, {_END} {row[_END]}, {_STEP} {row[_STEP]}"
-                raise DataFault("time", path, f"line {line}", f"{found}; expected seconds and a whole number from 0")
+                raise DataFault("time", path, where, f"{found}; expected seconds and a whole number from 0")
             if step:
-                segments.append(Segment(f"line {line}", start, end, step, row.get(_NAME, "")))
+                segments.append(Segment(where, start, end, step, row[_NAME]))
     return checked(path, segments, notes, clock, overlap_is_normal=False)
 
 
@@ -87,7 +87,7 @@ def check_lists(root: Path, dataset: str) -> None:
 
 
 def read_rows(path: Path) -> Rows:
-    """Return the rows of every video of the table, with their lines, by the path of the video in the archive.
+    """Return the rows of every video of the table, with where they stand, by the path of the video in the archive.
 
     Raises RgwotError if a column is missing or a path leaves the folder.
     """
@@ -96,15 +96,13 @@ def read_rows(path: Path) -> Rows:
 
 @lru_cache(maxsize=2)
 def _read(path: Path, modified_ns: int) -> Rows:
-    reader = csv.DictReader(line.text + "\n" for line in read_lines(path))
-    missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
-    if missing:
-        found = excerpt(",".join(reader.fieldnames or ()))
-        raise DataFault("columns", path, "line 1", f"{found} lacks {missing[0]}; expected the table of the release")
-    kept, rows = (*_COLUMNS, _NAME), defaultdict(list)
-    for row in reader:
-        short = {name: (row.get(name) or "").strip() for name in kept}
-        rows[packed_name(short[_VIDEO], path)].append((reader.line_num, short))
+    rows = defaultdict(list)
+    for where, row in records(path):
+        if missing := [name for name in _COLUMNS if name not in row]:
+            found = f"{excerpt(','.join(row))} lacks {missing[0]}; expected the table of the release"
+            raise DataFault("columns", path, "", found)
+        short = {name: row.get(name, "") for name in (*_COLUMNS, _NAME)}
+        rows[packed_name(short[_VIDEO], path)].append((where, short))
     return dict(rows)
 
 

@@ -73,11 +73,6 @@ def test_round_trip(stem: str) -> None:
     assert SAFE.fullmatch(video_id(stem))
 
 
-@given(st.lists(STEMS, unique=True, max_size=20))
-def test_different_stems_have_different_ids(stems: list[str]) -> None:
-    assert len({video_id(stem) for stem in stems}) == len(stems)
-
-
 @pytest.mark.parametrize(
     ("stem", "expected"),
     [

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from videos import truncate, write_audio, write_video
+from videos import truncate, write_video
 from with_defaults import load_backbone
 
 from rgwot.config.settings import FeatureSettings
@@ -194,19 +194,6 @@ def test_decoding_overlaps_the_network(
     monkeypatch.setattr(Extraction, "_decode", announce)
     monkeypatch.setattr(Extraction, "_to_maps", wait)
     extract(video, tmp_path / "a.zarr", SETTINGS, backbone=backbone)
-
-
-def test_bad_videos(tmp_path: Path, backbone: Backbone) -> None:
-    audio = write_audio(tmp_path / "audio.m4a")
-    output = tmp_path / "out" / "audio.zarr"
-    with pytest.raises(VideoError, match="audio.m4a: no pictures"):
-        extract(audio, output, SETTINGS, backbone=backbone)
-    assert not output.exists()
-    extract(audio, output, SETTINGS, backbone=backbone, on_bad_video="skip")
-    store = open_store(output, identity(SETTINGS, weights_digest(backbone)))
-    assert (len(store), store.status) == (0, "skipped")
-    assert "no pictures" in store.reason
-    assert os.listdir(output.parent) == ["audio.zarr"]
 
 
 def test_truncated_videos(tmp_path: Path, backbone: Backbone) -> None:
