@@ -47,7 +47,7 @@ def frames_of(path: Path, times: np.ndarray, size: int, fps: Fraction | None = N
 def test_the_frame_shown_at_a_time_in_exact_arithmetic(tmp_path: Path, fps: Fraction, sampling: Fraction | int) -> None:
     path = store(tmp_path / "a.h5", 100)
     info = probe(path, fps)
-    assert (info.fps, info.frames, info.width, info.height, info.codec) == (fps, 100, 64, 64, "h5")
+    assert (info.fps, info.frames, info.width, info.height) == (fps, 100, 64, 64)
     assert info.duration_s == pytest.approx(float(100 / fps), abs=1e-12)
     times = sample_times(info.duration_s, sampling)
     expected = [int(Fraction(i) / sampling * fps) for i in range(len(times))]

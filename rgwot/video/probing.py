@@ -39,11 +39,9 @@ class VideoInfo:
 
     duration_s: float  #: time 0 is its first frame
     fps: Fraction  #: average frame rate, exact, such as 30000/1001
-    width: int  #: pixels as a player shows it, that is after ``rotation``
+    width: int  #: pixels as a player shows it, upright
     height: int
     frames: int | None  #: number of frames when the container states it
-    rotation: int  #: clockwise turn the player applies, one of 0, 90, 180, 270 degrees
-    codec: str  #: name, such as ``h264``
 
 
 def facts_of(path: Path) -> VideoInfo:
@@ -69,10 +67,9 @@ def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoI
         raise VideoError(path, f"no duration in it; {REMEDY}")
     if duration > LONGEST_S:
         raise VideoError(path, f"states a length of {float(duration):.4g} s; expected at most {LONGEST_S} s; {REMEDY}")
-    rotation = -round(frame.rotation / 90) * 90 % 360
-    width, height = (frame.height, frame.width) if rotation % 180 else (frame.width, frame.height)
-    codec = stream.codec_context.name
-    return VideoInfo(float(duration), fps, width, height, stream.frames or None, rotation, codec)
+    turned = round(frame.rotation / 90) % 2
+    width, height = (frame.height, frame.width) if turned else (frame.width, frame.height)
+    return VideoInfo(float(duration), fps, width, height, stream.frames or None)
 
 
 def _rate(container: InputContainer, stream: VideoStream) -> Fraction | None:

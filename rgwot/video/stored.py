@@ -51,7 +51,7 @@ def probe_stored(path: Path, frames_fps: Fraction | None) -> VideoInfo:
     except (OSError, KeyError) as error:
         why = str(error.args[0] if error.args else error).strip().splitlines()[0][:120]
         raise VideoError(path, f"not a readable HDF5 file ({why}); copy or write it again") from None
-    return VideoInfo(float(frames / fps), fps, width, height, frames, 0, "h5")
+    return VideoInfo(float(frames / fps), fps, width, height, frames)
 
 
 def _images(path: Path, file: h5py.File) -> h5py.Dataset:

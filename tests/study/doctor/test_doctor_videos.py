@@ -44,7 +44,7 @@ def test_bad_videos_do_not_stop_the_others(tea: Path, clip: Path) -> None:
 @pytest.mark.parametrize(("frames", "faulty"), [(300, False), (271, False), (331, True), (260, True), (None, False)])
 def test_stated_frames_agree_with_the_duration(frames: int | None, faulty: bool) -> None:
     """Within one second of 10 s at 30 per second: 270 to 330 frames."""
-    info = VideoInfo(10.0, Fraction(30), 32, 32, frames, 0, "h264")
+    info = VideoInfo(10.0, Fraction(30), 32, 32, frames)
     found = stated_frames("one.mp4", "tea", info)
     assert [one.rule for one in found] == ["frames"] * faulty
     assert all("ffmpeg -i IN" in one.message for one in found)
