@@ -30,8 +30,8 @@ from rgwot.datasets.names import stem_of
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.embedding.embed import Embedder, embedder
 from rgwot.embedding.stored import EmbeddedTask
+from rgwot.features.importing import id_of, store_of_array
 from rgwot.features.index import check_stores
-from rgwot.features.memory import id_of, store_of_array
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.keysteps.decode import embedded_task, find_key_steps
 from rgwot.keysteps.ordering import Order, rank_procedures

@@ -15,9 +15,9 @@ from pathlib import Path, PurePosixPath
 
 from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked
 from rgwot.datasets.base import Found, Options, VideoEntry
+from rgwot.datasets.egoprocel import place
 from rgwot.datasets.faults import DataFault, judged, remark
 from rgwot.datasets.pairing import pair, parents, stem, walk
-from rgwot.datasets.placing import place
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt, filled_lines, read_lines
 from rgwot.runtime.errors import RgwotError, nearest

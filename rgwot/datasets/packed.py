@@ -18,9 +18,9 @@ from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, c
 from rgwot.datasets.arrays import holding_file, packed_name, packed_rows
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.doors.rows import records
+from rgwot.datasets.egoprocel import place
 from rgwot.datasets.faults import DataFault, judged, remark
 from rgwot.datasets.pairing import pair, walk
-from rgwot.datasets.placing import place
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt
 from rgwot.runtime.errors import RgwotError, nearest
