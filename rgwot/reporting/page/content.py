@@ -6,13 +6,13 @@ import base64
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from rgwot import __version__, paths
@@ -23,10 +23,11 @@ from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.doubts import SAME, seeds_differ
 from rgwot.keysteps.ordering import rank_procedures, video_order
 from rgwot.paths import Run, Tree
+from rgwot.procedure.groups import LEVEL, MEASURES, OF_GROUP, few_videos
 from rgwot.records import CELL, read_annotations, read_manifest, read_scores
 from rgwot.reporting.compare import RATE, Comparison, compare, compare_pairs, parts, read_answer
+from rgwot.reporting.groups import about, impossible, read_group_table, sizes
 from rgwot.reporting.names import read_names
-from rgwot.reporting.page.groups import shown_groups
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, shown_aspect
 from rgwot.reporting.page.procedure import Picture, picture, seeds_agree
 from rgwot.reporting.page.ranking import ranking
@@ -86,14 +87,23 @@ def gather(
         found = agreements.get((one, other)) or compare(answers[one], answers[other])
         return found.agreement.same if found else None
 
-    seeds = [seeds_agree(one.run, runs, agreed) if one.procedure is not None else None for one in shown]
-
-    colours = _colours(answers, shown)
-    ranked = [ranking(one.run, scores, len(annotations) > 0) for one in shown]
     videos = [
         _video(row, page_folder, root, bool(strip))
         for row, strip in zip(manifest.to_dict("records"), strips, strict=True)
     ]
+    pictures, facts = [], []
+    for place, (one, colour, more) in enumerate(zip(shown, _colours(agreements, shown), doubted, strict=True)):
+        in_short, sentences = ranking(one.run, scores, len(annotations) > 0)
+        same = seeds_agree(one.run, runs, agreed) if one.procedure is not None else None
+        # Of seeds that hardly agree the first view says so.
+        warned = [same[1]] if same and same[0] < SAME else []
+        if same and not warned:
+            sentences = [*sentences, same[1]]
+        warnings = [*one.facts["warnings"], *more]
+        facts.append({**one.facts, "colour": colour, "ranking": sentences, "in_short": in_short, "warnings": warnings})
+        if one.procedure is not None:
+            notes = [*filter(None, [one.corrected]), *warned]
+            pictures.append(picture(place, *one.procedure, videos, one.names, notes, any(strips)))
     data = {
         "dataset": tree.dataset,
         "task": tree.task,
@@ -105,17 +115,7 @@ def gather(
         "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
         "truth": _truth(manifest, annotations),
         "true_procedures": listed(rank_procedures(orders)) if orders else [],
-        "runs": [
-            {
-                **run.facts,
-                "colour": colour,
-                # Of seeds that hardly agree the first view says so.
-                "ranking": [*sentences, *([same[1]] if same and same[0] >= SAME else [])],
-                "in_short": short,
-                "warnings": [*run.facts["warnings"], *more],
-            }
-            for run, colour, more, same, (short, sentences) in zip(shown, colours, doubted, seeds, ranked, strict=True)
-        ],
+        "runs": facts,
         "notices": [*_cut_short(shown, videos), *_other_number(shown, annotations)],
         "keysteps": [tree.keysteps(run).as_posix() for run in runs],
         "views": [tree.at(paths.VIEW, run).as_posix() for run in runs],
@@ -127,23 +127,10 @@ def gather(
         "scores": scores,
         "groups": shown_groups(tree, runs, groups, len(edits)),
     }
-
-    pictures = [
-        picture(
-            at,
-            *one.procedure,
-            videos,
-            one.names,
-            [*filter(None, [one.corrected]), *([same[1]] if same and same[0] < SAME else [])],
-            any(strips),
-        )
-        for at, (one, same) in enumerate(zip(shown, seeds, strict=True))
-        if one.procedure is not None
-    ]
     return Content(data, shown, pictures, comparisons, strips)
 
 
-def _colours(answers: Sequence[Mapping[str, NDArray[np.int64]]], shown: Sequence[ShownRun]) -> list[dict[str, int]]:
+def _colours(agreements: Mapping[tuple[int, int], Comparison], shown: Sequence[ShownRun]) -> list[dict[str, int]]:
     """Return the place among the colours of every key step of every run.
 
     Those of the first run follow its consensus order, as it was before corrections, so that these change no colour;
@@ -154,25 +141,18 @@ def _colours(answers: Sequence[Mapping[str, NDArray[np.int64]]], shown: Sequence
     now = first.procedure[0].order if first.procedure is not None else ()
     led = list(dict.fromkeys([*first.found, *first.facts["steps"], *now]))
     found = [{step: at for at, step in enumerate(led, 1)}]
-    for answer, run in zip(answers[1:], shown[1:], strict=True):
-        steps, common = run.facts["steps"], [video for video in answers[0] if video in answer]
+    for place, run in enumerate(shown[1:], 1):
+        steps, both = run.facts["steps"], agreements.get((0, place))
         own: dict[int, int] = {}
-        if common and steps and led:
-            ours, theirs = (_joined(one, other, common) for one, other in ((answers[0], answer), (answer, answers[0])))
-            overlap = np.array([[int(((ours == a) & (theirs == b)).sum()) for b in steps] for a in led])
+        if both and steps and led:
+            table = pd.DataFrame(both.agreement.overlap, *both.agreement.steps)
+            overlap = table.reindex(index=led, columns=steps, fill_value=0).to_numpy()
             for a, b in zip(*linear_sum_assignment(-overlap), strict=True):
                 if overlap[a, b] and overlap[a, b] == overlap[a].max() == overlap[:, b].max():
                     own[steps[b]] = int(a) + 1
         rest = (at for at in range(1, len(led) + len(steps) + 1) if at not in own.values())
         found.append({step: own.get(step) or next(rest) for step in steps})
     return [{str(step): at for step, at in one.items()} for one in found]
-
-
-def _joined(
-    one: Mapping[str, NDArray[np.int64]], other: Mapping[str, NDArray[np.int64]], videos: Sequence[str]
-) -> NDArray[np.int64]:
-    """Return the labels of videos one after the other, each as long as the shorter of two answers."""
-    return np.concatenate([one[video][: min(len(one[video]), len(other[video]))] for video in videos])
 
 
 def _cut_short(shown: Sequence[ShownRun], videos: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -232,8 +212,8 @@ def compared(agreements: Mapping[tuple[int, int], Comparison]) -> list[dict[str,
     return found
 
 
-def _number(value: float) -> float | None:
-    return round(value, 4) if math.isfinite(value) else None
+def _number(value: float, digits: int = 4) -> float | None:
+    return round(value, digits) if math.isfinite(value) else None
 
 
 def _side(found: Agreement) -> dict[str, Any]:
@@ -337,3 +317,34 @@ def read_task_scores(tree: Tree, runs: Sequence[Run]) -> dict[str, Any] | None:
 
 def _finite(values: Mapping[Any, float] | pd.Series) -> dict[Any, float]:
     return {key: round(value, 5) for key, value in values.items() if math.isfinite(value)}
+
+
+def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None, corrections: int) -> dict[str, Any] | None:
+    """Return what the page shows of the groups in a column; None where no run has any.
+
+    ``corrections`` is how many the results have.
+
+    ``runs`` has, by place, what was tested (``about``), a warning (``few``), the groups, and the ``rows``: key step,
+    measure, successor, groups of the pair, p, adjusted p, star, and of every group n, mean and interval.
+    """
+    found = {}
+    for place, run in enumerate(runs if column is not None else ()):
+        path = paths.at(paths.GROUPS, tree.results, column=column, dataset=tree.dataset, task=tree.task, **asdict(run))
+        if not path.exists():
+            continue
+        table = read_group_table(path)
+        groups = sizes(table)
+        rows = [
+            [
+                row["key_step"], row["measure"], _number(row["successor"], 5), row["group_a"], row["group_b"],
+                _number(row["p"], 5), _number(row["p_adjusted"], 5), row["star"] == "*",
+                [[_number(row[f"{what}_{group}"], 5) for what in OF_GROUP] for group in groups],
+            ]
+            for row in table.to_dict("records")
+        ]  # fmt: skip
+        edits = f"with {corrections} correction{'s' * (corrections > 1)}" if corrections else ""
+        interval = f"in brackets {100 * LEVEL:.0f} % bootstrap intervals of the mean"
+        said = "; ".join(filter(None, [about(table), edits, interval]))
+        said = ". ".join(filter(None, [said, impossible(table)]))
+        found[str(place)] = {"about": said, "few": few_videos(groups), "groups": list(groups), "rows": rows}
+    return {"column": column, "measures": MEASURES, "runs": found} if found else None

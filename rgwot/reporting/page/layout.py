@@ -9,10 +9,15 @@ cards, so that no arrow crosses a card. What holds for all key steps of a frame 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from statistics import fmean
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rgwot.procedure.interface import END, START
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
 
 Node = int | Literal["START", "END"]
 Unit = tuple[Node, ...]
@@ -106,9 +111,8 @@ def draw(
     best = min(sheets, key=lambda sheet: sheet.height)
     cards = {node: box for node, box in best.boxes.items() if isinstance(node, int)}
     marks = {node: box for node, box in best.boxes.items() if not isinstance(node, int)}
-    return Drawing(
-        width, best.height, flow, cards, marks, best.arrows(), best.frames, {step: _loop(cards[step]) for step in loops}
-    )
+    repeated = {step: _loop(cards[step]) for step in loops}
+    return Drawing(width, best.height, flow, cards, marks, best.arrows(), best.frames, repeated)
 
 
 def joined(edges: Sequence[tuple[Node, Node]], units: Iterable[Unit]) -> list[tuple[Unit, Unit]]:
@@ -132,24 +136,20 @@ def layers(units: Sequence[Unit], needs: Iterable[tuple[Unit, Unit]], most: int)
     """
     sizes = {unit: min(len(unit), most) for unit in units}
     place = {unit: at for at, unit in enumerate(units)}
-    before: dict[Unit, list[Unit]] = {unit: [] for unit in units}
-    after: dict[Unit, list[Unit]] = {unit: [] for unit in units}
-    for one, other in needs:
-        before[other].append(one)
-        after[one].append(other)
+    graph = _graph(units, needs)
     level: dict[Unit, int] = {}
-    held: dict[int, int] = {}
+    held: Counter[int] = Counter()
     for unit in units:
-        at = max((level[other] + 1 for other in before[unit]), default=0)
-        while held.get(at, 0) + sizes[unit] > most:
+        at = max((level[other] + 1 for other in graph.pred[unit]), default=0)
+        while held[at] + sizes[unit] > most:
             at += 1
         level[unit] = at
-        held[at] = held.get(at, 0) + sizes[unit]
+        held[at] += sizes[unit]
     last = max(level.values(), default=-1)
     for unit in reversed(units):
-        first = max((level[other] + 1 for other in before[unit]), default=0)
-        final = min((level[other] - 1 for other in after[unit]), default=last)
-        free = [at for at in range(first, final + 1) if at == level[unit] or held.get(at, 0) + sizes[unit] <= most]
+        first = max((level[other] + 1 for other in graph.pred[unit]), default=0)
+        final = min((level[other] - 1 for other in graph.succ[unit]), default=last)
+        free = [at for at in range(first, final + 1) if at == level[unit] or held[at] + sizes[unit] <= most]
 
         def away(at: int, unit: Unit = unit) -> float:
             others = [place[other] for other, own in level.items() if own == at and other != unit]
@@ -163,19 +163,15 @@ def layers(units: Sequence[Unit], needs: Iterable[tuple[Unit, Unit]], most: int)
 
 def arranged(rows: Sequence[Sequence[Unit]], needs: Sequence[tuple[Unit, Unit]]) -> list[list[Unit]]:
     """Order every layer by the means of its neighbours (barycentres), as long as fewer arrows cross."""
-    above: dict[Unit, list[Unit]] = {}
-    below: dict[Unit, list[Unit]] = {}
-    for before, after in needs:
-        above.setdefault(after, []).append(before)
-        below.setdefault(before, []).append(after)
+    graph = _graph([unit for row in rows for unit in row], needs)
     best = now = [list(row) for row in rows]
     least = crossings(now, needs)
     for sweep in range(4):
-        sides = above if sweep % 2 == 0 else below
+        sides = graph.pred if sweep % 2 == 0 else graph.succ
         now = [list(row) for row in now]
         for row in now if sweep % 2 == 0 else reversed(now):
             at = _centred(now)
-            means = {unit: _mean([at[other] for other in sides.get(unit, [])], at[unit]) for unit in row}
+            means = {unit: fmean([at[other] for other in sides[unit]] or [at[unit]]) for unit in row}
             row.sort(key=means.__getitem__)
         if (found := crossings(now, needs)) < least:
             best, least = now, found
@@ -195,12 +191,17 @@ def crossings(rows: Sequence[Sequence[Unit]], needs: Iterable[tuple[Unit, Unit]]
     )
 
 
+def _graph(units: Iterable[Unit], needs: Iterable[tuple[Unit, Unit]]) -> DiGraph[Unit]:
+    from networkx import DiGraph
+
+    graph = DiGraph()
+    graph.add_nodes_from(units)
+    graph.add_edges_from(needs)
+    return graph
+
+
 def _centred(rows: Sequence[Sequence[Unit]]) -> dict[Unit, float]:
     return {unit: at - (len(row) - 1) / 2 for row in rows for at, unit in enumerate(row)}
-
-
-def _mean(values: Sequence[float], otherwise: float) -> float:
-    return sum(values) / len(values) if values else otherwise
 
 
 class _Sheet:
@@ -225,19 +226,19 @@ class _Sheet:
         self.inner = self.width - 2 * MARGIN[flow]
         self.pairs, rows = self._layers(order, edges, groups)
         # Of every layer the lines of cards, one behind the other along the flow.
-        self.lines = [self._lines(row) for row in rows]
+        self.lines = [
+            self.split[row[0]] if len(row) == 1 else [[step for unit in row for step in unit]] for row in rows
+        ]
         self.band: dict[Node, int] = {}
         self.layer: dict[Node, int] = {}
         self.bands, self.card_width = self._bands()
         for band, own in enumerate(self.bands):
             for at, layer in enumerate(own):
-                for step in (step for line in self.lines[layer] for step in line):
+                for step in sum(self.lines[layer], []):
                     self.band[step], self.layer[step] = band, at
         self.band |= {START: 0, END: len(self.bands) - 1}
         self.layer |= {START: -1, END: len(self.bands[-1])}
-        self.marked = {
-            node for unit_pair in self.pairs for unit in unit_pair for node in unit if not isinstance(node, int)
-        }
+        self.marked = {START, END} & {node for pair in self.pairs for unit in pair for node in unit}
         self.at: dict[Node, float] = {
             START: 0.0,
             END: 0.0,
@@ -280,9 +281,6 @@ class _Sheet:
             list(unit) if len(unit) <= self.most else sorted(unit, key=lambda step: (step in left) - (step in reached))
         )
         return [steps[at : at + self.most] for at in range(0, len(steps), self.most)]
-
-    def _lines(self, row: Sequence[Unit]) -> list[list[Node]]:
-        return self.split[row[0]] if len(row) == 1 else [[step for unit in row for step in unit]]
 
     def _bands(self) -> tuple[list[list[int]], float]:
         """Return the layers of every band, and how wide a card is in columns."""
@@ -369,14 +367,10 @@ class _Sheet:
         v = PAD + 8.0
         for band, own in enumerate(self.bands):
             # Lines of one layer are as wide as its first, so that the space between their cards goes through.
-            sizes = [[self._size(len(self.lines[layer][0])) for _ in self.lines[layer]] for layer in own]
-            lines = [
-                (line, size)
-                for layer, row in zip(own, sizes, strict=True)
-                for line, size in zip(self.lines[layer], row, strict=True)
-            ]
-            across = max((len(line) * (size[1] + GAP) - GAP for line, size in lines), default=MARK)
-            along = sum(sum(size[0] + GAP for size in row) - GAP + SPACE for row in sizes) - SPACE
+            sizes = [self._size(len(self.lines[layer][0])) for layer in own]
+            rows = [(self.lines[layer], *size) for layer, size in zip(own, sizes, strict=True)]
+            across = max((len(lines[0]) * (breadth + GAP) - GAP for lines, _, breadth in rows), default=MARK)
+            along = sum(sum(length + GAP for _ in lines) - GAP + SPACE for lines, length, _ in rows) - SPACE
             above, below = (tracks.get((band, side), 0) for side in (-1, 1))
             if self.flow == "right":
                 # Bands begin below one another; a single one is in the middle.
@@ -390,9 +384,9 @@ class _Sheet:
                 self.edge[band, -1], self.edge[band, 1] = MARGIN["down"] - 8.0, self.width - MARGIN["down"] + 8.0
             if START in self.marked and band == 0:
                 self.boxes[START] = self._box(u - SPACE - MARK, middle - MARK / 2, MARK, MARK)
-            for layer, row in zip(own, sizes, strict=True):
-                for line, (length, breadth) in zip(self.lines[layer], row, strict=True):
-                    first = middle - (len(self.lines[layer][0]) * (breadth + GAP) - GAP) / 2
+            for lines, length, breadth in rows:
+                first = middle - (len(lines[0]) * (breadth + GAP) - GAP) / 2
+                for line in lines:
                     for at, step in enumerate(line):
                         self.boxes[step] = self._box(u, first + at * (breadth + GAP), length, breadth)
                     u += length + GAP

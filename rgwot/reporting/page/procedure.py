@@ -27,57 +27,24 @@ KINDS = {
 _STEP = "\0"
 
 
-class Card(NamedTuple):
-    """A key step: facts in words, and ``needs``, the arrows that lead to it from other key steps."""
-
-    node: Node
-    facts: tuple[str, ...]
-    needs: tuple[Edge, ...]
-    repeated: str
-
-
-class Moment(NamedTuple):
-    """A deviation in words, and the time to play it from."""
-
-    deviation: Deviation
-    words: str
-    at: str
-
-
-class Line(NamedTuple):
-    """A video: its place in the manifest, its name, and its deviations by time, the least surprising ones apart."""
-
-    place: int
-    name: str
-    typical: bool
-    moments: tuple[Moment, ...]
-    others: tuple[Moment, ...]
-
-
-class Said(NamedTuple):
-    """An arrow in words: what it means, in how many videos, and a class for how sure it is."""
-
-    meaning: str
-    share: str
-    weight: str
-
-
 class Picture(NamedTuple):
     """The procedure of one run: ``place`` of the run on the page, and everything the template writes.
 
     ``said`` are the parts of its telling in turn, since names may still be typed: a key step and what it is called, or
     None and the text between. ``notes`` say what the videos do not support, ``legend`` what the signs in the drawing
-    mean, ``arrows`` what each arrow of a drawing means.
+    mean. Of a key step ``cards`` have the node, facts in words, and ``needs``, the arrows from other key steps;
+    ``arrows`` what each arrow of a drawing means, in how many videos (``share``), and a class for how sure it is
+    (``weight``). ``lines`` are the videos, with their deviations by time, the least surprising ones apart.
     """
 
     place: int
-    said: tuple[tuple[int | None, str], ...]
-    notes: tuple[str, ...]
+    said: Sequence[tuple[int | None, str]]
+    notes: Sequence[str]
     legend: str
-    cards: tuple[Card, ...]
-    drawings: tuple[Drawing, ...]
-    arrows: Mapping[tuple[Unit, Unit], Said]
-    lines: tuple[Line, ...]
+    cards: Sequence[Mapping[str, Any]]
+    drawings: Sequence[Drawing]
+    arrows: Mapping[tuple[Unit, Unit], Mapping[str, str]]
+    lines: Sequence[Mapping[str, Any]]
 
 
 def picture(
@@ -99,7 +66,7 @@ def picture(
     ordered = len(procedure.nodes) < 2 or any(START not in pair and END not in pair for pair in edges)
     shown = edges if ordered else {}
     by_step = {node.key_step: node for node in procedure.nodes}
-    cards = tuple(_card(by_step[step], procedure, edges) for step in procedure.order)
+    cards = [_card(by_step[step], procedure) for step in procedure.order]
     loops = [node.key_step for node in procedure.nodes if repeats(node)]
     arrows = [edge for edge in shown.values() if edge.before != START and edge.after != END]
     legend = (
@@ -108,36 +75,37 @@ def picture(
         ("A thin or dashed arrow is less sure.", any(edge.confidence < SURE for edge in arrows)),
     )
     drawings = [draw(procedure.order, shown, procedure.groups, loops, width, pictures) for width in WIDTHS]
+    text = sentence(procedure, {step: f"{_STEP}{step}{_STEP}" for step in procedure.order})
     return Picture(
         place,
-        tuple(_parts(procedure, names)),
+        # Every second part is the number of a key step.
+        [
+            (int(part), called(int(part), names)) if at % 2 else (None, part)
+            for at, part in enumerate(text.split(_STEP))
+        ],
         (*warnings, *map(as_sentence, procedure.notes)),
         " ".join(words for words, there in legend if there),
         cards,
-        tuple(drawings) if cards else (),
+        drawings if cards else (),
         {
             (arrow.before, arrow.after): said([shown[pair] for pair in product(arrow.before, arrow.after)], names)
             for drawing in drawings
             for arrow in drawing.arrows
         },
-        tuple(_lines(procedure, deviations, videos)),
+        _lines(procedure, deviations, videos),
     )
 
 
-def _parts(procedure: Procedure, names: Mapping[int, str]) -> list[tuple[int | None, str]]:
-    text = sentence(procedure, {step: f"{_STEP}{step}{_STEP}" for step in procedure.order})
-    parts = enumerate(text.split(_STEP))
-    return [(int(part), called(int(part), names)) if at % 2 else (None, part) for at, part in parts]
-
-
-def _card(node: Node, procedure: Procedure, edges: Mapping[tuple[Any, Any], Edge]) -> Card:
-    needs = tuple(edge for (before, after), edge in edges.items() if after == node.key_step and before != START)
-    total = procedure.n_videos
+def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
+    total, length = procedure.n_videos, _length(node.duration_s)
     share = f"{node.n_videos} of {total} videos" if node.n_videos < total else f"all {total} videos"
-    if not repeats(node):
-        return Card(node, (share, f"about {_length(node.duration_s)}"), needs, "")
-    times = f"{node.repeats:.1f}".removesuffix(".0")
-    return Card(node, (share, f"{_length(node.duration_s)} in all"), needs, f"{times} times per video")
+    often = repeats(node)
+    return {
+        "node": node,
+        "facts": (share, f"{length} in all" if often else f"about {length}"),
+        "needs": [edge for edge in procedure.edges if edge.after == node.key_step and edge.before != START],
+        "repeated": f"{node.repeats:.1f}".removesuffix(".0") + " times per video" if often else "",
+    }
 
 
 def _length(seconds: float) -> str:
@@ -146,7 +114,7 @@ def _length(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 99.5 else f"{moment(seconds)} min"
 
 
-def said(edges: Sequence[Edge], names: Mapping[int, str]) -> Said:
+def said(edges: Sequence[Edge], names: Mapping[int, str]) -> dict[str, str]:
     """Say what an arrow means that stands for one edge or several, and in how many videos it holds."""
     first = edges[0]
     before, after = (
@@ -155,7 +123,7 @@ def said(edges: Sequence[Edge], names: Mapping[int, str]) -> Said:
     )
     if first.before == START or first.after == END:
         said = f"{after} may come first" if first.before == START else f"{before} may come last"
-        return Said(said, "", "end")
+        return {"meaning": said, "share": "", "weight": "end"}
     sure, videos = min(edge.confidence for edge in edges), "videos that have both"
     if len(edges) == 1:
         share = f"in {first.agree} of {first.both} {videos}; sure to {100 * sure:.0f} %"
@@ -163,22 +131,26 @@ def said(edges: Sequence[Edge], names: Mapping[int, str]) -> Said:
         least = min(edge.agree / edge.both if edge.both else 0.0 for edge in edges)
         share = f"each in at least {100 * least:.0f} % of the {videos}; sure to at least {100 * sure:.0f} %"
     weight = "sure" if sure >= SURE else "likely" if sure >= LIKELY else "weak"
-    return Said(f"{before} before {after}", share, weight)
+    return {"meaning": f"{before} before {after}", "share": share, "weight": weight}
 
 
-def _lines(procedure: Procedure, deviations: Sequence[Deviation], videos: Sequence[Mapping[str, Any]]) -> list[Line]:
-    of_video: dict[str, list[Moment]] = {}
-    for one in deviations:
-        of_video.setdefault(one.video, []).append(Moment(one, KINDS[one.kind], moment(one.start_s)))
+def _lines(
+    procedure: Procedure, deviations: Sequence[Deviation], videos: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     lines = []
     for place, video in enumerate(videos):
         if video["status"] == "skipped":
             continue
-        own = sorted(of_video.get(video["id"], []), key=lambda at: (at.deviation.start_s, at.deviation.key_step))
-        ranked = sorted(own, key=lambda at: -at.deviation.surprise)
-        first = set(ranked[:MOST_DEVIATIONS])
-        parts = ([at for at in own if (at in first) is chosen] for chosen in (True, False))
-        lines.append(Line(place, video["name"], video["id"] == procedure.typical_video, *map(tuple, parts)))
+        own = sorted(
+            (one for one in deviations if one.video == video["id"]), key=lambda one: (one.start_s, one.key_step)
+        )
+        first = sorted(own, key=lambda one: -one.surprise)[:MOST_DEVIATIONS]
+        moments, others = (
+            [(one, KINDS[one.kind], moment(one.start_s)) for one in own if (one in first) is chosen]
+            for chosen in (True, False)
+        )
+        typical = video["id"] == procedure.typical_video
+        lines.append({"place": place, "name": video["name"], "typical": typical, "moments": moments, "others": others})
     return lines
 
 
@@ -222,6 +194,6 @@ def _px(value: float) -> str:
     return f"{round(value, 1):g}px"
 
 
-def needs_words(card: Card) -> str:
+def needs_words(needs: Sequence[Edge]) -> str:
     """Say what a key step needs, for those who do not see the arrows."""
-    return f"needs: {listed([str(edge.before) for edge in card.needs])}" if card.needs else "needs nothing"
+    return f"needs: {listed([str(edge.before) for edge in needs])}" if needs else "needs nothing"

@@ -30,18 +30,18 @@ def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool) -> tupl
     baseline by the mean over its seeds. Returned are a short form without the names of protocols, and sentences; of a
     baseline itself nothing is said.
     """
-    if not annotated:
-        why = "Nothing is annotated, so nothing here says whether these key steps are the right ones."
-        return why, [why]
     rows = scores["rows"] if scores is not None else []
-    own = next((row for row in rows if (row["method"], row["decoder"]) == (run.method, run.decoder)), None)
-    values = next((one["value"] for one in own["seeds"] if one["seed"] == run.seed), None) if own else None
-    if own is None or values is None:
-        why = "Not scored, so nothing here says whether these key steps are the right ones."
+    trivial = [row for row in rows if row["kind"] == "trivial"]
+    own: Mapping[str, Any] = next(
+        (row for row in rows if (row["method"], row["decoder"]) == (run.method, run.decoder)), {}
+    )
+    values = next((one["value"] for one in own.get("seeds", []) if one["seed"] == run.seed), None)
+    if not annotated or values is None:
+        lacking = "Not scored" if annotated else "Nothing is annotated"
+        why = f"{lacking}, so nothing here says whether these key steps are the right ones."
         return why, [why]
     if own["kind"] in ("trivial", "annotated"):
         return "", []
-    trivial = [row for row in rows if row["kind"] == "trivial"]
     if not trivial:
         why = "No trivial baseline is among these results, so what its scores are worth cannot be said."
         return why, [why]
@@ -65,9 +65,8 @@ def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool) -> tupl
     if above:
         names = listed(list(dict.fromkeys(_name(row) for row in trivial)))
         said.append(f"Better than {names} under {listed(above)}.")
-    lenient = _lenient(values, trivial)
     short = f"Better than trivial baselines by {how}{', ' + order if order else ''}."
-    return short, [*said, "F1 in percent, with background.", PROTOCOLS_IN_WORDS, lenient]
+    return short, [*said, "F1 in percent, with background.", PROTOCOLS_IN_WORDS, _lenient(values, trivial)]
 
 
 def _order(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) -> str:

@@ -99,7 +99,7 @@ def write_view(
             raise RgwotError(f"{segments_csv}: video {name!r}: {error}; decode again") from None
         videos[name] = Samples(video.embedding, video.time_s, labels)
 
-    pairs = {name: (video.embedding, video.time_s, video.duration_s) for name, video in embedded.items()}
+    timed = {name: Timed(video.embedding, video.time_s, video.duration_s) for name, video in embedded.items()}
     manifest = read_manifest(Path(manifest_csv))
     # Frames are decoded by another process, so one of both waits for little.
     with ThreadPoolExecutor(1) as reading:
@@ -107,8 +107,8 @@ def write_view(
         content = {
             "result": result_id(segments),
             "points": _points(videos, seed),
-            "alignments": align_pairs(pairs, settings.ot) if len(pairs) > 1 else None,
-            "tree": tree_of({name: Timed(*video) for name, video in pairs.items()}, seed),
+            "alignments": align_pairs(timed, settings.ot) if len(timed) > 1 else None,
+            "tree": tree_of(timed, seed),
             "typical": typical.result(),
         }
     write_text(json.dumps(content, allow_nan=False), output_json)
@@ -217,22 +217,16 @@ def tsne(x: NDArray[Any], seed: int) -> NDArray[np.float64] | str:
     with threadpool_limits(limits=1):
         points, _ = embed_2d(values, seed=seed, iterations=ITERATIONS)
     low, high = points.min(axis=0), points.max(axis=0)
-    scaled: NDArray[np.float64] = ((points - low) / max(float((high - low).max()), 1e-12)).astype(np.float64)
-    return scaled
+    return np.asarray((points - low) / max(float((high - low).max()), 1e-12), dtype=np.float64)
 
 
 def nearest_samples(time_s: NDArray[Any], duration_s: float) -> NDArray[np.int64]:
     """Return which sample (32,) is nearest to each of the strip's 32 times; times (T,) in seconds, T >= 1."""
-    nearest: NDArray[np.int64] = np.abs(np.asarray(time_s) - strip_times(duration_s)[:, None]).argmin(axis=1)
-    return nearest
+    return np.asarray(np.abs(np.asarray(time_s) - strip_times(duration_s)[:, None]).argmin(axis=1))
 
 
-def align_pairs(
-    videos: Mapping[str, tuple[NDArray[Any], NDArray[Any], float]], settings: TransportSettings
-) -> dict[str, Any]:
+def align_pairs(videos: Mapping[str, Timed], settings: TransportSettings) -> dict[str, Any]:
     """Align every pair among the first `MAX_VIDEOS` videos, 32 evenly spaced frames each.
-
-    ``videos`` gives embeddings (T, D), times (T,) and duration in seconds.
 
     Returns
     -------
