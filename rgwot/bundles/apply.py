@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot import __version__, paths
@@ -34,7 +33,7 @@ from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.interface import Decoded, Predict
 from rgwot.keysteps.ordering import format_order
 from rgwot.keysteps.outputs import KeySteps, write_keysteps
-from rgwot.paths import Tree
+from rgwot.paths import Run, Tree
 from rgwot.procedure import Procedure
 from rgwot.procedure.words import deviations_in_words
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
@@ -92,7 +91,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         write_embeddings(embeddings, stores, result.embed, facts)
         labelled = label_videos(bundle, result, stores, read_embeddings(embeddings).videos)
         found = _write(bundle, procedure, tree, labelled, [one.store.video for one in inputs if not len(one.store)])
-        _write_pictures(tree, embeddings, bundle, result.settings)
+        _write_pictures(tree, about.run, result.settings)
     _write_page(output, bundle)
     return found
 
@@ -147,17 +146,13 @@ def label_videos(
     return LabelledVideos(videos, steps, known)
 
 
-def _settings(bundle: Bundle) -> Settings:
+def restore(bundle: Bundle) -> Restored:
+    """Restore the result in a bundle; RgwotError where a part is missing."""
     about = bundle.about
     for name, known in ((about.method, FAMILIES), (about.decoder, DECODERS)):
         if split_id(name)[0] not in known:
             raise RgwotError(f"{bundle.path}: made with {name!r}, unknown here; {nearest(name, known)}")
-    return build(flatten(about.settings), f"{bundle.path}: settings")
-
-
-def restore(bundle: Bundle) -> Restored:
-    """Restore the result in a bundle; RgwotError where a part is missing."""
-    settings, about = _settings(bundle), bundle.about
+    settings = build(flatten(about.settings), f"{bundle.path}: settings")
     decoder, family = split_id(about.decoder)[0], family_of(about.method)
     try:
         if MODEL in bundle.parts:
@@ -192,18 +187,13 @@ def write_unannotated(tree: Tree, inputs: Sequence[Input]) -> None:
     """Write the manifest of videos with feature stores, and an empty table of annotations."""
     rows = []
     for one in inputs:
-        store, sides = one.store, ("width", "height")
-        usable = bool(len(store))
-        row = {
-            "video": store.video,
-            "name": stem_of(store.video),
-            "path": one.source.absolute().as_posix(),
-            "duration_s": repr(store.duration_s) if usable else "",
-            "fps": str(store.native_fps) if usable else "",
-            **({side: store.attributes.get(side, 0) if one.pictured else 0 for side in sides} if usable else {}),
-            "status": store.status if usable else "skipped",
-            "reason": store.reason,
-        }
+        store, path = one.store, one.source.absolute().as_posix()
+        row: dict[str, Any] = {"video": store.video, "name": stem_of(store.video), "path": path, "reason": store.reason}
+        if len(store):
+            row |= {"duration_s": repr(store.duration_s), "fps": str(store.native_fps), "status": store.status}
+            row |= {side: store.attributes.get(side, 0) if one.pictured else 0 for side in ("width", "height")}
+        else:
+            row["status"] = "skipped"
         rows.append([row.get(column, "") for column in MANIFEST_COLUMNS])
     write_rows(MANIFEST_COLUMNS, rows, tree.at(paths.MANIFEST))
     write_rows(ANNOTATION_COLUMNS, [], tree.at(paths.ANNOTATIONS))
@@ -237,7 +227,9 @@ def _write(
     write_keysteps(tree.keysteps(about.run), key_steps)
     for warning in diagnostics["warnings"]:
         log.warning("%s: %s", bundle.path.name, warning)
-    _write_names(tree, bundle, segments)
+    if about.names:
+        # As a page lets them be downloaded, for these segments.
+        write_text(names_text(str(about.run), key_steps.segment_table, about.names), tree.results / "names.yaml")
     deviations = key_steps.deviations
     return [
         Applied(
@@ -255,31 +247,21 @@ def _soundness(videos: Mapping[str, EmbeddedVideo], steps: Mapping[str, NDArray[
     """Return what the diagnostics of a decoding say of all videos together."""
     x = np.concatenate([video.embedding for video in videos.values()])
     labels = np.concatenate(list(steps.values())) - 1
-    whole = Labelling(x, labels, Decoded(labels), collapse.diagnose(x, labels, K, None))
-    facts = whole.facts()
+    facts = Labelling(x, labels, Decoded(labels), collapse.diagnose(x, labels, K, None)).facts()
     kept = {name: len(np.unique(own[own > 0])) for name, own in steps.items()}
     verdict = {key: facts[key] for key in ("degenerate", "degenerate_cause")}
     return {**verdict, "warnings": doubts(K, kept, facts["background_share"]), "task": facts}
 
 
-def _write_names(tree: Tree, bundle: Bundle, segments: Mapping[str, pd.DataFrame]) -> None:
-    """Write the names of the key steps as a page lets them be downloaded, for these segments."""
-    own = pd.concat([frame.assign(video=name, scope="task") for name, frame in segments.items()])
-    if bundle.about.names:
-        write_text(names_text(str(bundle.about.run), own, bundle.about.names), tree.results / "names.yaml")
-
-
-def _write_pictures(tree: Tree, embeddings: Path, bundle: Bundle, settings: Settings) -> None:
+def _write_pictures(tree: Tree, run: Run, settings: Settings) -> None:
     """Write what the page shows beside the key steps: strips of pictures, typical frames, embeddings in the plane."""
     from rgwot.reporting.page.pictures import write_strips
     from rgwot.reporting.page.view import write_view
 
-    run, root = bundle.about.run, Path("/")
-    manifest = tree.at(paths.MANIFEST)
+    root, manifest = Path("/"), tree.at(paths.MANIFEST)
     write_strips(manifest, root, tree.at(paths.STRIPS))
-    write_view(
-        embeddings, tree.at(paths.SEGMENTS, run), manifest, root, tree.at(paths.VIEW, run), settings, bundle.about.seed
-    )
+    embeddings, segments, view = (tree.at(path, run) for path in (paths.EMBEDDINGS, paths.SEGMENTS, paths.VIEW))
+    write_view(embeddings, segments, manifest, root, view, settings, run.seed)
 
 
 def _write_page(output: Path, bundle: Bundle) -> None:

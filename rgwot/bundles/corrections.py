@@ -49,8 +49,6 @@ def corrected_segments(
 
     ``known`` has the SHA-256 of those of the study, by video. What does not hold in the study is logged.
     """
-    if CORRECTIONS not in bundle.parts:
-        return dict(segments)
     try:
         content: dict[str, Any] = json.loads(bundle.parts[CORRECTIONS])
         edits = parse_edits(content["edits"])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from rgwot.bundles.file import Bundle
 from rgwot.config.extractors import extractor
@@ -20,9 +20,7 @@ from rgwot.features.store import IMPORTER, FeatureStore, is_current, open_store
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 
-log = logging.getLogger(__name__)
-
-Make = Callable[[Path, Path], None]
+Make = Callable[[Path, Path], object]
 """A source, where its feature store goes -> the store, written."""
 
 # The name of a checkpoint's file may be another; its digest may not.
@@ -81,7 +79,9 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
     for source in named.values():
         if source.suffix == STORE:
             check_kind(bundle, open_store(source))
-    make = _importer(bundle) if imported else _extractor(bundle, how, [p for p in sources if p.suffix != STORE])
+    make = None
+    if any(source.suffix != STORE for source in sources):
+        make = _importer(bundle) if imported else _extractor(bundle, how)
     found = []
     for video, source in named.items():
         given = source.suffix == STORE
@@ -124,10 +124,8 @@ def _made_before(bundle: Bundle, path: Path, source: Path) -> bool:
     return store.status == "ok"
 
 
-def _extractor(bundle: Bundle, how: How, videos: Sequence[Path]) -> Make | None:
+def _extractor(bundle: Bundle, how: How) -> Make:
     """Return what extracts the features of a video by the network of the bundle, whose weights are compared first."""
-    if not videos:
-        return None
     from rgwot.features.backbone import load_backbone, weights_digest
     from rgwot.features.extract import extract
 
@@ -138,9 +136,7 @@ def _extractor(bundle: Bundle, how: How, videos: Sequence[Path]) -> Make | None:
         raise RgwotError(
             f"{bundle.path}: made with the checkpoint {weights} of {name}, which is not in it; give --weights PATH"
         )
-    known: Mapping[str, Any] = {
-        key: attributes[key] for key in ("size", "fps", "precision", "fused") if key in attributes
-    }
+    known = {key: attributes[key] for key in ("size", "fps", "precision", "fused") if key in attributes}
     settings = FeatureSettings.model_validate(
         {**known, "backbone": name, "weights": how.weights or weights, "seed": attributes.get("seed") or 0}
     )
@@ -152,19 +148,8 @@ def _extractor(bundle: Bundle, how: How, videos: Sequence[Path]) -> Make | None:
             f"{str(wanted)[:12]}); give the checkpoint of {name} that it was made with as --weights PATH"
         )
 
-    def make(source: Path, path: Path) -> None:
-        extract(
-            source,
-            path,
-            settings,
-            on_bad_video=how.on_bad_video,
-            threads=how.threads,
-            device=how.device,
-            frames_fps=how.frames_fps,
-            backbone=backbone,
-        )
-
-    return make
+    chosen = {key: value for key, value in asdict(how).items() if key != "weights"}
+    return partial(extract, settings=settings, backbone=backbone, **chosen)
 
 
 def import_form(bundle: Bundle) -> ImportSettings:

@@ -83,7 +83,12 @@ def make_bundle(
     segments = read_segments(segments_csv)
     choices = choices_of(read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS))))
     seen = [stores[video] for video in embedded.part(held_out=False)]
-    embedding = _embedding(model_path, run, seen, settings)
+    if model_path is None:
+        embedding = fit_of(run.method)(seen, settings, run.seed)
+    else:
+        from rgwot.embedding.model import embed_by_model, load_model
+
+        embedding = embed_by_model(load_model(model_path), float(seen[0].attributes["fps"]), "cpu", 1)
     _check_embedding(embedding, embedded, seen, embeddings_zarr)
 
     from threadpoolctl import threadpool_limits
@@ -219,15 +224,6 @@ def bundle_of(
         "agreement": agreement,
     }
     return about, parts
-
-
-def _embedding(model_path: Path | None, run: Run, stores: list[FeatureStore], settings: Settings) -> EmbedVideo:
-    """Return how videos are embedded: by the model, or as fitted to the videos that were learned from."""
-    if model_path is None:
-        return fit_of(run.method)(stores, settings, run.seed)
-    from rgwot.embedding.model import embed_by_model, load_model
-
-    return embed_by_model(load_model(model_path), float(stores[0].attributes["fps"]), "cpu", 1)
 
 
 def _check_embedding(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from rgwot.corrections.edits import Edit, Segment
-from rgwot.corrections.replay import Result, ms, reference
+from rgwot.corrections.replay import Result, Row, ms, reference
 from rgwot.datasets.doors import read_segments
 from rgwot.datasets.names import pairing_key, stem_of
 from rgwot.runtime.errors import RgwotError
@@ -108,7 +108,7 @@ class _Difference:
         return reference(self.result.table(), step)
 
     def label(self, step: int) -> str:
-        return label_of(step, self.result.names)
+        return label_of(step, self.result.names) if step else ""
 
     def step(self, label: str) -> int | None:
         """Return the key step with a label, None where there is none in the result."""
@@ -128,9 +128,8 @@ class _Difference:
             times: Counter[str] = Counter()
             for video in places[step]:
                 for start, end, own in self.result.rows[video]:
-                    if own == step:
-                        for part in wanted[video]:
-                            times[part.label] += max(0, min(end, part.end) - max(start, part.start))
+                    for part in wanted[video] if own == step else ():
+                        times[part.label] += max(0, min(end, part.end) - max(start, part.start))
             (label, most), *_ = times.most_common(1)
             if 2 * most <= times.total():
                 continue
@@ -145,7 +144,7 @@ class _Difference:
     def borders(self, video: str, parts: Sequence[Wanted]) -> None:
         """Find borders that were moved, where that alone makes the time between what is wanted."""
         for part in parts:
-            step = self.step(part.label) if part.label else None
+            step = self.step(part.label)
             if step is None:
                 continue
             segment = (video, part.start / 1000, part.end / 1000)
@@ -158,8 +157,7 @@ class _Difference:
                 rows = self.result.rows[video]
                 at = rows.index(now) + (-1 if side == "start" else 1)
                 beyond = rows[at][2] if 0 <= at < len(rows) else BACKGROUND
-                gains = step if (new < old) == (side == "start") else beyond
-                label = self.label(gains) if gains else ""
+                label = self.label(step if (new < old) == (side == "start") else beyond)
                 if low < high and all(one.label == label for one in parts if one.start < high and one.end > low):
                     self.edit("border", segment=(video, now[0] / 1000, now[1] / 1000), **{side: new / 1000})
 
@@ -169,21 +167,20 @@ class _Difference:
             while (gap := self._first(video, part)) is not None:
                 start, end, now = gap
                 segment = (video, start / 1000, end / 1000)
-                step = self.step(part.label) if part.label else None
+                step = self.step(part.label)
                 if step is not None:
                     self.edit("assign", segment=segment, step=self.meant(step))
-                elif part.label:
-                    self.edit("assign", segment=segment, name=part.label)
-                elif (start, end, now) in self.result.rows[video]:
+                elif not part.label and (start, end, now) in self.result.rows[video]:
                     self.edit("delete", segment=segment)
                 else:
-                    self.edit("assign", segment=segment)
+                    # A name of its own, or none: background.
+                    self.edit("assign", segment=segment, name=part.label)
 
-    def _first(self, video: str, part: Wanted) -> tuple[int, int, int] | None:
+    def _first(self, video: str, part: Wanted) -> Row | None:
         """Return the first time of a wanted segment that another key step has, and this key step."""
         for start, end, step in self.result.rows[video]:
             low, high = max(start, part.start), min(end, part.end)
-            if low < high and (self.label(step) if step else "") != part.label:
+            if low < high and self.label(step) != part.label:
                 return low, high, step
         return None
 

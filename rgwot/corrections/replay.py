@@ -62,10 +62,10 @@ def apply_corrections(
     scoped = "scope" in segments
     own = segments[segments["scope"] == "task"] if scoped else segments
     result = Result(own, names or {})
-    rows = []
-    for edit in edits:
-        reason = result.replay(edit)
-        rows.append((edit.edit, edit.by, edit.when, edit.why, not reason, reason))
+    reasons = [result.replay(edit) for edit in edits]
+    rows = [
+        (one.edit, one.by, one.when, one.why, not reason, reason) for one, reason in zip(edits, reasons, strict=True)
+    ]
     report = pd.DataFrame(rows, columns=list(REPORT_COLUMNS)).astype({"holds": bool})
     present = {step for parts in result.rows.values() for _, _, step in parts}
     kept = {step: name for step, name in sorted(result.names.items()) if step in present}
@@ -151,9 +151,8 @@ class Result:
         if isinstance(wanted, int):
             return wanted if any(step == wanted for rows in self.rows.values() for _, _, step in rows) else None
         shared, total = self.shared(wanted)
-        videos = {video for video, _, _ in wanted} & self.rows.keys()
         whole: Counter[int] = Counter()
-        for video in videos:
+        for video in {video for video, _, _ in wanted} & self.rows.keys():
             for start, end, step in self.rows[video]:
                 whole[step] += end - start
         found = (step for step, both in shared.items() if 2 * both > total + whole[step] - both and step != BACKGROUND)
@@ -215,8 +214,7 @@ def joined(rows: Iterable[Row]) -> list[Row]:
 
 def _missing(result: Result, *wanted: Step) -> str:
     """Say why there is no key step for segments."""
-    gone = [one for one in wanted if isinstance(one, int) and result.step(one) is None]
-    if gone:
+    if gone := [one for one in wanted if isinstance(one, int) and result.step(one) is None]:
         return f"there is no key step {gone[0]} here"
     videos = {video for one in wanted if not isinstance(one, int) for video, _, _ in one}
     if videos and not videos & result.rows.keys():
@@ -304,20 +302,18 @@ def _border(result: Result, edit: Edit) -> str:
     if found is None:
         return _no_segment(result, edit.segment)
     start, end, step = found
-    rows = result.rows[video]
-    at = rows.index(found)
+    at = result.rows[video].index(found)
     if edit.end is not None:
-        new = ms(edit.end)
-        if new <= start:
-            return "nothing of the segment would be left"
-        after = rows[at + 1][2] if at + 1 < len(rows) else BACKGROUND
-        result.paint(video, min(end, new), max(end, new), step if new > end else after)
-    elif edit.start is not None:
-        new = ms(edit.start)
-        if new >= end:
-            return "nothing of the segment would be left"
-        before = rows[at - 1][2] if at else BACKGROUND
-        result.paint(video, min(start, new), max(start, new), step if new < start else before)
+        old, new, beyond = end, ms(edit.end), result.rows[video][at + 1 : at + 2]
+        left, gains = new > start, new > end
+    else:
+        assert edit.start is not None
+        old, new, beyond = start, ms(edit.start), result.rows[video][max(0, at - 1) : at]
+        left, gains = new < end, new < start
+    if not left:
+        return "nothing of the segment would be left"
+    other = beyond[0][2] if beyond else BACKGROUND
+    result.paint(video, min(old, new), max(old, new), step if gains else other)
     return ""
 
 
@@ -327,7 +323,7 @@ def _assign(result: Result, edit: Edit) -> str:
     shared, _ = result.shared([edit.segment])
     if not shared:
         return "its video is not in this result" if video not in result.rows else "the video has ended by then"
-    step = result.step(edit.step) if edit.step else result.called(edit.name) if edit.name else BACKGROUND
+    step = result.step(edit.step) if edit.step else None if edit.name else BACKGROUND
     if step is None and edit.name:
         step = result.called(edit.name) or result.new()
         result.names[step] = edit.name

@@ -44,6 +44,12 @@ def task_segments(path: Path, *videos: str) -> pd.DataFrame:
     return found.drop(columns="scope").reset_index(drop=True)
 
 
+def same_segments(applied: Path, folder: Path, *videos: str) -> None:
+    """Compare what a bundle found of some videos, all of them where none is named, with a result."""
+    found, there = task_segments(applied / "segments.csv"), task_segments(folder / "segments.csv", *videos)
+    pd.testing.assert_frame_equal(found, there, check_exact=True)
+
+
 @pytest.mark.parametrize(("method", "decoder"), INDUCTIVE + NEARLY)
 def test_a_video_of_the_study_keeps_its_answer(
     study: Study, results: Results, tmp_path: Path, method: str, decoder: str
@@ -52,9 +58,7 @@ def test_a_video_of_the_study_keeps_its_answer(
     stores = sorted(study.index.parent.glob("*.zarr"))
     applied = apply_bundle(bundle, stores, tmp_path / "out")
     assert [one.known for one in applied] == [True] * 5
-    pd.testing.assert_frame_equal(
-        task_segments(tmp_path / "out/segments.csv"), task_segments(folder / "segments.csv"), check_exact=True
-    )
+    same_segments(tmp_path / "out", folder)
     orders = [pd.read_csv(place / "order.csv") for place in (tmp_path / "out", folder)]
     pd.testing.assert_frame_equal(*orders)
 
@@ -70,9 +74,7 @@ def test_the_rule_for_other_videos_is_that_of_the_result(
     monkeypatch.setattr(module, "restore", lambda of: dataclasses.replace(remembering(of), answers={}))
     applied = apply_bundle(bundle, sorted(study.index.parent.glob("*.zarr")), tmp_path / "out")
     assert not any(one.known for one in applied)
-    pd.testing.assert_frame_equal(
-        task_segments(tmp_path / "out/segments.csv"), task_segments(folder / "segments.csv"), check_exact=True
-    )
+    same_segments(tmp_path / "out", folder)
 
 
 @pytest.mark.parametrize(("method", "decoder"), INDUCTIVE + NEARLY)
@@ -84,11 +86,7 @@ def test_another_video_gets_what_it_gets_when_it_is_held_out(
     for video in HELD_OUT:
         store = study.index.parent / f"{video}.zarr"
         assert [one.known for one in apply_bundle(bundle, [store], tmp_path / video)] == [False]
-        pd.testing.assert_frame_equal(
-            task_segments(tmp_path / video / "segments.csv"),
-            task_segments(folder / "segments.csv", video),
-            check_exact=True,
-        )
+        same_segments(tmp_path / video, folder, video)
         # Against the procedure of the videos that were learned from, which the bundle carries.
         found, there = (read_deviations(place / "deviations.csv") for place in (tmp_path / video, folder))
         pd.testing.assert_frame_equal(found, there[there["video"] == video].reset_index(drop=True), check_exact=True)
@@ -102,11 +100,7 @@ def test_time_and_background_that_were_chosen_are_kept(study: Study, results: Re
     assert (about.time, about.surplus, about.K) == (0.15, 2, 3)
     stores = [study.index.parent / f"{video}.zarr" for video in HELD_OUT]
     apply_bundle(bundle, stores, tmp_path / "out")
-    pd.testing.assert_frame_equal(
-        task_segments(tmp_path / "out/segments.csv"),
-        task_segments(folder / "segments.csv", *HELD_OUT),
-        check_exact=True,
-    )
+    same_segments(tmp_path / "out", folder, *HELD_OUT)
 
 
 def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results: Results, tmp_path: Path) -> None:
@@ -117,9 +111,8 @@ def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results:
     before = made.stat().st_mtime_ns
     (applied,) = apply_bundle(bundle, [study.videos["v3"]], out, How(device="cpu"))
     assert made.stat().st_mtime_ns == before
-    found = task_segments(out / "segments.csv")
-    pd.testing.assert_frame_equal(found, task_segments(folder / "segments.csv", "v3"), check_exact=True)
-    assert applied.segments == len(found)
+    same_segments(out, folder, "v3")
+    assert applied.segments == len(task_segments(out / "segments.csv"))
     page = (out / "page.html").read_text()
     # Its pictures are in the page, and a link to the video that leads there.
     assert page.count("data:image/jpeg") + page.count("/9j/") > 0
@@ -188,9 +181,7 @@ def test_features_made_elsewhere_are_taken_in_the_form_that_the_study_had(tmp_pa
         folder, bundle = study.result(method, decoder, ("c", "d"))
         out = tmp_path / method
         apply_bundle(bundle, [files["d"]], out)
-        pd.testing.assert_frame_equal(
-            task_segments(out / "segments.csv"), task_segments(folder / "segments.csv", "d"), check_exact=True
-        )
+        same_segments(out, folder, "d")
         assert "page" in (out / "page.html").read_text()
     clip = write_video(tmp_path / "f.mp4", 30)
     with pytest.raises(RgwotError, match=r"made elsewhere \(mine\), of which a video has none"):

@@ -130,24 +130,20 @@ def test_on_another_K_what_is_so_already_holds_and_the_rest_is_listed() -> None:
 
 def test_one_key_step_for_everything_is_not_renamed_by_what_was_said_of_a_part() -> None:
     one = [("a", 0, 10, 1), ("b", 0, 8.1, 1)]
-    _, why, names = replayed(
-        {"edit": "rename", "step": ONE, "name": "x"}, {"edit": "rename", "step": THREE, "name": "y"}, rows=one
-    )
-    assert all(why)
+    _, (why,), names = replayed({"edit": "rename", "step": ONE, "name": "x"}, rows=one)
+    assert why
     assert names == {}
 
 
 def test_a_new_key_step_takes_no_number_that_has_a_name() -> None:
-    found = table([("a", 0, 1, 0), ("b", 0, 2, 0)])
-    edits = parse_edits(
-        [
-            {"edit": "assign", "segment": ["a", 0, 1], "name": "pour"},
-            {"edit": "assign", "segment": ["b", 0, 2], "name": "stir"},
-        ]
+    rows, _, names = replayed(
+        {"edit": "assign", "segment": ["a", 0, 1], "name": "pour"},
+        {"edit": "assign", "segment": ["b", 0, 2], "name": "stir"},
+        rows=[("a", 0, 1, 0), ("b", 0, 2, 0)],
+        names={1: "pour"},
     )
-    corrected = apply_corrections(found, edits, {1: "pour"})
-    assert corrected.names == {1: "pour", 2: "stir"}
-    assert corrected.segments["key_step"].tolist() == [1, 2]
+    assert rows == [["a", 0, 1, 1], ["b", 0, 2, 2]]
+    assert names == {1: "pour", 2: "stir"}
 
 
 def test_videos_that_are_not_there_are_said() -> None:
@@ -178,10 +174,8 @@ def test_nothing_else_moves() -> None:
         ("{edit: merge, step: [[a, 0, 1]]}", "merge: found step, expected into, step"),
         ("{edit: border, segment: [a, 0, 1]}", "border: found segment, expected segment, and end or start"),
         ("{edit: delete, segment: [a, 2, 1]}", "segment: found 2 to 1 s of 'a', expected an end after the start"),
-        ("{edit: delete, segment: [a, 0, .inf]}", "found inf, expected seconds"),
         ("{edit: background, step: 3}", "step: found '3', expected a list of segments"),
         ("{edit: rename, step: [[a, 0, 1]], name: 12}", "name: found 12, expected a name; put it in quotes"),
-        ("just words", "found 'just words', expected a mapping"),
     ],
 )
 def test_a_wrong_line_is_refused_with_its_place(tmp_path: Any, line: str, message: str) -> None:
@@ -239,9 +233,15 @@ def edits_of(draw: st.DrawFn, found: pd.DataFrame) -> list[dict[str, Any]]:
 
 @settings(max_examples=150, deadline=None)
 @given(st.data())
-def test_whatever_is_corrected_every_video_stays_covered(data: st.DataObject) -> None:
+def test_whatever_is_corrected_every_video_stays_covered_and_a_file_loses_nothing(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     found = data.draw(results())
     edits = parse_edits(data.draw(edits_of(found)))
+    file = tmp_path_factory.mktemp("file") / "tea.yaml"
+    write_corrections(edits, file)
+    assert len(file.read_text(encoding="utf-8").split("\n")) == len(edits) + 2
+    assert read_corrections(file) == edits
     corrected = apply_corrections(found, edits)
     for video, own in corrected.segments.groupby("video"):
         assert own["start_s"].iloc[0] == 0
@@ -249,16 +249,6 @@ def test_whatever_is_corrected_every_video_stays_covered(data: st.DataObject) ->
         assert own["end_s"].iloc[-1] == found[found["video"] == video]["end_s"].max()
         assert (np.diff(own["key_step"]) != 0).all()
     assert len(corrected.report) == len(edits)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.data())
-def test_a_file_loses_nothing(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    edits = parse_edits(data.draw(edits_of(data.draw(results()))))
-    file = tmp_path_factory.mktemp("file") / "tea.yaml"
-    write_corrections(edits, file)
-    assert len(file.read_text(encoding="utf-8").split("\n")) == len(edits) + 2
-    assert read_corrections(file) == edits
 
 
 @settings(max_examples=60, deadline=None)

@@ -129,11 +129,11 @@ def test_the_verb_writes_a_result_like_any_other_beside_the_one_that_stays(
     assert f"{output} has your corrections" in caplog.text
     # Edited in place it is no result of ours, and that is said with the place for corrections.
     segments = output.parent / "seed1/segments.csv"
-    for edited, words in ((False, ""), (True, "corrections by hand go into corrections/mine/tea.yaml")):
-        write_csv(first.segments.replace({"key_step": {one: 9}}) if edited else first.segments, segments)
-        if not edited:
-            write_json({"output": str(segments), "verb": "decode", "digests": digests(segments)}, record_path(segments))
-        assert "".join(differences(output.parent / "seed1")[1]).endswith(words)
+    write_csv(first.segments, segments)
+    write_json({"output": str(segments), "verb": "decode", "digests": digests(segments)}, record_path(segments))
+    write_csv(first.segments.replace({"key_step": {one: 9}}), segments)
+    (line,) = differences(output.parent / "seed1")[1]
+    assert line.endswith("corrections by hand go into corrections/mine/tea.yaml")
     for wrong in ([str(tmp_path), str(tmp_path / "tea.yaml")], [str(folder), str(tmp_path / "no.yaml")]):
         arguments = ["correct", str(output), "--keysteps", wrong[0], "--corrections", wrong[1]]
         assert isinstance(CliRunner().invoke(cli, arguments).exception, RgwotError)

@@ -6,7 +6,6 @@ Every file, step and task has a name that would do harm if it were taken for mar
 from __future__ import annotations
 
 import base64
-import io
 import json
 import time
 from pathlib import Path
@@ -17,8 +16,6 @@ import pytest
 from chromium import WHERE, WITHOUT, Browser, Window
 from page_tree import SECONDS, Task
 from page_window import STEPS, TABS, VIDEOS, see, segment, tab
-from PIL import Image
-from videos import number
 
 from rgwot import paths
 from rgwot.paths import Run
@@ -40,19 +37,6 @@ def test_the_policy_stops_what_the_page_does_not_bring(window: Window) -> None:
     time.sleep(0.2)
     assert window.get("window.hacked") is None
     assert len(window.errors) >= 3
-
-
-def test_the_strip_shows_the_frames_of_its_times(window: Window) -> None:
-    see(window, 0)
-    sizes = window.run(
-        "const image = await stripOf(0); const c = document.createElement('canvas'); c.width = image.naturalWidth;"
-        "c.height = image.naturalHeight; c.getContext('2d').drawImage(image, 0, 0);"
-        "return [c.toDataURL('image/png').split(',')[1], DATA.frames];"
-    )
-    strip = np.asarray(Image.open(io.BytesIO(base64.b64decode(sizes[0]))).convert("RGB"))
-    shown = [number(part) for part in np.split(strip, sizes[1], axis=1)]
-    # Frame i / 32 of 180 is on the screen in the middle of the i-th of 32 equal parts.
-    assert shown == [int((i + 0.5) / 32 * SECONDS * 30) for i in range(32)]
 
 
 def test_a_click_plays_from_the_segment_and_escape_stops(made: Task, window: Window) -> None:

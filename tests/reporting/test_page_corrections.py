@@ -188,19 +188,6 @@ def test_corrections_are_made_listed_taken_back_and_kept(
     fresh.run("localStorage.clear()")
 
 
-def test_names_that_are_corrections_are_told_where_names_are_downloaded(window: Window, tmp_path: Path) -> None:
-    tab(window, "steps")
-    window.download("#download", tmp_path)
-    assert "Download corrections" not in window.get("byId('names-status').textContent")
-    one = window.get("stepsOf(0)[0]")
-    window.run(f"setEdits([{{edit: 'rename', step: referenceOf(0, {one}), name: 'stir'}}]); redraw()")
-    window.run(f"nameTyped(0, {one}, 'mix')")
-    window.download("#download", tmp_path)
-    said = window.get("byId('names-status').textContent")
-    assert "2 names are corrections: also press Download corrections under Videos." in said
-    window.run("localStorage.clear()")
-
-
 def test_two_key_steps_of_one_name_are_one(window: Window) -> None:
     tab(window, "steps")
     one, other = window.get("stepsOf(0)")[:2]

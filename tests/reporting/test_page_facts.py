@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rgwot.reporting.compare import compare_pairs
 from rgwot.reporting.page.content import _colours, _cut_short, _other_number
-from rgwot.reporting.page.runs import as_sentence, soundness
+from rgwot.reporting.page.runs import soundness
 
 
 def shown(steps: list[int], order: tuple[int, ...] = (), **facts: Any) -> Any:
@@ -25,23 +26,22 @@ def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None
     # Step 7 covers what was half of 3 and half of 1, so it is neither.
     mixed = {"a": np.array([7, 7, 7, 7, 2, 2]), "b": np.array([7, 7, 7, 2])}
     runs = [shown([1, 2, 3], (3, 1, 2)), shown([4, 5, 6], (4, 5, 6)), shown([2, 7], (7, 2))]
-    first, second, third = _colours([one, renamed, mixed], runs)
+    first, second, third = _colours(compare_pairs([one, renamed, mixed]), runs)
     assert first == {"3": 1, "1": 2, "2": 3}
     assert second == {"4": 1, "5": 2, "6": 3}
     assert third["2"] == 3
     assert len({*third.values()}) == 2
+    # More steps than any other run has get colours of their own.
+    agreements = compare_pairs([{"a": np.ones(4, int)}, {"a": np.array([1, 2, 3, 3])}])
+    (_, second) = _colours(agreements, [shown([1]), shown([1, 2, 3])])
+    assert len({*second.values()}) == 3
 
 
 def test_corrections_leave_colours_and_what_they_made_comes_last() -> None:
     run = shown([1, 2, 3], (4, 1, 3))
     run.found = (3, 1, 2)
-    (colours,) = _colours([{"a": np.array([3, 1, 2])}], [run])
+    (colours,) = _colours({}, [run])
     assert colours == {"3": 1, "1": 2, "2": 3, "4": 4}
-
-
-def test_more_steps_than_any_other_run_has_get_colours_of_their_own() -> None:
-    (_, second) = _colours([{"a": np.ones(4, int)}, {"a": np.array([1, 2, 3, 3])}], [shown([1]), shown([1, 2, 3])])
-    assert len({*second.values()}) == 3
 
 
 def test_a_video_that_decodes_in_part_is_told() -> None:
@@ -68,8 +68,3 @@ def test_background_is_no_key_step() -> None:
     assert not any("largest" in word for word in words)
     words = soundness({"K": 7, "task": {**task, "distinct_labels": 7, "background_share": 0.0}})
     assert "7 of 7 key steps occur; the largest holds 46% of the frames." in words
-
-
-def test_a_key_of_the_settings_keeps_its_first_letter() -> None:
-    assert as_sentence("decode.time: auto took 0.08") == "decode.time: auto took 0.08."
-    assert as_sentence("two seeds disagree") == "Two seeds disagree."

@@ -12,6 +12,7 @@ from procedure_tree import RUN, make_tree
 
 from rgwot import paths
 from rgwot.paths import at
+from rgwot.records import read_segments
 from rgwot.reporting.groups import groups_of_result
 from rgwot.reporting.page.render import write_page
 from rgwot.runtime.files import write_csv
@@ -22,7 +23,7 @@ def grouped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Eight recordings in one order, eight in another, and three of a third group."""
     folder = tmp_path_factory.mktemp("groups")
     tree = make_tree(folder, "grouped", [(1, 2, 3, 4)] * 8 + [(3, 2, 1, 4)] * 8 + [(1, 2, 3)] * 3)
-    names = sorted({str(video) for video in paths_of(tree)})
+    names = sorted(read_segments(tree.at(paths.SEGMENTS, RUN))["video"].unique())
     videos = folder / "videos.csv"
     labels = ["<b>ours"] * 8 + ["theirs"] * 8 + ["third"] * 3
     videos.write_text("video,group\n" + "".join(f"{a},{b}\n" for a, b in zip(names, labels, strict=True)))
@@ -32,12 +33,6 @@ def grouped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_page(tree, tree.results, [RUN], tree.at(paths.PAGE), groups="group")
     write_page(tree, tree.results, [RUN], tree.at(paths.PAGE).with_name("without.html"))
     return tree.at(paths.PAGE)
-
-
-def paths_of(tree: paths.Tree) -> list[str]:
-    from rgwot.records import read_segments
-
-    return read_segments(tree.at(paths.SEGMENTS, RUN))["video"].unique().tolist()
 
 
 def test_only_where_groups_were_compared(grouped: Path) -> None:

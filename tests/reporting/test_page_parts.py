@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import itertools
 import json
 import re
 from html.parser import HTMLParser
@@ -20,7 +19,6 @@ from PIL import Image
 from videos import number, write_video
 
 from rgwot.config.settings import TransportSettings
-from rgwot.paths import Run, Tree
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import named_order, names_in, names_of, read_names, result_id
 from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, strip_times, write_strips
@@ -205,13 +203,9 @@ def test_any_name_comes_back_from_its_file(tmp_path_factory: pytest.TempPathFact
     ("text", "words"),
     [
         ("[1, 2]", ["list", "rgwot/graphcut/seed0"]),
-        ("a: {names: {}", ["names.yaml"]),
-        ("seed0: {result: x, names: {}}", ["'seed0'", "such as rgwot/graphcut/seed0"]),
         ("rgwot/graphcut/seed0: {names: {1: a}}", ["['names']", "result and names"]),
         ("rgwot/graphcut/seed0: {result: x, names: {0: a}}", ["key step 0", "from 1"]),
-        ("rgwot/graphcut/seed0: {result: x, names: {one: a}}", ["'one'", "whole number"]),
         ("rgwot/graphcut/seed0: {result: x, names: {1: true}}", ["True", "put it in quotes"]),
-        ("rgwot/graphcut/seed0: {result: x, names: {1: 2024-01-01}}", ["put it in quotes"]),
         ('rgwot/graphcut/seed0: {result: x, names: {1: "a\\nb"}}', ["in one line"]),
         (f"rgwot/graphcut/seed0: {{result: x, names: {{1: {'a' * 81}}}}}", ["1 to 80"]),
         ("rgwot/graphcut/seed0: !!python/object/apply:os.getcwd []", ["names.yaml"]),
@@ -299,31 +293,14 @@ def test_strips_show_the_frames_of_their_times_and_bad_videos_none(tmp_path: Pat
     content = (tmp_path / "strips/wide.jpg").read_bytes()
     strip = np.asarray(Image.open(io.BytesIO(content)))
     assert strip.shape == (STRIP_HEIGHT, FRAMES * 2 * STRIP_HEIGHT, 3)
-    # At 20 videos and this size, strips take a small part of 20 MB.
-    assert len(content) < 300_000
     shown = [number(part) for part in np.split(strip, FRAMES, axis=1)]
     assert shown == [int(time * 30) for time in strip_times(4.0)]
-
-
-def test_runs_are_read_and_found(tmp_path: Path) -> None:
-    tree = Tree(tmp_path, "mine", "te[a]")
-    ids = ["rgwot@alpha=0.5/graphcut@K=9/seed10", "rgwot/kmeans/seed2", "raw/kmeans/seed0"]
-    for text in ids:
-        run = Run.of_text(text)
-        assert run is not None
-        assert str(run) == text
-        tree.keysteps(run).mkdir(parents=True)
-        (tree.keysteps(run) / "segments.csv").touch()
-        assert Run.of_folder(tree.keysteps(run)) == run
-    for text in ("rgwot/graphcut", "rgwot/graphcut/seed", "rgwot/graphcut/seed01", "a/b/c/seed0"):
-        assert Run.of_text(text) is None
 
 
 def test_the_scripts_of_a_page_use_no_way_from_text_to_markup_or_code() -> None:
     from rgwot.reporting.page.render import SCRIPTS, part
 
     forbidden = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "fetch(")
-    for name, word in itertools.product(
-        SCRIPTS, (*forbidden, "XMLHttpRequest", "http:", "https:", 'setAttribute("style')
-    ):
-        assert word not in part(name), name
+    forbidden += ("XMLHttpRequest", "http:", "https:", 'setAttribute("style')
+    script = "".join(map(part, SCRIPTS))
+    assert [word for word in forbidden if word in script] == []

@@ -14,7 +14,7 @@ from page_tree import embedded_data
 from procedure_tree import CASES, EACH_S, FOUND, RUN, given_page, make_page, make_tree
 
 from rgwot import paths
-from rgwot.paths import Run, Tree
+from rgwot.paths import Run
 from rgwot.reporting.page.procedure import MOST_DEVIATIONS, MOST_LINES, WIDTHS, seeds_agree
 from rgwot.reporting.page.render import write_page
 
@@ -177,7 +177,9 @@ def test_bad_input_has_a_clear_word(tmp_path: Path, name: str, words: str, n_car
 
 
 def test_many_videos_are_folded(tmp_path: Path) -> None:
-    page = shown(make_page(tmp_path, "many", [(1, 2, 3)] * (MOST_LINES + 5)))
+    path = make_page(tmp_path, "many", [(1, 2, 3)] * (MOST_LINES + 5))
+    assert path.stat().st_size < 200_000
+    page = shown(path)
     assert len(page.all("line")) == MOST_LINES + 5
     assert len(page.all("lines")[0].all("line")) == MOST_LINES
     assert len(page.all("lines")) == 2
@@ -244,11 +246,3 @@ def test_seeds_that_hardly_agree_are_a_warning_and_others_say_how_far_to_trust(t
         assert (words in [note.text for note in page.all("notice")]) is not alike
     for facts in embedded_data(tree.at(paths.PAGE))["runs"]:
         assert (words in facts["ranking"]) is alike
-
-
-def test_a_page_without_video_and_annotation_shows_what_it_has(tmp_path: Path) -> None:
-    path = make_page(tmp_path, "usual")
-    assert path.stat().st_size < 200_000
-    tree = Tree(tmp_path / "results", "mine", "usual")
-    assert path == tree.at(paths.PAGE)
-    assert len(shown(path).all("line")) == len(CASES["usual"])

@@ -1,4 +1,4 @@
 """Key steps in the formats of other programs: `rgwot export`.
 
-Format ``x`` is the module `rgwot.reporting.export.x`: its function ``export_x``, listed in `FORMATS`.
+Format ``x`` is the function ``export_x`` of a module that `rgwot.reporting.export.interface.FORMATS` names.
 """

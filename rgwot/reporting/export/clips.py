@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rgwot.reporting.export.interface import Video
+from rgwot.reporting.export.interface import Video, key_steps_of
 from rgwot.reporting.page.pictures import as_jpeg, read_pictures
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import counted
@@ -31,27 +31,21 @@ def export_clips(videos: Sequence[Video], folder: Path) -> None:
     RgwotError
         When a video is not where it is said to be.
     """
-    alone = [video.path for video in videos if not video.filmed]
-    if alone:
-        raise RgwotError(f"{alone[0]}: found features without a video, expected videos to cut clips from")
-    missing = [video.path for video in videos if not video.path.is_file()]
-    if missing:
-        raise RgwotError(
-            f"{missing[0]}: found no video there; expected the folder that the manifest starts from (--root)"
-        )
-    stored = [video.path for video in videos if is_stored(video.path)]
-    if stored:
-        raise RgwotError(f"{stored[0]}: found frames stored one by one, expected videos to cut clips from")
+    for path, filmed in ((video.path, video.filmed) for video in videos):
+        if filmed and not path.is_file():
+            raise RgwotError(
+                f"{path}: found no video there; expected the folder that the manifest starts from (--root)"
+            )
+        if not filmed or is_stored(path):
+            what = "frames stored one by one" if filmed else "features without a video"
+            raise RgwotError(f"{path}: found {what}, expected videos to cut clips from")
     for video in counted(log, "cut clips", videos, "video"):
-        for segment in video.segments:
-            place = folder / f"key_step_{segment.key_step:02d}"
+        for start_s, end_s, key_step, _ in video.segments:
+            place = folder / f"key_step_{key_step:02d}"
             place.mkdir(exist_ok=True)
-            made = place / f"{video.stem}_{segment.start_s:08.3f}.mp4"
-            if not cut(video.path, segment.start_s, segment.end_s, made):
-                log.warning(
-                    "%s: no frame from %g to %g s decodes; no clip of it", video.path, segment.start_s, segment.end_s
-                )
-    for key_step in sorted({segment.key_step for video in videos for segment in video.segments}):
+            if not cut(video.path, start_s, end_s, place / f"{video.stem}_{start_s:08.3f}.mp4"):
+                log.warning("%s: no frame from %g to %g s decodes; no clip of it", video.path, start_s, end_s)
+    for key_step in key_steps_of(videos):
         _sheet(videos, key_step, folder / f"key_step_{key_step:02d}.jpg")
 
 
@@ -70,13 +64,8 @@ def _sheet(videos: Sequence[Video], key_step: int, output: Path) -> None:
     for video in videos:
         times = [time for one, time in chosen if one is video]
         if times:
-            width, height = video.size
-            row = {
-                "path": video.path.name,
-                "width": width,
-                "height": height,
-                "fps": Fraction(video.fps).limit_denominator(1001),
-            }
+            size = {"width": video.size[0], "height": video.size[1]}
+            row = {"path": video.path.name, **size, "fps": Fraction(video.fps).limit_denominator(1001)}
             pictures += read_pictures(row, video.path.parent, times, HEIGHT)
     if not pictures:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -42,7 +42,7 @@ class Format:
     links: bool = False
 
 
-#: Format ``x`` is written by ``export_x`` of its module.
+#: Format ``x`` is written by ``export_x`` of its module, from videos or a graph into an empty folder.
 FORMATS: Mapping[str, Format] = {
     "csv": Format("texts", "one table of all videos, segments.csv, with names of key steps"),
     "elan": Format("annotations", "annotations of ELAN, VIDEO.eaf, with the video linked if there is one", links=True),
@@ -50,20 +50,20 @@ FORMATS: Mapping[str, Format] = {
     "audacity": Format("texts", "text labels, VIDEO.txt, as Audacity imports them"),
     "webvtt": Format("texts", "subtitles, VIDEO.vtt, which browsers show"),
     "srt": Format("texts", "subtitles, VIDEO.srt, which video players show"),
-    "boris": Format("boris", "a project of BORIS, project.boris, an observation per video", links=True),
-    "boris_events": Format("boris", "events to copy and paste into an observation of BORIS, VIDEO.tsv"),
+    "boris": Format("annotations", "a project of BORIS, project.boris, an observation per video", links=True),
+    "boris_events": Format("annotations", "events to copy and paste into an observation of BORIS, VIDEO.tsv"),
     "lerobot": Format("lerobot", "subtasks of the dataset of LeRobot that the episodes were cut from, to copy over it"),
     "lerobot_index": Format("lerobot", "the same in the form before LeRobot 0.6, subtask_index"),
     "label_studio": Format(
-        "label_studio", "tasks of Label Studio with predictions, and its labelling interface", links=True
+        "annotations", "tasks of Label Studio with predictions, and its labelling interface", links=True
     ),
     "clips": Format("clips", "a clip per segment, and a sheet of pictures per key step; needs --root"),
-    "transitions": Format("logs", "which key step follows which and how often, transitions.csv"),
+    "transitions": Format("texts", "which key step follows which and how often, transitions.csv"),
     "dot": Format("graphs", "the procedure for Graphviz, procedure.dot", graph=True),
     "mermaid": Format("graphs", "the procedure as a flowchart in Markdown, procedure.mmd", graph=True),
     "graphml": Format("graphs", "the procedure as a graph, procedure.graphml, with all its numbers", graph=True),
-    "xes": Format("logs", "an event log for process mining, eventlog.xes (IEEE 1849)"),
-    "eventlog": Format("logs", "an event log for process mining, eventlog.csv"),
+    "xes": Format("texts", "an event log for process mining, eventlog.xes (IEEE 1849)"),
+    "eventlog": Format("texts", "an event log for process mining, eventlog.csv"),
 }
 
 
@@ -112,10 +112,6 @@ class Video:
 def key_steps_of(videos: Iterable[Video]) -> dict[int, str]:
     """Return the labels of the key steps that occur, by key step, ascending."""
     return dict(sorted({segment.key_step: segment.label for video in videos for segment in video.segments}.items()))
-
-
-Export = Callable[[Any, Path], None]
-"""Videos, or for a graph format what `read_graph` returns; an empty folder -> files in it."""
 
 
 def read_videos(
@@ -261,7 +257,7 @@ def export(name: str, content: Sequence[Video] | DiGraph[Any], output: str | os.
     """
     if name not in FORMATS:
         raise RgwotError(f"format {name!r}: not known; {nearest(name, FORMATS)}")
-    write: Export = getattr(import_module(f"rgwot.reporting.export.{FORMATS[name].module}"), f"export_{name}")
+    write = getattr(import_module(f"rgwot.reporting.export.{FORMATS[name].module}"), f"export_{name}")
     with replacing(output) as folder:
         folder.mkdir()
         write(content, folder)
@@ -273,13 +269,3 @@ def export(name: str, content: Sequence[Video] | DiGraph[Any], output: str | os.
         )  # fmt: skip
     shown = ", ".join(made[:3]) + (f" and {len(made) - 3} more" if len(made) > 3 else "")
     return f"{os.fspath(output)}: wrote {shown or 'nothing'} ({FORMATS[name].description.partition(',')[0]})"
-
-
-def clock(seconds: float, point: str = ".") -> str:
-    """Write a time as hours, minutes, seconds and milliseconds.
-
-    >>> clock(3723.5)
-    '01:02:03.500'
-    """
-    ms = round(1000 * seconds)
-    return f"{ms // 3_600_000:02d}:{ms // 60_000 % 60:02d}:{ms // 1000 % 60:02d}{point}{ms % 1000:03d}"
