@@ -16,7 +16,7 @@ from rgwot.config.settings import FeatureSettings
 from rgwot.datasets.arrays import OPENERS
 from rgwot.datasets.names import video_id
 from rgwot.features.index import SHARED
-from rgwot.features.store import IMPORTER, FeatureStore, is_current, open_store
+from rgwot.features.store import IMPORTER, FeatureStore, open_store
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 
@@ -86,7 +86,8 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
     for video, source in named.items():
         given = source.suffix == STORE
         path = source if given else folder / f"{video}{STORE}"
-        if make is not None and not given and not _made_before(bundle, path, source):
+        if make is not None and not given:
+            # What was made of this file before is kept.
             make(source, path)
         store = open_store(path)
         check_kind(bundle, store)
@@ -110,18 +111,6 @@ def check_kind(bundle: Bundle, store: FeatureStore) -> None:
     if len(store) and (store.shape[1:] != kind.frame or store.vectors != kind.vectors):
         size, expected = (" x ".join(map(str, shape)) for shape in (store.shape[1:], kind.frame))
         raise RgwotError(f"{store.path}: features of {size}, expected {expected} as in {bundle.path}")
-
-
-def _made_before(bundle: Bundle, path: Path, source: Path) -> bool:
-    """Return whether the whole features of this very file are there."""
-    if not is_current(path, source, {}, "fail"):
-        return False
-    store = open_store(path)
-    try:
-        check_kind(bundle, store)
-    except RgwotError:
-        return False
-    return store.status == "ok"
 
 
 def _extractor(bundle: Bundle, how: How) -> Make:

@@ -177,7 +177,6 @@ def bundle_of(
     RgwotError
         Where embedding or decoder have no rule for other videos.
     """
-    check_rule(run.decoder)
     name = split_id(run.decoder)[0]
     if learned is None:
         raise RgwotError(f"decoder {name!r}: has no rule for other videos here; expected two videos or more")

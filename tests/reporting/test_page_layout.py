@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import random
 import re
-from collections.abc import Sequence
 
 import networkx as nx
 import numpy as np
@@ -144,12 +143,9 @@ def test_crossings_are_avoided() -> None:
 
 
 def test_a_short_task_fills_a_screen_and_a_long_one_stays_readable() -> None:
-    def chain(n: int) -> tuple[Sequence[int], list[tuple[object, object]]]:
-        order = list(range(1, n + 1))
-        return order, [(START, 1), *itertools.pairwise(order), (n, END)]
-
     for n, bands in ((3, 1), (7, 1), (40, 6)):
-        order, edges = chain(n)
+        order = list(range(1, n + 1))
+        edges = [(START, 1), *itertools.pairwise(order), (n, END)]
         drawing = draw(order, edges, [], [], 1216, pictures=True)  # type: ignore[arg-type]
         tops = sorted({box.y for box in drawing.cards.values()})
         assert len(tops) == bands

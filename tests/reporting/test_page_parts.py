@@ -65,9 +65,7 @@ def test_typical_frames_are_the_nearest_to_the_mean_of_different_videos_first() 
             assert frame.distance == pytest.approx(min(away.values()))
         for frame in frames:
             assert frame.distance == pytest.approx(distances[frame.video, frame.time_s])
-
-
-def test_typical_frames_of_a_rare_key_step() -> None:
+    # Of a rare key step.
     one = Samples(np.eye(3), np.array([0.0, 0.5, 1.0]), np.array([1, 1, 2]))
     found = typical_frames({"a": one})
     # The two of key step 1 are nearer in time than what looks different.

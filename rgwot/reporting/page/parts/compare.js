@@ -57,12 +57,7 @@ function drawComparison() {
 const stepTitle = (run, step) => (!edits().length && nameOf(run, step)) || (step ? `key step ${step}` : "background");
 
 /** Key steps of a run as a list of labels, with what is to stand in each. */
-function titled(run, steps) {
-  return make("ul", { className: "chips" }, ...steps.map(([step, text]) => {
-    const made = chip(run, step, text);
-    return make("li", { className: made.className }, ...made.childNodes);
-  }));
-}
+const titled = (run, steps) => make("ul", { className: "chips" }, ...steps.map(([step, text]) => chip(run, step, text, "li")));
 
 /** A line such as: Split: key step 2 of A is key step 7 and key step 8 of B. */
 function change(what, first, parts, verb, others, second) {

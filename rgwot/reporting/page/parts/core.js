@@ -19,6 +19,27 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
+/** What was kept in this browser over a file that was as in `base`; once the file has changed it is the newer of the two. */
+function recall(key, base) {
+  try {
+    const kept = JSON.parse(localStorage.getItem(key) || "null");
+    return kept && JSON.stringify(kept.base) === JSON.stringify(base) ? kept : null;
+  } catch {
+    // No storage, as in some private windows: what is changed then lasts as long as the page.
+    return null;
+  }
+}
+
+/** Keep a text in this browser; null forgets what is there. */
+function remember(key, text) {
+  try {
+    if (text === null) localStorage.removeItem(key);
+    else localStorage.setItem(key, text);
+  } catch {
+    // See recall.
+  }
+}
+
 /** Give the reader a file. */
 function download(text, type, name) {
   const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
@@ -59,6 +80,8 @@ function clock(seconds, digits = 1) {
   return `${minutes}:${rest.toFixed(digits).padStart(digits ? 3 + digits : 2, "0")}`;
 }
 
+/** What was typed as a name: one line. */
+const oneLine = (text) => text.replace(/\p{Cc}+/gu, " ").trim();
 const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 
@@ -80,9 +103,13 @@ function lookOf(run, step) {
   // What a method itself calls background is no key step.
   const index = run < 0 || step === 0 ? step : ANNOTATED ? matchOf(run, step) : placeOf(run, step);
   if (index === undefined) return ["step", "none"];
-  if (index === 0) return ["step", "s0"];
-  const pattern = ["", "stripes", "dots"][Math.min(2, Math.floor((index - 1) / DATA.colours))];
-  return ["step", `s${((index - 1) % DATA.colours) + 1}`, pattern].filter(Boolean);
+  return index === 0 ? ["step", "s0"] : lookAt(index);
+}
+
+/** The classes of the n-th colour: the colours, then the same with patterns. */
+function lookAt(n, colours = DATA.colours) {
+  const pattern = ["", "stripes", "dots"][Math.min(2, Math.floor((n - 1) / colours))];
+  return ["step", `s${((n - 1) % colours) + 1}`, pattern].filter(Boolean);
 }
 
 /** The key steps of a run in the order of their colours, the consensus order of the first result. */
@@ -91,26 +118,25 @@ const inOrder = (run) => [...stepsOf(run)].sort((a, b) => placeOf(run, a) - plac
 const placeOf = (run, step) => factsOf(run).colour[step] ?? step;
 const hasBackground = (run) => DATA.videos.some((_, at) => segmentsOf(at, run).some(([, , step]) => step === 0));
 
-/** A step as a small coloured label. */
-function chip(run, step, text = labelOf(run, step)) {
-  const made = make("span", {}, make("span", { textContent: text }));
-  made.classList.add("chip", ...lookOf(run, step));
-  return made;
-}
+/** A small coloured label; an item where it is one of a list. */
+const label = (look, text, tag = "span") => make(tag, { className: ["chip", ...look].join(" ") }, make("span", { textContent: text }));
+const chip = (run, step, text = labelOf(run, step), tag = "span") => label(lookOf(run, step), text, tag);
 
 /** An order of steps as a list of labels. */
-function chips(run, order) {
-  const items = order.map((step) => {
-    const item = chip(run, step);
-    return make("li", { className: item.className }, ...item.childNodes);
-  });
-  return make("ol", { className: "chips" }, ...items);
+const chips = (run, order) => make("ol", { className: "chips" }, ...order.map((step) => chip(run, step, labelOf(run, step), "li")));
+
+/** Put an element where a time is on an axis. */
+function spread(element, start, end, duration) {
+  element.style.left = `${(100 * start) / duration}%`;
+  element.style.width = `${(100 * (end - start)) / duration}%`;
 }
 
 const colours = new Map();
-/** The colour of a step for drawing, read from the style sheet. */
-function colourOf(run, step) {
-  const name = lookOf(run, step).slice(0, 2).join(" ");
+/** The colour of a step for drawing. */
+const colourOf = (run, step) => colourOfClasses(lookOf(run, step).slice(0, 2).join(" "));
+
+/** A colour, read from the style sheet. */
+function colourOfClasses(name) {
   if (!colours.has(name)) {
     const probe = document.body.appendChild(make("span", { className: name }));
     colours.set(name, getComputedStyle(probe).backgroundColor);

@@ -10,14 +10,8 @@ const correctionsKey = `rgwot corrections ${DATA.dataset}/${DATA.task}`;
 /** All edits: those of the file, or what they became since in this browser. */
 function edits() {
   if (!allEdits) {
-    allEdits = [...DATA.corrections];
-    try {
-      const kept = JSON.parse(localStorage.getItem(correctionsKey) || "null");
-      // Once the file has changed it is the newer of the two.
-      if (kept && JSON.stringify(kept.base) === JSON.stringify(DATA.corrections)) allEdits = kept.edits;
-    } catch {
-      // No storage, as in some private windows: corrections then last as long as the page.
-    }
+    const kept = recall(correctionsKey, DATA.corrections);
+    allEdits = kept ? kept.edits : [...DATA.corrections];
   }
   return allEdits;
 }
@@ -25,11 +19,7 @@ function edits() {
 function setEdits(list) {
   allEdits = list;
   replayed.clear();
-  try {
-    localStorage.setItem(correctionsKey, JSON.stringify({ base: DATA.corrections, edits: list }));
-  } catch {
-    // See edits.
-  }
+  remember(correctionsKey, JSON.stringify({ base: DATA.corrections, edits: list }));
 }
 
 const correctable = (run) => run >= 0 && ["trained", "untrained"].includes(factsOf(run).kind);

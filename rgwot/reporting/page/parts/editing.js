@@ -102,7 +102,7 @@ const ACTIONS = {
   "edit-merge": () => addEdit({ edit: "merge", step: referenceOf(state.run, fix.chosen.step), into: referenceOf(state.run, Number(byId("edit-other").value)) }),
   "edit-assign": () => addEdit({ edit: "assign", segment: segmentOfChosen(), step: referenceOf(state.run, Number(byId("edit-other").value)) }),
   "edit-rename": () => {
-    const name = byId("edit-name").value.replace(/\p{Cc}+/gu, " ").trim();
+    const name = oneLine(byId("edit-name").value);
     if (name) addEdit({ edit: "rename", step: referenceOf(state.run, fix.chosen.step), name });
   },
   "edit-split": splitChosen,
@@ -210,15 +210,9 @@ function startEditing() {
   try {
     byId("edit-by").value = localStorage.getItem("rgwot by") || "";
   } catch {
-    // See edits.
+    // See recall.
   }
-  byId("edit-by").addEventListener("change", () => {
-    try {
-      localStorage.setItem("rgwot by", byId("edit-by").value);
-    } catch {
-      // See edits.
-    }
-  });
+  byId("edit-by").addEventListener("change", () => remember("rgwot by", byId("edit-by").value));
   byId("correcting").addEventListener("toggle", () => {
     showChosen();
     drawEditing();

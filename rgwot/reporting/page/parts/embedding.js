@@ -42,7 +42,7 @@ function drawClouds() {
 const cloudResized = new ResizeObserver(() => drawPoints());
 
 /** Eight colours, then the same ones with the next shape. */
-const markOfVideo = (video) => ({ colour: cycle(video), shape: Math.floor(video / 8) % SHAPES.length });
+const markOfVideo = (video) => ({ colour: colourOfClasses(`step s${(video % 8) + 1}`), shape: Math.floor(video / 8) % SHAPES.length });
 
 /** A key step has the colour of its bars and, for their pattern, a shape; those matched to nothing are outlines. */
 function markOfStep(step) {
@@ -78,16 +78,6 @@ function viridis(share) {
   const at = Math.floor(scaled);
   const mix = VIRIDIS[at].map((from, channel) => Math.round(from + (VIRIDIS[at + 1][channel] - from) * (scaled - at)));
   return `rgb(${mix.join(", ")})`;
-}
-
-function cycle(video) {
-  const probe = `s${(video % 8) + 1}`;
-  if (!colours.has(probe)) {
-    const element = document.body.appendChild(make("span", { className: `step ${probe}` }));
-    colours.set(probe, getComputedStyle(element).backgroundColor);
-    element.remove();
-  }
-  return colours.get(probe);
 }
 
 const inCloud = (size, value) => 10 + value * (size - 20);

@@ -10,15 +10,8 @@ const keyOf = (run) => `rgwot names ${DATA.dataset}/${DATA.task}/${factsOf(run).
 function namesOf(run) {
   if (!typed.has(run)) {
     const inFile = factsOf(run).names;
-    let own = { ...inFile };
-    try {
-      const kept = JSON.parse(localStorage.getItem(keyOf(run)) || "null");
-      // Once the file has changed it is the newer of the two.
-      if (kept && JSON.stringify(kept.base) === JSON.stringify(inFile)) own = kept.names;
-    } catch {
-      // No storage, as in some private windows: names then last as long as the page.
-    }
-    typed.set(run, own);
+    const kept = recall(keyOf(run), inFile);
+    typed.set(run, kept ? kept.names : { ...inFile });
   }
   return typed.get(run);
 }
@@ -31,7 +24,7 @@ const fullLabel = (run, step) => step === 0 ? "background, says this method" : `
 
 function rename(run, step, text) {
   const names = { ...namesOf(run) };
-  const name = text.replace(/\p{Cc}+/gu, " ").trim();
+  const name = oneLine(text);
   if (name) names[step] = name;
   else delete names[step];
   keep(run, names);
@@ -45,7 +38,7 @@ function namedByEdit(run, step) {
 
 /** A name was typed: key steps of one name are one. */
 function nameTyped(run, step, text) {
-  const name = text.replace(/\p{Cc}+/gu, " ").trim();
+  const name = oneLine(text);
   const other = name ? stepsOf(run).find((one) => one !== step && nameOf(run, one) === name) : undefined;
   if (namedByEdit(run, step)) {
     if (name && name !== nameOf(run, step)) addEdit({ edit: "rename", step: referenceOf(run, step), name });
@@ -57,20 +50,12 @@ function nameTyped(run, step, text) {
 function keep(run, names) {
   typed.set(run, names);
   replayed.delete(run);
-  try {
-    localStorage.setItem(keyOf(run), JSON.stringify({ base: factsOf(run).names, names }));
-  } catch {
-    // See namesOf.
-  }
+  remember(keyOf(run), JSON.stringify({ base: factsOf(run).names, names }));
 }
 
 /** Forget what was typed in this browser; the names of the file stay. */
 function forgetTyped(run) {
-  try {
-    localStorage.removeItem(keyOf(run));
-  } catch {
-    // See namesOf.
-  }
+  remember(keyOf(run), null);
   typed.delete(run);
   replayed.delete(run);
 }

@@ -124,17 +124,12 @@ function letGo() {
 /** Mark in the bar of a line when a deviation is. */
 function light(moment) {
   const line = moment.closest(".line");
-  dim(line);
+  line.querySelector(".when")?.remove();
   const at = Number(line.dataset.video);
   const [start, end] = [Number(moment.dataset.start), Number(moment.dataset.end)];
   const mark = make("div", { className: "when" });
-  mark.style.left = `${(100 * start) / DATA.videos[at].duration}%`;
-  mark.style.width = `${(100 * Math.max(0, end - start)) / DATA.videos[at].duration}%`;
+  spread(mark, start, Math.max(start, end), DATA.videos[at].duration);
   line.querySelector(".axis").append(mark);
-}
-
-function dim(line) {
-  line.querySelector(".when")?.remove();
 }
 
 watchBars(procedures);

@@ -21,12 +21,7 @@ function drawSteps() {
 
 /** Frames of what the result calls background; there is nothing to name. */
 function backgroundRow(run) {
-  const frames = shotsOf(run, 0).map(([at, seconds]) => {
-    const text = `${DATA.videos[at].name}, ${clock(seconds)}`;
-    const button = make("button", { type: "button", title: text, aria: { label: `Play ${text}` } }, shot(at, seconds, null), make("span", { textContent: text }));
-    button.addEventListener("click", () => playFrom(at, seconds, button));
-    return button;
-  });
+  const frames = shotsOf(run, 0).map(([at, seconds]) => frameButton(at, DATA.videos[at].name, seconds, shot(at, seconds, null)));
   return make("article", { className: "keystep", data: { step: "0" } },
     make("div", { className: "head" }, make("h3", { textContent: "Background" }), chip(run, 0, "background")),
     make("p", { className: "hint", textContent: "Frames that belong to no key step, says this result." }),
@@ -86,13 +81,17 @@ function stepRow(run, step, view, numbers) {
 function typicalFrame(frame) {
   const at = place.get(frame.video);
   const name = at === undefined ? frame.video : DATA.videos[at].name;
-  const text = `${name}, ${clock(frame.time_s)}`;
   const picture = frame.picture
     ? make("img", { src: `data:image/jpeg;base64,${frame.picture}`, alt: "", height: 120 })
     : make("span", { className: "blank", textContent: "no picture" });
-  const button = make("button", { type: "button", title: text, aria: { label: `Play ${text}` } }, picture, make("span", { textContent: text }));
-  if (at === undefined) button.disabled = true;
-  else button.addEventListener("click", () => playFrom(at, frame.time_s, button));
+  return frameButton(at, name, frame.time_s, picture);
+}
+
+/** A picture that plays its video, where the page has that. */
+function frameButton(at, name, seconds, picture) {
+  const text = `${name}, ${clock(seconds)}`;
+  const button = make("button", { type: "button", title: text, aria: { label: `Play ${text}` }, disabled: at === undefined }, picture, make("span", { textContent: text }));
+  button.addEventListener("click", () => playFrom(at, seconds, button));
   return button;
 }
 

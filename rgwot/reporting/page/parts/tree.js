@@ -29,13 +29,7 @@ function cutSegments({ ends, leaves }, steps) {
 }
 
 /** The colour of the k-th key step of a cut; these have nothing to do with annotated ones. */
-const lookOfCut = (step) => ["step", `s${((step - 1) % 8) + 1}`, ["", "stripes", "dots"][Math.min(2, Math.floor((step - 1) / 8))]].filter(Boolean);
-
-function cutChip(step, text = String(step)) {
-  const made = make("span", {}, make("span", { textContent: text }));
-  made.classList.add("chip", ...lookOfCut(step));
-  return made;
-}
+const lookOfCut = (step) => lookAt(step, 8);
 
 function drawTree() {
   const view = viewOf(state.run);
@@ -125,7 +119,7 @@ function showCut() {
   // Half-way between the merge that leaves K and the next one; at the very ends beside the drawing's edge.
   const x = n > 1 ? Math.max(4, Math.min(996, (1000 * (K - 1.5)) / (n - 1))) : 500;
   for (const side of ["x1", "x2"]) byId("cut-line").setAttribute(side, x);
-  [...byId("leaves").children].forEach((row, leaf) => row.firstElementChild.replaceWith(cutChip(steps[leaf])));
+  [...byId("leaves").children].forEach((row, leaf) => row.firstElementChild.replaceWith(label(lookOfCut(steps[leaf]), String(steps[leaf]))));
   for (const bar of byId("cut-bars").querySelectorAll(".bar")) {
     const video = DATA.videos[Number(bar.dataset.video)];
     const segments = cutSegments(videos[video.id], steps);
@@ -133,8 +127,7 @@ function showCut() {
     bar.replaceChildren(...segments.map(([start, end, step]) => {
       const made = make("div", { title: `${step}: ${clock(start)} to ${clock(end)}` }, make("span", { textContent: String(step) }));
       made.classList.add("seg", ...lookOfCut(step));
-      made.style.left = `${(100 * start) / video.duration}%`;
-      made.style.width = `${(100 * (end - start)) / video.duration}%`;
+      spread(made, start, end, video.duration);
       return made;
     }));
   }

@@ -157,8 +157,7 @@ function bar(at, run) {
       aria: { label: `${fullLabel(run, step)}, ${clock(start)} to ${clock(end)}` },
     }, make("span", { textContent: text }));
     segment.classList.add("seg", ...lookOf(run, step));
-    segment.style.left = `${(100 * start) / video.duration}%`;
-    segment.style.width = `${(100 * (end - start)) / video.duration}%`;
+    spread(segment, start, end, video.duration);
     made.append(segment);
   });
   return made;
@@ -284,17 +283,14 @@ function across(own, from, step) {
 
 function drawLegend() {
   const items = [];
-  const entry = (run, step, text) => {
-    const made = chip(run, step, text);
-    items.push(make("li", { className: made.className }, ...made.childNodes));
-  };
+  const entry = (run, step, text) => items.push(chip(run, step, text, "li"));
   if (ANNOTATED) {
     for (const step of Object.keys(DATA.steps).map(Number).sort((a, b) => a - b)) {
       const found = stepsOf(state.run).filter((own) => matchOf(state.run, own) === step);
       const also = found.length ? ` = key step ${found.map((own) => (nameOf(state.run, own) ? `${own} (${nameOf(state.run, own)})` : own)).join(", ")}` : "";
       entry(-1, step, `annotated ${step}: ${DATA.steps[step]}${also}`);
     }
-    items.push(make("li", { className: "chip step s0" }, make("span", { textContent: "background" })));
+    entry(-1, 0, "background");
     const alone = stepsOf(state.run).filter((step) => matchOf(state.run, step) === undefined);
     if (alone.length) entry(state.run, alone[0], `matched to no annotated step: key step ${alone.map((step) => labelOf(state.run, step)).join(", ")}`);
   } else {
