@@ -149,7 +149,6 @@ class Browser:
     """A running Chromium; all its windows share what pages store."""
 
     def __init__(self, chromium: Chromium) -> None:
-        self._chromium = chromium
         self._context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
 
     def window(self, width: int = 1280, height: int = 900) -> Window:
@@ -157,11 +156,6 @@ class Browser:
         window = Window(self._context.new_page())
         window.resize(width, height)
         return window
-
-    def worked_s(self) -> float:
-        """Seconds of processor time that pages have taken."""
-        processes = self._chromium.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
-        return float(sum(process["cpuTime"] for process in processes if process["type"] == "renderer"))
 
 
 @contextmanager

@@ -5,14 +5,12 @@ from __future__ import annotations
 import base64
 import io
 import json
-import re
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -178,23 +176,6 @@ def test_a_key_step_goes_to_the_annotated_step_it_shares_most_frames_with() -> N
     assert match_to_steps(videos, truth, found) == {7: 1, 3: 2, 5: 0}
     assert match_to_steps(videos, truth, found.assign(key_step=7)) == {7: 1}
     assert match_to_steps(videos, truth, found[found["video"] == "b"]) == {}
-
-
-NAMES = (
-    st.text(min_size=1, max_size=80)
-    .map(str.strip)
-    .filter(lambda text: text and not re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", text))
-)
-
-
-@given(st.dictionaries(st.integers(1, 40), NAMES, min_size=1))
-@settings(max_examples=100, deadline=None)
-def test_any_name_comes_back_from_its_file(tmp_path_factory: pytest.TempPathFactory, names: dict[int, str]) -> None:
-    path = tmp_path_factory.mktemp("names") / "tea.yaml"
-    content = {"rgwot/graphcut@K=9/seed0": {"result": "0123456789ab", "names": names}}
-    path.write_text(yaml.safe_dump(content, allow_unicode=True), encoding="utf-8")
-    (entry,) = read_names(path).values()
-    assert (entry.result, entry.names) == ("0123456789ab", names)
 
 
 @pytest.mark.parametrize(

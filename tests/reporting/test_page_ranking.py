@@ -75,20 +75,18 @@ def test_in_short_counts_the_scores_that_are_better() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "words"),
+    ("run", "rows", "annotated", "words"),
     [
-        ([RESULT], "No trivial baseline is among"),
-        ([ONE], "Not scored, so nothing here says"),
-        ([], "Not"),
+        (OURS, [RESULT], True, "No trivial baseline is among"),
+        (OURS, [ONE], True, "Not scored, so nothing here says"),
+        (OURS, None, True, "Not scored"),
+        (OURS, None, False, "Nothing is annotated"),
+        (Run("none", "one_label", 0), [RESULT, ONE], True, ""),
     ],
 )
-def test_what_cannot_be_told_is_said_not_to_be(rows: list[dict[str, object]], words: str) -> None:
-    assert told(*rows).startswith(words)
-
-
-def test_without_annotation_or_of_a_trivial_answer_nothing_is_compared() -> None:
-    short, (line,) = ranking(OURS, None, annotated=False)
-    assert short == line
-    assert line.startswith("Nothing is annotated")
-    assert ranking(Run("none", "one_label", 0), {"rows": [RESULT, ONE]}, annotated=True) == ("", [])
-    assert ranking(OURS, None, annotated=True)[0].startswith("Not scored")
+def test_what_cannot_be_told_is_said_not_to_be(
+    run: Run, rows: list[dict[str, object]] | None, annotated: bool, words: str
+) -> None:
+    short, said = ranking(run, rows and {"rows": rows}, annotated)
+    assert short.startswith(words)
+    assert said == ([short] if words else [])

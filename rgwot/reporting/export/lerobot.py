@@ -47,9 +47,6 @@ def export_lerobot(videos: Sequence[Video], folder: Path) -> None:
         return [rows] * len(frames)
 
     _write(dataset, episodes, folder, PERSISTENT, column)
-    features = {key: value for key, value in dataset.info["features"].items() if key != SUBTASK_INDEX}
-    features[PERSISTENT] = {"dtype": "language", "shape": [1], "names": None}
-    write_json({**dataset.info, "features": features}, folder / INFO)
 
 
 def export_lerobot_index(videos: Sequence[Video], folder: Path) -> None:
@@ -57,17 +54,13 @@ def export_lerobot_index(videos: Sequence[Video], folder: Path) -> None:
     import pandas as pd
 
     dataset, episodes = _episodes(videos)
-    names = [BACKGROUND, *key_steps_of(videos).values()]
-    names = list(dict.fromkeys(names))
+    names = list(dict.fromkeys([BACKGROUND, *key_steps_of(videos).values()]))
 
     def column(frames: Any) -> list[Any]:
         segments = episodes.get(int(frames["episode_index"].iloc[0]), ())
         return [names.index(label) for label in _labels(frames["timestamp"].to_numpy(), segments)]
 
     _write(dataset, episodes, folder, SUBTASK_INDEX, column)
-    features = {key: value for key, value in dataset.info["features"].items() if key != PERSISTENT}
-    features[SUBTASK_INDEX] = {"dtype": "int64", "shape": [1], "names": None}
-    write_json({**dataset.info, "features": features}, folder / INFO)
     numbers = pd.DataFrame({SUBTASK_INDEX: range(len(names))}, index=pd.Index(names, name="subtask"))
     numbers.to_parquet(folder / SUBTASKS)
 
@@ -95,7 +88,7 @@ def _labels(times: Any, segments: Sequence[Segment]) -> list[str]:
 
 
 def _write(dataset: Dataset, episodes: Any, folder: Path, name: str, column: Any) -> None:
-    """Write all files of frames, with a column instead of those of subtasks that were there.
+    """Write all files of frames, with a column instead of those of subtasks that were there, and what it is.
 
     A row group is an episode.
     """
@@ -127,3 +120,7 @@ def _write(dataset: Dataset, episodes: Any, folder: Path, name: str, column: Any
                 values = pa.array(column(own), type=kind)
                 part = plain.slice(first, len(own)).replace_schema_metadata(None)
                 writer.write_table(part.append_column(pa.field(name, kind), values), row_group_size=len(own))
+    other = SUBTASK_INDEX if name == PERSISTENT else PERSISTENT
+    features = {key: value for key, value in dataset.info["features"].items() if key != other}
+    features[name] = {"dtype": "language" if name == PERSISTENT else "int64", "shape": [1], "names": None}
+    write_json({**dataset.info, "features": features}, folder / INFO)

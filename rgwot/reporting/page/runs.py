@@ -200,8 +200,7 @@ def read_curves(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str]:
     """Put ``diagnostics.json`` of a run into sentences, the verdict first; what a decoder does not know is left out."""
-    task, K = diagnostics.get("task"), diagnostics.get("K")
-    task = task if isinstance(task, Mapping) else {}
+    task, K = diagnostics.get("task") or {}, diagnostics.get("K")
     if trivial:
         said = ["A trivial baseline: made without looking at the videos, it has nothing that could collapse."]
     elif diagnostics.get("degenerate"):
@@ -212,8 +211,7 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
     labels, background = task.get("distinct_labels"), task.get("background_share") or 0.0
     if labels is not None and K is not None:
         share = task.get("dominant_label_share")
-        largest = share is not None and share != background
-        most = f"; the largest holds {share:.0%} of the frames" if largest else ""
+        most = f"; the largest holds {share:.0%} of the frames" if share not in (None, background) else ""
         said.append(f"{labels - (background > 0)} of {K} key steps occur{most}.")
         if background:
             said.append(f"{background:.0%} of the frames are background.")
@@ -224,15 +222,11 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
         amount = "almost nothing" if variance < 0.01 else "little" if variance < 0.1 else "much"
         power = f"{variance:.2g} of their power is variance (0: all the same, 1: no common part)"
         said.append(f"Embeddings differ by {amount}: {power}.")
-    alone = diagnostics.get("video")
-    if isinstance(alone, Mapping) and alone.get("degenerate_videos"):
-        number = len(alone["degenerate_videos"])
-        said.append(f"Clustered by itself, {number} of {diagnostics.get('n_videos', '?')} videos collapse.")
-    empty = diagnostics.get("videos_without_frames")
-    if empty:
+    if alone := (diagnostics.get("video") or {}).get("degenerate_videos"):
+        said.append(f"Clustered by itself, {len(alone)} of {diagnostics.get('n_videos', '?')} videos collapse.")
+    if empty := diagnostics.get("videos_without_frames"):
         said.append(f"{len(empty)} videos have no frames and are left out.")
-    split = diagnostics.get("split")
-    if isinstance(split, Mapping):
+    if split := diagnostics.get("split"):
         said.append(
             f"Trained and clustered on {len(split['train'])} videos; {len(split['test'])} were held out and are scored."
         )
