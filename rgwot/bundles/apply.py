@@ -153,22 +153,15 @@ def restore(bundle: Bundle) -> Restored:
         if split_id(name)[0] not in known:
             raise RgwotError(f"{bundle.path}: made with {name!r}, unknown here; {nearest(name, known)}")
     settings = build(flatten(about.settings), f"{bundle.path}: settings")
-    decoder, family = split_id(about.decoder)[0], family_of(about.method)
     try:
         if MODEL in bundle.parts:
             embed = _model(bundle)
         else:
-            if not EMBEDDINGS[family.embedding].restore:
-                raise bundle.wrong(f"the method {about.method!r} has no embedding that can be kept")
-            embed = load(EMBEDDINGS[family.embedding].restore)(bundle.arrays(EMBEDDING), settings)
-        if not DECODERS[decoder].restore:
-            raise bundle.wrong(f"the decoder {about.decoder!r} cannot label other videos")
+            embed = load(EMBEDDINGS[family_of(about.method).embedding].restore)(bundle.arrays(EMBEDDING), settings)
         choices = Choices(about.time, about.surplus, about.K)
-        rule = restored(load(DECODERS[decoder].restore), bundle.arrays(DECODER), choices, settings)
+        rule = restored(load(DECODERS[split_id(about.decoder)[0]].restore), bundle.arrays(DECODER), choices, settings)
         return Restored(settings, embed, rule, bundle.arrays(ANSWERS))
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError) as error:
-        if isinstance(error, RgwotError):
-            raise
         raise bundle.wrong(f"does not hold what {about.run} needs ({first_line(error)})") from None
 
 

@@ -152,18 +152,14 @@ def import_form(bundle: Bundle) -> ImportSettings:
             f"{bundle.path}: made from features of {kept.get('backbone')}, not from arrays; expected feature stores "
             f"({STORE}) of such features"
         )
-    # With times, the rate is what they make of it.
-    when = {"times": kept["source_times"]} if kept.get("source_times") else {"start_s": kept.get("start_s", 0.0)}
-    fps = None if kept.get("source_times") else kept.get("fps_exact") or str(kept["fps"])
-    return ImportSettings.model_validate(
-        {
-            "axes": kept["source_axes"],
-            "fps": fps,
-            **when,
-            "channels": bundle.about.features.frame[0],
-            **{name: kept[name] for name in ("backbone", "layer", "weights")},
-        }
-    )
+    if kept.get("source_times"):
+        # The rate is what the times make of it.
+        when = {"times": kept["source_times"], "fps": None}
+    else:
+        when = {"start_s": kept.get("start_s", 0.0), "fps": kept.get("fps_exact") or str(kept["fps"])}
+    source = {name: kept[name] for name in ("backbone", "layer", "weights")}
+    channels = bundle.about.features.frame[0]
+    return ImportSettings.model_validate({"axes": kept["source_axes"], "channels": channels, **when, **source})
 
 
 def _importer(bundle: Bundle) -> Make:

@@ -124,18 +124,10 @@ def _edit(where: str, entry: Any, numbers: bool) -> Edit:
             f"expected {', '.join(sorted(needs))}{optional}"
         )
     values: dict[str, Any] = {"edit": kind}
+    readers = {"name": checked_name, "segment": _segment, "start": _seconds, "end": _seconds}
     for key in given:
-        value, here = entry[key], f"{where}: {key}"
-        if key == "name":
-            values[key] = checked_name(here, value)
-        elif key == "segment":
-            values[key] = _segment(here, value)
-        elif key in ("start", "end"):
-            values[key] = _seconds(here, value)
-        elif numbers and key != "part" and isinstance(value, int):
-            values[key] = value
-        else:
-            values[key] = _segments(here, value)
+        by_number = numbers and key in ("step", "into") and isinstance(entry[key], int)
+        values[key] = entry[key] if by_number else readers.get(key, _segments)(f"{where}: {key}", entry[key])
     # Unquoted, YAML takes a day for a date.
     values |= {key: str(entry[key]) for key in _SAID if entry.get(key) is not None}
     return Edit(**values)

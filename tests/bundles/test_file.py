@@ -130,7 +130,7 @@ def test_pickled_objects_are_never_loaded(study: Study, bundle: Path, tmp_path: 
         ({"anything": 1}, "anything"),
         ({"names": {"1": "\x1b[2J"}}, "names"),
         ({"method": "rgwott"}, "unknown here; did you mean 'rgwot'"),
-        ({"decoder": "uniform"}, "cannot label other videos"),
+        ({"decoder": "uniform"}, "does not hold what rgwot/uniform/seed0 needs"),
         ({"decoder": "viterbi"}, "does not hold what rgwot/viterbi/seed0 needs"),
         ({"settings": {"graphcut": {"metric": "none"}}}, "graphcut.metric"),
     ],

@@ -263,7 +263,12 @@ class _Sheet:
         units: list[Unit] = list(dict.fromkeys(own.get(step, (step,)) for step in order))
         pairs = joined(inside, units)
         reached, left = {b[0] for _, b in pairs if len(b) == 1}, {a[0] for a, _ in pairs if len(a) == 1}
-        self.split = {unit: self._split(unit, reached, left) for unit in units}
+        # The cards of a unit in lines: first what is reached by arrows of its own, last what they leave.
+        self.split: dict[Unit, list[list[Node]]] = {}
+        for unit in units:
+            late = sorted(unit, key=lambda step: (step in left) - (step in reached))
+            steps = late if len(unit) > self.most else list(unit)
+            self.split[unit] = [steps[at : at + self.most] for at in range(0, len(steps), self.most)]
         member = {step: unit for unit in units for step in unit}
         needs = list(dict.fromkeys((member[before[0]], member[after[0]]) for before, after in pairs))
         rows = arranged(layers(units, needs, self.most), needs)
@@ -274,13 +279,6 @@ class _Sheet:
         ]
         ends += [(unit, (END,)) for unit in last if all((one, END) in edges for one in unit)]
         return pairs + ends, rows
-
-    def _split(self, unit: Unit, reached: Collection[Node], left: Collection[Node]) -> list[list[Node]]:
-        """Return the lines of cards of a unit: first what is ``reached`` by arrows of its own, last what they leave."""
-        steps = (
-            list(unit) if len(unit) <= self.most else sorted(unit, key=lambda step: (step in left) - (step in reached))
-        )
-        return [steps[at : at + self.most] for at in range(0, len(steps), self.most)]
 
     def _bands(self) -> tuple[list[list[int]], float]:
         """Return the layers of every band, and how wide a card is in columns."""

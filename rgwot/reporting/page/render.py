@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
@@ -24,9 +25,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rgwot import paths
 from rgwot.paths import Run, Tree
-from rgwot.records import read_manifest, read_scores
+from rgwot.records import TERMS, read_manifest, read_scores
+from rgwot.reporting.choices import Curve
+from rgwot.reporting.figures.choices import draw_choice
+from rgwot.reporting.figures.style import DASHES, LINE_COLOURS, Drawn
 from rgwot.reporting.names import named_order
-from rgwot.reporting.page.charts import choice_picture, curve_pictures
 from rgwot.reporting.page.content import Content, gather, link
 from rgwot.reporting.page.procedure import MOST_LINES, needs_words, rules
 from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, ink_on
@@ -38,6 +41,8 @@ SCRIPTS = (
     "tree.js", "alignment.js", "embedding.js", "scores.js", "compare.js", "groups.js",
     "editing.js", "start.js",
 )  # fmt: skip
+#: Of the text of charts.
+_INK = "#222222"
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 #: Score that the list of pages shows of the method shown first, mean over its seeds: what tables lead with.
 LEADING = "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
@@ -171,3 +176,61 @@ def _filled(template: str, script: str = "", places: str = "", **content: Any) -
     )
     style, page = style_sheet() + places, environment.get_template(template)
     return page.render(style=style, script=script, policy=policy(style, script), **content)
+
+
+def _svg(figure: Drawn) -> str:
+    """Return a figure as SVG in base64, the same bytes for the same figure."""
+    from matplotlib import rc_context
+
+    written = io.BytesIO()
+    with rc_context({"svg.hashsalt": "rgwot", "svg.fonttype": "path", "text.parse_math": False}):
+        figure.savefig(written, format="svg", metadata={"Date": None})
+    return base64.b64encode(written.getvalue()).decode()
+
+
+def choice_picture(curve: Curve) -> tuple[str, str, str]:
+    """Return what a choice says in words, its curve as SVG in base64, and the curve for those who do not see it."""
+    from matplotlib.figure import Figure
+
+    # The figure alone, without pyplot: nothing global is changed.
+    figure = Figure(figsize=(3.4, 2.5), layout="constrained")
+    draw_choice(figure.subplots(), curve)
+    pairs = zip(curve.tried, curve.agreement, strict=True)
+    values = ", ".join(f"{value:g}: {agreement:.3g}" for value, agreement in pairs)
+    described = f"{curve.agreement_label}, by {curve.tried_label}: {values}; chosen: {curve.chosen:g}"
+    return curve.words, _svg(figure), described
+
+
+def curve_pictures(curves: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Draw the losses of all trainings, a colour per method and a line style per seed.
+
+    Returns ``wide`` and ``narrow``, SVG in base64; nothing when nothing was trained.
+    """
+    return {"wide": _losses(curves, 3, (12.0, 3.8)), "narrow": _losses(curves, 1, (4.2, 8.4))} if curves else {}
+
+
+def _losses(curves: Sequence[Mapping[str, Any]], columns: int, size: tuple[float, float]) -> str:
+    from matplotlib.figure import Figure
+
+    methods = list(dict.fromkeys(curve["method"] for curve in curves))
+    seeds = sorted({curve["seed"] for curve in curves})
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(len(TERMS) // columns, columns, squeeze=False, sharex=True).ravel()
+    for axis, (term, title) in zip(axes, TERMS.items(), strict=True):
+        for curve in curves:
+            colour = LINE_COLOURS[methods.index(curve["method"]) % len(LINE_COLOURS)]
+            dashes, label = DASHES[seeds.index(curve["seed"]) % len(DASHES)], f"{curve['method']}, seed {curve['seed']}"
+            axis.plot(curve["step"], curve[term], linewidth=1.4, color=colour, linestyle=dashes, label=label)
+        # A term that reaches zero has no logarithm.
+        if all(min(curve[term]) > 0 for curve in curves):
+            axis.set_yscale("log")
+        axis.set_title(title, fontsize=11, loc="left", color=_INK)
+        axis.tick_params(labelsize=9, labelcolor=_INK)
+        axis.grid(alpha=0.3)
+        axis.spines[["top", "right"]].set_visible(False)
+    for axis in axes[-columns:]:
+        axis.set_xlabel("iteration", fontsize=10, color=_INK)
+    handles, labels = axes[0].get_legend_handles_labels()
+    ncols = min(3 if columns > 1 else 1, len(labels))
+    figure.legend(handles, labels, loc="outside lower center", ncols=ncols, fontsize=10, frameon=False)
+    return _svg(figure)

@@ -87,12 +87,10 @@ def write_view(
 
     embedded = read_embeddings(embeddings_zarr).videos
     segments = read_segments(segments_csv)
+    task = segments[segments["scope"] == "task"]
     videos: dict[str, Samples] = {}
-    of_video = dict(list(segments[segments["scope"] == "task"].groupby("video", sort=False)))
     for name, video in embedded.items():
-        if name not in of_video:
-            raise RgwotError(f"{segments_csv}: no segments of video {name!r}, which has embeddings; decode again")
-        own = of_video[name]
+        own = task[task["video"] == name]
         try:
             labels = predicted_labels(own["start_s"], own["end_s"], own["key_step"], video.time_s)
         except ValueError as error:
@@ -149,31 +147,25 @@ def _with_pictures(
     times: dict[str, set[float]] = {}
     for frame in chain.from_iterable(typical.values()):
         times.setdefault(frame.video, set()).add(frame.time_s)
-    pictures = {
-        video: _pictures(rows.get(video), root, sorted(wanted))
-        for video, wanted in counted(log, "view: typical frames", times.items(), unit="video")
-    }
+    pictures: dict[tuple[str, float], str] = {}
+    for video, wanted in counted(log, "view: typical frames", times.items(), unit="video"):
+        row = rows.get(video)
+        if row is None or row["status"] == "skipped" or not has_pictures(row["width"]):
+            continue
+        try:
+            read = read_pictures(row, root, sorted(wanted), FRAME_HEIGHT)
+        except RgwotError as error:
+            log.warning("%s; typical frames without pictures", error)
+            continue
+        # A damaged end leaves the last times without a picture.
+        for time_s, picture in zip(sorted(wanted), read, strict=False):
+            pictures[video, time_s] = base64.b64encode(as_jpeg(picture, FRAME_QUALITY)).decode()
 
     def shown(frame: TypicalFrame) -> dict[str, Any]:
         numbers = {"time_s": round(frame.time_s, 3), "distance": round(frame.distance, 5)}
-        return {"video": frame.video, **numbers, "picture": pictures[frame.video].get(frame.time_s)}
+        return {"video": frame.video, **numbers, "picture": pictures.get((frame.video, frame.time_s))}
 
     return [{"key_step": step, "frames": [shown(frame) for frame in frames]} for step, frames in typical.items()]
-
-
-def _pictures(row: Mapping[Any, Any] | None, root: Path, times: list[float]) -> dict[float, str]:
-    if row is None or row["status"] == "skipped" or not has_pictures(row["width"]):
-        return {}
-    try:
-        read = read_pictures(row, root, times, FRAME_HEIGHT)
-    except RgwotError as error:
-        log.warning("%s; typical frames without pictures", error)
-        return {}
-    # A damaged end leaves the last times without a picture.
-    return {
-        time_s: base64.b64encode(as_jpeg(picture, FRAME_QUALITY)).decode()
-        for time_s, picture in zip(times, read, strict=False)
-    }
 
 
 def _points(videos: Mapping[str, Samples], seed: int) -> dict[str, Any]:
