@@ -76,23 +76,19 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
         if video in named:
             raise RgwotError(f"{source}: of the same name as {named[video]}; expected one of them; rename it")
         named[video] = source
-    for source in named.values():
-        if source.suffix == STORE:
-            check_kind(bundle, open_store(source))
-    make = None
-    if any(source.suffix != STORE for source in sources):
+    stores = {video: open_store(source) for video, source in named.items() if source.suffix == STORE}
+    for store in stores.values():
+        check_kind(bundle, store)
+    wanted = {video: source for video, source in named.items() if video not in stores}
+    if wanted:
         make = _importer(bundle) if imported else _extractor(bundle, how)
-    found = []
-    for video, source in named.items():
-        given = source.suffix == STORE
-        path = source if given else folder / f"{video}{STORE}"
-        if make is not None and not given:
+        for video, source in wanted.items():
+            path = folder / f"{video}{STORE}"
             # What was made of this file before is kept.
             make(source, path)
-        store = open_store(path)
-        check_kind(bundle, store)
-        found.append(Input(source, not given and not imported, store))
-    return found
+            stores[video] = open_store(path)
+            check_kind(bundle, stores[video])
+    return [Input(source, video in wanted and not imported, stores[video]) for video, source in named.items()]
 
 
 def check_kind(bundle: Bundle, store: FeatureStore) -> None:

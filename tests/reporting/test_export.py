@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from PIL import Image
 from pympi import Eaf, TextGrid
 from videos import write_video
@@ -209,6 +210,12 @@ def test_transitions_count_what_follows_what(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["transitions.csv"]
 
 
+def grey(path: Path) -> list[NDArray[np.float64]]:
+    """Decode a video, without colours."""
+    with av.open(str(path)) as source:
+        return [frame.to_ndarray(format="gray").astype(float) for frame in source.decode(video=0)]
+
+
 def test_clips_are_those_frames_and_every_step_has_a_sheet(tmp_path: Path) -> None:
     write_video(tmp_path / "a.mp4", 150)
     video = Video(
@@ -217,13 +224,11 @@ def test_clips_are_those_frames_and_every_step_has_a_sheet(tmp_path: Path) -> No
     export("clips", [video], tmp_path / "out")
     (clip,) = (tmp_path / "out/key_step_01").iterdir()
     assert clip.name == "a_0001.000.mp4"
-    with av.open(str(clip)) as made, av.open(str(video.path)) as source:
-        frames = [frame.to_ndarray(format="gray") for frame in made.decode(video=0)]
-        true = [frame.to_ndarray(format="gray") for frame in source.decode(video=0)]
+    frames, true = grey(clip), grey(video.path)
     assert len(frames) == 30
     # The frame of a second of the video, encoded again.
-    error = [np.abs(frames[at].astype(float) - true[30 + at]).mean() for at in (0, 29)]
-    other = np.abs(frames[0].astype(float) - true[100]).mean()
+    error = [np.abs(frames[at] - true[30 + at]).mean() for at in (0, 29)]
+    other = np.abs(frames[0] - true[100]).mean()
     assert max(error) < 3 < other
     with Image.open(tmp_path / "out/key_step_02.jpg") as sheet:
         assert sheet.height == 120
@@ -248,11 +253,9 @@ def test_clips_of_a_video_that_starts_late_count_from_its_first_frame(
                 packet.stream = copied
                 target.mux(packet)
     assert cut(tmp_path / "late.mkv", 3.0, 4.0, tmp_path / "clip.mp4") == 30
-    with av.open(str(tmp_path / "clip.mp4")) as made, av.open(str(tmp_path / "a.mp4")) as source:
-        frames = [frame.to_ndarray(format="gray") for frame in made.decode(video=0)]
-        true = [frame.to_ndarray(format="gray") for frame in source.decode(video=0)]
+    frames, true = grey(tmp_path / "clip.mp4"), grey(tmp_path / "a.mp4")
     assert len(frames) == 30
-    error, other = (np.abs(frames[0].astype(float) - true[at]).mean() for at in (90, 0))
+    error, other = (np.abs(frames[0] - true[at]).mean() for at in (90, 0))
     assert error < 3 < other
     assert cut(tmp_path / "late.mkv", 7.0, 8.0, tmp_path / "none.mp4") == 0
     assert not (tmp_path / "none.mp4").exists()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -219,34 +218,14 @@ def test_names_hold_for_one_result(tmp_path: Path) -> None:
     assert read_names(tmp_path / "nowhere.yaml") == read_names(None) == {}
 
 
-class Scripts(HTMLParser):
-    """The contents of script elements, found as a browser finds them."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.elements: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.elements.append(tag)
-        if tag == "script":
-            self.found.append("")
-
-    def handle_data(self, data: str) -> None:
-        if self.found:
-            self.found[-1] += data
-
-
 @given(st.recursive(st.text() | st.floats(allow_nan=False, allow_infinity=False), st.lists, max_leaves=6))
 @settings(max_examples=150, deadline=None)
 def test_json_inside_a_page_is_read_back_and_never_markup(content: object) -> None:
     dangerous = [content, "</script><!--<script>]]>&lt;\u2028\u2029"]
     text = embedded(dangerous)
+    # Without any of these letters nothing in it begins or ends an element.
     assert not set(text) & set("<>&\u2028\u2029")
-    read = Scripts(f'<script type="application/json">{text}</script>')
-    assert read.elements == ["script"]
-    assert json.loads(read.found[0]) == dangerous
+    assert json.loads(text) == dangerous
 
 
 def test_the_policy_names_style_and_script_and_nothing_else() -> None:
