@@ -143,9 +143,9 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         with as_many_threads(MODEL in bundle.parts):
             result = restore(bundle)
             videos = {store.video: embedded_video(store, result.embed) for store in stores if len(store)}
-        found = label_videos(bundle, result, [store for store in stores if len(store)], videos)
+        steps, _ = label_videos(bundle, result, [store for store in stores if len(store)], videos)
         empty = np.empty(0, dtype=np.int64)
-        labels = [found.steps.get(store.video, empty) for store in stores]
+        labels = [steps.get(store.video, empty) for store in stores]
         return dict(zip(X, labels, strict=True)) if isinstance(X, Mapping) else labels
 
 

@@ -89,8 +89,10 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         stores = sorted((one.store for one in inputs if len(one.store)), key=lambda store: store.video)
         facts = {"method": about.method, "seed": about.seed, "features_fps": about.features_fps}
         write_embeddings(embeddings, stores, result.embed, facts)
-        labelled = label_videos(bundle, result, stores, read_embeddings(embeddings).videos)
-        found = _write(bundle, procedure, tree, labelled, [one.store.video for one in inputs if not len(one.store)])
+        videos = read_embeddings(embeddings).videos
+        steps, known = label_videos(bundle, result, stores, videos)
+        empty = [one.store.video for one in inputs if not len(one.store)]
+        found = _write(bundle, procedure, tree, videos, steps, known, empty)
         _write_pictures(tree, about.run, result.settings)
     _write_page(output, bundle)
     return found
@@ -109,24 +111,13 @@ class Restored:
     answers: Mapping[str, NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class LabelledVideos:
-    """The embeddings of videos and their key steps (T,), by id.
-
-    The result was learned from the videos ``known``, which has the SHA-256 of their files.
-    """
-
-    videos: Mapping[str, EmbeddedVideo]
-    steps: Mapping[str, NDArray[np.int64]]
-    known: Mapping[str, str]
-
-
 def label_videos(
     bundle: Bundle, result: Restored, stores: Sequence[FeatureStore], videos: Mapping[str, EmbeddedVideo]
-) -> LabelledVideos:
+) -> tuple[dict[str, NDArray[np.int64]], dict[str, str]]:
     """Label each video on its own, by its embedding; those of the result keep their labels.
 
-    ``stores`` are of videos with frames, ``videos`` their embeddings by id.
+    ``stores`` are of videos with frames, ``videos`` their embeddings by id. Returns the key steps (T,) by id, and of
+    the videos that the result was learned from the SHA-256 of their files.
     """
     from threadpoolctl import threadpool_limits
 
@@ -143,7 +134,7 @@ def label_videos(
         if answer is not None and answer.shape == steps[store.video].shape:
             steps[store.video] = answer.astype(np.int64)
             known[store.video] = digest
-    return LabelledVideos(videos, steps, known)
+    return steps, known
 
 
 def restore(bundle: Bundle) -> Restored:
@@ -193,20 +184,26 @@ def write_unannotated(tree: Tree, inputs: Sequence[Input]) -> None:
 
 
 def _write(
-    bundle: Bundle, procedure: Procedure, tree: Tree, found: LabelledVideos, empty: Sequence[str]
+    bundle: Bundle,
+    procedure: Procedure,
+    tree: Tree,
+    videos: Mapping[str, EmbeddedVideo],
+    steps: Mapping[str, NDArray[np.int64]],
+    known: Mapping[str, str],
+    empty: Sequence[str],
 ) -> list[Applied]:
     """Write the folder of key steps."""
-    about, videos, steps = bundle.about, found.videos, found.steps
+    about = bundle.about
     segments = {name: label_segments(video.time_s, steps[name], video.duration_s) for name, video in videos.items()}
     orders = {name: order_of(steps[name], video.time_s / video.duration_s) for name, video in videos.items()}
     if CORRECTIONS in bundle.parts:
-        segments = corrected_segments(bundle, segments, found.known)
+        segments = corrected_segments(bundle, segments, known)
         orders = {name: order_of_segments(own) for name, own in segments.items()}
     diagnostics = {
         "method": about.method,
         "decoder": about.decoder,
         "K": about.K,
-        "background": any((found == 0).any() for found in steps.values()),
+        "background": any((own == 0).any() for own in steps.values()),
         "seed": about.seed,
         "features_fps": about.features_fps,
         "n_videos": len(steps),
@@ -214,7 +211,7 @@ def _write(
         **_soundness(videos, steps, about.K),
         "bundle": {"file": bundle.path.name, "sha256": bundle.sha256, "rgwot_version": about.rgwot_version},
         "applied_by": __version__,
-        "known_videos": list(found.known),
+        "known_videos": list(known),
     }
     key_steps = KeySteps({"task": segments}, orders, procedure, diagnostics)
     write_keysteps(tree.keysteps(about.run), key_steps)
@@ -229,7 +226,7 @@ def _write(
             name,
             named_order(format_order(orders[name]), about.names),
             len(own),
-            name in found.known,
+            name in known,
             deviations_in_words([one for one in deviations if one.video == name], about.names),
         )
         for name, own in segments.items()

@@ -93,9 +93,8 @@ def test_the_verb_writes_a_result_like_any_other_beside_the_one_that_stays(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = found()
-    run = Path("whitened/meanfield/mine/tea/seed0")
-    folder, output = tmp_path / "results/keysteps" / run, tmp_path / "results/corrected" / run
-    write_folder(first, folder)
+    folder = first.save(tmp_path / "results", "mine", "tea")
+    output = tmp_path / "results/corrected/whitened/meanfield/mine/tea/seed0"
     before = (folder / "segments.csv").read_bytes()
     one, other = first.procedure.order[:2]
     edits = [
@@ -119,10 +118,6 @@ def test_the_verb_writes_a_result_like_any_other_beside_the_one_that_stays(
     assert "2 of 3 corrections hold here" in said.output
     assert "correction 3 (delete, no step) does not hold here: its video is not in this result" in said.output
     # Exported, it has its names; of the result as it was found an export says where the other is.
-    manifest = tmp_path / "results/manifest/mine/tea.csv"
-    manifest.parent.mkdir(parents=True)
-    rows = "".join(f"v{at},v{at},v{at}.mp4,,20.0,30,64,48,ok,\n" for at in range(5))
-    manifest.write_text(f"video,name,path,annotation,duration_s,fps,width,height,status,reason\n{rows}")
     for source, named in ((output, True), (folder, False)):
         assert CliRunner().invoke(cli, ["export", "csv", str(source), str(tmp_path / "exported")]).exit_code == 0
         assert (",x\n" in (tmp_path / "exported/segments.csv").read_text()) == named
@@ -141,15 +136,3 @@ def test_the_verb_writes_a_result_like_any_other_beside_the_one_that_stays(
 
 def meant(result: rgwot.discovery.Discovery, step: int) -> list[list[Any]]:
     return [list(one) for one in reference(result.segments, step)]
-
-
-def write_folder(result: rgwot.discovery.Discovery, folder: Path) -> None:
-    """Write a result as the workflow does."""
-    from rgwot.procedure.files import write_procedure
-
-    folder.mkdir(parents=True)
-    write_csv(result.segments, folder / "segments.csv")
-    write_csv(result.order, folder / "order.csv")
-    write_csv(result.procedures, folder / "procedures.csv")
-    write_procedure(folder, result.procedure, [])
-    write_json(result.diagnostics, folder / "diagnostics.json")
