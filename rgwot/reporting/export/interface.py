@@ -178,26 +178,17 @@ def videos_of(
         media = pd.DataFrame({"video": ends.index, "path": map(stem_of, ends.index), "duration_s": ends.to_numpy()})
         media = media.assign(fps=math.nan, width=0, height=0)
     segments, called = segments[segments["key_step"] > 0], names or {}
+    # Features without a video have sides of 0.
+    sides = media[["width", "height"]].astype("float64").where(lambda side: side > 0)
     videos = []
-    for row in media.to_dict("records"):
+    for row, size in zip(media.to_dict("records"), sides.itertuples(index=False, name=None), strict=True):
         own = segments[segments["video"] == row["video"]].sort_values("start_s")
-        path = Path(row["path"])
-        videos.append(
-            Video(
-                str(row["video"]),
-                (root / path).absolute() if root is not None else path,
-                float(row["duration_s"]),
-                float(row["fps"]),
-                # Features without a video have sides of 0.
-                tuple(
-                    float(side) if pd.notna(side) and side > 0 else math.nan for side in (row["width"], row["height"])
-                ),
-                tuple(
-                    Segment(start_s, end_s, key_step, called.get(key_step, f"key step {key_step}"))
-                    for start_s, end_s, key_step in own[["start_s", "end_s", "key_step"]].itertuples(index=False)
-                ),
-            )
+        found = tuple(
+            Segment(start_s, end_s, key_step, called.get(key_step, f"key step {key_step}"))
+            for start_s, end_s, key_step in own[["start_s", "end_s", "key_step"]].itertuples(index=False)
         )
+        path = Path(row["path"]) if root is None else (root / row["path"]).absolute()
+        videos.append(Video(str(row["video"]), path, float(row["duration_s"]), float(row["fps"]), size, found))
     return videos
 
 

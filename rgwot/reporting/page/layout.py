@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rgwot.procedure.interface import END, START
 
@@ -200,8 +200,9 @@ def _graph(units: Iterable[Unit], needs: Iterable[tuple[Unit, Unit]]) -> DiGraph
     return graph
 
 
-def _centred(rows: Sequence[Sequence[Unit]]) -> dict[Unit, float]:
-    return {unit: at - (len(row) - 1) / 2 for row in rows for at, unit in enumerate(row)}
+def _centred(rows: Sequence[Sequence[Any]]) -> dict[Any, float]:
+    """Return where things are in their rows, 0 in the middle."""
+    return {one: at - (len(row) - 1) / 2 for row in rows for at, one in enumerate(row)}
 
 
 class _Sheet:
@@ -239,11 +240,7 @@ class _Sheet:
         self.band |= {START: 0, END: len(self.bands) - 1}
         self.layer |= {START: -1, END: len(self.bands[-1])}
         self.marked = {START, END} & {node for pair in self.pairs for unit in pair for node in unit}
-        self.at: dict[Node, float] = {
-            START: 0.0,
-            END: 0.0,
-            **{step: at - (len(line) - 1) / 2 for one in self.lines for line in one for at, step in enumerate(line)},
-        }
+        self.at = {START: 0.0, END: 0.0, **_centred(sum(self.lines, []))}
         self.lanes = self._lanes()
         self.boxes: dict[Node, Box] = {}
         self.edge: dict[tuple[int, int], float] = {}
