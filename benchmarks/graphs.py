@@ -21,23 +21,16 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from pages import renew
 
 from rgwot.config.configuration import Config, load_config, read_files
-from rgwot.evaluation.graphs import (
-    Bin,
-    SetScores,
-    edge_scores,
-    mean_distance,
-    needs_of,
-    reliability,
-    restricted,
-    set_scores,
-)
+from rgwot.evaluation.background import Detection
+from rgwot.evaluation.graphs import edge_scores, mean_distance, needs_of, restricted, set_scores, share_interval
 from rgwot.procedure import FOUND, Event, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure import LEARNERS as FUNCTIONS
 from rgwot.procedure.tally import tally
@@ -270,6 +263,38 @@ def confidences(names: Sequence[int], source: str) -> tuple[list[float], list[bo
     return given, right
 
 
+class Bin(NamedTuple):
+    """Confidences of one bin: its ends, how many fell in it (``total``), how many were right, their mean.
+
+    ``share`` is right / total, (``share_low``, ``share_high``) its interval; NaN and (0, 1) in an empty bin.
+    """
+
+    low: float
+    high: float
+    total: int
+    right: int
+    confidence: float
+    share: float
+    share_low: float
+    share_high: float
+
+
+def reliability(confidence: ArrayLike, right: ArrayLike, ends: Sequence[float]) -> list[Bin]:
+    """Sort confidences (N,) into bins [ends[i], ends[i + 1]), the last closed, and count how many were right (N,)."""
+    given, truth = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=bool)
+    if given.shape != truth.shape or given.ndim != 1:
+        raise ValueError(f"confidence: found shapes {given.shape} and {truth.shape}, expected two of shape (N,)")
+    which = np.clip(np.searchsorted(ends, given, side="right") - 1, 0, len(ends) - 2)
+    found = []
+    for number, (low, high) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+        inside = (which == number) & (given >= low) & (given <= high)
+        count, correct = int(inside.sum()), int(truth[inside].sum())
+        mean = float(given[inside].mean()) if count else float("nan")
+        share = correct / count if count else float("nan")
+        found.append(Bin(low, high, count, correct, mean, share, *share_interval(correct, count)))
+    return found
+
+
 def draw(bins: Mapping[str, Sequence[Bin]], path: Path) -> None:
     """Draw a panel per source: of every bin its ends, the share of needs that are real with its interval, the count."""
     from matplotlib.figure import Figure
@@ -313,7 +338,7 @@ def render_tables(
         cells = []
         for what in ("steps", "recordings", "missing"):
             known = (label, what) in by_learner.index
-            cells.append(_triple(SetScores(*by_learner.loc[(label, what)])) if known else "–")
+            cells.append(_triple(Detection(*by_learner.loc[(label, what)])) if known else "–")
         rows.append([label, *cells])
     head = ["deviations, all recordings: F1 (P, R), %", "order, steps", "order, recordings", "missing steps"]
     parts.append(_table(head, rows))
@@ -325,7 +350,7 @@ def render_tables(
     return "\n\n".join(parts)
 
 
-def _triple(scores: SetScores) -> str:
+def _triple(scores: Detection) -> str:
     return f"{100 * scores.f1:.1f} ({100 * scores.precision:.1f}, {100 * scores.recall:.1f})"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ from rgwot.keysteps.ordering import Order, rank_procedures
 from rgwot.keysteps.outputs import KeySteps, write_keysteps
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
 from rgwot.paths import CORRECTED, CORRECTED_NAMES, MANIFEST, SEGMENTS, STORE, Run, Tree, name_of
-from rgwot.procedure import Deviation, Procedure, recordings_from_segments
+from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.files import deviation_table
 from rgwot.procedure.groups import compare_groups
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
@@ -75,23 +76,8 @@ class Discovery:
         Canonical ids of method and decoder, and the seed: ``run.method``, ``run.decoder``, ``run.seed``.
     settings
         All settings, resolved.
-    segments : pandas.DataFrame
-        ``video, scope, start_s, end_s, key_step``, times in seconds; the scope is ``task``, with the clusters of all
-        videos (trivial decoders have ``video``, too). Key steps count from 1, 0 is background.
-    order : pandas.DataFrame
-        ``video, order``: the order of the key steps of every video, such as ``3>1>2``.
-    procedures : pandas.DataFrame
-        ``rank, order, n_videos, share``: the different orders, the most frequent first.
-    procedure : rgwot.procedure.Procedure
-        The task graph: ``procedure.graph`` is a `networkx.DiGraph` with START and END, ``procedure.order`` one order
-        for all that the graph allows; nodes, edges with their confidence, groups in either order and notes.
-    deviations : pandas.DataFrame
-        ``video, kind, key_step, start_s, end_s, surprise``: what every video does differently (``missing``, ``added``,
-        ``repeated``, ``too_early``, ``too_late``), how surprising it is in bits.
-    diagnostics : dict
-        How the answer came about, whether embedding or decoder collapsed (``degenerate``), and ``warnings``.
-    labels : dict of numpy.ndarray
-        By video, the key step (T,) int64 of every feature, of scope ``task``.
+    key_steps
+        What the properties below are read from.
     times : dict of numpy.ndarray
         By video, the time (T,) of every feature, seconds.
     embeddings : dict of numpy.ndarray
@@ -109,16 +95,60 @@ class Discovery:
 
     run: Run
     settings: Settings
-    segments: pd.DataFrame
-    order: pd.DataFrame
-    procedures: pd.DataFrame
-    procedure: Procedure
-    deviations: pd.DataFrame
-    diagnostics: dict[str, Any]
-    labels: dict[str, NDArray[np.int64]]
+    key_steps: KeySteps
     times: dict[str, NDArray[np.float64]]
     embeddings: dict[str, NDArray[np.float64]]
     names: dict[int, str] = field(default_factory=dict)
+
+    @cached_property
+    def segments(self) -> pd.DataFrame:
+        """``video, scope, start_s, end_s, key_step``, times in seconds.
+
+        The scope is ``task``, with the clusters of all videos (trivial decoders have ``video``, too). Key steps count
+        from 1, 0 is background.
+        """
+        return self.key_steps.segment_table
+
+    @cached_property
+    def order(self) -> pd.DataFrame:
+        """``video, order``: the order of the key steps of every video, such as ``3>1>2``."""
+        return self.key_steps.order_table
+
+    @cached_property
+    def procedures(self) -> pd.DataFrame:
+        """``rank, order, n_videos, share``: the different orders, the most frequent first."""
+        return rank_procedures(self.key_steps.orders)
+
+    @property
+    def procedure(self) -> Procedure:
+        """The task graph.
+
+        ``procedure.graph`` is a `networkx.DiGraph` with START and END, ``procedure.order`` one order for all that the
+        graph allows; nodes, edges with their confidence, groups in either order and notes.
+        """
+        return self.key_steps.procedure
+
+    @cached_property
+    def deviations(self) -> pd.DataFrame:
+        """``video, kind, key_step, start_s, end_s, surprise``: what every video does differently.
+
+        The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``; the surprise is in bits.
+        """
+        return deviation_table(self.key_steps.deviations)
+
+    @property
+    def diagnostics(self) -> dict[str, Any]:
+        """How the answer came about, whether embedding or decoder collapsed (``degenerate``), and ``warnings``."""
+        return self.key_steps.diagnostics
+
+    @cached_property
+    def labels(self) -> dict[str, NDArray[np.int64]]:
+        """By video, the key step (T,) int64 of every feature, of scope ``task``."""
+        task = self.key_steps.segments["task"]
+        return {
+            video: predicted_labels(own["start_s"], own["end_s"], own["key_step"], self.times[video])
+            for video, own in ((video, task[video]) for video in self.times)
+        }
 
     @property
     def K(self) -> int:
@@ -133,10 +163,7 @@ class Discovery:
     @property
     def orders(self) -> dict[str, Order]:
         """The order of the key steps of every video as numbers, by video."""
-        return {
-            video: tuple(map(int, text.split(">")))
-            for video, text in zip(self.order["video"], self.order["order"], strict=True)
-        }
+        return dict(self.key_steps.orders)
 
     @property
     def samples(self) -> pd.DataFrame:
@@ -183,21 +210,8 @@ class Discovery:
             for at, row in enumerate(replayed.report.itertuples(), start=1)
             if not row.holds
         ]
-        task = found.segments["task"]
-        return replace(
-            self,
-            segments=replayed.segments,
-            order=found.order_table,
-            procedures=rank_procedures(found.orders),
-            procedure=found.procedure,
-            deviations=deviation_table(found.deviations),
-            diagnostics={**found.diagnostics, "warnings": [*self.warnings, *lost]},
-            labels={
-                video: predicted_labels(own["start_s"], own["end_s"], own["key_step"], self.times[video])
-                for video, own in ((video, task[video]) for video in self.labels)
-            },
-            names=replayed.names,
-        )
+        diagnostics = {**found.diagnostics, "warnings": [*self.warnings, *lost]}
+        return replace(self, key_steps=replace(found, diagnostics=diagnostics), names=replayed.names)
 
     def plot(self, videos: int = 4, title: str | None = None) -> Figure:
         """Draw the key steps of the first ``videos`` videos over time."""
@@ -205,8 +219,8 @@ class Discovery:
 
         label = f"{self.run.method}/{self.run.decoder}"
         title = f"{label}, seed {self.run.seed}" if title is None else title
-        by_id, nothing = self._by_id(), pd.DataFrame(columns=list(ANNOTATION_COLUMNS))
-        return segment_bars(self._manifest(), nothing, {label: by_id}, title, videos, {label: self.names})
+        nothing, table = pd.DataFrame(columns=list(ANNOTATION_COLUMNS)), self._by_id.segment_table
+        return segment_bars(self._manifest(), nothing, {label: table}, title, videos, {label: self.names})
 
     def save(self, folder: str | os.PathLike[str], dataset: str = "arrays", task: str = "task") -> Path:
         """Write the result and a manifest of its videos below a folder, as the workflow does below ``results``.
@@ -220,17 +234,10 @@ class Discovery:
         """
         tree = Tree(Path(folder), dataset, task)
         there = tree.at(CORRECTED if "corrections" in self.diagnostics else SEGMENTS, self.run).parent
-        segments = self._by_id()
-        scopes = {
-            str(scope): {str(video): own[["start_s", "end_s", "key_step"]] for video, own in part.groupby("video")}
-            for scope, part in segments.groupby("scope", sort=False)
-        }
-        orders = {id_of(video): order for video, order in self.orders.items()}
-        made = KeySteps(scopes, orders, _renamed(self.procedure, id_of), self.diagnostics)
         write_csv(self._manifest(), tree.at(MANIFEST))
-        write_keysteps(there, made)
+        write_keysteps(there, self._by_id)
         if self.names:
-            names = names_text(str(self.run), made.segment_table, self.names)
+            names = names_text(str(self.run), self._by_id.segment_table, self.names)
             write_text(names, there / name_of(CORRECTED_NAMES))
         return there
 
@@ -250,7 +257,7 @@ class Discovery:
 
         if name in FORMATS and FORMATS[name].graph:
             return export(name, labelled(self.procedure.graph, self.names), folder)
-        task = self._by_id().query("scope == 'task'")
+        task = self._by_id.segment_table.query("scope == 'task'")
         return export(name, videos_of(task, self._manifest(), self.names, None if root is None else Path(root)), folder)
 
     def compare(self, other: Discovery | str | os.PathLike[str]) -> Comparison:
@@ -274,9 +281,9 @@ class Discovery:
         """
         from rgwot.reporting.compare import answer_of, compare, compare_with, shared
 
-        own = answer_of(self._by_id())
+        own = answer_of(self._by_id.segment_table)
         if isinstance(other, Discovery):
-            return shared(compare(own, answer_of(other._by_id())))
+            return shared(compare(own, answer_of(other._by_id.segment_table)))
         return compare_with(own, Path(other))
 
     def compare_groups(self, groups: Mapping[str, str]) -> pd.DataFrame:
@@ -284,35 +291,29 @@ class Discovery:
 
         ``groups`` has the group of every video that is compared.
         """
-        found = [Deviation(*row) for row in self.deviations.itertuples(index=False, name=None)]
-        return compare_groups(recordings_from_segments(self.segments), found, groups)
+        return compare_groups(recordings_from_segments(self.segments), self.key_steps.deviations, groups)
 
-    def _by_id(self) -> pd.DataFrame:
-        """Return the segments with videos by their ids, as files have them."""
-        return self.segments.assign(video=self.segments["video"].map(id_of))
+    @property
+    def _by_id(self) -> KeySteps:
+        """The key steps with videos by their ids, as files have them."""
+        return _renamed(self.key_steps, id_of)
 
     def _manifest(self) -> pd.DataFrame:
         """Return the manifest of the videos, which are known by their features alone."""
         ends = self.segments.groupby("video")["end_s"].max()
         names = list(self.times)
         own = {"name": names, "path": names, "duration_s": [ends[name] for name in names]}
-        rates = [str(_rate(self.times[name], ends[name])) for name in names]
-        table = pd.DataFrame({"video": [id_of(name) for name in names], **own, "fps": rates})
-        alike: dict[str, Any] = {
-            "annotation": "",
-            "width": 0,
-            "height": 0,
-            "status": "unscored",
-            "reason": "no annotation",
-        }
-        return table.assign(**alike)[list(MANIFEST_COLUMNS)]
+        rates = [_rate(self.times[name], ends[name]) for name in names]
+        columns = {"video": [id_of(name) for name in names], **own, "fps": rates, "annotation": ""}
+        alike: dict[str, Any] = {"width": 0, "height": 0, "status": "unscored", "reason": "no annotation"}
+        return pd.DataFrame(columns).assign(**alike)[list(MANIFEST_COLUMNS)]
 
     def __repr__(self) -> str:
         order = " > ".join(map(str, self.procedure.order)) or "no key step"
         doubted = ", degenerate" if self.diagnostics["degenerate"] else ""
         if self.warnings:
             doubted += f", {len(self.warnings)} warning{'s' if len(self.warnings) > 1 else ''}"
-        return f"<Discovery by {self.run}: {len(self.labels)} videos, K = {self.K}, {order}{doubted}>"
+        return f"<Discovery by {self.run}: {len(self.times)} videos, K = {self.K}, {order}{doubted}>"
 
 
 def discover(
@@ -415,11 +416,11 @@ def resolve(
 class Findings:
     """A `Discovery`, and what it was made from and by: what other videos are labelled with.
 
-    ``stores`` are those of all videos with frames, by id; the rest is None for a trivial decoder.
+    ``stores`` are those of all videos with frames, by their ids; the rest is None for a trivial decoder.
     """
 
     discovery: Discovery
-    stores: Mapping[str, FeatureStore]
+    stores: Sequence[FeatureStore]
     key_steps: KeySteps
     embedded: EmbeddedTask | None = None
     embedder: Embedder | None = None
@@ -445,7 +446,8 @@ def find(
         raise RgwotError(f"features: found {len(given)} video, expected at least 2 for the method {run.method!r}")
     check_stores(given)
     # In the order of their ids, as the workflow lists them; which pairs of videos are drawn depends on it.
-    stores = sorted((store for store in given if len(store)), key=lambda store: store.video)
+    shown = [store for store in given if len(store)]
+    stores = sorted(shown, key=lambda store: store.video)
     if not stores:
         raise RgwotError("features: found no video with a frame, expected at least one")
     held_out: tuple[str, ...] = ()
@@ -468,9 +470,14 @@ def find(
             made = embedder(stores, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
             embedded = embedded_task(stores, made)
         key_steps = find_key_steps(embedded, decoder, decoding, run.seed, alone=False)
-    present = [store for store in given if len(store)]
-    discovery = _discovery(run, decoding, present, key_steps, embedded)
-    return Findings(discovery, {store.video: store for store in stores}, key_steps, embedded, made, model)
+    discovery = Discovery(
+        run,
+        decoding,
+        _renamed(key_steps, stem_of),
+        times={stem_of(store.video): store.time_s for store in shown},
+        embeddings={stem_of(store.video): embedded.videos[store.video].embedding for store in shown if embedded},
+    )
+    return Findings(discovery, stores, key_steps, embedded, made, model)
 
 
 def import_settings(axes: str, rate: str | None) -> ImportSettings:
@@ -554,37 +561,16 @@ def _times(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
     return times
 
 
-def _discovery(
-    run: Run, settings: Settings, stores: Sequence[FeatureStore], found: KeySteps, embedded: EmbeddedTask | None
-) -> Discovery:
-    """Return a result with videos under their own names, in the order given."""
-    task, tables = found.segments["task"], (found.segment_table, found.order_table, deviation_table(found.deviations))
-    segments, order, deviations = (table.assign(video=table["video"].map(stem_of)) for table in tables)
-    labels = {
-        stem_of(store.video): predicted_labels(own["start_s"], own["end_s"], own["key_step"], store.time_s)
-        for store, own in ((store, task[store.video]) for store in stores)
-    }
-    embeddings = embedded.videos if embedded else {}
-    return Discovery(
-        run,
-        settings,
-        segments,
-        order,
-        rank_procedures(found.orders),
-        _renamed(found.procedure, stem_of),
-        deviations,
+def _renamed(found: KeySteps, called: Callable[[str], str]) -> KeySteps:
+    """Return key steps with videos under other names, their own or their ids, and without what was learned."""
+    videos = tuple(replace(video, video=called(video.video)) for video in found.procedure.videos)
+    typical = found.procedure.typical_video
+    return KeySteps(
+        {scope: {called(video): own for video, own in part.items()} for scope, part in found.segments.items()},
+        {called(video): order for video, order in found.orders.items()},
+        replace(found.procedure, videos=videos, typical_video=called(typical) if typical else ""),
         found.diagnostics,
-        labels,
-        times={stem_of(store.video): store.time_s for store in stores},
-        embeddings={stem_of(store.video): embeddings[store.video].embedding for store in stores if embedded},
     )
-
-
-def _renamed(procedure: Procedure, called: Callable[[str], str]) -> Procedure:
-    """Return a procedure with videos under other names: their own, or their ids."""
-    videos = tuple(replace(video, video=called(video.video)) for video in procedure.videos)
-    typical = procedure.typical_video
-    return replace(procedure, videos=videos, typical_video=called(typical) if typical else "")
 
 
 def _rate(time_s: NDArray[np.float64], end_s: float) -> Fraction:

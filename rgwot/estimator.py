@@ -140,10 +140,11 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         stores = stores_of(X, times, lambda _: import_form(bundle))
         for store in stores:
             check_kind(bundle, store)
+        shown = [store for store in stores if len(store)]
         with as_many_threads(MODEL in bundle.parts):
             result = restore(bundle)
-            videos = {store.video: embedded_video(store, result.embed) for store in stores if len(store)}
-        steps, _ = label_videos(bundle, result, [store for store in stores if len(store)], videos)
+            videos = {store.video: embedded_video(store, result.embed) for store in shown}
+        steps, _ = label_videos(bundle, result, shown, videos)
         empty = np.empty(0, dtype=np.int64)
         labels = [steps.get(store.video, empty) for store in stores]
         return dict(zip(X, labels, strict=True)) if isinstance(X, Mapping) else labels
@@ -156,16 +157,21 @@ def _bundle(findings: Findings) -> bytes:
     # A trivial decoder has no rule.
     assert embedded is not None
     assert findings.embedder is not None
+    model = None
+    if findings.model is not None:
+        from rgwot.embedding.model import model_bytes
+
+        model = model_bytes(findings.model)
     about, parts = bundle_of(
         run=found.run,
         dataset="arrays",
         task="task",
         settings=found.settings,
         blocks=found.settings.model_dump(by_alias=True, mode="json"),
-        stores=list(findings.stores.values()),
+        stores=findings.stores,
         embedded=embedded,
         embedding=findings.embedder.embed,
-        model=_model_bytes(findings.model),
+        model=model,
         learned=key_steps.learned() if key_steps.learned else None,
         labels={video: found.labels[stem_of(video)] for video in embedded.part(held_out=False)},
         choices=choices_of(found.diagnostics),
@@ -173,11 +179,3 @@ def _bundle(findings: Findings) -> bytes:
         names={},
     )
     return bundle_bytes(about, parts)
-
-
-def _model_bytes(model: Mapping[str, Any] | None) -> bytes | None:
-    if model is None:
-        return None
-    from rgwot.embedding.model import model_bytes
-
-    return model_bytes(model)

@@ -17,7 +17,7 @@ from rgwot.evaluation.protocols import Protocol
 
 
 class Detection(NamedTuple):
-    """Precision, recall and F1 of a yes-or-no answer per frame, each in [0, 1] or NaN."""
+    """Precision, recall and F1 of what was found, each in [0, 1]; NaN where there is nothing to divide by."""
 
     precision: float
     recall: float
@@ -49,11 +49,16 @@ def detection(true: npt.ArrayLike, predicted: npt.ArrayLike) -> Detection:
     is_true, is_predicted = np.asarray(true, dtype=np.bool_), np.asarray(predicted, dtype=np.bool_)
     if is_true.ndim != 1 or is_true.shape != is_predicted.shape:
         raise ValueError(f"frames: got shapes {is_true.shape} and {is_predicted.shape}, expected two of shape (T,)")
-    found, n_true, n_predicted = int((is_true & is_predicted).sum()), int(is_true.sum()), int(is_predicted.sum())
+    return counted(int(is_true.sum()), int(is_predicted.sum()), int((is_true & is_predicted).sum()))
+
+
+def counted(n_true: int, n_found: int, both: int) -> Detection:
+    """Return the scores of ``n_found`` of which ``both`` are among the ``n_true`` that there are."""
+    nan = float("nan")
     return Detection(
-        found / n_predicted if n_predicted else float("nan"),
-        found / n_true if n_true else float("nan"),
-        2 * found / (n_true + n_predicted) if n_true + n_predicted else float("nan"),
+        both / n_found if n_found else nan,
+        both / n_true if n_true else nan,
+        2 * both / (n_true + n_found) if n_true + n_found else nan,
     )
 
 

@@ -19,7 +19,6 @@ from rgwot.evaluation.protocols import ALSO, BACKGROUNDS, PROTOCOLS, SEGMENTATIO
 from rgwot.evaluation.segmental import score_segmentation
 from rgwot.records import (
     CELL,
-    IDENTITY,
     SCOPES,
     SCORE_COLUMNS,
     read_annotations,
@@ -113,11 +112,6 @@ def _label(
     return LabelledVideo(video, true, labels)
 
 
-def _degenerate(diagnostics: Mapping[str, Any], scope: str) -> bool:
-    part = diagnostics.get(scope)
-    return bool((part if isinstance(part, dict) and "degenerate" in part else diagnostics).get("degenerate", False))
-
-
 def score_table(
     videos: Sequence[LabelledVideo],
     n_key_steps: int,
@@ -165,32 +159,19 @@ def score_table(
     return pd.DataFrame(rows, columns=list(SCORED))
 
 
-class Task(NamedTuple):
-    """What a prediction is scored against, as tables of `rgwot.records`.
-
-    Attributes
-    ----------
-    manifest, annotations
-        The videos of the task and their true segments.
-    n_key_steps
-        K_gt, whether or not all steps occur; None for the largest one annotated.
-    """
-
-    manifest: pd.DataFrame
-    annotations: pd.DataFrame
-    n_key_steps: int | None = None
-
-
-def score_task(
-    task: Task,
-    segments: pd.DataFrame,
-    diagnostics: Mapping[str, Any],
+def evaluate(
+    manifest_csv: str | os.PathLike[str],
+    annotations_csv: str | os.PathLike[str],
+    segments_csv: str | os.PathLike[str],
+    diagnostics_json: str | os.PathLike[str],
+    output_csv: str | os.PathLike[str],
     identity: Mapping[str, Any],
+    n_key_steps: int | None,
     stride: int,
     more: ScoreMore | None = None,
     also: str = "none",
 ) -> pd.DataFrame:
-    """Score the decoded key steps of one task.
+    """Score the decoded key steps of one task and write the table of scores.
 
     Besides precision, recall, F1 and IoU every protocol gets ``n_videos`` (scored), ``n_skipped`` (unusable),
     ``n_unscored`` (without annotation) and ``degenerate`` (1 for a collapsed run), ``exact_cut`` where the graph cut
@@ -198,16 +179,18 @@ def score_task(
 
     Parameters
     ----------
-    task
-        Only videos with status ``ok`` are scored, and where the diagnostics name a split only those held out; others
-        count nowhere.
-    segments
-        Decoded segments in both scopes.
-    diagnostics
+    manifest_csv, annotations_csv, segments_csv
+        Tables of `rgwot.records`; segments in both scopes. Only videos with status ``ok`` are scored, and where the
+        diagnostics name a split only those held out; others count nowhere.
+    diagnostics_json
         What the decoder says about itself: ``K``, ``background`` (true: key step 0 is one more cluster), and
         ``degenerate`` for the whole and in ``task`` and ``video``; ``split`` with the videos held out (``test``).
+    output_csv
+        Where the table goes.
     identity
         ``dataset``, ``task``, ``method``, ``decoder``, ``seed``: repeated in every row.
+    n_key_steps
+        K_gt, whether or not all steps occur; None for the largest one annotated.
     stride
         Every stride-th native frame is scored.
     more
@@ -225,9 +208,8 @@ def score_task(
     RgwotError
         When no video can be scored, or a table does not fit the others.
     """
-    if set(identity) != set(IDENTITY):
-        raise ValueError(f"identity: got {sorted(identity)}, expected {sorted(IDENTITY)}")
-    manifest, annotations, n_key_steps = task
+    manifest, annotations = read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv))
+    segments, diagnostics = read_segments(Path(segments_csv)), read_diagnostics(diagnostics_json)
     where = f"task {identity['dataset']}/{identity['task']}"
     if n_key_steps is None:
         n_key_steps = int(annotations["key_step"].max()) if len(annotations) else 1
@@ -273,34 +255,12 @@ def score_task(
         extra = []
         for protocol, background, rule in scores[list(CELL)].drop_duplicates().to_numpy():
             scope = scopes.get(protocol, "task")
-            counts = {
-                "n_skipped": len(skipped), "n_unscored": len(unscored), "degenerate": _degenerate(diagnostics, scope),
-            }  # fmt: skip
+            degenerate = {**diagnostics, **diagnostics.get(scope, {})}.get("degenerate", False)
+            counts = {"n_skipped": len(skipped), "n_unscored": len(unscored), "degenerate": degenerate}
             if "instead_of" in diagnostics.get("task", {}).get("graph_cut", {}):
                 counts["exact_cut"] = True
             extra += [(protocol, background, rule, metric, float(value)) for metric, value in counts.items()]
         parts += [scores, pd.DataFrame(extra, columns=scores.columns)]
-    table = pd.concat(parts, ignore_index=True)
-    for position, column in enumerate(IDENTITY):
-        table.insert(position, column, identity[column])
-    return table[list(SCORE_COLUMNS)]
-
-
-def evaluate(
-    manifest_csv: str | os.PathLike[str],
-    annotations_csv: str | os.PathLike[str],
-    segments_csv: str | os.PathLike[str],
-    diagnostics_json: str | os.PathLike[str],
-    output_csv: str | os.PathLike[str],
-    identity: Mapping[str, Any],
-    n_key_steps: int | None,
-    stride: int,
-    more: ScoreMore | None = None,
-    also: str = "none",
-) -> pd.DataFrame:
-    """Score the files of one task and write the table of scores; see `score_task`."""
-    task = Task(read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv)), n_key_steps)
-    segments, diagnostics = read_segments(Path(segments_csv)), read_diagnostics(diagnostics_json)
-    table = score_task(task, segments, diagnostics, identity, stride, more, also)
+    table = pd.concat(parts, ignore_index=True).assign(**identity)[list(SCORE_COLUMNS)]
     write_csv(table, output_csv)
     return table

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
 
 import networkx
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betaincinv
 
+from rgwot.evaluation.background import Detection, counted
 from rgwot.evaluation.order import kendall_distance
 
 START, END = "START", "END"
@@ -23,40 +22,13 @@ Edges = AbstractSet[tuple[Step, Step]]
 LEVEL = 0.95
 
 
-class SetScores(NamedTuple):
-    """Precision, recall and F1 of what was found, each in [0, 1]; NaN where there is nothing to divide by."""
-
-    precision: float
-    recall: float
-    f1: float
-
-
-class Bin(NamedTuple):
-    """Confidences of one bin: its ends, how many fell in it (``total``), how many were right, their mean.
-
-    ``share`` is right / total, (``share_low``, ``share_high``) its interval; NaN and (0, 1) in an empty bin.
-    """
-
-    low: float
-    high: float
-    total: int
-    right: int
-    confidence: float
-    share: float
-    share_low: float
-    share_high: float
-
-
-def set_scores(true: AbstractSet[Hashable], found: AbstractSet[Hashable]) -> SetScores:
+def set_scores(true: AbstractSet[Hashable], found: AbstractSet[Hashable]) -> Detection:
     """Compare two sets: edges of graphs, (video, key step) that deviate, videos that do.
 
     >>> set_scores({1, 2, 3}, {2, 3, 4, 5})
-    SetScores(precision=0.5, recall=0.6666666666666666, f1=0.5714285714285714)
+    Detection(precision=0.5, recall=0.6666666666666666, f1=0.5714285714285714)
     """
-    both = len(true & found)
-    precision = both / len(found) if found else float("nan")
-    recall = both / len(true) if true else float("nan")
-    return SetScores(precision, recall, 2 * both / (len(true) + len(found)) if true or found else float("nan"))
+    return counted(len(true), len(found), len(true & found))
 
 
 def needs_of(edges: Iterable[tuple[Step, Step]]) -> set[tuple[Step, Step]]:
@@ -93,7 +65,7 @@ def restricted(edges: Iterable[tuple[Step, Step]], steps: Iterable[Step]) -> set
 
 def edge_scores(
     true: Iterable[tuple[Step, Step]], found: Iterable[tuple[Step, Step]], matching: Mapping[int, int] | None = None
-) -> SetScores:
+) -> Detection:
     """Score the edges of a graph, START and END included, as the literature does (arXiv 2406.01486).
 
     Parameters
@@ -128,22 +100,6 @@ def mean_distance(order: Sequence[int], orders: Iterable[Sequence[int]]) -> floa
     found = [kendall_distance({step: (rank, 1) for rank, step in enumerate(other)}, place) for other in orders]
     found = [distance for distance in found if not np.isnan(distance)]
     return float(np.mean(found)) if found else float("nan")
-
-
-def reliability(confidence: npt.ArrayLike, right: npt.ArrayLike, ends: Sequence[float]) -> list[Bin]:
-    """Sort confidences (N,) into bins [ends[i], ends[i + 1]), the last closed, and count how many were right (N,)."""
-    given, truth = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=bool)
-    if given.shape != truth.shape or given.ndim != 1:
-        raise ValueError(f"confidence: found shapes {given.shape} and {truth.shape}, expected two of shape (N,)")
-    which = np.clip(np.searchsorted(ends, given, side="right") - 1, 0, len(ends) - 2)
-    found = []
-    for number, (low, high) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
-        inside = (which == number) & (given >= low) & (given <= high)
-        count, correct = int(inside.sum()), int(truth[inside].sum())
-        mean = float(given[inside].mean()) if count else float("nan")
-        share = correct / count if count else float("nan")
-        found.append(Bin(low, high, count, correct, mean, share, *share_interval(correct, count)))
-    return found
 
 
 def share_interval(count: int, of: int) -> tuple[float, float]:

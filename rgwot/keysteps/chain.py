@@ -31,11 +31,7 @@ Nothing else decides, so a problem is solved by the same code whatever the proce
 def label_distance(K: int, metric: Metric) -> NDArray[np.int64]:
     """Return d (K, K) as whole numbers: [a != b] for ``potts``, |a - b| for ``linear``."""
     steps = np.abs(np.subtract.outer(np.arange(K), np.arange(K)))
-    if metric == "potts":
-        return (steps > 0).astype(np.int64)
-    if metric == "linear":
-        return steps.astype(np.int64)
-    raise ValueError(f"metric: found {metric!r}, expected 'potts' or 'linear'")
+    return (steps > 0 if metric == "potts" else steps).astype(np.int64)
 
 
 def unary_weight(unary: float, per: UnaryPer, features_fps: float, native_fps: float) -> float:
@@ -47,13 +43,7 @@ def unary_weight(unary: float, per: UnaryPer, features_fps: float, native_fps: f
     """
     if per == "sample":
         return unary
-    if not features_fps > 0 or not native_fps > 0:
-        raise ValueError(f"features_fps, native_fps: found {features_fps}, {native_fps}, expected rates above 0")
-    if per == "second":
-        return unary / features_fps
-    if per == "frame_pair":
-        return unary * native_fps / 2 / features_fps
-    raise ValueError(f"unary_per: found {per!r}, expected 'second', 'sample' or 'frame_pair'")
+    return unary / features_fps if per == "second" else unary * native_fps / 2 / features_fps
 
 
 def unary_costs(memberships: NDArray[Any], weight: NDArray[Any]) -> Floats:
@@ -71,8 +61,6 @@ def edge_weights(lengths: Sequence[int], weight: float, joined: bool) -> Floats:
     >>> edge_weights([2, 3], 0.5, joined=False)
     array([0.5, 0. , 0.5, 0.5])
     """
-    if not lengths or min(lengths) < 1:
-        raise ValueError(f"lengths: found {list(lengths)}, expected at least one video with at least one sample each")
     weights = np.full(sum(lengths) - 1, float(weight))
     if not joined:
         weights[np.cumsum(lengths)[:-1] - 1] = 0
@@ -82,10 +70,8 @@ def edge_weights(lengths: Sequence[int], weight: float, joined: bool) -> Floats:
 def check_problem(unary: NDArray[Any], weights: NDArray[Any]) -> tuple[Floats, Floats]:
     """Return unary costs (T, K) and edge weights (T - 1,) as contiguous float64, or say what is wrong with them."""
     costs, edges = (np.ascontiguousarray(part, dtype=np.float64) for part in (unary, weights))
-    if costs.ndim != 2 or costs.size == 0:
-        raise ValueError(f"unary: found shape {costs.shape}, expected (T, K) with T, K >= 1")
-    if edges.shape != (len(costs) - 1,):
-        raise ValueError(f"edge weights: found shape {edges.shape}, expected ({len(costs) - 1},), one for each edge")
+    if costs.ndim != 2 or costs.size == 0 or edges.shape != (len(costs) - 1,):
+        raise ValueError(f"energy: found shapes {costs.shape} and {edges.shape}, expected (T, K) and (T - 1,)")
     if not np.isfinite(costs).all() or not np.isfinite(edges).all() or (edges < 0).any():
         raise ValueError("energy: found infinite, NaN or negative terms, expected finite unary and weights >= 0")
     return costs, edges
@@ -98,8 +84,6 @@ def energy(labels: NDArray[Any], unary: NDArray[Any], weights: NDArray[Any], dis
     """
     costs, edges = check_problem(unary, weights)
     chosen = np.asarray(labels)
-    if chosen.shape != (len(costs),):
-        raise ValueError(f"labels: found shape {chosen.shape}, expected ({len(costs)},)")
     data = costs[np.arange(len(costs)), chosen].sum()
     return float(data + (edges * distance[chosen[:-1], chosen[1:]]).sum())
 

@@ -55,7 +55,7 @@ def mean_pairwise_cosine(x: NDArray[Any]) -> float:
 
     A zero vector has no direction and is left out; NaN when fewer than two samples (T, D) have a direction.
     """
-    samples = _array(x, 2, "embeddings", "(T, D) with T >= 1").astype(np.float64, copy=False)
+    samples = np.asarray(x, dtype=np.float64)
     norms = np.linalg.norm(samples, axis=1)
     directions = samples[norms > 0] / norms[norms > 0, None]
     T = len(directions)
@@ -71,7 +71,7 @@ def relative_variance(x: NDArray[Any]) -> float:
     For unit vectors this is 1 minus the mean cosine over all pairs, a sample with itself included. Zero when
     all samples are the same, also when all are zero.
     """
-    samples = _array(x, 2, "embeddings", "(T, D) with T >= 1").astype(np.float64, copy=False)
+    samples = np.asarray(x, dtype=np.float64)
     power = float(np.mean(np.sum(samples**2, axis=1)))
     if power == 0:
         return 0.0
@@ -81,7 +81,7 @@ def relative_variance(x: NDArray[Any]) -> float:
 
 def membership_entropy(memberships: NDArray[Any]) -> float:
     """Return the mean entropy of memberships (T, K) divided by ln K: 0 hard, 1 uniform; 0 for K = 1."""
-    u = _array(memberships, 2, "memberships", "(T, K) with T, K >= 1").astype(np.float64, copy=False)
+    u = np.asarray(memberships, dtype=np.float64)
     K = u.shape[1]
     if K == 1:
         return 0.0
@@ -91,8 +91,7 @@ def membership_entropy(memberships: NDArray[Any]) -> float:
 
 def mean_max_membership(memberships: NDArray[Any]) -> float:
     """Return the mean over samples (T, K) of the largest membership, in [1/K, 1]."""
-    u = _array(memberships, 2, "memberships", "(T, K) with T, K >= 1").astype(np.float64, copy=False)
-    return float(np.mean(u.max(axis=1)))
+    return float(np.mean(np.asarray(memberships, dtype=np.float64).max(axis=1)))
 
 
 def membership_contrast(memberships: NDArray[Any]) -> float:
@@ -103,7 +102,7 @@ def membership_contrast(memberships: NDArray[Any]) -> float:
 
 def dominant_share(labels: NDArray[Any]) -> float:
     """Return the share of the most frequent label among labels (T,), T >= 1."""
-    _, counts = np.unique(_array(labels, 1, "labels", "(T,) with T >= 1"), return_counts=True)
+    _, counts = np.unique(labels, return_counts=True)
     return float(counts.max() / counts.sum())
 
 
@@ -116,8 +115,6 @@ def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray
     `UNIFORM_MEMBERSHIP`: the labels are then rounding noise), or one label holds at least `DOMINANT_LABEL` of the
     labels after it. One label is no collapse where K = 1, nor where there are fewer samples than labels.
     """
-    if len(x) != len(labels):
-        raise ValueError(f"labels: found {len(labels)}, expected {len(x)}, one for each embedding")
     if len(x) > 1 and relative_variance(x) < CONSTANT_EMBEDDING:
         return Diagnosis(True, "embedding")
     uniform = memberships is not None and membership_contrast(memberships) < UNIFORM_MEMBERSHIP
@@ -135,10 +132,3 @@ def combine(diagnoses: Sequence[Diagnosis]) -> Diagnosis:
     if not causes or len(causes) < DEGENERATE_VIDEOS * len(diagnoses):
         return Diagnosis(False, None)
     return Diagnosis(True, "embedding" if 2 * causes.count("embedding") >= len(causes) else "decoder")
-
-
-def _array(values: NDArray[Any], ndim: int, name: str, expected: str) -> NDArray[Any]:
-    found = np.asarray(values)
-    if found.ndim != ndim or found.size == 0:
-        raise ValueError(f"{name}: found shape {found.shape}, expected {expected}")
-    return found

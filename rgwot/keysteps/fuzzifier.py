@@ -52,8 +52,6 @@ def largest_fuzzifier(lambda_1: float) -> float:
     - 1) times delta. The collapsed state attracts when that factor is below 1, which is m above the value
     returned. From lambda_1 = 1/2 on it never attracts and the value is infinite.
     """
-    if not 0 <= lambda_1 <= 1:
-        raise ValueError(f"lambda_1: found {lambda_1}, expected a value in [0, 1]")
     remainder = 1 - 2 * lambda_1
     return 1 / remainder if remainder > 0 else math.inf
 

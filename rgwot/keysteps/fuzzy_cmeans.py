@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,29 +13,6 @@ from rgwot.keysteps.fuzzifier import centred, middle
 
 # Distance of two centres, relative to the spread of the samples, below which they are one centre.
 SAME_CENTRE = 1e-2
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Samples x (T, D) less their mean, float32 or float64, and their squared lengths (T,)."""
-
-    x: NDArray[Any]
-    power: NDArray[Any]
-
-    @classmethod
-    def of(cls, offsets: NDArray[Any]) -> Self:
-        """Measure samples less their mean."""
-        return cls(offsets, np.einsum("td,td->t", offsets, offsets))
-
-    @property
-    def floor(self) -> float:
-        """Rounding of |x|^2 - 2 x.c + |c|^2: smaller squared distances are indistinguishable from none."""
-        return float(np.finfo(self.x.dtype).eps) * float(np.mean(self.power))
-
-    @property
-    def spread(self) -> float:
-        """Root mean square distance from the mean."""
-        return float(np.sqrt(np.mean(self.power)))
 
 
 @dataclass(frozen=True)
@@ -76,7 +52,6 @@ def fuzzy_cmeans(
     tolerance: float,
     restarts: int,
     start: Literal["far_apart", "random"],
-    initial: NDArray[Any] | None = None,
 ) -> FuzzyCMeans:
     """Minimise J(U, C) = sum_t sum_k u_tk^m |x_t - c_k|^2 subject to sum_k u_tk = 1.
 
@@ -102,17 +77,11 @@ def fuzzy_cmeans(
     start
         ``far_apart``: each start takes K samples far apart (k-means++) as centres. ``random``: random normalised
         memberships, as in the public code (methods 5.1).
-    initial
-        Memberships (T, K) to start from, once; replaces the restarts.
-
-    Returns
-    -------
-    FuzzyCMeans
 
     Raises
     ------
     ValueError
-        For a wrong shape, K < 1, m <= 1, or samples that are not finite.
+        For a wrong shape, or samples that are not finite.
 
     Notes
     -----
@@ -121,23 +90,25 @@ def fuzzy_cmeans(
     partition may be. Started far apart, seven tight clusters are found even at m = 2, where random memberships
     collapse; loose ones collapse from any start, which is what ``auto`` is for.
     """
-    if K < 1 or restarts < 1 or max_iterations < 1:
-        raise ValueError(
-            f"K, restarts, max_iterations: found {K}, {restarts}, {max_iterations}, expected at least 1 each"
-        )
-    if not m > 1:
-        raise ValueError(f"fuzzifier m: found {m}, expected a value above 1")
     given, mean, identical = middle(x)
-    T = len(given)
-    if initial is not None and np.shape(initial) != (T, K):
-        raise ValueError(f"initial memberships: found shape {np.shape(initial)}, expected ({T}, {K})")
     if identical:
-        u, centres = np.full((T, K), 1 / K, dtype=given.dtype), np.tile(mean, (K, 1))
+        u, centres = np.full((len(given), K), 1 / K, dtype=given.dtype), np.tile(mean, (K, 1))
         return FuzzyCMeans(u, centres, 0.0, 0, True, distinct_centres=1, collapsed=K > 1)
-    samples = Samples.of(given - mean)
-    starts = _starts(samples, K, m, generator, restarts, start, initial)
-    found = (_run(samples, mean, u, m, max_iterations, tolerance) for u in starts)
+    offsets = given - mean
+
+    def first() -> NDArray[Any]:
+        if start == "far_apart":
+            return memberships(offsets, _far_apart(offsets, K, generator), m, rounding(offsets))
+        u = generator.random((len(offsets), K)).astype(offsets.dtype)
+        return np.asarray(u / u.sum(axis=1, keepdims=True))
+
+    found = (alternate(offsets, mean, first(), m, max_iterations, tolerance) for _ in range(restarts))
     return min(found, key=lambda partition: partition.objective)
+
+
+def rounding(offsets: NDArray[Any]) -> float:
+    """Return the rounding of |x|^2 - 2 x.c + |c|^2 for samples less their mean (T, D), below which it means nothing."""
+    return float(np.finfo(offsets.dtype).eps) * float(np.mean(np.einsum("td,td->t", offsets, offsets)))
 
 
 def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float = 0.0) -> NDArray[Any]:
@@ -154,7 +125,7 @@ def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float =
 def frame_of(seen: NDArray[Any]) -> tuple[NDArray[Any], float]:
     """Return the origin of distances, the mean (D,) of samples (T', D), and their smallest value."""
     offsets, mean = centred(seen)
-    return mean, Samples.of(offsets).floor
+    return mean, rounding(offsets)
 
 
 def memberships_in(x: NDArray[Any], centres: NDArray[Any], mean: NDArray[Any], floor: float, m: float) -> NDArray[Any]:
@@ -165,33 +136,11 @@ def memberships_in(x: NDArray[Any], centres: NDArray[Any], mean: NDArray[Any], f
     return memberships(np.asarray(x, dtype=mean.dtype) - mean, centres - mean, m, floor)
 
 
-def _starts(
-    samples: Samples,
-    K: int,
-    m: float,
-    generator: np.random.Generator,
-    restarts: int,
-    start: Literal["far_apart", "random"],
-    initial: NDArray[Any] | None,
-) -> Iterator[NDArray[Any]]:
-    """Return the memberships (T, K) of one start after the other; see `fuzzy_cmeans`."""
-    x = samples.x
-    if initial is not None:
-        yield np.asarray(initial, dtype=x.dtype)
-        return
-    for _ in range(restarts):
-        if start == "random":
-            u = generator.random((len(x), K)).astype(x.dtype)
-            yield u / u.sum(axis=1, keepdims=True)
-        else:
-            yield memberships(x, _far_apart(samples, K, generator), m, samples.floor)
-
-
-def _run(
-    samples: Samples, mean: NDArray[Any], u: NDArray[Any], m: float, max_iterations: int, tolerance: float
+def alternate(
+    x: NDArray[Any], mean: NDArray[Any], u: NDArray[Any], m: float, max_iterations: int, tolerance: float
 ) -> FuzzyCMeans:
-    """Alternate the two updates from memberships u (T, K)."""
-    x, floor, K = samples.x, samples.floor, u.shape[1]
+    """Alternate the two updates from memberships u (T, K) of samples x (T, D) less their mean; see `fuzzy_cmeans`."""
+    floor, K = rounding(x), u.shape[1]
     centres = np.zeros((K, x.shape[1]), dtype=x.dtype)
     converged = False
     iterations = 0
@@ -206,22 +155,16 @@ def _run(
         converged = bool(np.linalg.norm(updated - u) <= tolerance)
         u = updated
         iterations += 1
-    distinct = _distinct(centres, SAME_CENTRE * samples.spread)
+    spread = float(np.sqrt(np.mean(np.einsum("td,td->t", x, x))))
+    distinct = _distinct(centres, SAME_CENTRE * spread)
     uniform = distinct == 1 or membership_contrast(u) < UNIFORM_MEMBERSHIP
     objective = float(np.sum(u**m * squared, dtype=np.float64))
     return FuzzyCMeans(u, centres + mean, objective, iterations, converged, distinct, K > 1 and uniform)
 
 
-def squared_distances(
-    x: NDArray[Any], centres: NDArray[Any], floor: float = 0.0, power: NDArray[Any] | None = None
-) -> NDArray[Any]:
-    """Return |x_t - c_k|^2 (T, K), at least ``floor`` and above 0; x (T, D) and c (K, D) best near the origin.
-
-    ``power`` (T,) is |x_t|^2, if already computed.
-    """
-    if power is None:
-        power = np.einsum("td,td->t", x, x)
-    squared = power[:, None] - 2 * (x @ centres.T)
+def squared_distances(x: NDArray[Any], centres: NDArray[Any], floor: float = 0.0) -> NDArray[Any]:
+    """Return |x_t - c_k|^2 (T, K), at least ``floor`` and above 0; x (T, D) and c (K, D) best near the origin."""
+    squared = np.einsum("td,td->t", x, x)[:, None] - 2 * (x @ centres.T)
     squared += np.einsum("kd,kd->k", centres, centres)
     smallest = max(floor, float(np.finfo(squared.dtype).tiny))
     return np.asarray(np.maximum(squared, smallest, out=squared))
@@ -235,13 +178,13 @@ def _softmax(squared: NDArray[Any], m: float) -> NDArray[Any]:
     return np.asarray(u)
 
 
-def _far_apart(samples: Samples, K: int, generator: np.random.Generator) -> NDArray[Any]:
+def _far_apart(x: NDArray[Any], K: int, generator: np.random.Generator) -> NDArray[Any]:
     """Draw K samples, each with probability proportional to its squared distance from those before it."""
-    x, floor = samples.x, samples.floor
+    floor = rounding(x)
     chosen = [int(generator.integers(len(x)))]
     nearest = np.full(len(x), np.inf)
     while len(chosen) < K:
-        squared = squared_distances(x, x[chosen[-1:]], floor, samples.power)[:, 0].astype(np.float64)
+        squared = squared_distances(x, x[chosen[-1:]], floor)[:, 0].astype(np.float64)
         nearest = np.minimum(nearest, np.where(squared > 4 * floor, squared, 0.0))
         total = nearest.sum()
         # With fewer different samples than centres some sample has to serve twice.

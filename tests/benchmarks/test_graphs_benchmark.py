@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import graphs
 import pandas as pd
 import pytest
-from graphs import ENDS, PAGE, RECORD, SOURCES
+from graphs import ENDS, PAGE, RECORD, SOURCES, reliability
 
-from rgwot.evaluation.graphs import needs_of, reliability, set_scores
+from rgwot.evaluation.graphs import needs_of, set_scores
 from rgwot.procedure import Event, Recording
 
 NAMES = list(graphs.recipes())
@@ -21,6 +23,17 @@ def scores():
 @pytest.fixture(scope="module")
 def told():
     return graphs.deviation_scores(NAMES).set_index(["learner", "what"])["f1"]
+
+
+def test_reliability_counts_by_hand():
+    low, high = reliability([0.1, 0.5, 0.9, 1.0], [False, True, True, False], [0.0, 0.5, 1.0])
+    assert (low.total, low.right, low.confidence) == (1, 0, 0.1)
+    assert (high.total, high.right) == (3, 2)
+    assert high.confidence == pytest.approx(0.8)
+    assert high.share_low < 2 / 3 < high.share_high
+    assert math.isnan(reliability([], [], [0.0, 1.0])[0].share)
+    with pytest.raises(ValueError, match="shapes"):
+        reliability([0.5], [], [0.0, 1.0])
 
 
 def test_the_data():

@@ -8,7 +8,6 @@ from rgwot.evaluation.graphs import (
     edge_scores,
     mean_distance,
     needs_of,
-    reliability,
     restricted,
     set_scores,
     share_interval,
@@ -56,17 +55,6 @@ def test_distance_of_orders_by_hand():
     # One of three pairs; then two of three pairs have a step that the order lacks.
     assert mean_distance([1, 2, 3], [[1, 3, 2], [1, 2, 4]]) == pytest.approx((1 / 3 + 1 / 3) / 2)
     assert math.isnan(mean_distance([1, 2], [[1]]))
-
-
-def test_reliability_counts_by_hand():
-    low, high = reliability([0.1, 0.5, 0.9, 1.0], [False, True, True, False], [0.0, 0.5, 1.0])
-    assert (low.total, low.right, low.confidence) == (1, 0, 0.1)
-    assert (high.total, high.right) == (3, 2)
-    assert high.confidence == pytest.approx(0.8)
-    assert high.share_low < 2 / 3 < high.share_high
-    assert math.isnan(reliability([], [], [0.0, 1.0])[0].share)
-    with pytest.raises(ValueError, match="shapes"):
-        reliability([0.5], [], [0.0, 1.0])
 
 
 def test_interval_of_a_share():

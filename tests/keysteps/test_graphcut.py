@@ -99,14 +99,6 @@ def test_potts_does_not_depend_on_how_clusters_are_numbered() -> None:
 
 
 @has_library
-def test_the_memory_layout_of_the_costs_does_not_matter() -> None:
-    unary = np.random.default_rng(2).random((40, 6))
-    weights = np.full(39, 0.3)
-    expected = expand(unary, weights, "potts")
-    np.testing.assert_array_equal(expand(np.asfortranarray(unary), weights, "potts"), expected)
-
-
-@has_library
 def test_no_edge_or_one_label_needs_no_cut() -> None:
     unary = np.array([[0.3, 0.1], [0.2, 0.4]])
     np.testing.assert_array_equal(expand(unary, np.zeros(1), "potts"), [1, 0])
@@ -141,6 +133,8 @@ def path_frames() -> Frames:
 def test_decoder_finds_planted_steps_and_reports_the_gap(solver: str) -> None:
     settings = Settings(decode=DecodeSettings(K=4), graphcut=GraphcutSettings.model_validate({"solver": solver}))
     decoded = decode_graphcut(path_frames(), 4, settings, np.random.default_rng(0))
+    given = settings.model_copy(update={"decode": DecodeSettings(K=4, m=1.3)})
+    assert decode_graphcut(path_frames(), 4, given, np.random.default_rng(0)).facts["m"] == 1.3
     runs = np.flatnonzero(np.diff(decoded.labels)) + 1
     np.testing.assert_array_equal(runs, [30, 60, 90, 120, 150, 180, 210])
     assert decoded.labels[0] == decoded.labels[150]
@@ -163,11 +157,6 @@ def test_without_the_library_the_exact_solver_takes_its_place_and_says_so(monkey
     assert found.facts["graph_cut"] == {**exact.facts["graph_cut"], "instead_of": "expansion"}
     # Who asked for it gets what was asked for.
     assert cut("exact").facts == exact.facts
-
-
-def test_a_given_fuzzifier_is_used() -> None:
-    settings = Settings(decode=DecodeSettings(K=4, m=1.3))
-    assert decode_graphcut(path_frames(), 4, settings, np.random.default_rng(0)).facts["m"] == 1.3
 
 
 def test_smoothing_per_native_frames_does_not_depend_on_the_sampling() -> None:

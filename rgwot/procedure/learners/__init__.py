@@ -1,17 +1,14 @@
-"""Learners of task graphs, one file each: functions of a `Tally` that return `Needs`."""
+"""Learners of task graphs: functions of a `Tally` that return `Needs`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from rgwot.procedure.learners.chain import chain
-from rgwot.procedure.learners.intersection import intersection
+from rgwot.procedure.learners.counted import chain, intersection, precedence, transitions
 from rgwot.procedure.learners.likelihood import likelihood
 from rgwot.procedure.learners.needs import Needs
-from rgwot.procedure.learners.precedence import precedence
 from rgwot.procedure.learners.robust import SLIP_FOUND, robust
-from rgwot.procedure.learners.transitions import transitions
 
 #: By name; the settings of a learner are the keyword arguments of its function.
 LEARNERS: Mapping[str, Callable[..., Needs]] = MappingProxyType(
