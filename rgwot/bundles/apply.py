@@ -20,7 +20,6 @@ from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
 from rgwot.config.registry import load
 from rgwot.config.settings import Settings, build, flatten
-from rgwot.corrections.result import order_of_segments
 from rgwot.datasets.names import stem_of
 from rgwot.embedding.embed import write_embeddings
 from rgwot.embedding.interface import EmbedVideo
@@ -31,7 +30,7 @@ from rgwot.keysteps.choices import Choices, restored
 from rgwot.keysteps.decode import Labelling, labelled, order_of
 from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.interface import Decoded, Predict
-from rgwot.keysteps.ordering import format_order
+from rgwot.keysteps.ordering import format_order, order_of_segments
 from rgwot.keysteps.outputs import KeySteps, write_keysteps
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Procedure

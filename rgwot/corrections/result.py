@@ -10,7 +10,7 @@ import pandas as pd
 
 from rgwot.corrections.edits import Edit
 from rgwot.corrections.replay import Corrected, apply_corrections
-from rgwot.keysteps.ordering import Order, video_order
+from rgwot.keysteps.ordering import Order, order_of_segments
 from rgwot.keysteps.outputs import KeySteps
 from rgwot.procedure import Procedure, learn, recordings_from_segments
 from rgwot.records import SCOPES
@@ -60,15 +60,6 @@ def corrected_result(
     again = learn(recordings_from_segments(learned_from), procedure.learner, **procedure.settings)
     counts = {"edits": len(edits), "hold": int(replayed.report["holds"].sum())}
     return CorrectedResult(KeySteps(tables, found, again, {**diagnostics, "corrections": counts}), replayed)
-
-
-def order_of_segments(segments: pd.DataFrame) -> Order:
-    """Return the order of a video's key steps by the mean time of each; ``0`` where all is background."""
-    steps = segments[segments["key_step"] > 0]
-    if steps.empty:
-        return (0,)
-    middles = (steps["start_s"] + steps["end_s"]) / 2 / segments["end_s"].max()
-    return video_order(steps["key_step"].to_numpy(), middles.to_numpy(), (steps["end_s"] - steps["start_s"]).to_numpy())
 
 
 def _same(one: pd.DataFrame, other: pd.DataFrame) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ Array = NDArray[Any]
 FOLDS = 10
 PROBE_FRAMES = 3000
 SCORED_FRAMES = 12_000
+#: Starts of k-means; cells of a side that the supervised probe sees.
+RESTARTS, GRID = 4, 3
 
 
 def measure(
@@ -73,9 +75,9 @@ def measure(
     maps = (store.read() for store in stores)
     try:
         found: dict[str, float | int] = {
-            **kmeans_probe(pooled, labels, K),
-            **supervised_probe(maps, labels, watch=lambda folds: counted(log, "probe", folds, "fit")),
-            **largest_step_share(labels),
+            "kmeans_f1": kmeans_probe(pooled, labels, K),
+            "probe_accuracy": supervised_probe(maps, labels),
+            "largest_step_share": largest_step_share(labels),
             "K": K,
             "n_videos": len(stores),
             "n_frames": sum(map(len, labels)),
@@ -86,10 +88,8 @@ def measure(
     return found
 
 
-def kmeans_probe(
-    pooled: Sequence[Array], labels: Sequence[Array], K: int, seed: int = 0, restarts: int = 4
-) -> dict[str, float]:
-    """Return ``kmeans_f1``, strict F1 without background of one k-means clustering of all videos' pooled features.
+def kmeans_probe(pooled: Sequence[Array], labels: Sequence[Array], K: int) -> float:
+    """Return strict F1 without background of one k-means clustering of all videos' pooled features.
 
     All frames are clustered, background included; then only frames of key steps are scored, pooled over the
     videos under one Hungarian matching. Frames of unmatched clusters stay in the denominators, so that
@@ -99,44 +99,37 @@ def kmeans_probe(
     Raises
     ------
     ValueError
-        If features and labels do not fit together, or no frame shows a key step.
+        If no frame shows a key step.
     """
     from sklearn.cluster import KMeans
 
-    _check(pooled, labels)
     truth = np.concatenate(list(labels))
     if not (truth > 0).any():
         raise ValueError("found background only; expected frames of at least one key step")
-    clusters = KMeans(K, n_init=restarts, random_state=seed).fit_predict(
+    clusters = KMeans(K, n_init=RESTARTS, random_state=0).fit_predict(
         np.concatenate([np.asarray(part, dtype=np.float32) for part in pooled])
     )
     shown = truth > 0
     overlap = contingency(truth[shown] - 1, clusters[shown], int(truth.max()), K)
     scores = strict(overlap, match(overlap))
-    return {"kmeans_f1": f1(scores.precision, scores.recall)}
+    return f1(scores.precision, scores.recall)
 
 
-def supervised_probe(
-    maps: Iterable[Array],
-    labels: Sequence[Array],
-    grid: int = 3,
-    watch: Callable[[Sequence[int]], Iterable[int]] = iter,
-) -> dict[str, float]:
-    """Return ``probe_accuracy`` of a supervised probe on key-step frames of videos that it was not fitted to.
+def supervised_probe(maps: Iterable[Array], labels: Sequence[Array]) -> float:
+    """Return the accuracy of a supervised probe on key-step frames of videos that it was not fitted to.
 
-    Logistic regression (L2, C = 1) on feature maps max-pooled to ``grid`` x ``grid`` and standardised per
+    Logistic regression (L2, C = 1) on feature maps max-pooled to `GRID` x `GRID` and standardised per
     dimension with the mean and deviation of the training videos. One video is left out at a time; of more than
     `FOLDS`, every `FOLDS`-th, and each fit sees at most `PROBE_FRAMES` frames, evenly spaced, because its cost grows
     with their square. Of more than `SCORED_FRAMES` key-step frames in all, evenly spaced ones are used.
 
     For every video there are feature ``maps`` ``(T, C, h, w)``, taken one by one, so that a generator keeps one in
-    memory, and key steps ``(T,)``: 1 to K, 0 for background, which is left out. The fits in turn go through ``watch``,
-    which may report progress.
+    memory, and key steps ``(T,)``: 1 to K, 0 for background, which is left out.
 
     Raises
     ------
     ValueError
-        If maps and labels do not fit together, fewer than two videos show key steps, or all show one step.
+        If fewer than two videos show key steps, or all show one step.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
@@ -147,16 +140,15 @@ def supervised_probe(
         raise ValueError("found background only; expected frames of at least one key step")
     chosen = [frames[::every] for frames in chosen]
     features = []
-    for video, label, frames in zip(maps, labels, chosen, strict=True):
-        _check([video], [label])
-        features.append(max_pool(video[frames], grid).reshape(len(frames), -1))
+    for video, frames in zip(maps, chosen, strict=True):
+        features.append(max_pool(video[frames], GRID).reshape(len(frames), -1))
     truth = [np.asarray(label)[frames] for label, frames in zip(labels, chosen, strict=True)]
     used = [index for index, label in enumerate(truth) if label.size]
     if len(used) < 2:
         raise ValueError(f"found {len(used)} videos with key steps; expected at least 2 to leave one out")
     right = total = 0
     folds = min(len(used), FOLDS)
-    for fold in watch(range(folds)):
+    for fold in counted(log, "probe", range(folds), "fit"):
         held = used[fold::folds]
         rest = [index for index in used if index not in held]
         train = np.concatenate([truth[index] for index in rest])
@@ -175,11 +167,11 @@ def supervised_probe(
             guess = probe.predict(unknown if basis is None else unknown @ basis)
             right += int((guess == truth[index]).sum())
             total += truth[index].size
-    return {"probe_accuracy": right / total}
+    return right / total
 
 
-def largest_step_share(labels: Sequence[Array]) -> dict[str, float]:
-    """Return ``largest_step_share``: what one label everywhere scores strictly without background.
+def largest_step_share(labels: Sequence[Array]) -> float:
+    """Return what one label everywhere scores strictly without background.
 
     ``labels`` are the key steps ``(T,)`` of each video: 1 to K, 0 for background.
 
@@ -191,7 +183,7 @@ def largest_step_share(labels: Sequence[Array]) -> dict[str, float]:
     counts = np.bincount(np.concatenate(list(labels)).astype(np.int64))[1:]
     if counts.sum() == 0:
         raise ValueError("found background only; expected frames of at least one key step")
-    return {"largest_step_share": float(counts.max() / counts.sum())}
+    return float(counts.max() / counts.sum())
 
 
 def max_pool(maps: Array, grid: int) -> NDArray[np.float32]:
@@ -205,9 +197,3 @@ def max_pool(maps: Array, grid: int) -> NDArray[np.float32]:
     )
     pooled = [[maps[:, :, row, column].max(axis=(2, 3)) for column in columns] for row in rows]
     return np.ascontiguousarray(np.moveaxis(np.array(pooled, dtype=np.float32), (0, 1), (2, 3)))
-
-
-def _check(features: Sequence[Array], labels: Sequence[Array]) -> None:
-    found, expected = [len(part) for part in features], [len(part) for part in labels]
-    if found != expected:
-        raise ValueError(f"found features of {found} frames and labels of {expected}; expected the same per video")

@@ -9,7 +9,7 @@ Time is judged by the samples themselves, not by views.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -77,12 +77,11 @@ QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
 MOST_SAMPLES = 20_000
 """Longer tasks are thinned evenly while choosing."""
 
-
 KEPT = "key_step_clusters"
 """Among what was learned, the clusters that are key steps; the others are background."""
 
 NUMBERS = "numbers"
-"""Name of the numbers of clusters in what a decoder learned; results of before have none."""
+"""Among what was learned, the numbers of the clusters."""
 
 
 @dataclass(frozen=True)
@@ -112,15 +111,15 @@ class _Chooser:
         self.seed = seed
 
     def agreement(self, K: int, surplus: int, time: float) -> float:
-        """Return the agreement of views under one choice; the same starts for all choices."""
-
-        def labelled(view: NDArray[np.float64]) -> NDArray[np.int64]:
-            labels = self._labels(view, K + surplus, time, 0)
-            if not surplus:
-                return labels
-            return keep_clusters(labels, key_step_clusters(labels, self.lengths, K + surplus, K))
-
-        return cross_agreement(self.views, self.lengths, labelled)
+        """Return how far each view of a pair predicts the labels of the other, the mean; the same starts for all."""
+        found = []
+        for pair in zip(self.views[0::2], self.views[1::2], strict=True):
+            for view, other in (pair, pair[::-1]):
+                labels = self._labels(view, K + surplus, time, 0)
+                if surplus:
+                    labels = keep_clusters(labels, key_step_clusters(labels, self.lengths, K + surplus, K))
+                found.append(agreement(other, labels, self.lengths))
+        return float(np.mean(found))
 
     def kept(self, K: int, time: float) -> float:
         """Return J of the samples themselves, under labels made with a share of time; the mean over starts."""
@@ -373,16 +372,3 @@ def agreement(view: NDArray[Any], labels: NDArray[np.int64], lengths: Sequence[i
     sums = flat.reshape(V, K, -1)
     others = (sums.sum(axis=0) - sums) / ((counts.sum(axis=0) - counts) + 2.0)[:, :, None]
     return float((sums * others).sum()) / power
-
-
-def cross_agreement(
-    views: Views, lengths: Sequence[int], labelled: Callable[[NDArray[np.float64]], NDArray[np.int64]]
-) -> float:
-    """Average `agreement` over all pairs of views, each labelled in turn and compared with the other one.
-
-    ``labelled`` makes labels (T,) of one view (T, D).
-    """
-    found = []
-    for first, second in zip(views[0::2], views[1::2], strict=True):
-        found += [agreement(second, labelled(first), lengths), agreement(first, labelled(second), lengths)]
-    return float(np.mean(found))

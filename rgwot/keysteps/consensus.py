@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,6 @@ FLOOR = 0.2
 
 RARE = 1e-3
 """Share of the samples below which being rare gives a cluster no more weight."""
-
-
-@dataclass(frozen=True)
-class _Agreed:
-    """A segmentation of what members agree on, and where their memberships are whitened."""
-
-    whitening: Whitening
-    made: MeanField
 
 
 def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
@@ -47,13 +39,13 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     quick = chain.model_copy(update={"restarts": 1, "max_iterations": block.rounds, "epsilon": block.epsilon})
     views = blocks_of(frames, block.blocks)
     members = [segment(views[i % len(views)], frames.lengths, K, quick, generator) for i in range(block.partitions)]
-    agreed = _agreed(members, frames.lengths, K, settings, generator, block.starts)
-    found, classifier = refine(frames, agreed.made.memberships, block.refinements)
+    whitening, made = _agreed(members, frames.lengths, K, settings, generator, block.starts)
+    found, classifier = refine(frames, made.memberships, block.refinements)
 
     def half(first: int) -> NDArray[np.int64]:
         # Both halves have members of every block. A third of the starts, not refined, tells as well whether they agree.
         part = [member for i, member in enumerate(members) if i // len(views) % 2 == first]
-        return _agreed(part, frames.lengths, K, settings, generator, -(-block.starts // 3)).made.labels
+        return _agreed(part, frames.lengths, K, settings, generator, -(-block.starts // 3))[1].labels
 
     def learned() -> Learned:
         return {
@@ -61,19 +53,19 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
             "clusters": np.array([len(member.shares) for member in members]),
             "member_centres": np.concatenate([member.centres for member in members]),
             "member_shares": np.concatenate([member.shares for member in members]),
-            "whitening_mean": agreed.whitening.mean,
-            "whitening_basis": agreed.whitening.basis,
-            "centres": agreed.made.centres,
-            "shares": agreed.made.shares,
+            "whitening_mean": whitening.mean,
+            "whitening_basis": whitening.basis,
+            "centres": made.centres,
+            "shares": made.shares,
             "weights": classifier.weights,
             "offsets": classifier.offsets,
         }
 
     facts = {
         "partitions": len(members),
-        "dimensions": int(agreed.whitening.basis.shape[1]),
-        "energy": float(agreed.made.energies[-1]),
-        "order_information": order_information(agreed.made.labels, frames.lengths),
+        "dimensions": int(whitening.basis.shape[1]),
+        "energy": float(made.energies[-1]),
+        "order_information": order_information(made.labels, frames.lengths),
     }
     result = decoded(found, K, {"consensus": facts})
     if len(members) >= 2 * len(views):
@@ -152,8 +144,8 @@ def _agreed(
     settings: Settings,
     generator: np.random.Generator,
     starts: int,
-) -> _Agreed:
-    """Segment what members agree on: of several segmentations the best, by energy and order."""
+) -> tuple[Whitening, MeanField]:
+    """Return what whitens memberships, and of several segmentations of these the best, by energy and order."""
     memberships = _side_by_side([member.memberships for member in members], [member.shares for member in members])
     whitening = fit_whitening([memberships], settings.consensus.D, FLOOR)
     x, single = whitening.apply(memberships), settings.meanfield.model_copy(update={"restarts": 1})
@@ -163,7 +155,7 @@ def _agreed(
         return float(made.energies[-1]) / len(x) - settings.consensus.order * regular
 
     tried = (segment(x, lengths, K, single, generator) for _ in range(starts))
-    return _Agreed(whitening, min(tried, key=cost))
+    return whitening, min(tried, key=cost)
 
 
 def _side_by_side(

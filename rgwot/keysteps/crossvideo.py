@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,7 @@ SMALLEST = 1e-6
 Array = NDArray[np.float64]
 
 
-class Classifier:
+class Classifier(NamedTuple):
     r"""Linear discriminant analysis with a shrunken covariance (Ledoit and Wolf, 2004), as one affine map.
 
     .. math:: p(k \mid z) \propto \exp(w_k \cdot z + b_k), \qquad
@@ -54,8 +55,8 @@ class Classifier:
         b (K,), -inf for classes without samples.
     """
 
-    def __init__(self, weights: Array, offsets: Array) -> None:
-        self.weights, self.offsets = weights, offsets
+    weights: Array
+    offsets: Array
 
     @classmethod
     def fit(cls, z: Array, labels: NDArray[np.int64], K: int) -> Classifier:

@@ -104,12 +104,13 @@ def _of_number(K: int, choice: Mapping[str, Any]) -> str:
         return f"decode.K: auto answers {K}, which is hardly ever right; look at the tree of key steps and set K"
     curve = {int(number): float(value) for number, value in choice["agreement"].items()}
     chosen = int(choice["chosen"])
-    number = FILLED * curve[OFFERED]
-    if choice.get("by") == "views":
+    if choice["by"] == "views":
         other = max((one for one in curve if one != chosen), key=lambda one: curve[one])
+        near = curve[chosen] - curve[other] <= NEAR
     else:
+        number = FILLED * curve[OFFERED]
         other = chosen + 1 if number > chosen else chosen - 1
-    near = curve[chosen] - curve[other] <= NEAR if choice.get("by") == "views" else abs(number % 1 - 0.5) <= HALFWAY
+        near = abs(number % 1 - 0.5) <= HALFWAY
     if not near:
         return ""
     return f"decode.K: auto took {chosen}, and {other} would have done nearly as well; look at the tree of key steps"

@@ -29,12 +29,7 @@ class KMeans:
     iterations: int
 
 
-def kmeans(
-    x: NDArray[Any],
-    K: int,
-    generator: np.random.Generator,
-    restarts: int = RESTARTS,
-) -> KMeans:
+def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, restarts: int = RESTARTS) -> KMeans:
     """Minimise sum_t |x_t - c_{l_t}|^2 from k-means++ starts, of which the best is kept.
 
     With fewer different samples (T, D) than K there are as many clusters as different samples. Every pass sees all
@@ -44,10 +39,8 @@ def kmeans(
     Raises
     ------
     ValueError
-        For a wrong shape or K < 1.
+        For a wrong shape, or samples that are not finite.
     """
-    if K < 1:
-        raise ValueError(f"K: found {K}, expected at least 1")
     offsets, mean = centred(x)
     if not offsets.any():
         return KMeans(np.zeros(len(offsets), dtype=np.int64), mean[None], 0.0, 0)

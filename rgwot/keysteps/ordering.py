@@ -43,6 +43,15 @@ def video_order(key_steps: NDArray[Any], positions: NDArray[Any], weights: NDArr
     return tuple(sorted(means, key=lambda step: (means[step], step)))
 
 
+def order_of_segments(segments: pd.DataFrame) -> Order:
+    """Return the order of a video's key steps by the mean time of each; ``0`` where all is background."""
+    steps = segments[segments["key_step"] > 0]
+    if steps.empty:
+        return (0,)
+    middles = (steps["start_s"] + steps["end_s"]) / 2 / segments["end_s"].max()
+    return video_order(steps["key_step"].to_numpy(), middles.to_numpy(), (steps["end_s"] - steps["start_s"]).to_numpy())
+
+
 def format_order(order: Sequence[int]) -> str:
     """Write an order as it stands in files.
 

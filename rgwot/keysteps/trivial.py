@@ -15,7 +15,7 @@ import pandas as pd
 
 from rgwot.config.methods import ANNOTATED
 from rgwot.datasets.split import check_held_out
-from rgwot.keysteps.ordering import video_order
+from rgwot.keysteps.ordering import order_of_segments
 from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of, write_keysteps
 from rgwot.procedure.learning import LEARNER
 from rgwot.records import SCOPES, read_annotations, read_manifest
@@ -114,7 +114,7 @@ def trivial_key_steps(
     skipped: Sequence[str] = (),
 ) -> KeySteps:
     """Return the segments of a trivial decoder as key steps; both scopes hold the same."""
-    orders = {video: _order(frame[frame["key_step"] > 0]) for video, frame in segments.items()}
+    orders = {video: order_of_segments(frame[frame["key_step"] > 0]) for video, frame in segments.items()}
     per_video = {video: frame.key_step.nunique() for video, frame in segments.items()}
     every = np.concatenate([frame.key_step.to_numpy() for frame in segments.values()])
     facts = {
@@ -160,10 +160,3 @@ def _annotated(
         labels = truth_labels(rows["start_s"], rows["end_s"], rows["key_step"], frames, fps, "exact")
         segments[video] = label_segments(frame_times(frames, fps), labels, duration_s)
     return segments, int(own["key_step"].max())
-
-
-def _order(frame: pd.DataFrame) -> tuple[int, ...]:
-    if frame.empty:
-        return (0,)
-    start, end = frame.start_s.to_numpy(), frame.end_s.to_numpy()
-    return video_order(frame.key_step.to_numpy(), (start + end) / 2 / end[-1], end - start)

@@ -166,24 +166,17 @@ class Procedure:
         graph: networkx.DiGraph[Any] = networkx.DiGraph(learner=self.learner, n_videos=self.n_videos)
         graph.add_nodes_from((START, END))
         for node in self.nodes:
-            graph.add_node(node.key_step, **{key: value for key, value in asdict(node).items() if key != "key_step"})
+            facts = asdict(node)
+            graph.add_node(facts.pop("key_step"), **facts)
         for edge in self.edges:
-            low, high = edge.interval
-            graph.add_edge(
-                edge.before,
-                edge.after,
-                confidence=edge.confidence,
-                agree=edge.agree,
-                both=edge.both,
-                low=low,
-                high=high,
-            )
+            facts = asdict(edge)
+            before, after, (low, high) = (facts.pop(name) for name in ("before", "after", "interval"))
+            graph.add_edge(before, after, **facts, low=low, high=high)
         return graph
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``procedure.json`` holds; numbers that are not finite become None."""
-        found = {"version": VERSION, **asdict(self)}
-        return {key: _plain(value) for key, value in found.items()}
+        return {"version": VERSION, **_plain(asdict(self))}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Procedure:
@@ -194,20 +187,17 @@ class Procedure:
         if data.get("version") != VERSION:
             raise RgwotError(f"procedure: found version {data.get('version')!r}, expected {VERSION}; make it again")
         try:
-            return cls(
-                learner=str(data["learner"]),
-                settings=dict(data["settings"]),
-                n_videos=int(data["n_videos"]),
-                nodes=tuple(Node(**{**node, "place": _number(node["place"])}) for node in data["nodes"]),
-                edges=tuple(_edge(edge) for edge in data["edges"]),
-                needs=tuple(_edge(edge) for edge in data["needs"]),
-                groups=tuple(tuple(group) for group in data["groups"]),
-                order=tuple(data["order"]),
-                order_distance=_number(data["order_distance"]),
-                typical_video=str(data["typical_video"]),
-                videos=tuple(VideoFit(**{**video, "score": _number(video["score"])}) for video in data["videos"]),
-                notes=tuple(data["notes"]),
-            )
+            found = {entry.name: data[entry.name] for entry in fields(cls)} | {
+                "nodes": tuple(Node(**{**node, "place": _number(node["place"])}) for node in data["nodes"]),
+                "edges": tuple(_edge(edge) for edge in data["edges"]),
+                "needs": tuple(_edge(edge) for edge in data["needs"]),
+                "groups": tuple(tuple(group) for group in data["groups"]),
+                "order": tuple(data["order"]),
+                "order_distance": _number(data["order_distance"]),
+                "videos": tuple(VideoFit(**{**video, "score": _number(video["score"])}) for video in data["videos"]),
+                "notes": tuple(data["notes"]),
+            }
+            return cls(**found)
         except (KeyError, TypeError) as error:
             names = ", ".join(entry.name for entry in fields(cls))
             raise RgwotError(f"procedure: found no usable {error}, expected the fields version, {names}") from None

@@ -88,19 +88,13 @@ def test_the_table_is_tidy_and_complete(files):
     assert (table[list(IDENTITY)].drop_duplicates().to_dict("records")) == [IDENTITY]
     cells = table.groupby(["protocol", "background", "label_rule"])["metric"].agg(set)
     assert len(cells) == (4 + 1) * 2 * 2
-    common = {"precision", "recall", "f1", "iou", "n_videos", "n_skipped", "n_unscored", "degenerate"}
-    with_background = {"background_precision", "background_recall", "background_f1"}
-    fixed = {"precision_fixed", "recall_fixed", "f1_fixed", "iou_fixed"}
-    counts = {"n_videos", "n_skipped", "n_unscored", "degenerate"}
-    segmental = {"mof", "miou", "edit", "f1_10", "f1_25", "f1_50", "f1_sampled", "precision_sampled", "recall_sampled"}
     for (protocol, background, _), metrics in cells.items():
-        if protocol == "segmentation":
-            assert metrics == segmental | counts
-            continue
-        expected = common | {"order_distance"} if protocol.endswith("_task") else common
-        if background == "with":
-            expected = expected | with_background | (fixed if protocol.endswith("_task") else set())
-        assert metrics == expected
+        assert metrics >= {"n_videos", "n_skipped", "n_unscored", "degenerate"}
+        if protocol != "segmentation":
+            assert metrics >= {"precision", "recall", "f1", "iou"}
+            assert ("order_distance" in metrics) == protocol.endswith("_task")
+            assert ("background_f1" in metrics) == (background == "with")
+            assert ("f1_fixed" in metrics) == (background == "with" and protocol.endswith("_task"))
 
 
 def test_hieros_rows_are_added_only_where_asked_for_and_change_no_others(files):
@@ -261,9 +255,6 @@ def test_missing_files_are_named(tmp_path):
         evaluate(tmp_path / "nowhere.csv", "a", "b", "c", tmp_path / "o.csv", IDENTITY, 2, 2)
 
 
-GRAPHICAL = {"edge_precision", "edge_recall", "edge_f1", "consensus_distance", "order_f1", "missing_f1"}
-
-
 def graphs(files, learner="precedence", graph=None):
     segments = files.segments[files.segments.scope == "task"]
     return partial(graph_table, found=learn(recordings_from_segments(segments), learner), graph=graph)
@@ -275,11 +266,7 @@ def test_scores_of_task_graphs_stand_behind_all_others(files):
     plain = (files.folder / "scores/seed0.csv").read_text()
     table = files.run(more=graphs(files))
     assert (files.folder / "scores/seed0.csv").read_text().startswith(plain)
-    rows = table.iloc[len(before) :]
-    assert set(rows.protocol) == {"graph"}
-    cells = rows.groupby(["background", "label_rule"])["metric"].agg(set)
-    assert len(cells) == 4
-    assert all(metrics == GRAPHICAL | {"n_videos", "n_skipped", "n_unscored", "degenerate"} for metrics in cells)
+    assert set(table.iloc[len(before) :].protocol) == {"graph"}
     assert value(table, "n_videos", "graph") == 2
 
 

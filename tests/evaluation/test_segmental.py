@@ -135,14 +135,6 @@ def test_splitting_a_right_answer_never_raises_the_edit_score(steps: list[int], 
     assert edit_score([1, 2, 1], [1, 4, 1]) > edit_score([1, 2, 1], [1])
 
 
-@given(st.lists(st.integers(1, 3), min_size=1, max_size=6), st.lists(st.integers(1, 5), min_size=6, max_size=6))
-def test_cutting_a_segment_in_two_of_one_label_changes_nothing(steps: list[int], lengths: list[int]) -> None:
-    labels = frames(*zip(steps, lengths, strict=False))
-    pieces = [np.repeat(label, length) for label, length in zip(steps, lengths, strict=False)]
-    np.testing.assert_array_equal(runs(labels).labels, runs(np.concatenate(pieces)).labels)
-    assert len(runs(labels).labels) == sum(1 for _ in itertools.groupby(steps))
-
-
 def test_nothing_to_score_is_no_score() -> None:
     empty = score_segmentation([[0, 0]], [[1, 2]], 2, 2, "without")
     assert empty.n_videos == 0

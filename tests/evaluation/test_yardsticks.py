@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from rgwot.evaluation import yardsticks
-from rgwot.evaluation.yardsticks import kmeans_probe, largest_step_share, max_pool, supervised_probe
+from rgwot.evaluation.yardsticks import kmeans_probe, largest_step_share, max_pool, measure, supervised_probe
+from rgwot.features.index import write_index
+from rgwot.features.store import StoreWriter
+from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
+from rgwot.runtime.errors import RgwotError
 
 
 def labels_of(rng: np.random.Generator, n_videos: int, T: int, K: int) -> list[np.ndarray]:
@@ -16,18 +23,16 @@ def test_kmeans_on_separate_points_is_perfect_and_on_one_point_is_the_largest_sh
     labels = labels_of(rng, 3, 60, 3)
     # Background sits on top of step 1, so that three clusters suffice.
     pooled = [np.eye(4)[np.maximum(label, 1)] * 10 + rng.normal(0, 0.01, (60, 4)) for label in labels]
-    assert kmeans_probe(pooled, labels, 3)["kmeans_f1"] == 1.0
-    order = rng.permutation(np.concatenate(labels))
+    assert kmeans_probe(pooled, labels, 3) == 1.0
     noise = [np.full((60, 4), 1.0) + rng.normal(0, 1e-3, (60, 4)) for _ in labels]
-    assert order.size == 180
-    assert kmeans_probe(noise, labels, 3)["kmeans_f1"] < 0.5
+    assert kmeans_probe(noise, labels, 3) < 0.5
 
 
 def test_kmeans_counts_unmatched_frames_as_wrong():
     labels = [np.array([1, 1, 1, 2, 2, 0])]
     pooled = [np.array([[0.0], [0.0], [5.0], [5.0], [5.0], [9.0]])]
     # Clusters {0}, {5}, {9}; the best matching gets two of step 1 and two of step 2 out of five.
-    assert kmeans_probe(pooled, labels, 3)["kmeans_f1"] == pytest.approx(4 / 5)
+    assert kmeans_probe(pooled, labels, 3) == pytest.approx(4 / 5)
 
 
 def test_probe_learns_what_is_there_and_nothing_else():
@@ -39,9 +44,9 @@ def test_probe_learns_what_is_there_and_nothing_else():
         for step in range(1, 4):
             video[label == step, step, 2 * step - 1, 3] += 8.0
         maps.append(video.astype(np.float16))
-    assert supervised_probe(maps, labels)["probe_accuracy"] > 0.95
+    assert supervised_probe(maps, labels) > 0.95
     shuffled = [rng.permutation(label) for label in labels]
-    assert supervised_probe(maps, shuffled)["probe_accuracy"] < 0.5
+    assert supervised_probe(maps, shuffled) < 0.5
 
 
 def test_probe_in_the_span_of_the_frames_equals_the_full_fit():
@@ -57,7 +62,7 @@ def test_probe_in_the_span_of_the_frames_equals_the_full_fit():
         scaler = StandardScaler().fit(rows[train])
         model = LogisticRegression(C=1.0, max_iter=5000, tol=1e-8).fit(scaler.transform(rows[train]), labels[train])
         right += int((model.predict(scaler.transform(rows[held])) == labels[held]).sum())
-    assert supervised_probe(maps, labels)["probe_accuracy"] == pytest.approx(right / 50, abs=0.021)
+    assert supervised_probe(maps, labels) == pytest.approx(right / 50, abs=0.021)
 
 
 def test_many_videos_and_frames_cost_a_bounded_number_of_fits_and_frames(monkeypatch):
@@ -70,16 +75,12 @@ def test_many_videos_and_frames_cost_a_bounded_number_of_fits_and_frames(monkeyp
     monkeypatch.setattr(yardsticks, "PROBE_FRAMES", 100)
     monkeypatch.setattr(yardsticks, "max_pool", lambda video, grid: seen.append(len(video)) or pool(video, grid))
 
-    def watch(folds):
-        fits.extend(folds)
-        return iter(folds)
-
-    found = supervised_probe((video for video in maps), labels, watch=watch)
-    assert found["probe_accuracy"] > 0.95
+    monkeypatch.setattr(yardsticks, "counted", lambda log, what, folds, unit: fits.extend(folds) or folds)
+    assert supervised_probe((video for video in maps), labels) > 0.95
     assert fits == list(range(10))
     assert 200 < sum(seen) <= 300
     wrong = [rng.permutation(label) for label in labels]
-    assert supervised_probe(maps, wrong)["probe_accuracy"] < 0.6
+    assert supervised_probe(maps, wrong) < 0.6
 
 
 def test_max_pool_cells_are_those_of_adaptive_pooling():
@@ -93,15 +94,59 @@ def test_max_pool_cells_are_those_of_adaptive_pooling():
 
 
 def test_largest_step_share_ignores_background():
-    assert largest_step_share([np.array([0, 0, 0, 1]), np.array([2, 2, 1, 2, 3])]) == {
-        "largest_step_share": pytest.approx(3 / 6)
-    }
+    assert largest_step_share([np.array([0, 0, 0, 1]), np.array([2, 2, 1, 2, 3])]) == pytest.approx(3 / 6)
     with pytest.raises(ValueError, match="background only"):
         largest_step_share([np.zeros(3, dtype=int)])
 
 
-def test_yardsticks_refuse_features_and_labels_of_different_length():
-    with pytest.raises(ValueError, match=r"\[3\].*\[2\]"):
-        kmeans_probe([np.zeros((3, 2))], [np.ones(2, dtype=int)], 2)
+def test_one_video_leaves_none_to_learn_from():
     with pytest.raises(ValueError, match="at least 2 to leave one out"):
         supervised_probe([np.zeros((3, 2, 3, 3))], [np.array([1, 2, 1])])
+
+
+FPS, FRAMES, STEPS = 2.0, 24, 3
+
+
+@pytest.fixture
+def task(tmp_path):
+    """Three videos; step k lights up channel k; frames of a step are separable, background is not a step."""
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "features"
+    folder.mkdir()
+    manifest, segments, stores = [], [], []
+    for video in ("a", "b", "c"):
+        # Noise in a few channels only: standardised, a thousand of them would drown the probe.
+        maps = np.zeros((FRAMES, 1024, 3, 3), dtype=np.float32)
+        maps[:, :8] = rng.normal(0, 0.05, (FRAMES, 8, 3, 3))
+        for step in range(1, STEPS + 1):
+            start = 6 * step - 4
+            maps[start : start + 4, step] += 3.0
+            segments.append((video, start / FPS, (start + 4) / FPS, step, f"step {step}"))
+        writer = StoreWriter(folder / f"{video}.zarr", np.arange(FRAMES) / FPS, 3)
+        writer.write(0, maps)
+        writer.finish(FRAMES, {"status": "ok", "reason": "", "fps": FPS, "duration_s": FRAMES / FPS})
+        stores.append(folder / f"{video}.zarr")
+        manifest.append((video, video, f"{video}.mp4", f"{video}.csv", FRAMES / FPS, "30", 32, 32, "ok", ""))
+    write_index(stores, folder / "index.csv")
+    pd.DataFrame(manifest, columns=MANIFEST_COLUMNS).to_csv(tmp_path / "manifest.csv", index=False)
+    pd.DataFrame(segments, columns=ANNOTATION_COLUMNS).to_csv(tmp_path / "annotations.csv", index=False)
+    return tmp_path
+
+
+def test_planted_steps_are_seen_by_both_yardsticks(task):
+    found = measure(
+        task / "features/index.csv", task / "manifest.csv", task / "annotations.csv", task / "out.json", STEPS + 1
+    )
+    assert found == json.loads((task / "out.json").read_text())
+    assert found["probe_accuracy"] == 1.0
+    assert found["kmeans_f1"] == 1.0
+    # 4 of 12 foreground frames a video belong to each step: labels were cut at the sampled times.
+    assert found["largest_step_share"] == pytest.approx(1 / 3)
+    assert (found["n_videos"], found["n_frames"]) == (3, 3 * FRAMES)
+
+
+def test_a_task_without_key_steps_is_one_line(task):
+    pd.read_csv(task / "annotations.csv").head(0).to_csv(task / "annotations.csv", index=False)
+    with pytest.raises(RgwotError, match=r"annotations\.csv: found background only"):
+        measure(task / "features/index.csv", task / "manifest.csv", task / "annotations.csv", task / "out.json", 4)
+    assert not (task / "out.json").exists()

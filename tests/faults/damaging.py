@@ -8,8 +8,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from checkouts import RGWOT, SMALL, SNAKEMAKE, Checkout, run
@@ -73,26 +72,6 @@ class Fault:
     def on_dataset(self) -> bool:
         """Whether it hit somebody's own files."""
         return any(file.startswith("videos/") for file in self.files)
-
-
-@dataclass
-class Tally:
-    """What was tried and what came of it."""
-
-    outcomes: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-
-    def lines(self) -> list[str]:
-        """Return two tables: by kind of fault, and by the stage that it came after."""
-        rows = []
-        for place, names in ((1, KINDS), (0, tuple(STAGES))):
-            rows.append(f"{('stage before', 'kind')[place]:28}" + "".join(f"{name:>44}" for name in OUTCOMES))
-            for name in names:
-                counts = [
-                    sum(count for key, count in self.outcomes.items() if key[place] == name and key[2] == outcome)
-                    for outcome in OUTCOMES
-                ]
-                rows.append(f"{name:28}" + "".join(f"{count:44}" for count in counts))
-        return rows
 
 
 class House:

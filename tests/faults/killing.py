@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from checkouts import SMALL, Checkout
@@ -24,24 +24,6 @@ VICTIMS = ("job", "snakemake", "everything")
 TARGET = "results/tables/demo.csv"
 # Outputs of jobs; a log and a measured run time are nothing that a repeated run has to keep.
 KEPT = ("synthetic", "features", "manifest", "annotations", "models", "embeddings", "keysteps", "scores", "tables")
-
-
-@dataclass
-class Tally:
-    """What was tried and what came of it."""
-
-    tried: list[tuple[str, str]] = field(default_factory=list)
-    survived: int = 0
-    lost: list[str] = field(default_factory=list)
-
-    def lines(self) -> list[str]:
-        """Return a row per stage: how often each victim was killed there."""
-        head = f"{'stage':10} {'kills':>5}  " + "  ".join(f"{victim:>10}" for victim in VICTIMS)
-        rows = [head]
-        for stage in (*STAGES, BETWEEN):
-            counts = [self.tried.count((stage, victim)) for victim in VICTIMS]
-            rows.append(f"{stage:10} {sum(counts):5}  " + "  ".join(f"{count:10}" for count in counts))
-        return rows
 
 
 @dataclass

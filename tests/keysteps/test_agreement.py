@@ -12,7 +12,6 @@ from rgwot.keysteps.choices import (
     TIME_SHARES,
     agreement,
     choose,
-    cross_agreement,
     filled,
     number_of,
     with_time,
@@ -59,19 +58,6 @@ def test_features_that_never_change_leave_nothing_to_choose() -> None:
     )
     assert (found.time, found.surplus) == (0.0, 0)
     assert all(np.isfinite(list(fact["agreement"].values())).all() for fact in found.facts.values())
-
-
-def test_every_view_is_labelled_and_foretold_by_its_partner() -> None:
-    views = np.stack([np.full((4, 1), value) for value in (1.0, 2.0, 3.0, 4.0)])
-    asked: list[float] = []
-
-    def labelled(view: np.ndarray) -> np.ndarray:
-        asked.append(float(view[0, 0]))
-        return np.zeros(4, dtype=np.int64)
-
-    # All alike: every sample times the mean of two others, shrunk to half, over its own square.
-    assert cross_agreement(views, (2, 2), labelled) == pytest.approx(0.5)
-    assert asked == [1.0, 2.0, 3.0, 4.0]
 
 
 def made_task(

@@ -64,10 +64,3 @@ def test_few_or_equal_samples() -> None:
     assert len(set(twice.labels[:10])) == len(set(twice.labels[10:])) == 1
     assert twice.labels[0] != twice.labels[-1]
     assert twice.inertia == pytest.approx(0, abs=1e-12)
-
-
-def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match="K: found 0"):
-        kmeans(np.eye(3), 0, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="expected"):
-        kmeans(np.zeros((0, 3)), 2, np.random.default_rng(0))

@@ -62,13 +62,7 @@ def test_the_consensus_is_a_linear_extension_and_the_graph_is_reduced(seed):
     place = {step: rank for rank, step in enumerate(found.order)}
     assert all(place[need.before] < place[need.after] for need in found.needs)
     assert 0 <= found.order_distance <= 0.5
-
-
-def test_the_graph_carries_the_attributes():
-    found = learn(planted(NEEDS, 4, 10, 0, 0))
-    graph = found.graph
     assert graph.nodes[1]["share"] == 1.0
-    assert graph.edges[1, 2]["agree"] == graph.edges[1, 2]["both"] == 10
     assert graph.edges["START", 1]["both"] == 10
 
 
@@ -138,14 +132,11 @@ def test_a_circle_is_said():
 def test_bad_recordings():
     with pytest.raises(RgwotError, match="'a' more than once"):
         learn([recording("a", 1), recording("a", 2)])
+    assert [event.key_step for event in Recording("a", (Event(1, 5, 6), Event(2, 0, 1)), 9).events] == [2, 1]
     with pytest.raises(RgwotError, match="key step 0, expected 1"):
         Recording("a", (Event(0, 0, 1),), 2)
     with pytest.raises(RgwotError, match="from 3 to 1 s"):
         Recording("a", (Event(1, 3, 1),), 2)
-
-
-def test_events_are_sorted():
-    assert [event.key_step for event in Recording("a", (Event(1, 5, 6), Event(2, 0, 1)), 9).events] == [2, 1]
 
 
 def test_segments_become_recordings():

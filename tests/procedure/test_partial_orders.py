@@ -86,10 +86,6 @@ def test_fourteen_free_key_steps_are_still_exact():
     assert consensus(cost, np.zeros((n, n), dtype=bool), np.zeros(n))[1]
 
 
-def test_nothing_to_order():
-    assert consensus(np.zeros((0, 0)), np.zeros((0, 0), dtype=bool), np.zeros(0)) == ([], True)
-
-
 def test_groups_are_neighbours_of_which_none_needs_another():
     relation = np.zeros((5, 5), dtype=bool)
     relation[0, 1] = relation[0, 2] = relation[1, 3] = relation[2, 3] = relation[3, 4] = True

@@ -13,7 +13,7 @@ from page_tree import embedded_data
 from page_window import see, segment, tab
 
 from rgwot.corrections import apply_corrections, parse_edits, read_corrections, reference, write_corrections
-from rgwot.corrections.result import order_of_segments
+from rgwot.keysteps.ordering import order_of_segments
 from rgwot.reporting.page.render import write_page
 
 if TYPE_CHECKING:
