@@ -21,7 +21,7 @@ from sklearn.exceptions import NotFittedError
 
 import rgwot
 from rgwot.cli import cli
-from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
+from rgwot.config.methods import EMBEDDINGS, FAMILIES
 from rgwot.records import read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import predicted_labels
@@ -32,9 +32,6 @@ SMALL: dict[str, Any] = {
     "whiten": {"D": 6, "smooth": 0.1},
     "regression": {"epochs": 2, "E": 4},
     "graph": {"clip_s": 0.2, "neighbours": 3, "walks": 2, "walk_length": 6, "D": 6, "epochs": 1},
-    "asot": {"epochs": 2, "hidden": 8, "D": 4, "N": 16},
-    "vasot": {},
-    "hvq": {"epochs": 2, "hidden": 8, "layers": 2},
     "consensus": {"partitions": 4},
     "graphcut": {"pairwise": 0.1},
     "decode": {"K": 3, "restarts": 2},
@@ -128,15 +125,6 @@ def test_every_embedding_can_be_asked_for(method: str) -> None:
     assert set(np.concatenate(list(found.labels.values())).tolist()) == {1, 2, 3}
     assert found.diagnostics["method"] == method
     assert bool(found.embeddings) == (method != "none")
-
-
-@pytest.mark.parametrize("decoder", [name for name, about in DECODERS.items() if not about.trivial])
-def test_every_decoder_can_be_asked_for(decoder: str) -> None:
-    own = {key.partition(".")[0] for key in DECODERS[decoder].overrides}
-    settings = {block: values for block, values in SMALL.items() if block not in own}
-    found = rgwot.discover(maps(), fps=FPS, decoder=decoder, settings=settings, device="cpu")
-    assert found.diagnostics["decoder"] == decoder
-    assert {len(labels) for labels in found.labels.values()} == {len(video) for video in maps().values()}
 
 
 def test_ids_settings_and_K_are_resolved_as_in_the_workflow() -> None:

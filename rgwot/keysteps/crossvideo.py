@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from rgwot.embedding.whitened import fit_whitening, smooth
 from rgwot.keysteps.interface import Frames, middle_times
@@ -138,12 +139,11 @@ def refine(frames: Frames, memberships: Array, rounds: int) -> tuple[Array, Clas
     """
     K, V = memberships.shape[1], len(frames.lengths)
     seen = in_context(frames)
-    whitening = fit_whitening([seen[:, : seen.shape[1] - bool(frames.place)]], COMPONENTS, FLOOR)
-    width, D = whitening.basis.shape
-    basis = np.zeros((seen.shape[1], D + seen.shape[1] - width))
-    basis[:width, :D] = whitening.basis
-    basis[width:, D:] = np.eye(seen.shape[1] - width)
-    mean = np.concatenate([whitening.mean, np.zeros(seen.shape[1] - width)])
+    # Relative time is taken as it is.
+    timed = int(frames.place > 0)
+    whitening = fit_whitening([seen[:, : seen.shape[1] - timed]], COMPONENTS, FLOOR)
+    basis = block_diag(whitening.basis, np.eye(timed))
+    mean = np.concatenate([whitening.mean, np.zeros(timed)])
     z = (seen - mean) @ basis
     fold = np.repeat(np.arange(V) % FOLDS, frames.lengths)
     found, others = memberships, np.zeros_like(memberships)

@@ -78,12 +78,6 @@ def centred(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     same way. A spread no larger than the rounding of the mean is set to exactly zero, so that "all identical"
     is a state and not an accident of the last digit.
     """
-    samples, mean, identical = middle(x)
-    return (np.zeros_like(samples) if identical else samples - mean), mean
-
-
-def middle(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], bool]:
-    """Return x in floating point, its mean, and whether all samples are identical, as `centred` has them."""
     samples = np.asarray(x)
     if samples.ndim != 2 or len(samples) == 0 or samples.shape[1] == 0:
         raise ValueError(f"embeddings: found shape {samples.shape}, expected (T, D) with T >= 1 and D >= 1")
@@ -100,7 +94,7 @@ def middle(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], bool]:
     rounding = 8 * np.finfo(samples.dtype).eps * largest
     # The mean of many equal samples differs from them by the rounding of the sum; the first one does not.
     spread = all(any(_largest(piece - centre) > rounding for piece in pieces) for centre in (mean, samples[0]))
-    return samples, mean, not spread
+    return (samples - mean if spread else np.zeros_like(samples)), mean
 
 
 def _pieces(x: NDArray[Any]) -> list[NDArray[Any]]:

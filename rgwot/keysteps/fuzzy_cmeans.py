@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.keysteps.collapse import UNIFORM_MEMBERSHIP, membership_contrast
-from rgwot.keysteps.fuzzifier import centred, middle
+from rgwot.keysteps.fuzzifier import centred
 
 # Distance of two centres, relative to the spread of the samples, below which they are one centre.
 SAME_CENTRE = 1e-2
@@ -90,11 +90,10 @@ def fuzzy_cmeans(
     partition may be. Started far apart, seven tight clusters are found even at m = 2, where random memberships
     collapse; loose ones collapse from any start, which is what ``auto`` is for.
     """
-    given, mean, identical = middle(x)
-    if identical:
-        u, centres = np.full((len(given), K), 1 / K, dtype=given.dtype), np.tile(mean, (K, 1))
+    offsets, mean = centred(x)
+    if not offsets.any():
+        u, centres = np.full((len(offsets), K), 1 / K, dtype=offsets.dtype), np.tile(mean, (K, 1))
         return FuzzyCMeans(u, centres, 0.0, 0, True, distinct_centres=1, collapsed=K > 1)
-    offsets = given - mean
 
     def first() -> NDArray[Any]:
         if start == "far_apart":

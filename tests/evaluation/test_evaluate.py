@@ -193,9 +193,7 @@ def test_a_video_lost_before_decoding_counts_as_skipped(files, caplog):
     table = files.run()
     assert (value(table, "n_videos"), value(table, "n_skipped"), value(table, "n_unscored")) == (1, 2, 1)
     assert "2 of 4 videos skipped: b, broken" in caplog.text
-
-
-def test_a_scored_video_without_rows_counts_as_unscored(files):
+    # One without annotations counts as unscored.
     files.annotations = files.annotations[files.annotations.video != "b"]
     assert value(files.run(), "n_unscored") == 2
 

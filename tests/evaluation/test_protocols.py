@@ -90,12 +90,6 @@ def test_relabelling_videos_changes_no_per_video_score():
             assert found == pytest.approx(score(PROTOCOLS[name], truths, renamed, 5, 4, background))
 
 
-def test_a_predicted_zero_is_an_ordinary_cluster():
-    for protocol in PROTOCOLS.values():
-        zero = score(protocol, [[1, 1, 2, 2]], [[0, 0, 1, 1]], 2, 3)
-        assert zero == score(protocol, [[1, 1, 2, 2]], [[8, 8, 1, 1]], 2, 3)
-
-
 def test_hieros_protocol_is_a_direct_computation_from_its_description():
     """Per video over one-hot rows, background a class, SciPy's matching of 1 - overlap / T, means over what occurs."""
     rng = np.random.default_rng(5)

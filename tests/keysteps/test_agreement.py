@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rgwot.config.settings import Settings, build
+from rgwot.keysteps import choices
 from rgwot.keysteps.choices import (
     KEEPS,
     KEY_STEPS,
@@ -94,7 +95,8 @@ def settings(**decode: object) -> Settings:
     return build({f"decode.{key}": value for key, value in decode.items()}, "test")
 
 
-def test_time_is_chosen_where_steps_come_once_and_in_order() -> None:
+def test_time_is_chosen_where_steps_come_once_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choices, "TIME_STARTS", 3)
     generator = np.random.default_rng(2)
     ordered = choose(*apart(*made_task(generator, ordered=True)), settings(K=5, time="auto"), seed=0)
     again = choose(*apart(*made_task(generator, ordered=False)), settings(K=5, time="auto"), seed=0)

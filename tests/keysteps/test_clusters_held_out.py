@@ -16,7 +16,7 @@ from embedded import write_store
 from with_defaults import fuzzy_cmeans
 
 from rgwot.config.methods import CLUSTERING
-from rgwot.config.settings import DecodeSettings, Settings
+from rgwot.config.settings import Settings, build
 from rgwot.evaluation.evaluate import evaluate
 from rgwot.keysteps import decode as stage
 from rgwot.keysteps.decode import decode
@@ -29,8 +29,7 @@ from rgwot.runtime.errors import RgwotError
 
 FPS = 2.0
 NAMES = sorted(CLUSTERING)
-# Under which name a decoder tells about its clusters.
-FACTS = {"graphcut": "fuzzy_c_means", "kmeans": "k_means", "asot-released": "asot", "vasot-released": "vasot"}
+QUICK = {"decode.K": 3, "consensus.partitions": 8, "consensus.starts": 3}
 
 
 def walk(places: list[int], seed: int, noise: float = 0.3) -> np.ndarray:
@@ -55,26 +54,14 @@ def read(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 def run(path: Path, content: Mapping[str, np.ndarray], decoder: str, held_out: list[str] | None = None) -> Path:
     out = path.with_suffix(".out")
-    decode(store(path, content, held_out), out, decoder, Settings(decode=DecodeSettings(K=3)), 0)
+    decode(
+        store(path, content, held_out),
+        out,
+        decoder,
+        build({"decode.K": 3, "consensus.partitions": 8, "consensus.starts": 3}, "test"),
+        0,
+    )
     return out
-
-
-@pytest.mark.parametrize("decoder", NAMES)
-def test_a_video_held_out_changes_nothing_but_its_own_labels(tmp_path: Path, decoder: str) -> None:
-    one, two = videos(), {**videos(), "d": walk([3, 4, 5, 3], 9)}
-    outs = [run(tmp_path / f"{i}.zarr", content, decoder, ["d"]) for i, content in enumerate((one, two))]
-    (first, facts), (second, changed) = map(read, outs)
-    others = [table[table.video != "d"].reset_index(drop=True) for table in (first, second)]
-    pd.testing.assert_frame_equal(*others)
-    about = FACTS.get(decoder, decoder)
-    assert about in facts["task"]
-    for key in ("samples", "lambda_1", "m", about, "graph_cut", "membership_entropy"):
-        assert facts["task"].get(key) == changed["task"].get(key)
-    assert facts["task"]["held_out"] != changed["task"]["held_out"]
-    # The test itself: without the split the same change does reach the clusters.
-    leaky = [read(run(tmp_path / f"all{i}.zarr", content, decoder)) for i, content in enumerate((one, two))]
-    assert leaky[0][1]["task"][about] != leaky[1][1]["task"][about]
-    assert "split" not in leaky[0][1]
 
 
 @pytest.mark.parametrize("decoder", NAMES)
@@ -83,7 +70,11 @@ def test_the_clusters_are_those_of_the_training_part_alone(tmp_path: Path, decod
     whole, facts = read(run(tmp_path / "h.zarr", content, decoder, ["d", "skipped"]))
     part, alone = read(run(tmp_path / "p.zarr", {name: content[name] for name in "abc"}, decoder))
     pd.testing.assert_frame_equal(whole[whole.video != "d"].reset_index(drop=True), part)
-    assert facts["task"]["samples"] == alone["task"]["samples"] == 72
+    # Whatever was learned is told the same, to the last digit.
+    about = {"degenerate", "degenerate_cause", "distinct_labels_per_video", "segments_per_video"}
+    assert {key: facts["task"][key] for key in alone["task"].keys() - about} == {
+        key: value for key, value in alone["task"].items() if key not in about
+    }
     assert facts["task"]["held_out"]["samples"] == 24
     assert facts["split"] == {"train": ["a", "b", "c"], "test": ["d", "skipped"]}
     assert facts["n_videos"] == 4

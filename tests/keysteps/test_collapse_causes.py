@@ -12,7 +12,7 @@ import pytest
 from embedded import write_store
 
 from rgwot.config.methods import CLUSTERING
-from rgwot.config.settings import DecodeSettings, GraphcutSettings, Settings
+from rgwot.config.settings import DecodeSettings, GraphcutSettings, Settings, build
 from rgwot.evaluation.evaluate import evaluate
 from rgwot.keysteps.decode import decode
 
@@ -46,7 +46,7 @@ def sound() -> np.ndarray:
 
 
 PUBLIC = Settings(decode=DecodeSettings(K=K, m=2.0, start="random", restarts=1))
-AUTO = Settings(decode=DecodeSettings(K=K))
+AUTO = build({"decode.K": K, "consensus.partitions": 12, "consensus.starts": 4}, "test")
 STIFF = Settings(decode=DecodeSettings(K=K), graphcut=GraphcutSettings(pairwise=1000.0))
 
 

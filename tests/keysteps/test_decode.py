@@ -10,7 +10,7 @@ import pytest
 from embedded import write_store
 
 from rgwot.config.methods import CLUSTERING
-from rgwot.config.settings import DecodeSettings, GraphcutSettings, Settings
+from rgwot.config.settings import DecodeSettings, Settings, build
 from rgwot.keysteps.decode import decode
 from rgwot.runtime.errors import RgwotError
 
@@ -33,8 +33,12 @@ def three_videos() -> dict[str, np.ndarray]:
     return {"v2": places([0, 1, 2], 1), "v1": places([0, 2, 1], 2), "a%20b": places([0, 1, 2], 3)}
 
 
-def settings(K: int, **blocks: Any) -> Settings:
-    return Settings(decode=DecodeSettings(K=K), graphcut=GraphcutSettings.model_validate(blocks))
+QUICK = {"consensus.partitions": 8, "consensus.starts": 3}
+HASTY = {**QUICK, "asot.epochs": 2, "hvq.epochs": 2}
+
+
+def settings(K: int, changes: dict[str, Any] = HASTY) -> Settings:
+    return build({"decode.K": K, **changes}, "test")
 
 
 def read(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[str, Any]]:
@@ -49,7 +53,7 @@ def read(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[s
 )
 def test_planted_steps_orders_and_procedures_are_found(tmp_path: Path, decoder: str, solver: str) -> None:
     source = store(tmp_path / "e.zarr", three_videos())
-    returned = decode(source, tmp_path / "out", decoder, settings(3, solver=solver), 0)
+    returned = decode(source, tmp_path / "out", decoder, settings(3, {**QUICK, "graphcut.solver": solver}), 0)
     segments, order, procedures, facts = read(tmp_path / "out")
     assert facts == returned
     assert order.video.tolist() == ["a%20b", "v1", "v2"]

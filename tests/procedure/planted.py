@@ -15,6 +15,11 @@ def recording(name: str, *steps: int) -> Recording:
     return Recording(name, events, 10.0 * len(steps))
 
 
+def recordings(*orders: Sequence[int]) -> list[Recording]:
+    """Return a recording of each order, called v0, v1 and so on."""
+    return [recording(f"v{number}", *order) for number, order in enumerate(orders)]
+
+
 def planted(needs: Sequence[tuple[int, int]], n: int, n_videos: int, erring: int, seed: int) -> list[Recording]:
     """Draw orders of key steps 1 to n that meet the needs; the last ``erring`` videos are orders at random."""
     rng = np.random.default_rng(seed)

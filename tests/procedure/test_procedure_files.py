@@ -7,21 +7,18 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from planted import recordings
 
 from rgwot.cli import cli
 from rgwot.config.methods import LEARNERS as NAMES
 from rgwot.config.settings import Settings
-from rgwot.procedure import FOUND, LEARNERS, Event, Recording, deviations, learn
+from rgwot.procedure import FOUND, LEARNERS, Event, deviations, learn
 from rgwot.procedure.files import read_deviation_list, read_procedure, read_recordings, write_procedure
 from rgwot.procedure.learning import LEARNER
 from rgwot.records import DEVIATION_COLUMNS
 from rgwot.runtime.errors import RgwotError
 
-ORDERS = [(1, 2, 3), (1, 3, 2), (1, 2, 3), (2, 1, 3, 1), (1, 3)]
-RECORDINGS = [
-    Recording(f"v{n}", tuple(Event(step, 3.0 * at, 3.0 * at + 2) for at, step in enumerate(order)), 12.0)
-    for n, order in enumerate(ORDERS)
-]
+RECORDINGS = recordings((1, 2, 3), (1, 3, 2), (1, 2, 3), (2, 1, 3, 1), (1, 3))
 
 
 def table(path: Path, rows: str, header: str = "video,start_s,end_s,key_step") -> Path:
@@ -56,19 +53,19 @@ def test_a_table_that_somebody_brings_is_learned_from_and_printed(tmp_path: Path
     done = CliRunner().invoke(cli, ["procedure", str(segments), "--output", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     assert done.output.startswith("The procedure: Two key steps, in no fixed order: open and close.")
-    recordings, names = read_recordings(segments)
+    brought, names = read_recordings(segments)
     assert names == {1: "open", 2: "close"}
-    assert [one.events for one in recordings] == [
+    assert [one.events for one in brought] == [
         (Event(1, 0, 1), Event(2, 1, 2)), (Event(1, 0, 1), Event(2, 1, 2)), (Event(2, 4, 5), Event(1, 6, 7)),
     ]  # fmt: skip
-    assert [one.duration_s for one in recordings] == [3, 2, 7]
-    assert read_procedure(tmp_path / "out/procedure.json") == learn(recordings)
+    assert [one.duration_s for one in brought] == [3, 2, 7]
+    assert read_procedure(tmp_path / "out/procedure.json") == learn(brought)
     chain = [*map(str, ("procedure", segments, "--output", tmp_path / "out", "--learner", "chain"))]
     assert CliRunner().invoke(cli, chain).exit_code == 0
-    assert read_procedure(tmp_path / "out/procedure.json") == learn(recordings, "chain")
+    assert read_procedure(tmp_path / "out/procedure.json") == learn(brought, "chain")
     found = [*map(str, ("procedure", segments, "--output", tmp_path / "out", "--found"))]
     assert CliRunner().invoke(cli, found).exit_code == 0
-    assert read_procedure(tmp_path / "out/procedure.json") == learn(recordings, **FOUND["robust"])
+    assert read_procedure(tmp_path / "out/procedure.json") == learn(brought, **FOUND["robust"])
     refused = CliRunner().invoke(cli, [*found, "--learner", "chain"])
     assert refused.exit_code != 0
     assert "found the learner chain, expected one that allows for it: robust" in str(

@@ -7,18 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from planted import recordings
 
 from rgwot.evaluation.graphs import needs_of
-from rgwot.procedure import Event, Recording, learn
+from rgwot.procedure import Recording, learn
 from rgwot.procedure.scoring import edges_of, read_task_graph, score_procedure, with_graph
 from rgwot.runtime.errors import RgwotError
-
-
-def recordings(*orders: tuple[int, ...]) -> list[Recording]:
-    return [
-        Recording(f"v{n}", tuple(Event(step, 2.0 * at, 2.0 * at + 1) for at, step in enumerate(order)), 20.0)
-        for n, order in enumerate(orders)
-    ]
 
 
 def renamed(videos: list[Recording], names: dict[int, int]) -> list[Recording]:

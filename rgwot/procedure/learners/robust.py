@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, expit
 
 from rgwot.procedure.learners.needs import Needs, circles
 from rgwot.procedure.orders import surest_first
-from rgwot.procedure.tally import Tally
-
-Floats = NDArray[np.float64]
+from rgwot.procedure.tally import Booleans, Floats, Tally
 
 NEEDED = 0.85
 """Share of pairs of key steps that are ordered, a priori, while videos are weighed."""
@@ -94,7 +91,7 @@ def _broken(tally: Tally, needed: float) -> tuple[Floats, float]:
     return second @ sure, float((~ordered).sum() - n) / 2
 
 
-def _confidence(relation: NDArray[np.bool_], odds: Floats) -> Floats:
+def _confidence(relation: Booleans, odds: Floats) -> Floats:
     """Return the calibrated probability of every need: a logistic function of its log odds and of what lies between.
 
     Of a need that others imply, each of the key steps in between is evidence.
