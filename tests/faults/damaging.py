@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -149,24 +150,14 @@ class House:
         return Fault(kind, tuple(str(file.relative_to(self.work)) for file in files))
 
     def _pick(
-        self,
-        rng: random.Random,
-        *,
-        chunk: bool = False,
-        suffix: str | None = None,
-        other: Path | None = None,
-        likely: str = "",
+        self, rng: random.Random, chunk: bool = False, suffix: str | None = None, other: Path | None = None, likely=""
     ) -> Path:
-        parts: dict[str, list[Path]] = {}
-        for root in ("results", "videos"):
-            for path in sorted((self.work / root).rglob("*")):
-                inside = path.relative_to(self.work).parts
-                if (
-                    path.is_file()
-                    and len(inside) > 2
-                    and (not chunk or (path.name.startswith("c.") or path.name == "zarr.json"))
-                ):
-                    parts.setdefault("videos" if root == "videos" else inside[1], []).append(path)
+        parts = defaultdict(list)
+        for path in sorted(path for root in ("results", "videos") for path in (self.work / root).rglob("*")):
+            root, *inside = path.relative_to(self.work).parts
+            kind = path.name.startswith("c.") or path.name == "zarr.json" or not chunk
+            if path.is_file() and len(inside) > 1 and kind:
+                parts["videos" if root == "videos" else inside[0]].append(path)
         if suffix is not None:
             alike = [path for found in parts.values() for path in found if path.suffix == suffix and path != other]
             if alike:
