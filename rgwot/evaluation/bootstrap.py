@@ -1,11 +1,12 @@
 """How far a comparison of two methods over tasks and seeds can be trusted: the paired bootstrap.
 
-Everything here is a function of arrays.
+And what it says of a claim: it holds, it does not hold, or nobody can tell (methods 6.7). All of it is a function of
+arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 DRAWS = 10_000
 #: Draws in one array; keeps memory small.
 _AT_ONCE = 1000
+
+HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "cannot tell"
+
+#: Probability that any interval of a claim misses.
+ERROR = 0.05
+#: With fewer tasks nothing is said: drawing among two says next to nothing of a third.
+LEAST_TASKS = 3
+
+Values = Sequence[ArrayLike]
+"""One array per task, of one value per seed."""
 
 
 class Estimate(NamedTuple):
@@ -24,14 +35,26 @@ class Estimate(NamedTuple):
     high: float
 
 
-def task_mean(values: Sequence[ArrayLike]) -> float:
+class Judgement(NamedTuple):
+    """The weakest comparison of a claim, its interval, and the verdict on the claim."""
+
+    of: str
+    over: str
+    effect: float
+    low: float
+    high: float
+    n_tasks: int
+    verdict: str
+
+
+def task_mean(values: Values) -> float:
     """Mean over tasks of the mean over the seeds of a task; ``values`` has one array (S_k,) per task."""
     return float(np.mean([np.mean(of_task) for of_task in _tasks(values)]))
 
 
 def compare(
-    first: Sequence[ArrayLike],
-    second: Sequence[ArrayLike],
+    first: Values,
+    second: Values,
     *,
     difference: bool = False,
     draws: int = DRAWS,
@@ -90,6 +113,55 @@ def compare(
     return Estimate(float(observed), float(low), float(high))
 
 
+def judge(
+    values: Mapping[str, Values], pairs: Sequence[tuple[str, str]], *, margin: float = 0.0, ratio: bool = False
+) -> Judgement:
+    """Judge a claim that says of pairs of experiments that the first is above the second, of all of them together.
+
+    An effect is the difference of the means over tasks, or their ratio minus 1, with the percentile interval of the
+    paired bootstrap over tasks and seeds (`compare`) at the level 1 - 0.05 / n for n pairs.
+
+    Parameters
+    ----------
+    values
+        What is compared, by experiment: larger is better, the same tasks in the same order everywhere.
+    pairs
+        Experiments, first above second. "Best" and "above ... above ..." are several pairs.
+    margin
+        How far below the second the first may lie, >= 0: 0 for "above", more for "as good as".
+    ratio
+        Compare by ratio.
+
+    Returns
+    -------
+    Judgement
+        ``holds`` where every interval lies above -margin, ``does not hold`` where one lies below it, else
+        ``cannot tell``, which is also said of fewer than three tasks. The effect is the smallest one.
+
+    Examples
+    --------
+    >>> scores = {"new": [[0.6, 0.7], [0.5, 0.6], [0.8, 0.8]], "old": [[0.2, 0.3], [0.1, 0.2], [0.4, 0.3]]}
+    >>> judge(scores, [("new", "old")]).verdict
+    'holds'
+    """
+    if not pairs:
+        raise ValueError("pairs: found none, expected at least one pair of experiments")
+    level, nothing = 1 - ERROR / len(pairs), 1 if ratio else 0
+    effects = [compare(values[of], values[over], difference=not ratio, level=level) for of, over in pairs]
+    n_tasks = len(values[pairs[0][0]])
+    if n_tasks < LEAST_TASKS:
+        verdict = UNKNOWN
+    elif all(effect.low - nothing > -margin for effect in effects):
+        verdict = HOLDS
+    elif any(effect.high - nothing < -margin for effect in effects):
+        verdict = FAILS
+    else:
+        verdict = UNKNOWN
+    lowest, (of, over) = min(zip(effects, pairs, strict=True), key=lambda compared: compared[0].value)
+    effect, low, high = (value - nothing for value in lowest)
+    return Judgement(of, over, effect, low, high, n_tasks, verdict)
+
+
 def _contrast(a: NDArray[Any], b: NDArray[Any], difference: bool) -> NDArray[Any]:
     if difference:
         return np.asarray(a - b)
@@ -107,7 +179,7 @@ def _drawn(values: Sequence[NDArray[Any]], tasks: NDArray[Any], luck: NDArray[An
     return np.asarray(means.mean(axis=1))
 
 
-def _tasks(values: Sequence[ArrayLike]) -> list[NDArray[np.float64]]:
+def _tasks(values: Values) -> list[NDArray[np.float64]]:
     tasks = [np.asarray(of_task, dtype=np.float64) for of_task in values]
     if not tasks or any(of_task.ndim != 1 or not of_task.size for of_task in tasks):
         raise ValueError("values: found no task, or one without a seed; expected one value per task and seed")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from rgwot.evaluation.claims import FAILS, HOLDS, UNKNOWN, judge
+from rgwot.evaluation.bootstrap import FAILS, HOLDS, UNKNOWN, judge
 from rgwot.records import read_history, read_scores
 from rgwot.reporting.tables.forms import write_flat
 from rgwot.reporting.tables.printed import PRINTED_RULE, block_title
