@@ -89,11 +89,11 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
         def decoding(video: str | None) -> Predict:
             return lambda frames: run(frames, K, settings, generator_for(seed, video))
 
-        def again(frames: Frames) -> Decoded:
-            # Neither that of the task nor that of a video, of any seed.
-            return run(frames, K, settings, np.random.default_rng([seed, 2]))
-
-        labels, joint, facts, made = _cluster_task(task, decoder, K, decoding(None), again)
+        # Neither that of the task nor that of a video, of any seed.
+        other = np.random.default_rng([seed, 2])
+        labels, joint, facts, made = _cluster_task(
+            task, decoder, K, decoding(None), lambda frames: run(frames, K, settings, other)
+        )
         numbers = consensus_numbers(task, labels, K, settings.procedure.learner)
         labels = {name: renumbered(own, numbers) for name, own in labels.items()}
         learned = None if made is None else lambda: {**made(), NUMBERS: numbers}
@@ -257,9 +257,14 @@ def _cluster_task(
     seen = task.part(held_out=False)
     made = labelled(seen.values(), task.features_fps, K, decoder)
     labels, facts = split_by_video(seen, made.labels), made.facts()
-    facts["second_seed"] = _agreement_of_seeds(
-        name, made, lambda: labelled(seen.values(), task.features_fps, K, second).labels
-    )
+    facts["second_seed"] = None
+    if made.decoded.halves is not None or name in TWICE:
+        # Not at the top: it takes a second to be imported.
+        from sklearn.metrics import adjusted_rand_score
+
+        halves = made.decoded.halves
+        pair = halves() if halves else (made.labels, labelled(seen.values(), task.features_fps, K, second).labels)
+        facts["second_seed"] = float(adjusted_rand_score(*pair))
     if not task.held_out:
         return labels, made.diagnosis, facts, made.decoded.learned
     if made.decoded.predict is None:
@@ -270,16 +275,6 @@ def _cluster_task(
     whole = collapse.combine([made.diagnosis, applied.diagnosis])
     facts |= {"degenerate": whole.degenerate, "degenerate_cause": whole.cause, "held_out": applied.facts()}
     return labels | split_by_video(new, applied.labels), whole, facts, made.decoded.learned
-
-
-def _agreement_of_seeds(name: str, made: Labelling, again: Callable[[], NDArray[np.int64]]) -> float | None:
-    """Return the adjusted Rand index of two seeds, None for a decoder that it would cost too much to run again."""
-    # Not at the top: it takes a second to be imported.
-    from sklearn.metrics import adjusted_rand_score
-
-    if made.decoded.halves is not None:
-        return float(adjusted_rand_score(*made.decoded.halves()))
-    return float(adjusted_rand_score(made.labels, again())) if name in TWICE else None
 
 
 def split_by_video(videos: Mapping[str, EmbeddedVideo], labels: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:

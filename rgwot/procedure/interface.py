@@ -17,7 +17,6 @@ Terminal = Literal["START", "END"]
 START: Literal["START"] = "START"
 END: Literal["END"] = "END"
 Kind = Literal["missing", "added", "repeated", "too_early", "too_late"]
-KINDS: tuple[Kind, ...] = ("missing", "added", "repeated", "too_early", "too_late")
 
 
 class Event(NamedTuple):

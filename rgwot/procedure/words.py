@@ -156,10 +156,8 @@ def stages(procedure: Procedure) -> tuple[list[list[int]], list[int], set[int]]:
     return found, [step for step in procedure.order if step in free], later
 
 
-def deviations_in_words(
-    deviations: Sequence[Deviation], names: Mapping[int, str] | None = None, most: int = SOME
-) -> str:
-    """Say in a line what deviates in one video, the most surprising first; at most ``most`` are named.
+def deviations_in_words(deviations: Sequence[Deviation], names: Mapping[int, str] | None = None) -> str:
+    """Say in a line what deviates in one video, the most surprising first; at most `SOME` are named.
 
     >>> deviations_in_words([])
     'as the procedure has it'
@@ -168,8 +166,8 @@ def deviations_in_words(
         deviation_in_words(one, names)
         for one in sorted(deviations, key=lambda one: (-one.surprise, one.start_s, one.key_step))
     ]
-    rest = len(said) - most
-    return ", ".join([*said[:most], *([f"and {number(rest)} more"] if rest > 0 else [])]) or "as the procedure has it"
+    rest = len(said) - SOME
+    return ", ".join([*said[:SOME], *([f"and {number(rest)} more"] if rest > 0 else [])]) or "as the procedure has it"
 
 
 def deviation_in_words(deviation: Deviation, names: Mapping[int, str] | None = None) -> str:

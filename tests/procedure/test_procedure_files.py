@@ -107,18 +107,9 @@ def test_bad_input_is_one_line(tmp_path: Path, rows: str, header: str, words: st
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("rows", "note"),
-    [
-        ("a,0,1,1\na,1,2,2\n", "Note: one video only"),
-        ("a,0,1,1\nb,1,2,1\n", "Note: one key step only"),
-        ("a,0,1,1\na,1,2,2\nb,0,1,1\nb,1,2,2\n", "Note: two videos only"),
-        ("a,0,1,1\nb,0,1,0\nc,0,1,1\n", "Note: 1 video of 3 without a key step"),
-    ],
-)
-def test_little_input_is_said_and_still_answered(tmp_path: Path, rows: str, note: str) -> None:
-    segments = table(tmp_path / "mine.csv", rows)
+def test_little_input_is_said_and_still_answered(tmp_path: Path) -> None:
+    segments = table(tmp_path / "mine.csv", "a,0,1,1\na,1,2,2\n")
     done = CliRunner().invoke(cli, ["procedure", str(segments), "--output", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
-    assert note in done.output
+    assert "Note: one video only" in done.output
     assert (tmp_path / "out/procedure.json").is_file()
