@@ -56,8 +56,8 @@ class StepTree:
     places: NDArray[np.float64]
 
 
-def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator, leaves: int = LEAVES) -> StepTree:
-    """Segment samples into parts and merge these by Ward's criterion.
+def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator) -> StepTree:
+    """Segment samples into `LEAVES` parts, fewer where fewer samples differ, and merge these by Ward's criterion.
 
     Parameters
     ----------
@@ -67,8 +67,6 @@ def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator
         Samples of each video; they add up to T.
     generator
         The only source of randomness.
-    leaves
-        Parts, at most; fewer where fewer samples differ.
     """
     block = MeanfieldSettings()
     quick = block.model_copy(update={"restarts": 1, "max_iterations": ROUNDS})
@@ -79,7 +77,7 @@ def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator
     made = [segment(timed, lengths, K, quick, generator) for K in GUIDES]
     memberships = np.concatenate([one.memberships / np.sqrt(np.maximum(one.shares, RARE)) for one in made], axis=1)
     places = directions(_leading(memberships))
-    _, parts = np.unique(segment(places, lengths, leaves, block, generator).labels, return_inverse=True)
+    _, parts = np.unique(segment(places, lengths, LEAVES, block, generator).labels, return_inverse=True)
     merges = ward(places, parts)
     order = _drawn(parts, merges, middle_times(lengths))
     row = np.argsort(order)
