@@ -302,11 +302,13 @@ class Discovery:
         """Return the manifest of the videos, which are known by their features alone."""
         ends = self.segments.groupby("video")["end_s"].max()
         names = list(self.times)
-        own = {"name": names, "path": names, "duration_s": [ends[name] for name in names]}
         rates = [_rate(self.times[name], ends[name]) for name in names]
-        columns = {"video": [id_of(name) for name in names], **own, "fps": rates, "annotation": ""}
-        alike: dict[str, Any] = {"width": 0, "height": 0, "status": "unscored", "reason": "no annotation"}
-        return pd.DataFrame(columns).assign(**alike)[list(MANIFEST_COLUMNS)]
+        table: dict[str, Any] = {
+            "video": [id_of(name) for name in names], "name": names, "path": names, "annotation": "",
+            "duration_s": [ends[name] for name in names], "fps": rates, "width": 0, "height": 0, "status": "unscored",
+            "reason": "no annotation",
+        }  # fmt: skip
+        return pd.DataFrame(table, columns=list(MANIFEST_COLUMNS))
 
     def __repr__(self) -> str:
         order = " > ".join(map(str, self.procedure.order)) or "no key step"
