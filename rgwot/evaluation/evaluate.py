@@ -138,19 +138,18 @@ def score_table(
     rows: list[tuple[str, str, str, str, float]] = []
     for protocol in (*PROTOCOLS.values(), *(asked for asked in ALSO.values() if asked.name == also)):
         predictions = [video.prediction[protocol.scope] for video in videos]
-        for background in protocol.backgrounds:
-            for rule in RULES:
-                truths = [video.truth[rule] for video in videos]
-                found = score(protocol, truths, predictions, n_key_steps, columns, background)._asdict()
+        for background, rule in product(protocol.backgrounds, RULES):
+            truths = [video.truth[rule] for video in videos]
+            found = score(protocol, truths, predictions, n_key_steps, columns, background)._asdict()
+            if protocol.scope == "task":
+                found["order_distance"] = order_distance(truths, predictions, n_key_steps, columns, background)
+            if background == "with":
+                said = background_detection(truths, predictions, says_background)
+                found |= {f"background_{name}": value for name, value in said._asdict().items()}
                 if protocol.scope == "task":
-                    found["order_distance"] = order_distance(truths, predictions, n_key_steps, columns, background)
-                if background == "with":
-                    said = background_detection(truths, predictions, says_background)
-                    found |= {f"background_{name}": value for name, value in said._asdict().items()}
-                if background == "with" and protocol.scope == "task":
                     fixed = score_fixed(protocol, truths, predictions, n_key_steps, n_clusters, says_background)
                     found |= {f"{name}_fixed": value for name, value in fixed._asdict().items()}
-                rows += [(protocol.name, background, rule, metric, value) for metric, value in found.items()]
+            rows += [(protocol.name, background, rule, metric, value) for metric, value in found.items()]
     predictions = [video.prediction["task"] for video in videos]
     for background, rule in product(BACKGROUNDS, RULES):
         truths = [video.truth[rule] for video in videos]

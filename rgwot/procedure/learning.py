@@ -158,16 +158,14 @@ def _edges(counted: Tally, needs: Needs) -> tuple[Edge, ...]:
     free = 1 - np.where(np.eye(len(relation), dtype=bool), 0.0, needs.confidence)
     first, last = free.min(axis=0, initial=1.0), free.min(axis=1, initial=1.0)
     steps = counted.steps.tolist()
+
+    def facts(k: int, confidence: Any) -> tuple[float, int, int, tuple[float, float]]:
+        return float(confidence[k]), having[k], having[k], share_interval(having[k], having[k])
+
     return (
-        *(
-            Edge(START, steps[k], float(first[k]), having[k], having[k], share_interval(having[k], having[k]))
-            for k in np.flatnonzero(~relation.any(axis=0))
-        ),
+        *(Edge(START, steps[k], *facts(k, first)) for k in np.flatnonzero(~relation.any(axis=0))),
         *_needs(counted, needs, reduction(relation)),
-        *(
-            Edge(steps[k], END, float(last[k]), having[k], having[k], share_interval(having[k], having[k]))
-            for k in np.flatnonzero(~relation.any(axis=1))
-        ),
+        *(Edge(steps[k], END, *facts(k, last)) for k in np.flatnonzero(~relation.any(axis=1))),
     )
 
 

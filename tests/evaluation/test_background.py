@@ -32,8 +32,6 @@ def test_detection_without_true_background():
     assert (precision, f1) == (0, 0)
     assert math.isnan(recall)
     assert all(math.isnan(value) for value in detection([False, False], [False, False]))
-    with pytest.raises(ValueError, match=r"got shapes \(2,\) and \(3,\)"):
-        detection([True, False], [True, False, True])
 
 
 def test_fixed_scores_by_hand():
@@ -93,11 +91,5 @@ def test_names_of_clusters_do_not_matter_but_zero_does():
     assert score_fixed(MACRO, TRUTHS, swapped, 2, 2, said=True).f1 < first.f1
 
 
-def test_mistakes_are_named():
-    with pytest.raises(ValueError, match="scope 'video', expected one of scope 'task'"):
-        score_fixed(PROTOCOLS["micro_video"], TRUTHS, PREDICTIONS, 2, 2, said=True)
-    with pytest.raises(ValueError, match="got 2 different labels, expected at most n_clusters=1"):
-        score_fixed(MACRO, TRUTHS, PREDICTIONS, 2, 1, said=True)
-    with pytest.raises(ValueError, match=r"expected \(G, K \+ 1\)"):
-        match_fixed([[3], [4]])
+def test_nothing_to_score_is_no_score():
     assert all(math.isnan(value) for value in score_fixed(MACRO, [], [], 2, 2, said=True))
