@@ -137,9 +137,9 @@ def test_ids_settings_and_K_are_resolved_as_in_the_workflow() -> None:
     assert by_id.K == by_settings.K == 2
     pd.testing.assert_frame_equal(by_id.segments, by_settings.segments)
     assert list(by_id.labels) == ["0", "1", "2", "3"]
-    split = rgwot.discover(videos, fps=FPS, method="whitened@data.split=holdout", K=3)
+    split = rgwot.discover(videos, fps=FPS, method="whitened@data.split=holdout", decoder="meanfield", K=3)
     assert split.diagnostics["split"]["test"]
-    chosen = rgwot.discover(videos, fps=FPS, K="auto", settings=SMALL)
+    chosen = rgwot.discover(videos, fps=FPS, decoder="meanfield", K="auto", settings=SMALL)
     assert chosen.K == chosen.diagnostics["K"] >= 2
 
 
