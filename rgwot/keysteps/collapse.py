@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Cause = Literal["embedding", "decoder"]
+"""What collapsed first, where a labelling is degenerate."""
 
 CONSTANT_EMBEDDING = 1e-3
 """Relative variance below which an embedding is constant.
@@ -40,14 +40,6 @@ the other K - 1 clusters share less than one sample in twenty."""
 
 DEGENERATE_VIDEOS = 0.5
 """Share of degenerate videos from which a result made of separate videos is degenerate."""
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """Whether a labelling is degenerate, and what collapsed first."""
-
-    degenerate: bool
-    cause: Cause | None
 
 
 def mean_pairwise_cosine(x: NDArray[Any]) -> float:
@@ -106,8 +98,8 @@ def dominant_share(labels: NDArray[Any]) -> float:
     return float(counts.max() / counts.sum())
 
 
-def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray[Any] | None = None) -> Diagnosis:
-    """Say whether labels (T,) of embeddings x (T, D) are degenerate, and whose fault it is.
+def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray[Any] | None = None) -> Cause | None:
+    """Say whose fault it is that labels (T,) of embeddings x (T, D) are degenerate; None where they are not.
 
     An embedding is constant when its relative variance is below `CONSTANT_EMBEDDING`, which one sample alone cannot
     show. That comes first: whatever a decoder makes of it is noise, so it is never the decoder's fault. A decoder gave
@@ -116,19 +108,24 @@ def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray
     labels after it. One label is no collapse where K = 1, nor where there are fewer samples than labels.
     """
     if len(x) > 1 and relative_variance(x) < CONSTANT_EMBEDDING:
-        return Diagnosis(True, "embedding")
+        return "embedding"
     uniform = memberships is not None and membership_contrast(memberships) < UNIFORM_MEMBERSHIP
     if 2 <= K <= len(labels) and (uniform or dominant_share(labels) >= DOMINANT_LABEL):
-        return Diagnosis(True, "decoder")
-    return Diagnosis(False, None)
+        return "decoder"
+    return None
 
 
-def combine(diagnoses: Sequence[Diagnosis]) -> Diagnosis:
+def combine(diagnoses: Sequence[Cause | None]) -> Cause | None:
     """Sum up the diagnoses of separate videos: degenerate from `DEGENERATE_VIDEOS` of degenerate ones on.
 
     The cause is the more frequent one; on a tie the embedding, which is the first link of the chain.
     """
-    causes = [diagnosis.cause for diagnosis in diagnoses if diagnosis.degenerate]
+    causes = [cause for cause in diagnoses if cause]
     if not causes or len(causes) < DEGENERATE_VIDEOS * len(diagnoses):
-        return Diagnosis(False, None)
-    return Diagnosis(True, "embedding" if 2 * causes.count("embedding") >= len(causes) else "decoder")
+        return None
+    return "embedding" if 2 * causes.count("embedding") >= len(causes) else "decoder"
+
+
+def marks(cause: Cause | None) -> dict[str, Any]:
+    """Return a diagnosis as it stands in ``diagnostics.json``."""
+    return {"degenerate": cause is not None, "degenerate_cause": cause}

@@ -121,7 +121,7 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     if "instead_of" in facts.get("graph_cut", {}):
         warnings.append(INSTEAD)
     scored = [name for name in single if not task.held_out or name in task.held_out]
-    videos = collapse.combine([single[name].diagnosis for name in scored])
+    videos = collapse.combine([single[name].cause for name in scored])
     whole = collapse.combine([joint, videos])
     diagnostics: dict[str, Any] = {
         "method": task.method,
@@ -135,8 +135,7 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
         "features_fps": task.features_fps,
         "n_videos": len(task.videos),
         "videos_without_frames": list(task.empty),
-        "degenerate": whole.degenerate,
-        "degenerate_cause": whole.cause,
+        **collapse.marks(whole),
         "warnings": warnings,
         "task": {
             **facts,
@@ -146,9 +145,8 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     }
     if alone:
         diagnostics["video"] = {
-            "degenerate": videos.degenerate,
-            "degenerate_cause": videos.cause,
-            "degenerate_videos": [name for name, result in single.items() if result.diagnosis.degenerate],
+            **collapse.marks(videos),
+            "degenerate_videos": [name for name, result in single.items() if result.cause],
             "videos": {
                 name: {**result.facts(), "segments": len(segments["video"][name])} for name, result in single.items()
             },
@@ -158,8 +156,8 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     if task.notes:
         diagnostics["notes"] = list(task.notes)
     procedure = procedure_of(segments["task"], settings.procedure.learner, task.held_out)
-    if whole.degenerate:
-        log.warning("%s/%s/seed%d: degenerate, the %s collapsed", task.method, decoder, seed, whole.cause)
+    if whole:
+        log.warning("%s/%s/seed%d: degenerate, the %s collapsed", task.method, decoder, seed, whole)
     for warning in warnings:
         log.warning("%s/%s/seed%d: %s", task.method, decoder, seed, warning)
     return KeySteps(segments, orders, procedure, diagnostics, learned)
@@ -200,20 +198,19 @@ def embedded_video(store: FeatureStore, embed: EmbedVideo) -> EmbeddedVideo:
 
 @dataclass(frozen=True)
 class Labelling:
-    """Labels (T,) of all samples x (T, D), and how the decoder arrived at those that are not background."""
+    """Labels (T,) of all samples x (T, D), how the decoder arrived at those that are not background, what collapsed."""
 
     x: NDArray[np.float64]
     labels: NDArray[np.int64]
     decoded: Decoded
-    diagnosis: collapse.Diagnosis
+    cause: collapse.Cause | None
 
     def facts(self) -> dict[str, Any]:
         """Return what ``diagnostics.json`` says of it."""
         cosine = collapse.mean_pairwise_cosine(self.x)
         u = self.decoded.memberships
         facts: dict[str, Any] = {
-            "degenerate": self.diagnosis.degenerate,
-            "degenerate_cause": self.diagnosis.cause,
+            **collapse.marks(self.cause),
             "samples": len(self.x),
             "mean_pairwise_cosine": None if math.isnan(cosine) else cosine,
             "relative_variance": collapse.relative_variance(self.x),
@@ -247,7 +244,7 @@ def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, dec
 
 def _cluster_task(
     task: EmbeddedTask, name: str, K: int, decoder: Predict, second: Predict
-) -> tuple[dict[str, NDArray[np.int64]], collapse.Diagnosis, dict[str, Any], Callable[[], Learned] | None]:
+) -> tuple[dict[str, NDArray[np.int64]], collapse.Cause | None, dict[str, Any], Callable[[], Learned] | None]:
     """Cluster the training part, and label the videos held out by it.
 
     Returns labels, diagnosis, facts and what was learned.
@@ -266,14 +263,14 @@ def _cluster_task(
         pair = halves() if halves else (made.labels, labelled(seen.values(), task.features_fps, K, second).labels)
         facts["second_seed"] = float(adjusted_rand_score(*pair))
     if not task.held_out:
-        return labels, made.diagnosis, facts, made.decoded.learned
+        return labels, made.cause, facts, made.decoded.learned
     if made.decoded.predict is None:
         able = ", ".join(other for other in CLUSTERING if other != name)
         raise RgwotError(f"decoder {name!r}: cannot label videos held out; use {able} or data.split=all")
     new = task.part(held_out=True)
     applied = labelled(new.values(), task.features_fps, K, made.decoded.predict)
-    whole = collapse.combine([made.diagnosis, applied.diagnosis])
-    facts |= {"degenerate": whole.degenerate, "degenerate_cause": whole.cause, "held_out": applied.facts()}
+    whole = collapse.combine([made.cause, applied.cause])
+    facts |= {**collapse.marks(whole), "held_out": applied.facts()}
     return labels | split_by_video(new, applied.labels), whole, facts, made.decoded.learned
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 
 from rgwot.config.methods import ANNOTATED
 from rgwot.datasets.split import check_held_out
+from rgwot.keysteps.collapse import marks
 from rgwot.keysteps.ordering import order_of_segments
 from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of, write_keysteps
 from rgwot.procedure.learning import LEARNER
@@ -118,8 +119,7 @@ def trivial_key_steps(
     per_video = {video: frame.key_step.nunique() for video, frame in segments.items()}
     every = np.concatenate([frame.key_step.to_numpy() for frame in segments.values()])
     facts = {
-        "degenerate": False,
-        "degenerate_cause": None,
+        **marks(None),
         "distinct_labels": len(np.unique(every)),
         "distinct_labels_per_video": per_video,
         "segments_per_video": {video: len(frame) for video, frame in segments.items()},
@@ -131,8 +131,7 @@ def trivial_key_steps(
         "seed": seed,
         "n_videos": len(segments),
         "videos_without_frames": list(skipped),
-        "degenerate": False,
-        "degenerate_cause": None,
+        **marks(None),
         **dict.fromkeys(SCOPES, facts),
     }
     if decoder == ANNOTATED:

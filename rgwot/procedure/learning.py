@@ -163,9 +163,9 @@ def _edges(counted: Tally, needs: Needs) -> tuple[Edge, ...]:
         return float(confidence[k]), having[k], having[k], share_interval(having[k], having[k])
 
     return (
-        *(Edge(START, steps[k], *facts(k, first)) for k in np.flatnonzero(~relation.any(axis=0))),
+        *(Edge(START, steps[k], *facts(k, first)) for k in np.flatnonzero(~relation.any(axis=0)).tolist()),
         *_needs(counted, needs, reduction(relation)),
-        *(Edge(steps[k], END, *facts(k, last)) for k in np.flatnonzero(~relation.any(axis=1))),
+        *(Edge(steps[k], END, *facts(k, last)) for k in np.flatnonzero(~relation.any(axis=1)).tolist()),
     )
 
 
