@@ -61,6 +61,17 @@ PairLoss = Callable[[Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
+class Weights:
+    """Of the terms of F: alpha in [0, 1], epsilon > 0, lambda >= 0; r > 0 is a share of ``length``, or else of N."""
+
+    alpha: float
+    r: float
+    epsilon: float
+    lambda_: float
+    length: int | None = None
+
+
+@dataclass(frozen=True)
 class Segmenter:
     """What was learned: a network and centres (K', D) of length 1, K' <= K."""
 
@@ -72,16 +83,9 @@ class Segmenter:
         """Return log (N T), (N, K'), of a video's features (N, F), and how far from rest it is."""
         block = self.settings
         cost = segmentation_cost(embed(self.network, x)[None], self.centres, block.rho)
-        weights: dict[str, Any] = {
-            "alpha": block.alpha_test,
-            "r": radius(len(x), block.r),
-            "epsilon": block.epsilon_test,
-            "lambda_": block.lambda_test,
-        }
-        log_plan = solve_segmentation(
-            cost, **weights, iterations=block.iterations, eta=step_size(cost, **weights, capped=block.capped)
-        )
-        return torch.log_softmax(log_plan[0], 1), float(segmentation_residual(log_plan, cost, **weights))
+        weights = Weights(block.alpha_test, radius(len(x), block.r), block.epsilon_test, block.lambda_test)
+        log_plan = solve_segmentation(cost, weights, block.iterations, step_size(cost, weights, block.capped))
+        return torch.log_softmax(log_plan[0], 1), float(segmentation_residual(log_plan, cost, weights))
 
     def memberships(self, frames: Frames) -> tuple[NDArray[np.float64], float]:
         """Return N T of every video, (frames, K'), each from a plan of its own, and the largest residual."""
@@ -202,24 +206,18 @@ def segmentation_losses(
     T, whose entries add up to 1, is a constant. Of a video that counts as P > N frames, the prior has i/P, the band Pr
     frames, and L the factor N/P, as a mean over P frames. With ``shared`` all videos take steps of the least length.
     """
-    problems: list[tuple[Tensor, dict[str, Any]]] = []
+    problems = []
     with torch.no_grad():
         for f in videos:
             length = counted_frames(f.shape[1], block)
-            weights = {
-                "alpha": block.alpha,
-                "r": radius(length, block.r),
-                "length": length,
-                "epsilon": block.epsilon,
-                "lambda_": block.lambda_,
-            }
+            weights = Weights(block.alpha, radius(length, block.r), block.epsilon, block.lambda_, length)
             problems.append((segmentation_cost(f, centres, block.rho, length), weights))
-        etas = [step_size(cost, **weights, capped=block.capped) for cost, weights in problems]
+        etas = [step_size(*problem, block.capped) for problem in problems]
         if shared:
             etas = [torch.stack([eta.min() for eta in etas]).min()] * len(etas)
         plans = [
-            solve_segmentation(cost, **weights, iterations=block.iterations, eta=eta).exp()
-            for (cost, weights), eta in zip(problems, etas, strict=True)
+            solve_segmentation(*problem, block.iterations, eta).exp()
+            for problem, eta in zip(problems, etas, strict=True)
         ]
     losses = []
     for f, plan in zip(videos, plans, strict=True):
@@ -361,38 +359,21 @@ def segmentation_cost(f: Tensor, centres: Tensor, rho: float, length: int | None
     return 1 - f.double() @ centres.double().T + rho * (frames[:, None] * (n / (length or n)) - places).abs()
 
 
-def segmentation_gradient(
-    log_plan: Tensor, cost: Tensor, *, alpha: float, r: float, epsilon: float, lambda_: float, length: int | None = None
-) -> Tensor:
+def segmentation_gradient(log_plan: Tensor, cost: Tensor, weights: Weights) -> Tensor:
     r"""Gradient of F, up to a constant.
 
     .. math:: \nabla F = (1-\alpha) C + \alpha\, C^v T C^a + \epsilon \log T + \lambda (\log(K m) + 1), \qquad
               (C^v T C^a)_{ik} = \frac1r \sum_{0 < |j-i| \le Nr} \Big(\sum_l T_{jl} - T_{jk}\Big)
 
-    The constant is that of the entropy, epsilon, which rows of fixed mass do not feel.
-
-    Parameters
-    ----------
-    log_plan, cost : Tensor, shape (B, N, K), float64
-        log T, finite, and C.
-    alpha, r, epsilon, lambda_ : float
-        As in the objective; r > 0 is a share of N, or of ``length``.
+    The constant is that of the entropy, epsilon, which rows of fixed mass do not feel. log T, finite, and C are
+    (B, N, K), float64.
     """
     K = cost.shape[2]
-    linear = _linear(log_plan.exp(), cost, alpha, r, length)
-    return linear + epsilon * log_plan + lambda_ * (_log_shares(log_plan) + math.log(K) + 1)
+    linear = _linear(log_plan.exp(), cost, weights)
+    return linear + weights.epsilon * log_plan + weights.lambda_ * (_log_shares(log_plan) + math.log(K) + 1)
 
 
-def step_size(
-    cost: Tensor,
-    *,
-    alpha: float,
-    r: float,
-    epsilon: float,
-    lambda_: float,
-    length: int | None = None,
-    capped: bool = True,
-) -> Tensor:
+def step_size(cost: Tensor, weights: Weights, capped: bool = True) -> Tensor:
     r"""Length of the mirror steps of every video, (B, 1, 1), from the gradient at the start.
 
     .. math:: \eta = \min\Big(\frac{4}{\max |\nabla F|}, \frac{1}{\epsilon + \lambda}\Big)
@@ -400,25 +381,14 @@ def step_size(
     Beyond the second a step overshoots even where entropy and shares are all there is: few frames, few steps. Without
     the cap, as in the released code, it is 4 / max of the gradient, whose sign counts.
     """
-    gradient = segmentation_gradient(
-        _start(cost), cost, alpha=alpha, r=r, epsilon=epsilon, lambda_=lambda_, length=length
-    )
+    gradient = segmentation_gradient(_start(cost), cost, weights)
     if capped:
-        return (_FIRST_CHANGE / gradient.abs().amax((1, 2), keepdim=True)).clamp_max(1 / (epsilon + lambda_))
+        longest = 1 / (weights.epsilon + weights.lambda_)
+        return (_FIRST_CHANGE / gradient.abs().amax((1, 2), keepdim=True)).clamp_max(longest)
     return _FIRST_CHANGE / gradient.amax((1, 2), keepdim=True).clamp_min(SMALLEST_GRADIENT)
 
 
-def solve_segmentation(
-    cost: Tensor,
-    *,
-    alpha: float,
-    r: float,
-    epsilon: float,
-    lambda_: float,
-    iterations: int,
-    length: int | None = None,
-    eta: Tensor | None = None,
-) -> Tensor:
+def solve_segmentation(cost: Tensor, weights: Weights, iterations: int, eta: Tensor | None = None) -> Tensor:
     r"""Descend from T = 1/(NK) by mirror steps, as published (methods 5.12).
 
     .. math:: T \leftarrow T \exp(-\eta \nabla F(T)), \quad \text{rows rescaled to } 1/N
@@ -429,12 +399,9 @@ def solve_segmentation(
     ----------
     cost : Tensor, shape (B, N, K), float64
         C, finite.
-    alpha, r, epsilon, lambda_ : float
-        As in the objective: alpha in [0, 1], r > 0, epsilon > 0, lambda_ >= 0.
+    weights : Weights
     iterations : int
         Steps, >= 0.
-    length : int, optional
-        Frames of which r is a share, by default N.
     eta : Tensor, optional
         Length of the steps, by default that of `step_size`.
 
@@ -443,24 +410,16 @@ def solve_segmentation(
     Tensor, shape (B, N, K), float64
         Logarithm of T, whose rows add up to 1/N.
     """
-    if cost.ndim != 3 or 0 in cost.shape or not epsilon > 0 or not r > 0:
-        raise ValueError(
-            f"cost, epsilon, r: found shape {tuple(cost.shape)}, {epsilon} and {r}, expected (B, N, K) without a 0, "
-            "and values above 0"
-        )
     log_n = math.log(cost.shape[1])
-    weights: dict[str, Any] = {"alpha": alpha, "r": r, "epsilon": epsilon, "lambda_": lambda_, "length": length}
-    eta = step_size(cost, **weights) if eta is None else eta
+    eta = step_size(cost, weights) if eta is None else eta
     log_plan = _start(cost)
     for _ in range(iterations):
-        gradient = segmentation_gradient(log_plan, cost, **weights)
+        gradient = segmentation_gradient(log_plan, cost, weights)
         log_plan = torch.log_softmax(log_plan - eta * gradient, 2) - log_n
     return log_plan
 
 
-def segmentation_residual(
-    log_plan: Tensor, cost: Tensor, *, alpha: float, r: float, epsilon: float, lambda_: float
-) -> Tensor:
+def segmentation_residual(log_plan: Tensor, cost: Tensor, weights: Weights) -> Tensor:
     r"""Distance of p = NT from the mean field that it would be at rest.
 
     .. math::
@@ -472,8 +431,8 @@ def segmentation_residual(
     Tensor, shape (B,)
         The largest difference of two probabilities, in [0, 1].
     """
-    linear = _linear(log_plan.exp(), cost, alpha, r) + lambda_ * _log_shares(log_plan)
-    field = torch.softmax(-linear / epsilon, 2)
+    linear = _linear(log_plan.exp(), cost, weights) + weights.lambda_ * _log_shares(log_plan)
+    field = torch.softmax(-linear / weights.epsilon, 2)
     return (torch.softmax(log_plan, 2) - field).abs().amax((1, 2))
 
 
@@ -482,10 +441,11 @@ def _start(cost: Tensor) -> Tensor:
     return torch.full_like(cost, -math.log(cost.shape[1] * cost.shape[2]))
 
 
-def _linear(plan: Tensor, cost: Tensor, alpha: float, r: float, length: int | None = None) -> Tensor:
+def _linear(plan: Tensor, cost: Tensor, weights: Weights) -> Tensor:
     """(1 - alpha) C + alpha C^v T C^a."""
-    others = plan.sum(2, keepdim=True) - plan
-    return (1 - alpha) * cost + alpha / r * neighbour_sum(others, structure_radius(length or plan.shape[1], r), dim=1)
+    reach = structure_radius(weights.length or plan.shape[1], weights.r)
+    near = neighbour_sum(plan.sum(2, keepdim=True) - plan, reach, dim=1)
+    return (1 - weights.alpha) * cost + weights.alpha / weights.r * near
 
 
 def _log_shares(log_plan: Tensor) -> Tensor:

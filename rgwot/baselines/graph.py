@@ -8,8 +8,9 @@ public.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,18 +120,6 @@ def random_walks(graph: csr_array, walks: int, length: int, generator: np.random
     return paths
 
 
-class _Sentences:
-    """Walks as lists of words, as often as they are asked for."""
-
-    def __init__(self, paths: NDArray[np.int64]) -> None:
-        self.paths = paths
-        self.words = [str(node) for node in range(int(paths.max()) + 1)]
-
-    def __iter__(self) -> Iterator[list[str]]:
-        for path in self.paths:
-            yield [self.words[node] for node in path]
-
-
 def node_vectors(paths: NDArray[np.int64], D: int, window: int, epochs: int, seed: int) -> NDArray[np.float32]:
     """Learn a vector for every node from walks (n, length) that visit all nodes 0..C-1: (C, D).
 
@@ -139,8 +128,9 @@ def node_vectors(paths: NDArray[np.int64], D: int, window: int, epochs: int, see
     vectors. The packages that do both parts, node2vec and PecanPy, ask for a numpy below 2.
     """
     remedy = "pip install 'rgwot[graph]', or set graph.update to mean"
+    words = [str(node) for node in range(int(paths.max()) + 1)]
     model = optional("gensim.models", "graph.update node2vec", remedy).Word2Vec(
-        _Sentences(paths),
+        [[words[node] for node in path] for path in paths.tolist()],
         vector_size=D,
         window=window,
         epochs=epochs,
@@ -206,10 +196,8 @@ def fit_graph(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> 
     def embed(store: FeatureStore) -> Embedded:
         if store.video not in clips:
             return beside(store)
-        video, rows = clips[store.video], own[store.video]
-        embedding, similarity = nodes[rows], graph.similarity[rows]
-        background = (similarity < limit)[video.of_sample] if block.background else None
-        return Embedded(np.ascontiguousarray(embedding[video.of_sample]), background)
+        rows = own[store.video]
+        return _of_samples(clips[store.video], nodes[rows], graph.similarity[rows], limit, block)
 
     learned = {"clips": known, "nodes": nodes, "limit": np.asarray(limit)}
     beside = restore_graph(learned, settings)
@@ -226,10 +214,17 @@ def restore_graph(learned: Learned, settings: Settings) -> EmbedVideo:
         video = _clips(store, block.clip_s)
         with threadpool_limits(limits=1):
             embedding, similarity = _beside(video.features, learned["clips"], learned["nodes"], block)
-        background = (similarity < learned["limit"])[video.of_sample] if block.background else None
-        return Embedded(np.ascontiguousarray(embedding[video.of_sample]), background)
+        return _of_samples(video, embedding, similarity, learned["limit"], block)
 
     return embed
+
+
+def _of_samples(
+    video: Clips, embedding: NDArray[np.float32], similarity: NDArray[np.float64], limit: Any, block: GraphSettings
+) -> Embedded:
+    """Give every sample the embedding of its clip (C, D); below the limit of similarity (C,) it is background."""
+    background = (similarity < limit)[video.of_sample] if block.background else None
+    return Embedded(np.ascontiguousarray(embedding[video.of_sample]), background)
 
 
 def _clips(store: FeatureStore, clip_s: float) -> Clips:

@@ -29,7 +29,7 @@ from torch import Tensor, nn
 
 from rgwot.baselines.lbfgs import minimise
 from rgwot.config.settings import Settings
-from rgwot.losses.interface import PairBatch, accurate, check_positive
+from rgwot.losses.interface import PairBatch, accurate
 
 # Frames of a video that are asked for a cycle in one step, and epochs of a training: constants of the public code.
 ANCHORS, EPOCHS = 20, 50
@@ -59,10 +59,8 @@ class Mixtures(NamedTuple):
 def align_gtcc(batch: PairBatch, settings: Settings) -> Tensor:
     """Cycle consistency with several neighbours and dropped frames (GTCC; methods 4.2), (P,)."""
     loss, score = settings.loss, batch.learned
-    if score is None:
-        raise ValueError("learned: found None, expected the drop function of learned_by")
-    if batch.chance is None:
-        raise ValueError("chance: found None, expected the random numbers of an iteration")
+    if score is None or batch.chance is None:
+        raise ValueError("learned, chance: found None, expected the drop function and random numbers of a training")
     # One generator per pair, which both its videos draw from in turn.
     generators = [batch.chance(iteration) for iteration in batch.iterations.tolist()]
     x_draw, y_draw = (draw(video.shape[1], generators, video.device) for video in (batch.x, batch.y))
@@ -123,20 +121,7 @@ def gtcc_loss(
     -------
     Tensor, shape (P,)
         One value per pair. No gradient flows through alpha and the mixtures.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, or the number of components, delta or tau is not positive.
     """
-    check_positive(components=components, delta=delta, tau=tau)
-    if x.ndim != 3 or y.ndim != 3 or (len(x), x.shape[2]) != (len(y), y.shape[2]):
-        raise ValueError(f"x, y: found {tuple(x.shape)}, {tuple(y.shape)}, expected (P, N, D), (P, M, D)")
-    if x_kept.shape != x.shape[:2] or y_kept.shape != y.shape[:2]:
-        found, expected = ((tuple(one.shape) for one in pair) for pair in ((x_kept, y_kept), (x[..., 0], y[..., 0])))
-        raise ValueError(
-            f"x_kept, y_kept: found {', '.join(map(str, found))}, expected {', '.join(map(str, expected))}"
-        )
     with torch.autocast(device_type=x.device.type, enabled=False):
         x, y, x_kept, y_kept = accurate(x, y, x_kept, y_kept)
         ways = ((x, y, x_draw, x_kept), (y, x, y_draw, y_kept))

@@ -129,21 +129,7 @@ def solve_partial(
     tolerance : float
         Tolerance of F relative to epsilon: a problem has converged when its stationarity, of which F depends in
         second order, is at most the square root of this.
-
-    Raises
-    ------
-    ValueError
-        If the cost is not a finite (B, N, M) tensor or a parameter is out of range.
     """
-    if cost.ndim != 3 or not bool(cost.isfinite().all()):
-        raise ValueError(f"cost: found shape {tuple(cost.shape)}, expected a finite (B, N, M)")
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha: found {alpha}, expected a value in [0, 1]")
-    if not lambda_s >= 0:
-        raise ValueError(f"lambda_s: found {lambda_s}, expected a value of at least 0")
-    for name, value in {"epsilon": epsilon, "tau_m": tau_m, "b": b}.items():
-        if not 0 < value < math.inf:
-            raise ValueError(f"{name}: found {value}, expected a finite value above 0")
     with torch.no_grad(), torch.autocast(device_type=cost.device.type, enabled=False):
         n, m = (size - virtual for size in cost.shape[1:])
         problem = _PartialProblem(
@@ -326,7 +312,7 @@ def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float) -> Ten
     y : Tensor, shape (B, M, D)
         Embeddings of the second video of each pair.
     weights : Tensor, shape (B, N, M)
-        W, from `rgwot.transport.matching.align_frames_partially`; no gradient flows into it.
+        W, from `align_frames_partially`; no gradient flows into it.
     lambda_c : float
         Weight of the contrast.
 
@@ -334,15 +320,7 @@ def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float) -> Ten
     -------
     Tensor, shape (B,)
         >= 0.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree.
     """
-    expected = (x.shape[0], x.shape[1], y.shape[1])
-    if weights.shape != expected:
-        raise ValueError(f"weights: found shape {tuple(weights.shape)}, expected {expected}")
     with torch.autocast(device_type=x.device.type, enabled=False):
         x, y, weights = accurate(x, y, weights.detach())
         cost = cosine_cost(x, y)

@@ -75,7 +75,7 @@ def best_segmentation(emissions: Array, durations: Array, first: Array, transiti
     emissions
         (T, K) log likelihoods, finite, T >= 1.
     durations
-        (L, K) log p_k(d), d = 1..L, L >= 1.
+        (L, K) log p_k(d), d = 1..L, L >= 1; of one key step alone, L >= T.
     first, transitions
         (K,) and (K, K) log probabilities; the diagonal of the second is -inf, no key step follows itself.
 
@@ -83,11 +83,6 @@ def best_segmentation(emissions: Array, durations: Array, first: Array, transiti
     -------
     NDArray[np.int64]
         (T,) in 0..K-1.
-
-    Raises
-    ------
-    ValueError
-        When no segmentation has a probability above 0: one key step alone, and a video longer than L.
     """
     T, K = emissions.shape
     summed = np.concatenate([np.zeros((1, K)), np.cumsum(emissions, axis=0)])
@@ -105,10 +100,6 @@ def best_segmentation(emissions: Array, durations: Array, first: Array, transiti
             through = ended[t][:, None] + transitions
             came_from[t] = through.argmax(axis=0)
             entered[t] = through[came_from[t], own]
-    if not np.isfinite(ended[T]).any():
-        raise ValueError(
-            f"emissions: found {T} samples of {K} key steps, expected at most {len(durations)} of one alone"
-        )
     labels = np.empty(T, dtype=np.int64)
     t, k = T, int(ended[T].argmax())
     while t > 0:

@@ -10,7 +10,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from rgwot.config.settings import Settings
-from rgwot.losses.interface import PairBatch, accurate, check_positive
+from rgwot.losses.interface import PairBatch, accurate
 from rgwot.transport.costs import squared_distance
 
 
@@ -38,11 +38,6 @@ def soft_dtw_loss(x: Tensor, y: Tensor, *, gamma: float) -> Tensor:
     Tensor, shape (P,)
         One value per pair. It may be negative: identical constant videos have -gamma / N times the logarithm of the
         number of monotone paths.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree or gamma is not positive.
     """
     with torch.autocast(device_type=x.device.type, enabled=False):
         return soft_dtw(squared_distance(*accurate(x, y)), gamma) / x.shape[1]
@@ -71,15 +66,7 @@ def soft_dtw(cost: Tensor, gamma: float) -> Tensor:
     -------
     Tensor, shape (P,)
         In the precision of ``cost``. Differentiable once.
-
-    Raises
-    ------
-    ValueError
-        If the shape does not fit or gamma is not positive.
     """
-    if cost.ndim != 3 or 0 in cost.shape[1:]:
-        raise ValueError(f"cost: found shape {tuple(cost.shape)}, expected (P, N, M) with at least one cell")
-    check_positive(gamma=gamma)
     return cast(Tensor, _SoftDTW.apply(cost, gamma))
 
 

@@ -33,8 +33,6 @@ def select(similarity: NDArray[Any], R: int) -> list[int]:
     [1, 2]
     """
     S = np.asarray(similarity, dtype=np.float64)
-    if S.ndim != 2 or S.size == 0 or R < 1:
-        raise ValueError(f"similarity, R: found {S.shape} and {R}, expected (M, T) with M, T >= 1 and R >= 1")
     chosen = [int(S.sum(axis=1).argmax())]
     best = S[chosen[0]]
     nothing = ROUNDING * float(np.abs(best).sum())

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from rgwot.config.settings import Settings
-from rgwot.losses.interface import PairBatch, accurate, check_positive
+from rgwot.losses.interface import PairBatch, accurate
 
 Distance = Literal["squared", "elementwise"]
 
@@ -68,14 +68,7 @@ def tcc_loss(
     -------
     Tensor, shape (P,)
         One value per pair, above -14 lambda_v.
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, tau is not positive or the distance is unknown.
     """
-    check_pair(x, y, x_times, y_times)
-    check_positive(tau=tau)
     with torch.autocast(device_type=x.device.type, enabled=False):
         x, y, x_times, y_times = accurate(x, y, x_times, y_times)
         directions = []
@@ -92,10 +85,8 @@ def matches(u: Tensor, v: Tensor, tau: float, distance: Distance) -> Tensor:
     """
     if distance == "elementwise":
         logits = -elementwise_distance(u, v)
-    elif distance == "squared":
-        logits = 2 * u @ v.transpose(1, 2) - (v * v).sum(2)[:, None, :]
     else:
-        raise ValueError(f"distance: found {distance!r}, expected 'squared' or 'elementwise'")
+        logits = 2 * u @ v.transpose(1, 2) - (v * v).sum(2)[:, None, :]
     return torch.softmax(logits / (u.shape[2] * tau), 2)
 
 
@@ -115,17 +106,7 @@ def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
     Returns
     -------
     Tensor, shape (P, N, N)
-
-    Raises
-    ------
-    ValueError
-        If there are more frames in one of them.
     """
-    if u.shape[1] != v.shape[1]:
-        raise ValueError(
-            f"distance: found 'elementwise' for {u.shape[1]} and {v.shape[1]} frames, expected as many in both videos; "
-            "take 'squared'"
-        )
     norms = (u * u).sum(2) + (v * v).sum(2)
     return (norms[:, None, :] - 2 * u @ v.transpose(1, 2)).clamp_min(0)
 
@@ -141,11 +122,3 @@ def cycle_error(
     mean = (b * times[:, None, :]).sum(2)
     variance = (b * (times[:, None, :] - mean[:, :, None]) ** 2).sum(2).clamp_min(VARIANCE_FLOOR)
     return (times - mean) ** 2 / variance + lambda_v * variance.log()
-
-
-def check_pair(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor) -> None:
-    """Raise ValueError unless the shapes are (P, N, D), (P, M, D), (P, N), (P, M)."""
-    fits = x.ndim == y.ndim == 3 and x.shape[0] == y.shape[0] and x.shape[2] == y.shape[2]
-    if not fits or x_times.shape != x.shape[:2] or y_times.shape != y.shape[:2]:
-        found = ", ".join(str(tuple(tensor.shape)) for tensor in (x, y, x_times, y_times))
-        raise ValueError(f"x, y, x_times, y_times: found {found}, expected (P, N, D), (P, M, D), (P, N), (P, M)")

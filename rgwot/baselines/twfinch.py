@@ -66,8 +66,6 @@ def twfinch(x: NDArray[Any], K: int) -> NDArray[np.int64]:
     """
     samples = np.asarray(x, dtype=np.float64)
     T = len(samples)
-    if samples.ndim != 2 or T == 0 or K < 1:
-        raise ValueError(f"x, K: found {samples.shape} and {K}, expected (T, D) with T >= 1 and K >= 1")
     relative = np.arange(T) / T
     labels = np.arange(T, dtype=np.int64)
     while (n := int(labels.max()) + 1) > 1:

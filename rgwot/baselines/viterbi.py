@@ -82,8 +82,6 @@ def ordered_path(log_likelihoods: NDArray[Any]) -> NDArray[np.int64]:
     array([0, 0, 1])
     """
     L = np.asarray(log_likelihoods, dtype=np.float64)
-    if L.ndim != 2 or L.size == 0 or not np.isfinite(L).all():
-        raise ValueError(f"likelihoods: found shape {L.shape}, expected finite values (T, K) with T, K >= 1")
     T, K = L.shape
     free = T < K
     best = L[0].copy()

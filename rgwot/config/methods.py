@@ -83,7 +83,7 @@ LOSSES: Mapping[str, Loss] = with_extensions("losses", Loss, {
         "REMAP; our reconstruction",
         (*_PLAN, "ot.tau_m", "ot.lambda_s", "ot.b", "loss.lambda_c"),
     ),
-    "none": Loss("rgwot.losses.none:align_none", "none, C-IDM trains alone"),
+    "none": Loss("rgwot.losses.interface:align_none", "none, C-IDM trains alone"),
 })  # fmt: skip
 
 EMBEDDINGS: Mapping[str, Embedding] = with_extensions("embeddings", Embedding, {

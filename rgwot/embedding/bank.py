@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from enum import StrEnum
+from typing import Literal
 
 import numpy as np
 import torch
@@ -21,19 +21,15 @@ BLOCK = 256
 GIGABYTE = 1e9
 
 
-class Tier(StrEnum):
-    """Where features are held."""
-
-    GPU = "gpu"
-    MEMORY = "memory"
-    DISK = "disk"
+Tier = Literal["gpu", "memory", "disk"]
+"""Where features are held."""
 
 
 def choose_tier(size: int, memory_gb: float, gpu_gb: float) -> Tier:
     """Return the fastest place that a set of ``size`` bytes fits into; ``gpu_gb`` is 0 without a GPU."""
     if size <= gpu_gb * GIGABYTE:
-        return Tier.GPU
-    return Tier.MEMORY if size <= memory_gb * GIGABYTE else Tier.DISK
+        return "gpu"
+    return "memory" if size <= memory_gb * GIGABYTE else "disk"
 
 
 class FeatureBank:
@@ -61,7 +57,7 @@ class FeatureBank:
             free = torch.cuda.mem_get_info(device)[0] / GIGABYTE
             gpu_gb = free / 2 if gpu_memory_gb is None else gpu_memory_gb
         self.tier = choose_tier(size, memory_gb, gpu_gb)
-        if self.tier is not Tier.DISK:
+        if self.tier != "disk":
             self._maps = self._loaded()
         else:
             logger.info(
@@ -92,7 +88,7 @@ class FeatureBank:
         maps = torch.empty(
             (int(self.lengths.sum()), height, width, channels),
             dtype=torch.float16,
-            device=self.device if self.tier is Tier.GPU else "cpu",
+            device=self.device if self.tier == "gpu" else "cpu",
         )
         for store, start in zip(self.stores, self._starts, strict=True):
             for block in range(0, len(store), BLOCK):

@@ -205,12 +205,6 @@ class Encoder(nn.Module):
         Tensor
             (n, D) float32, rows of Euclidean norm 1 under ``unit_norm``.
         """
-        if x.ndim != 5 or x.shape[1:3] != (self.c, self.input_mean.numel()):
-            raise ValueError(f"x has shape {tuple(x.shape)}; expected (n, {self.c}, {self.input_mean.numel()}, h, w)")
-        if self.vectors and x.shape[3:] != (1, 1):
-            raise ValueError(f"x has shape {tuple(x.shape)}; expected vectors, h = w = 1")
-        if masks is not None and not self.training:
-            raise ValueError("masks given in eval mode; expected None")
         per_video = self.batch_norm == "per_video"
         groups = 2 * pairs if per_video else pairs
         tracked = range(0, groups, 2) if per_video else range(groups)

@@ -19,8 +19,8 @@ from rgwot.config.registry import load
 from rgwot.config.settings import Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, dropout_masks
-from rgwot.embedding.prior import per_second
 from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
+from rgwot.features.store import FeatureStore
 from rgwot.losses import cidm_loss
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.errors import RgwotError
@@ -253,6 +253,13 @@ class Trainer:
             planned=self.settings.train.iterations,
             chance=partial(generator, self.seed, Stream.LOSS),
         )
+
+
+def per_second(store: FeatureStore, unit: str) -> float:
+    """Return how many units of ``cidm.unit`` a second of a video has."""
+    if unit == "share":
+        return 1 / store.duration_s
+    return float(store.native_fps) if unit == "native_frames" else 1.0
 
 
 def _not_finite(iteration: int, found: str) -> RgwotError:

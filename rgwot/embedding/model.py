@@ -11,8 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rgwot.embedding.beside import with_beside
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.interface import Embedded, EmbedVideo
+from rgwot.embedding.projection import Projection
 from rgwot.embedding.sampler import context_offsets, with_context
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.device import resolve_device
@@ -78,25 +80,19 @@ def embed_by_model(model: Mapping[str, Any], fps: float, device: str, threads: i
     data = model["settings"]["data"]
     encoder = encoder_of(model).to(place)
     offsets = context_offsets(encoder.c, data["context_s"], fps, data["context_side"])
-    embed = _projected(model, offsets, encoder, place)
-    if "beside" not in model:
+    arrays = {
+        part: {name: tensor.numpy() for name, tensor in model[part].items()}
+        for part in ("projection", "beside")
+        if part in model
+    }
+    project = Projection(**arrays["projection"]) if "projection" in arrays else None
+
+    def embed(store: FeatureStore) -> Embedded:
+        return Embedded(embed_video(project(store) if project else store, offsets, encoder, place))
+
+    if "beside" not in arrays:
         return embed
-    from rgwot.embedding.beside import with_beside
-
-    arrays = {name: tensor.numpy() for name, tensor in model["beside"].items()}
-    return with_beside(embed, arrays, float(model["settings"]["encoder"]["beside"]))
-
-
-def _projected(
-    model: Mapping[str, Any], offsets: NDArray[np.int64], encoder: Encoder, place: torch.device
-) -> EmbedVideo:
-    """Return how the encoder embeds videos, whose features are projected first where the model says so."""
-    if "projection" not in model:
-        return lambda store: Embedded(embed_video(store, offsets, encoder, place))
-    from rgwot.embedding.projection import Projection
-
-    project = Projection(model["projection"]["mean"].numpy(), model["projection"]["basis"].numpy())
-    return lambda store: Embedded(embed_video(project(store), offsets, encoder, place))
+    return with_beside(embed, arrays["beside"], float(model["settings"]["encoder"]["beside"]))
 
 
 def embed_video(

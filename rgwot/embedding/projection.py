@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.settings import WhitenSettings
+from rgwot.embedding.whitened import conditioned, fit_whitening
 from rgwot.features.store import FeatureStore, HeldArray
 
 CHANNELS = 64
@@ -40,7 +41,7 @@ class Projection:
     def __call__(self, store: FeatureStore) -> FeatureStore:
         """Project the maps of a video, (T, C, h, w) to (T, D, h, w)."""
         if store.vectors:
-            offsets = conditioned(store).astype(np.float64) - self.mean
+            offsets = conditioned([store], VECTORS)[0].astype(np.float64) - self.mean
             return _held(store, (offsets @ self.basis).astype(np.float16))
         mean, scale = moments(store)
         basis = scale[:, None] * self.basis
@@ -52,14 +53,6 @@ class Projection:
             places = np.moveaxis(store.frames(block).astype(np.float32), 1, -1)
             maps[block] = np.moveaxis(places @ basis - offset, -1, 1)
         return _held(store, maps)
-
-
-def conditioned(store: FeatureStore) -> NDArray[np.float32]:
-    """Return the vectors of a video (T, C), standardised and smoothed as for the method ``whitened``."""
-    from rgwot.embedding.pooled import spatial_means
-    from rgwot.embedding.whitened import condition
-
-    return condition(spatial_means(store), VECTORS)
 
 
 def moments(store: FeatureStore) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -80,19 +73,19 @@ def moments(store: FeatureStore) -> tuple[NDArray[np.float32], NDArray[np.float3
 
 def fit_projection(stores: Sequence[FeatureStore]) -> Projection:
     """Fit the projection to the videos that may be learned from, which have frames; all have maps, or all vectors."""
-    from rgwot.embedding.whitened import fit_whitening
-
     if stores[0].vectors:
-        whitening = fit_whitening([conditioned(store) for store in stores], VECTORS.D, VECTORS.floor)
-        return Projection(whitening.mean.astype(np.float32), whitening.basis.astype(np.float32))
-    places = []
-    for store in stores:
-        mean, scale = moments(store)
-        chosen = np.unique(np.linspace(0, len(store) - 1, min(len(store), FRAMES)).astype(np.int64))
-        maps = np.moveaxis(store.frames(chosen).astype(np.float32), 1, -1)
-        places.append(((maps - mean) * scale).reshape(-1, maps.shape[-1]))
-    whitening = fit_whitening(places, CHANNELS, FLOOR)
+        whitening = fit_whitening(conditioned(stores, VECTORS), VECTORS.D, VECTORS.floor)
+    else:
+        whitening = fit_whitening([_places(store) for store in stores], CHANNELS, FLOOR)
     return Projection(whitening.mean.astype(np.float32), whitening.basis.astype(np.float32))
+
+
+def _places(store: FeatureStore) -> NDArray[np.float32]:
+    """Return standardised places (n, C) of evenly spaced frames of a video with maps."""
+    mean, scale = moments(store)
+    chosen = np.unique(np.linspace(0, len(store) - 1, min(len(store), FRAMES)).astype(np.int64))
+    maps = np.moveaxis(store.frames(chosen).astype(np.float32), 1, -1)
+    return np.asarray(((maps - mean) * scale).reshape(-1, maps.shape[-1]))
 
 
 def _held(store: FeatureStore, maps: NDArray[np.float16]) -> FeatureStore:

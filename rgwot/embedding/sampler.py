@@ -44,15 +44,8 @@ def generator(seed: int, stream: Stream, iteration: int = 0) -> np.random.Genera
 def draw_frames(length: int, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw ``n`` distinct frames of a video, uniformly from [0, length), sorted (methods 3.2).
 
-    A video shorter than ``n`` frames gives all of them, and the rest by sampling with repetition.
-
-    Raises
-    ------
-    ValueError
-        When the video has no frames.
+    A video shorter than ``n`` frames, but of one at least, gives all of them, and the rest by sampling with repetition.
     """
-    if length < 1:
-        raise ValueError(f"video of {length} frames; expected at least 1")
     if length >= n:
         return np.sort(rng.choice(length, size=n, replace=False)).astype(np.int64)
     repeated = rng.integers(0, length, size=n - length)
@@ -64,19 +57,15 @@ def draw_pair(lengths: NDArray[np.int64], n: int, rng: np.random.Generator) -> P
 
     ``lengths`` holds the frames of every video, of at least two.
     """
-    if len(lengths) < 2:
-        raise ValueError(f"{len(lengths)} videos; expected at least 2")
     first, second = (int(video) for video in rng.choice(len(lengths), size=2, replace=False))
     return Pair((first, second), (draw_frames(int(lengths[first]), n, rng), draw_frames(int(lengths[second]), n, rng)))
 
 
 def draw_videos(available: int, n_train: int, seed: int) -> NDArray[np.int64]:
-    """Choose which ``n_train`` of the ``available`` videos are trained on, sorted.
+    """Choose which ``n_train`` of the at least as many ``available`` videos are trained on, sorted.
 
     Of one seed, the choice of n videos is contained in the choice of n + 1.
     """
-    if not 0 < n_train <= available:
-        raise ValueError(f"n_train = {n_train}; expected 1 to {available}")
     return np.sort(generator(seed, Stream.VIDEOS).permutation(available)[:n_train])
 
 

@@ -10,15 +10,18 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from rgwot.config.methods import EMBEDDINGS
+from rgwot.config.radius import smallest_active_radius, structure_radius
 from rgwot.config.settings import EXECUTION, Settings
 from rgwot.embedding.bank import FeatureBank
+from rgwot.embedding.beside import fit_beside
 from rgwot.embedding.encoder import Encoder, initialised
-from rgwot.embedding.loop import Record, Trainer
+from rgwot.embedding.loop import Record, Trainer, per_second
 from rgwot.embedding.model import embed_by_model
-from rgwot.embedding.prior import inactive_prior, long_window
+from rgwot.embedding.projection import fit_projection
 from rgwot.embedding.resume import Checkpoint, stop_requested
 from rgwot.embedding.sampler import Stream, draw_videos, generator
 from rgwot.features.index import SHARED, open_stores
@@ -33,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 READ = EMBEDDINGS["encoder"].reads
 RANDOM_WEIGHTS = "random"
+LONG = 0.05
+"""Share of a video that the window of C-IDM may have on vectors before a training says so."""
 
 
 def train(
@@ -177,8 +182,6 @@ def fit_encoder(
     sources, projection = stores, None
     norm = settings.encoder.input_norm
     if norm == "whitened" or (norm == "auto" and all(store.vectors for store in stores)):
-        from rgwot.embedding.projection import fit_projection
-
         projection = fit_projection(stores)
         stores = [projection(store) for store in stores]
     bank = FeatureBank(stores, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
@@ -196,12 +199,38 @@ def fit_encoder(
     if projection is not None:
         model["projection"] = {"mean": torch.from_numpy(projection.mean), "basis": torch.from_numpy(projection.basis)}
     if settings.encoder.beside:
-        from rgwot.embedding.beside import fit_beside
-
         embed = embed_by_model(model, float(sources[0].attributes["fps"]), place.type, None)
         found = fit_beside(sources, embed, settings.encoder.beside).arrays()
         model["beside"] = {name: torch.from_numpy(array) for name, array in found.items()}
     return Trained(model, trainer.history, checkpoint)
+
+
+def inactive_prior(settings: Settings) -> str | None:
+    """Return a sentence when the structural prior is asked for but its radius is below one frame, else None.
+
+    The plan then depends on alpha only through the temperature epsilon / (1 - alpha) (methods 3.4).
+    """
+    ot, frames = settings.ot, settings.train.N + (settings.ot.virtual == "cost")
+    if settings.loss.alignment != "gromov_wasserstein" or ot.alpha == 0 or structure_radius(frames, ot.r) > 0:
+        return None
+    return (
+        f"the structural prior does nothing: r = {ot.r} of {frames} frames is less than one frame; "
+        f"it acts from r = {smallest_active_radius(frames, frames):.4g}"
+    )
+
+
+def long_window(settings: Settings, stores: Sequence[FeatureStore]) -> str | None:
+    """Return a sentence when C-IDM pulls together more than 5 % of a typical video of vectors, else None."""
+    cidm = settings.cidm
+    if not (cidm.beta and cidm.gradient and all(store.vectors for store in stores)):
+        return None
+    share = float(np.median([cidm.sigma / (per_second(store, cidm.unit) * store.duration_s) for store in stores]))
+    if share <= LONG:
+        return None
+    return (
+        f"C-IDM pulls together what lies within {100 * share:.0f} % of a typical video, and shorter key steps with it; "
+        "expected at most the length of a step: lower cidm.sigma or take the method rgwot-whitened"
+    )
 
 
 def _set_threads(threads: int) -> None:
