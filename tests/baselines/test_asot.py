@@ -7,41 +7,35 @@ import math
 import numpy as np
 import pytest
 import torch
+from loss_helpers import task
 
 from rgwot.baselines.asot import (
     TEMPERATURE,
+    Weights,
     draw_frames,
-    embed,
     first_centres,
     learn,
     padded,
     radius,
-    seeded,
     segmentation_cost,
     segmentation_losses,
     solve_segmentation,
     split_videos,
     steps,
-    videos_of,
 )
 from rgwot.baselines.vasot import align
 from rgwot.config.configuration import Config
 from rgwot.config.experiments import Experiments
 from rgwot.config.methods import DECODERS
-from rgwot.config.settings import AsotSettings, Settings, VasotSettings
+from rgwot.config.settings import AsotSettings, Settings, VasotSettings, build
 from rgwot.keysteps.interface import Frames
 from rgwot.runtime.errors import RgwotError
 
 BOTH = ("asot", "vasot")
-ORDERS = ([0, 1, 2, 3], [2, 0, 3, 1], [1, 0, 2, 3], [3, 1, 2, 0])
+LEARNED = (*BOTH, "hvq")
 
 
-def task(noise: float = 0.5, frames: int = 12, dimensions: int = 16) -> tuple[Frames, np.ndarray]:
-    """Four videos in which four steps take turns in different orders, and what is done."""
-    rng = np.random.default_rng(0)
-    truth = np.concatenate([np.repeat(order, frames) for order in ORDERS])
-    x = rng.normal(size=(4, dimensions))[truth] + noise * rng.normal(size=(len(truth), dimensions))
-    return Frames(x, (4 * frames,) * 4, 2.0), truth
+QUICK = build({"asot.epochs": 3, "hvq.epochs": 2}, "test")
 
 
 def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
@@ -49,25 +43,22 @@ def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
     return len(pairs) == len(set(one.tolist())) == len(set(other.tolist()))
 
 
-@pytest.mark.parametrize("name", BOTH)
-def test_steps_in_any_order_are_found_together_and_alone_and_in_new_videos(name: str) -> None:
-    frames, truth = task()
-    made = DECODERS[name].load()(frames, 4, Settings(), np.random.default_rng(0))
+@pytest.mark.parametrize("name", LEARNED)
+def test_steps_in_any_order_are_found_together_and_in_new_videos(name: str) -> None:
+    frames, truth = task(noise=0.1 if name == "hvq" else 0.5)
+    made = DECODERS[name].load()(frames, 4, Settings(), np.random.default_rng(name == "hvq"))
     assert same_partition(truth, made.labels)
     facts = made.facts[name]
-    assert facts["key_steps"] == 4
-    assert facts["epochs"] == 15
     # The alignment loss may rise: its plans sharpen with the embedding.
     assert name == "vasot" or facts["loss_last"] < facts["loss_first"]
-    assert sum(facts["shares"]) == pytest.approx(1)
-    assert 0 <= facts["residual"] < 1
-    assert made.memberships is not None
-    np.testing.assert_allclose(made.memberships.sum(axis=1), 1, atol=1e-9)
     assert made.predict is not None
     swapped = Frames(np.concatenate([frames.x[96:144], frames.x[:48]]), (48, 48), 2.0)
     np.testing.assert_array_equal(made.predict(swapped).labels, np.r_[made.labels[96:144], made.labels[:48]])
-    alone = DECODERS[name].load()(Frames(frames.x[:48], (48,), 2.0), 4, Settings(), np.random.default_rng(0))
-    assert same_partition(truth[:48], alone.labels)
+    if name in BOTH:
+        assert facts["key_steps"] == 4
+        assert sum(facts["shares"]) == pytest.approx(1)
+        assert 0 <= facts["residual"] < 1
+        np.testing.assert_allclose(made.memberships.sum(axis=1), 1, atol=1e-9)
 
 
 def test_the_loss_is_the_cross_entropy_with_a_constant_plan() -> None:
@@ -78,7 +69,7 @@ def test_the_loss_is_the_cross_entropy_with_a_constant_plan() -> None:
     )
     block = AsotSettings()
     weights = {"alpha": block.alpha, "r": 0.04, "epsilon": block.epsilon, "lambda_": block.lambda_}
-    plan = solve_segmentation(segmentation_cost(f, centres, block.rho), **weights, iterations=25).exp()
+    plan = solve_segmentation(segmentation_cost(f, centres, block.rho), Weights(**weights), 25).exp()
     f.requires_grad_()
     centres.requires_grad_()
     (found,) = segmentation_losses([f], centres, block)
@@ -120,29 +111,18 @@ def test_centres_begin_at_the_directions_of_k_means() -> None:
     assert len(first_centres(rounding, 3, np.random.default_rng(0))) == 1
 
 
-def test_the_global_random_state_is_left_alone() -> None:
-    torch.manual_seed(5)
-    expected = torch.rand(1)
-    torch.manual_seed(5)
-    one, other, third = (
-        seeded(np.random.default_rng(seed), lambda: torch.nn.Linear(3, 2)).weight for seed in (1, 1, 2)
-    )
-    assert torch.equal(one, other)
-    assert not torch.equal(one, third)
-    assert torch.equal(torch.rand(1), expected)
-
-
-@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("name", LEARNED)
 def test_a_generator_decides_everything_whatever_the_number_of_threads(name: str) -> None:
     frames, _ = task(noise=1.5)
-    threads = torch.get_num_threads()
+    threads, state = torch.get_num_threads(), torch.random.get_rng_state()
     found = []
     for number, seed in ((1, 0), (2, 0), (1, 1)):
         torch.set_num_threads(number)
-        found.append(DECODERS[name].load()(frames, 4, Settings(), np.random.default_rng(seed)))
+        found.append(DECODERS[name].load()(frames, 4, QUICK, np.random.default_rng(seed)))
         assert torch.get_num_threads() == number
     torch.set_num_threads(threads)
-    assert found[0].memberships is not None
+    assert torch.equal(torch.random.get_rng_state(), state)
+    np.testing.assert_array_equal(found[0].labels, found[1].labels)
     np.testing.assert_array_equal(found[0].memberships, found[1].memberships)
     assert found[0].facts == found[1].facts
     assert found[0].facts != found[2].facts
@@ -151,14 +131,14 @@ def test_a_generator_decides_everything_whatever_the_number_of_threads(name: str
 def test_a_single_video_has_nothing_to_be_aligned_with() -> None:
     frames, _ = task(noise=1.5)
     one = Frames(frames.x[:48], (48,), 2.0)
-    asot, vasot = (DECODERS[name].load()(one, 4, Settings(), np.random.default_rng(3)) for name in BOTH)
+    asot, vasot = (DECODERS[name].load()(one, 4, QUICK, np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
     np.testing.assert_array_equal(asot.labels, vasot.labels)
     # Nor without a weight; and with one, the other videos do count.
-    none = Settings(vasot=VasotSettings(beta=0.0))
+    none = QUICK.model_copy(update={"vasot": VasotSettings(beta=0.0)})
     asot, vasot = (DECODERS[name].load()(frames, 4, none, np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
-    aligned = DECODERS["vasot"].load()(frames, 4, Settings(), np.random.default_rng(3))
+    aligned = DECODERS["vasot"].load()(frames, 4, QUICK, np.random.default_rng(3))
     assert aligned.facts["vasot"] != vasot.facts["vasot"]
 
 
@@ -247,12 +227,6 @@ def test_released_frames_are_scaled_as_drawn_with_the_copies_of_the_last() -> No
     np.testing.assert_allclose(drawn.std(axis=0), 1, rtol=1e-5)
 
 
-def test_features_over_the_root_of_their_number() -> None:
-    frames, _ = task()
-    for plain, divided in zip(videos_of(frames), videos_of(frames, True), strict=True):
-        np.testing.assert_allclose(plain / 4, divided, rtol=1e-6)
-
-
 @pytest.mark.parametrize("column", ["first", "last"])
 @pytest.mark.parametrize("pad", [False, True])
 def test_the_alignment_is_the_25_passes_over_dense_matrices(column: str, pad: bool) -> None:
@@ -298,28 +272,14 @@ def test_variants_are_data() -> None:
     assert {name: getattr(vasot.asot, name) for name in published} == published
     assert vasot.asot.model_copy(update={**released, "start": "random"}) == slip.asot
     assert (vasot.vasot.beta, vasot.vasot.column, slip.vasot.column) == (1.0, "first", "last")
-    assert made.decoder("vasot@asot.epochs=50", "raw") == "vasot"
-    assert made.decoder("vasot@asot.epochs=15", "raw") == "vasot@asot.epochs=15"
     frames, _ = task()
-    labels = [
-        DECODERS[name].load()(frames, 4, settings, np.random.default_rng(0)).labels
-        for name, settings in (("asot-released", asot), ("vasot-released", slip))
-    ]
-    assert all(set(found.tolist()) <= set(range(4)) for found in labels)
+    for name, settings in (("asot-released", asot), ("vasot-released", slip)):
+        shorter = settings.model_copy(update={"asot": settings.asot.model_copy(update={"epochs": 2})})
+        found = DECODERS[name].load()(frames, 4, shorter, np.random.default_rng(0))
+        assert set(found.labels.tolist()) <= set(range(4))
 
 
-def test_long_videos_are_drawn_from_and_labelled_whole() -> None:
-    rng = np.random.default_rng(0)
-    truth = np.repeat([0, 1, 2, 3], 5000)
-    x = rng.normal(size=(4, 8))[truth] + 0.5 * rng.normal(size=(20_000, 8))
-    made = DECODERS["asot"].load()(Frames(x, (20_000,), 2.0), 4, Settings(), rng)
-    # Borders may move by a few samples.
-    names = [np.bincount(made.labels[truth == step]).argmax() for step in range(4)]
-    assert len(set(names)) == 4
-    assert (np.array(names)[truth] == made.labels).mean() > 0.99
-
-
-@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("name", LEARNED)
 @pytest.mark.parametrize("K", [1, 3, 9])
 @pytest.mark.parametrize(
     "x",
@@ -329,30 +289,19 @@ def test_long_videos_are_drawn_from_and_labelled_whole() -> None:
 def test_awkward_videos_are_labelled(name: str, K: int, x: np.ndarray) -> None:
     for lengths in ((len(x),), (len(x), len(x))):
         frames = Frames(np.tile(x, (len(lengths), 1)), lengths, 2.0)
-        made = DECODERS[name].load()(frames, K, Settings(), np.random.default_rng(0))
-        assert made.memberships is not None
-        assert np.isfinite(made.memberships).all()
-        assert made.memberships.shape == (len(frames.x), K)
+        made = DECODERS[name].load()(frames, K, QUICK, np.random.default_rng(0))
         assert 0 <= made.labels.min() <= made.labels.max() < K
-        assert all(math.isfinite(made.facts[name][key]) for key in ("loss_first", "loss_last", "residual"))
-        if (x == x[0]).all():
-            assert set(made.labels.tolist()) == {0}
+        assert all(math.isfinite(made.facts[name].get(key, 0)) for key in ("loss_first", "loss_last", "residual"))
+        if name in BOTH:
+            assert np.isfinite(made.memberships).all()
+            assert made.memberships.shape == (len(frames.x), K)
+            assert (x != x[0]).any() or set(made.labels.tolist()) == {0}
         assert made.predict is not None
         assert set(made.predict(Frames(np.ones((2, 4)), (1, 1), 2.0)).labels.tolist()) <= set(range(K))
 
 
-@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("name", ["asot", "hvq"])
 def test_training_that_diverges_is_told(name: str) -> None:
     frames, _ = task()
-    with pytest.raises(RgwotError, match="asot: found embeddings that are not finite.*smaller asot.lr"):
-        DECODERS[name].load()(frames, 4, Settings(asot=AsotSettings(lr=1e38)), np.random.default_rng(0))
-
-
-def test_embeddings_and_centres_have_length_one() -> None:
-    frames, _ = task()
-    learned, losses = learn(frames, 4, AsotSettings(epochs=2), np.random.default_rng(0))
-    assert len(losses) == 2
-    torch.testing.assert_close(learned.centres.norm(dim=1), torch.ones(4))
-    f = embed(learned.network, frames.x[:48].astype(np.float32))
-    assert f.shape == (48, 40)
-    torch.testing.assert_close(f.norm(dim=1), torch.ones(48))
+    with pytest.raises(RgwotError, match=f"{name}: found embeddings that are not finite.*smaller {name}.lr"):
+        DECODERS[name].load()(frames, 4, build({f"{name}.lr": 1e38}, "test"), np.random.default_rng(0))

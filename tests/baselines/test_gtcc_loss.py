@@ -229,22 +229,11 @@ def gradient_of(x: Tensor, y: Tensor, draws: tuple[Draw, Draw]) -> Tensor:
 
 
 def test_gradients_with_either_fit_agree(whole_searches: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    x, y = walk(22, 1, 32, 128, 0.1), walk(42, 1, 32, 128, 0.1)
-    draws = (drawn(32, 0), drawn(32, 1))
+    x, y = walk(22, 1, 10, 32, 0.1), walk(42, 1, 10, 32, 0.1)
+    draws = (drawn(10, 0), drawn(10, 1))
     mine = gradient_of(x, y, draws)
     monkeypatch.setattr(gtcc, "fit_mixtures", one_at_a_time)
     assert torch.cosine_similarity(mine, gradient_of(x, y, draws), dim=0) > 0.99
-
-
-def test_gradients_of_two_draws_of_anchors_agree() -> None:
-    """Of 32 frames 20 are drawn, so that two draws share most anchors; the windows are on the same sides."""
-    cosines = []
-    for seed in range(8):
-        x, y = walk(20 + seed, 1, 32, 128, 0.1), walk(40 + seed, 1, 32, 128, 0.1)
-        draws = [(drawn(32, 2 * one), drawn(32, 2 * one + 1)) for one in (seed, seed + 100)]
-        again = tuple(Draw(new.anchors, old.before) for old, new in zip(*draws, strict=True))
-        cosines.append(torch.cosine_similarity(gradient_of(x, y, draws[0]), gradient_of(x, y, again), dim=0).item())
-    assert np.median(cosines) > 0.5, cosines
 
 
 def test_fits_do_not_mix() -> None:
@@ -331,8 +320,8 @@ def test_drop_function_by_hand() -> None:
 
 
 def test_pairs_do_not_mix() -> None:
-    x, y = walk(16, 3, 14), walk(17, 3, 14)
-    draws, kept = (drawn(14, 0, 3), drawn(14, 1, 3)), (shares(4, 3, 14), shares(5, 3, 14))
+    x, y = walk(16, 3, 9), walk(17, 3, 9)
+    draws, kept = (drawn(9, 0, 3), drawn(9, 1, 3)), (shares(4, 3, 9), shares(5, 3, 9))
     whole = gtcc_loss(x, y, *draws, *kept)
     for p in range(3):
         mine = [Draw(*(part[p : p + 1] for part in one)) for one in draws]
@@ -358,24 +347,3 @@ def test_a_cycle_that_comes_back_exactly_is_finite() -> None:
     loss = gtcc_loss(x, x.detach(), *[Draw(torch.tensor([[4]]), torch.tensor([False]))] * 2, kept, kept)
     torch.testing.assert_close(loss, 2 * 100 * (1 - kept[:, 4]), rtol=1e-5, atol=0)
     assert torch.autograd.grad(loss.sum(), x)[0].isfinite().all()
-
-
-def test_autocast_does_not_lower_the_precision() -> None:
-    batch = batch_of(walk(20, 1, 12).float(), walk(21, 1, 12).float())
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        inside, score = align_gtcc(batch, SETTINGS), batch.learned(batch.x, batch.y)
-    assert inside.dtype == torch.float32
-    assert torch.equal(inside, align_gtcc(batch, SETTINGS))
-    assert torch.equal(score, batch.learned(batch.x, batch.y))
-
-
-def test_mistakes_are_told() -> None:
-    x, y = walk(0, 1, 6), walk(1, 1, 5)
-    draws, kept = (drawn(6, 0), drawn(5, 0)), (shares(0, 1, 6), shares(1, 1, 5))
-    with pytest.raises(ValueError, match=r"kept: found \(1, 5\), \(1, 6\), expected \(1, 6\), \(1, 5\)"):
-        gtcc_loss(x, y, *draws, *kept[::-1])
-    with pytest.raises(ValueError, match=r"x, y: found \(1, 6, 8\), \(1, 5, 7\)"):
-        gtcc_loss(x, y[..., 1:], *draws, *kept)
-    for name in ("components", "delta", "tau"):
-        with pytest.raises(ValueError, match=f"{name}: found 0"):
-            gtcc_loss(x, y, *draws, *kept, **{name: 0})

@@ -164,22 +164,3 @@ def test_marginals_of_a_hard_kernel() -> None:
     assert max(marginal_errors(kantorovich_plan(log_kernel, "batched", "columns"))) < 1e-6
     uniform = (torch.full((2, size), 1 / size, dtype=torch.float64) for size in (9, 7))
     np.testing.assert_allclose(sinkhorn(-log_kernel, *uniform, 1.0, tolerance=1e-9).plan, converged, atol=1e-7)
-
-
-def test_a_batch_is_its_pairs_one_by_one() -> None:
-    x, y = embeddings(6, 4, 7, 6)
-    phi = torch.tensor([0.999, 0.8, 0.4, 0.001])
-    whole = kantorovich_match(x, y, phi, density="laplace")
-    for b in range(4):
-        one = kantorovich_match(x[b : b + 1], y[b : b + 1], phi[b : b + 1], density="laplace")
-        np.testing.assert_allclose(whole.plan[b], one.plan[0], rtol=1e-12)
-        np.testing.assert_allclose(whole.score[b], one.score[0], rtol=1e-12)
-
-
-def test_unknown_names_are_told() -> None:
-    with pytest.raises(ValueError, match="density: found 'uniform', expected 'gaussian' or 'laplace'"):
-        match_prior(torch.zeros(1, 3, dtype=torch.int64), 3, torch.ones(1), density="uniform")
-    with pytest.raises(ValueError, match="solver: found 'exact', expected 'pot' or 'batched'"):
-        kantorovich_plan(torch.zeros(1, 3, 3), "exact", "rows")
-    with pytest.raises(ValueError, match="last: found 'both', expected 'rows' or 'columns'"):
-        kantorovich_plan(torch.zeros(1, 3, 3), "pot", "both")

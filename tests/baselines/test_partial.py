@@ -227,23 +227,6 @@ def test_the_virtual_frame_takes_mass_from_strangers() -> None:
     torch.testing.assert_close(threshold[threshold > 0], none[threshold > 0])
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"alpha": 1.5}, "alpha: found 1.5"), ({"epsilon": 0.0}, "epsilon: found 0.0"),
-        ({"tau_m": float("inf")}, "tau_m: found inf"), ({"b": -1.0}, "b: found -1.0"),
-        ({"lambda_s": -1.0}, "lambda_s: found -1.0"),
-    ],
-)  # fmt: skip
-def test_mistakes_are_told(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        solve_partial(costs(0, 1, 3, 3), **{**SETTINGS, **changes})
-    with pytest.raises(ValueError, match=r"cost: found shape \(3, 3\)"):
-        solve_partial(costs(0, 1, 3, 3)[0], **SETTINGS)
-    with pytest.raises(ValueError, match="virtual: found 'some'"):
-        align_frames_partially(*frames(0), virtual="some")
-
-
 def test_without_a_price_on_marginals_it_is_pots_partial_transport_of_the_same_mass() -> None:
     """Costs are positive, so no marginal of the plan exceeds 1/N or 1/M, and POT's limits on them do not act.
 

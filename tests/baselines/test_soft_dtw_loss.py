@@ -139,26 +139,3 @@ def test_a_few_steps_lower_it() -> None:
     assert all(later < earlier for earlier, later in zip(values, values[1:], strict=False))
     # No two videos are closer than those in which all frames are the same.
     assert values[-1] > soft_dtw_loss(torch.ones(1, 12, 6), torch.ones(1, 12, 6)).item()
-
-
-def test_autocast_does_not_lower_the_precision() -> None:
-    x, y = (value.float() for value in videos(3))
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        inside = soft_dtw_loss(x, y)
-    assert inside.dtype == torch.float32
-    assert torch.equal(inside, soft_dtw_loss(x, y))
-
-
-def test_mistakes_are_told() -> None:
-    x, y = videos()
-    with pytest.raises(ValueError, match=r"found \(2, 6, 4\) and \(2, 5, 3\)"):
-        soft_dtw_loss(x, y[:, :, :3])
-    with pytest.raises(ValueError, match="gamma: found 0"):
-        soft_dtw_loss(x, y, gamma=0)
-    with pytest.raises(ValueError, match=r"found shape \(2, 0, 5\)"):
-        soft_dtw(torch.zeros(2, 0, 5), 0.1)
-    cost = costs(3, 3).requires_grad_()
-    above = torch.ones(3, dtype=torch.float64, requires_grad=True)
-    (gradient,) = torch.autograd.grad(soft_dtw(cost, 0.1), cost, above, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        gradient.sum().backward()

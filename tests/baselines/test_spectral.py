@@ -24,15 +24,6 @@ def test_affinity() -> None:
     np.testing.assert_allclose(A, [[np.exp(2), 1, np.exp(-2)], [1, 1, 1]], rtol=1e-12)
 
 
-def test_directions_at_right_angles_are_clusters_whatever_their_length() -> None:
-    frames, truth = blocks(120, 4)
-    made = decode_spectral(frames, 4, Settings(), np.random.default_rng(0))
-    assert adjusted_rand_score(truth, made.labels) == 1
-    found = made.facts["spectral"]
-    assert found["landmarks"] == 120
-    assert found["eigenvalues"][0] == pytest.approx(1)
-
-
 @pytest.mark.parametrize("seed", [0, 1, 3])
 def test_the_same_clusters_as_scikit_learn(seed: int) -> None:
     frames, truth = blocks(150, 5, noise=0.35, seed=seed)

@@ -57,13 +57,6 @@ def test_it_ends_where_nothing_is_gained() -> None:
     assert len(select(twins, 6)) == 2
 
 
-def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match="expected \\(M, T\\)"):
-        select(np.zeros((0, 3)), 1)
-    with pytest.raises(ValueError, match="R >= 1"):
-        select(np.zeros((2, 3)), 0)
-
-
 @pytest.mark.parametrize("centres", [None, 7])
 def test_with_as_many_centres_as_key_steps_it_is_k_means(centres: int | None) -> None:
     frames, others = walk(300), walk(80, seed=1)

@@ -98,19 +98,6 @@ def test_the_same_look_far_away_in_time_is_another_cluster_until_nothing_else_is
     assert len(np.unique(twfinch(x, 3)[[0, 10, 20]])) == 3
 
 
-def test_scale_of_all_features_does_not_matter() -> None:
-    rng = np.random.default_rng(3)
-    x = scene(rng, (9, 14, 6), noise=0.8)
-    np.testing.assert_array_equal(twfinch(x, 4), twfinch(x * 7.3, 4))
-
-
-def test_nothing_to_cluster_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"expected \(T, D\)"):
-        twfinch(np.empty((0, 3)), 2)
-    with pytest.raises(ValueError, match="K >= 1"):
-        twfinch(np.eye(3), 0)
-
-
 def test_the_decoder_names_the_same_look_the_same_in_all_videos() -> None:
     rng = np.random.default_rng(4)
     centres = 4 * rng.normal(size=(4, 8))

@@ -39,16 +39,6 @@ def test_ties_too_give_a_best_path(T: int, K: int, values: list[int]) -> None:
     assert L[range(T), found].sum() == max(L[range(T), path].sum() for path in every)
 
 
-def test_wrong_likelihoods_are_refused() -> None:
-    for bad in (np.zeros((0, 2)), np.zeros(3), np.array([[0.0, np.nan]])):
-        with pytest.raises(ValueError, match="likelihoods"):
-            ordered_path(bad)
-
-
-def test_relative_times_of_two_videos() -> None:
-    np.testing.assert_allclose(relative_times([2, 4]), [0, 0.5, 0, 0.25, 0.5, 0.75])
-
-
 def test_gaussians_by_time_with_a_ridge() -> None:
     rng = np.random.default_rng(0)
     labels = np.repeat([2, 0, 5], [30, 40, 1])

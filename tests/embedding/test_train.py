@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import subprocess
-import sys
 import typing
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,9 +20,8 @@ from rgwot.embedding import loop
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.loop import Record, Trainer, objective
-from rgwot.embedding.prior import inactive_prior
 from rgwot.embedding.resume import Checkpoint
-from rgwot.embedding.train import build_encoder, train
+from rgwot.embedding.train import build_encoder, inactive_prior, train
 from rgwot.features.index import open_stores
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.errors import RgwotError
@@ -86,15 +83,8 @@ def test_loss_goes_down_on_a_planted_problem(task: Path, settings: Make, tmp_pat
 
 
 def test_sum_reduction_divides_by_the_frames(task: Path, settings: Make, tmp_path: Path) -> None:
-    train(task, task.parent, tmp_path / "sum", settings(cidm__reduction="sum", cidm__beta=0.5), 0, device="cpu")
-    train(
-        task,
-        task.parent,
-        tmp_path / "mean",
-        settings(cidm__reduction="mean", cidm__beta=0.5),
-        0,
-        device="cpu",
-    )
+    for name in ("sum", "mean"):
+        train(task, task.parent, tmp_path / name, settings(cidm__reduction=name, cidm__beta=0.5), 0, device="cpu")
     by_sum, by_mean = losses(tmp_path / "sum")[0], losses(tmp_path / "mean")[0]
     assert by_sum[1] == by_mean[1]
     assert by_sum[2] == pytest.approx(6 * by_mean[2], rel=1e-5)
@@ -121,32 +111,21 @@ def test_only_a_total_with_the_contrast_is_divided_by_the_frames(beta: float) ->
     assert loss.item() == pytest.approx((by_hand + 0.5 * 8) / 2 if beta else by_hand, rel=1e-9)
 
 
-def test_native_frames_equal_seconds_times_the_rate(task: Path, settings: Make, tmp_path: Path) -> None:
-    rate = 30000 / 1001
-    for name, unit, sigma in [
-        ("s", "seconds", 2.2),
-        ("f", "native_frames", 2.2 * rate),
-        ("x", "native_frames", 2.2),
-    ]:
-        chosen = settings(cidm__unit=unit, cidm__sigma=sigma, train__iterations=4)
-        train(task, task.parent, tmp_path / name, chosen, 0, device="cpu")
-    np.testing.assert_allclose(losses(tmp_path / "s"), losses(tmp_path / "f"), rtol=1e-5)
-    assert np.abs(losses(tmp_path / "s") - losses(tmp_path / "x"))[:, 2].min() > 1e-3
-
-
-def test_share_is_that_of_the_length_of_every_video(
-    make_task: Callable[..., Path], settings: Make, tmp_path: Path
-) -> None:
+def test_units_of_the_window_of_the_contrast(make_task: Callable[..., Path], settings: Make, tmp_path: Path) -> None:
     """Two videos of 26 samples, 13 s: 0.2 of that are 2.6 s. One twice as long has a window twice as long."""
     same, other = make_task((26, 26)), make_task((26, 52))
-    for name, index, unit, sigma in [
-        ("share", same, "share", 0.2), ("seconds", same, "seconds", 2.6),
-        ("share of other", other, "share", 0.2), ("seconds of other", other, "seconds", 2.6),
+    found = {}
+    for index, unit, sigma in [
+        (same, "share", 0.2), (same, "seconds", 2.6), (same, "native_frames", 2.6 * 30000 / 1001),
+        (other, "share", 0.2), (other, "seconds", 2.6),
     ]:  # fmt: skip
+        out = tmp_path / f"{unit}{index is other}"
         chosen = settings(cidm__unit=unit, cidm__sigma=sigma, train__iterations=4)
-        train(index, index.parent, tmp_path / name, chosen, 0, device="cpu")
-    np.testing.assert_allclose(losses(tmp_path / "share"), losses(tmp_path / "seconds"), rtol=1e-5)
-    assert np.abs(losses(tmp_path / "share of other") - losses(tmp_path / "seconds of other"))[0, 2] > 1e-3
+        train(index, index.parent, out, chosen, 0, device="cpu")
+        found[unit, index is other] = losses(out)
+    np.testing.assert_allclose(found["share", False], found["seconds", False], rtol=1e-5)
+    np.testing.assert_allclose(found["native_frames", False], found["seconds", False], rtol=1e-5)
+    assert np.abs(found["share", True] - found["seconds", True])[0, 2] > 1e-3
 
 
 @pytest.mark.parametrize("mode", ["joint", "per_video"])
@@ -164,11 +143,16 @@ def test_pairs_in_one_forward_pass_equal_pairs_one_by_one(task: Path, settings: 
     np.testing.assert_allclose(histories[0], histories[2], rtol=1e-8)
 
 
-@pytest.mark.parametrize("memory_gb", [1.0, 1e-9])
+GTCC = {key.replace(".", "__"): value for key, value in FAMILIES["gtcc"].overrides.items()}
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"train__memory_gb": 1e-9}, GTCC], ids=["memory", "disk", "what a loss learns"]
+)
 def test_interrupted_run_ends_with_the_same_bits(
-    task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory_gb: float
+    task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, typing.Any]
 ) -> None:
-    chosen = settings(train__iterations=13, train__memory_gb=memory_gb)
+    chosen = settings(**{**changes, "train__iterations": 13})
     train(task, task.parent, tmp_path / "whole", chosen, 1, device="cpu")
 
     run = Trainer.run
@@ -186,24 +170,15 @@ def test_interrupted_run_ends_with_the_same_bits(
         train(task, task.parent, tmp_path / "parts", chosen, 1, device="cpu")
     assert stop.value.code == 128 + signal.SIGTERM
     assert not (tmp_path / "parts").exists()
-    assert len(list((tmp_path / ".resume").glob("*/state.pt"))) == 1
+    (state,) = (tmp_path / ".resume").glob("*/state.pt")
+    kept = torch.load(state, weights_only=True)
+    assert (len(kept["history"]), bool(kept["learned"])) == (8, changes is GTCC)
     monkeypatch.setattr(Trainer, "run", run)
-
-    steps: list[int] = []
-    monkeypatch.setattr(Trainer, "_accumulate", _counted(Trainer._accumulate, steps))
     train(task, task.parent, tmp_path / "parts", chosen, 1, device="cpu")
-    assert steps == [8, 9, 10, 11, 12]
     np.testing.assert_array_equal(losses(tmp_path / "whole"), losses(tmp_path / "parts"))
     assert_same_model(tmp_path / "whole", tmp_path / "parts")
+    assert "learned" not in model_of(tmp_path / "parts")
     assert not (tmp_path / ".resume").exists()
-
-
-def _counted(function: Callable[..., typing.Any], steps: list[int]) -> Callable[..., typing.Any]:
-    def counted(self: Trainer, iterations: range) -> typing.Any:
-        steps.extend(iterations)
-        return function(self, iterations)
-
-    return counted
 
 
 def test_checkpoints_of_other_settings_are_not_used(tmp_path: Path) -> None:
@@ -225,8 +200,7 @@ def test_periodic_checkpoint(task: Path, settings: Make, tmp_path: Path, monkeyp
     assert saved == [4, 8, 12]
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-@pytest.mark.parametrize("accumulation", [1, 5])
+@pytest.mark.parametrize(("accumulation", "precision"), [(1, "bfloat16"), (5, "float32")])
 def test_training_from_disk_has_the_bits_of_training_from_memory(
     task: Path, settings: Make, tmp_path: Path, accumulation: int, precision: str
 ) -> None:
@@ -321,16 +295,16 @@ def test_inactive_prior_is_said_once_with_the_radius_that_acts(
     assert f"from r = {1 / 7:.4g}" in said[0]
 
 
-@pytest.mark.parametrize(("threads", "said"), [(1, False), (2, False), (3, True)])
 def test_more_threads_than_cores_are_said(
-    task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
-    threads: int, said: bool,
-) -> None:  # fmt: skip
+    task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 5}, raising=False)
-    with caplog.at_level(logging.WARNING, logger="rgwot"):
+    for threads in (2, 3):
         chosen = settings(train__iterations=1, train__threads=threads)
-        train(task, task.parent, tmp_path / "out", chosen, 0, device="cpu")
-    assert any("train.threads: found 3 on 2 cores" in message for message in caplog.messages) is said
+        train(task, task.parent, tmp_path / str(threads), chosen, 0, device="cpu")
+    assert [message.split(",")[0] for message in caplog.messages if "core" in message] == [
+        "train.threads: found 3 on 2 cores"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -373,35 +347,24 @@ def test_cuda_follows_the_cpu_for_20_steps(task: Path, settings: Make, tmp_path:
     np.testing.assert_allclose(losses(tmp_path / "cuda"), losses(tmp_path / "cpu"), rtol=2e-2)
 
 
-def test_sigterm_ends_a_process_with_a_checkpoint(task: Path, tmp_path: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from rgwot.config.settings import build\n"
-        "from rgwot.embedding.train import train\n"
-        "s = build({'encoder.channels': 8, 'train.N': 6, 'train.iterations': 10**6}, 'test')\n"
-        "import rgwot.embedding.loop as loop; accumulate = loop.Trainer._accumulate\n"
-        "def told(self, part):\n    part.start == 4 and print('go', flush=True)\n"
-        "    return accumulate(self, part)\n"
-        "loop.Trainer._accumulate = told\n"
-        "index = Path(sys.argv[1])\n"
-        "train(index, index.parent, Path(sys.argv[2]), s, 0, device='cpu')\n"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, str(task), str(tmp_path / "out")], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "go\n"
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=1800) == 128 + signal.SIGTERM
-    (state,) = (tmp_path / ".resume").glob("*/state.pt")
-    assert len(torch.load(state, weights_only=True)["history"]) >= 8
+BASE = {
+    "train__iterations": 5,
+    "train__accumulation": 4,
+    "encoder__input_norm": "channel",
+    "train__precision": "float32",
+}
+
+
+@pytest.fixture(scope="module")
+def plain(task: Path, settings: Make, tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
+    folder = tmp_path_factory.mktemp("plain")
+    train(task, task.parent, folder, settings(**BASE), 0, device="cpu")
+    return losses(folder)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"ot__alpha": 0.6}, {"ot__epsilon": 0.2}, {"ot__rho": 1.0}, {"ot__zeta": 0.9}, {"ot__r": 0.5},
-        {"ot__virtual": "none"}, {"ot__virtual": "threshold"}, {"ot__prior_time": "times"}, {"ot__solver": "parity"},
-        {"loss__tau": 0.3}, {"loss__symmetric": True}, {"loss__alignment": "none"},
         {"cidm__beta": 0.5}, {"cidm__lambda": 1.0}, {"cidm__sigma": 0.4}, {"cidm__unit": "native_frames"},
         {"cidm__distance": "euclidean"}, {"cidm__weight": "none"}, {"cidm__positives": "weighted"},
         {"cidm__reduction": "sum"},
@@ -412,16 +375,9 @@ def test_sigterm_ends_a_process_with_a_checkpoint(task: Path, tmp_path: Path) ->
     ],
     ids=str,
 )  # fmt: skip
-def test_every_key_changes_the_training(
-    task: Path, settings: Make, tmp_path: Path, change: dict[str, typing.Any]
+def test_every_key_of_the_training_changes_it(
+    task: Path, settings: Make, tmp_path: Path, plain: np.ndarray, change: dict[str, typing.Any]
 ) -> None:
-    common = {
-        "train__iterations": 9,
-        "train__accumulation": 4,
-        "encoder__input_norm": "channel",
-        "train__precision": "float32",
-    }
-    for name, own in (("plain", {}), ("changed", change)):
-        train(task, task.parent, tmp_path / name, settings(**{**common, **own}), 0, device="cpu")
-    plain, changed = losses(tmp_path / "plain"), losses(tmp_path / "changed")
-    assert not np.array_equal(plain, changed)
+    """Keys of ``ot`` and ``loss`` are read by the alignments (test_other_alignments.py)."""
+    train(task, task.parent, tmp_path / "out", settings(**{**BASE, **change}), 0, device="cpu")
+    assert not np.array_equal(plain, losses(tmp_path / "out"))
