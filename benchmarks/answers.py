@@ -10,11 +10,8 @@ nothing else.
 
 from __future__ import annotations
 
-import argparse
 import math
-import os
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from pages import renew
+from pages import HOUSE, REPORT, RESULTS, make, options_of, renew, table
 from similarity import background_yardsticks
 
 from rgwot.config.configuration import Config, load_config, read_files
@@ -32,9 +29,7 @@ from rgwot.evaluation.bootstrap import DRAWS, compare, task_mean
 from rgwot.records import read_scores
 from rgwot.runtime.files import write_json
 
-HOUSE = Path(__file__).resolve().parents[1]
-RECORD = HOUSE / "benchmarks" / "results" / "answers.json"
-PAGE = HOUSE / "benchmarks" / "report" / "answers.md"
+RECORD, PAGE = RESULTS / "answers.json", REPORT / "answers.md"
 CONFIGS = ("config.yaml", "benchmarks/tasks.yaml")
 #: Datasets on which every choice is made, and datasets that are scored once, when everything is decided.
 DEVELOPMENT = {
@@ -141,11 +136,8 @@ def split_tasks(config: Config, split: str) -> list[Task]:
 def run(targets: Sequence[str], cores: int) -> dict[str, float]:
     """Make files through the workflow; return wall and processor time in seconds, and how many files were there."""
     there = sum((HOUSE / target).exists() for target in targets)
-    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", *CONFIGS]
-    command += ["--quiet", "host", "reason", "--keep-going"]
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    # Relative paths alone, whatever the number of targets: a line that a shell takes.
-    done = subprocess.run([*command, "--", *targets], cwd=HOUSE, check=False).returncode
+    done = make(targets, cores, CONFIGS)
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done:
         print("not every score was made: what went wrong stands above; what was made is kept", file=sys.stderr)
@@ -267,12 +259,6 @@ def interval(found: Mapping[str, float | None], difference: bool) -> str:
     return f"{printed[0]} ({printed[1]} to {printed[2]})"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown; the first column is text, the others are numbers."""
-    lines: list[Sequence[str]] = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def render(record: Mapping[str, Any]) -> str:
     """Write the record as tables in Markdown, one split after the other, and the values of single tasks."""
     recipes = record["recipes"]
@@ -380,8 +366,7 @@ def make_record(recipes: Sequence[Recipe], splits: Mapping[str, Sequence[Task]],
 def main() -> None:
     """Run what is missing, compare, print; renew the record and the page where everything was compared."""
     known = [recipe.id for recipe in RECIPES]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1, help="jobs at a time")
+    parser = options_of(__doc__)
     parser.add_argument("--split", choices=("all", "choose", "once"), default="all", help="which tasks")
     parser.add_argument("--recipes", nargs="+", choices=known, default=known, metavar="ID", help=", ".join(known))
     parser.add_argument("--only-report", action="store_true", help="run nothing: every score is there")

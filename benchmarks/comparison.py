@@ -8,17 +8,13 @@ benchmarks/report/comparison.md.
 
 from __future__ import annotations
 
-import argparse
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-from pages import renew
+from pages import HOUSE, REPORT, RESULTS, make, options_of, renew
 
 from rgwot.reporting.tables.forms import pipe
 from rgwot.reporting.tables.printed import DEGENERATE_SHARE, LOWER_IS_BETTER, PRINTED_RULE
@@ -26,9 +22,7 @@ from rgwot.reporting.tables.scores import read_table
 from rgwot.reporting.tables.spec import Table, find_table, load_tables
 from rgwot.runtime.files import write_text
 
-HOUSE = Path(__file__).resolve().parents[1]
-RESULTS = HOUSE / "benchmarks" / "results"
-PAGE = HOUSE / "benchmarks" / "report" / "comparison.md"
+PAGE = REPORT / "comparison.md"
 CONFIGS = ("config.yaml", "benchmarks/tasks.yaml")
 
 
@@ -91,30 +85,22 @@ def _cell(mean: float, spread: float, *, crossed: bool, best: bool) -> str:
 
 def main() -> None:
     """Make both tables, keep them, renew the pages, and print how long it took."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1, help="jobs at a time")
-    cores = parser.parse_args().cores
+    cores = options_of(__doc__).parse_args().cores
     tables = load_tables(HOUSE / "workflow" / "tables.yaml")
-    made = {name: HOUSE / "results" / "tables" / f"{name}.csv" for name in ("methods", "methods_segments")}
     began = time.perf_counter()
-    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", *CONFIGS]
-    command += ["--quiet", "host", "reason", "--keep-going"]
-    targets = [str(path.relative_to(HOUSE)) for path in made.values()]
-    subprocess.run([*command, "--", *targets], cwd=HOUSE, check=True)
+    targets = {name: f"results/tables/{name}.csv" for name in ("methods", "methods_segments")}
+    if done := make(targets.values(), cores, CONFIGS):
+        sys.exit(done)
     print(f"{(time.perf_counter() - began) / 60:.0f} minutes on {cores} cores", file=sys.stderr)
-    read = {}
-    for name, path in made.items():
-        write_text(path.read_text(encoding="utf-8"), RESULTS / path.name)
+    for (name, target), mark, columns in zip(
+        targets.items(), ("comparison", "segments"), (columns_of, segments_of), strict=True
+    ):
+        write_text((HOUSE / target).read_text(encoding="utf-8"), RESULTS / f"{name}.csv")
         table = find_table(tables, name)
-        read[name] = (table, read_table(table, path))
-    places = read["methods"][0].datasets
-    parts = [f"**{place.label}**\n\n{printed(*read['methods'], columns_of(name))}" for name, place in places.items()]
-    renew(PAGE, "comparison", "comparison", "\n\n".join(parts))
-    parts = [
-        f"**{place.label}**\n\n{printed(*read['methods_segments'], segments_of(name))}"
-        for name, place in places.items()
-    ]
-    renew(PAGE, "segments", "comparison", "\n\n".join(parts))
+        frame = read_table(table, HOUSE / target)
+        places = find_table(tables, "methods").datasets
+        parts = [f"**{place.label}**\n\n{printed(table, frame, columns(name))}" for name, place in places.items()]
+        renew(PAGE, mark, "comparison", "\n\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,6 @@ same recipes are rendered and decoded through the real workflow (benchmarks/grap
 
 from __future__ import annotations
 
-import argparse
-import os
-import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from pages import renew
+from pages import HOUSE, REPORT, RESULTS, make, options_of, renew, table
 
 from rgwot.config.configuration import Config, load_config, read_files
 from rgwot.evaluation.background import Detection
@@ -37,11 +34,8 @@ from rgwot.procedure.tally import tally
 from rgwot.records import read_annotations, read_manifest, read_orders, read_segments
 from rgwot.runtime.files import write_csv
 
-HOUSE = Path(__file__).resolve().parents[1]
 DATA = HOUSE / "benchmarks" / "data"
-RECORD = HOUSE / "benchmarks" / "results" / "graphs.csv"
-PICTURE = HOUSE / "benchmarks" / "report" / "graph_reliability.png"
-PAGE = HOUSE / "benchmarks" / "report" / "graphs.md"
+RECORD, PICTURE, PAGE = RESULTS / "graphs.csv", REPORT / "graph_reliability.png", REPORT / "graphs.md"
 CONFIGS = ("config.yaml", "benchmarks/graphs.yaml")
 
 #: Columns of the table: how they are called, learner, its settings.
@@ -203,14 +197,8 @@ def left_out() -> pd.DataFrame:
         inside.append(scores[best][:, kept].mean(axis=1))
         outside.append(scores[best][:, list(out)].mean(axis=1))
     default = np.mean(f1("robust", {}), axis=1)
-    return pd.DataFrame(
-        {
-            "source": list(SOURCES),
-            "chosen": np.mean(inside, axis=0),
-            "left_out": np.mean(outside, axis=0),
-            "all_twelve": default,
-        }
-    )
+    means = {"chosen": np.mean(inside, axis=0), "left_out": np.mean(outside, axis=0), "all_twelve": default}
+    return pd.DataFrame({"source": list(SOURCES), **means})
 
 
 def deviation_scores(names: Sequence[int]) -> pd.DataFrame:
@@ -325,13 +313,13 @@ def render_tables(
     rows = [
         [SOURCES[source], *(f"{100 * means.loc[(source, label), 'f1']:.1f}" for label in labels)] for source in SOURCES
     ]
-    parts = [_table(["edges, mean F1, %", *labels], rows)]
+    parts = [table(["edges, mean F1, %", *labels], rows)]
     rows = [
         [SOURCES[one.source], *(f"{100 * value:.1f}" for value in (one.all_twelve, one.chosen, one.left_out))]
         for one in choice.itertuples()
     ]
     if rows:
-        parts.append(_table(["robust, mean F1, %", "defaults", "chosen on eight", "the four left out"], rows))
+        parts.append(table(["robust, mean F1, %", "defaults", "chosen on eight", "the four left out"], rows))
     by_learner = told.set_index(["learner", "what"])
     rows = []
     for label in [*labels, "true graph"]:
@@ -341,12 +329,12 @@ def render_tables(
             cells.append(_triple(Detection(*by_learner.loc[(label, what)])) if known else "–")
         rows.append([label, *cells])
     head = ["deviations, all recordings: F1 (P, R), %", "order, steps", "order, recordings", "missing steps"]
-    parts.append(_table(head, rows))
+    parts.append(table(head, rows))
     rows = [
         [f"{one.low:g}–{one.high:g}", *(_bin(of_source[number]) for of_source in bins.values())]
         for number, one in enumerate(bins["all"])
     ]
-    parts.append(_table(["confidence", *(f"{SOURCES[source]}: real" for source in bins)], rows))
+    parts.append(table(["confidence", *(f"{SOURCES[source]}: real" for source in bins)], rows))
     return "\n\n".join(parts)
 
 
@@ -359,11 +347,6 @@ def _bin(one: Bin) -> str:
         return "–"
     interval = f"{100 * one.share_low:.0f} to {100 * one.share_high:.0f}"
     return f"{one.right} of {one.total}: {100 * one.share:.0f} % ({interval})"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines: list[Sequence[str]] = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def pixel_scores(config: Config, names: Sequence[int], seeds: Sequence[int], answers: Sequence[Answer]) -> pd.DataFrame:
@@ -455,36 +438,25 @@ def _scored(
 
 def render_pixels(scores: pd.DataFrame) -> str:
     """Write what was found from pixels in Markdown, recipe by recipe and on average."""
-    by_answer = scores.groupby(["answer", "recipe"])[["f1", "f1_found", "f1_chain", "consensus", "single"]].mean()
+    columns = ["f1", "f1_found", "f1_chain", "consensus", "single"]
+    by_answer = scores.groupby(["answer", "recipe"])[columns].mean()
     rows = []
     labels = [label for label in ("annotated", *(label for label, *_ in ANSWERS)) if label in set(scores["answer"])]
     for label in labels:
         part = by_answer.loc[label]
         nearer = int((part["consensus"] < part["single"]).sum())
         means = part.mean()
-        rows.append(
-            [
-                label,
-                *(f"{100 * means[column]:.1f}" for column in ("f1", "f1_found", "f1_chain", "consensus", "single")),
-                f"{nearer} of {len(part)}",
-            ]
-        )
-    head = [
-        "from pixels, %",
-        "edges F1",
-        "edges F1, `FOUND`",
-        "chain F1",
-        "consensus: distance ↓",
-        "single videos ↓",
-        "consensus is nearer",
-    ]
+        cells = (f"{100 * means[column]:.1f}" for column in columns)
+        rows.append([label, *cells, f"{nearer} of {len(part)}"])
+    head = ["from pixels, %", "edges F1", "edges F1, `FOUND`", "chain F1"]
+    head += ["consensus: distance ↓", "single videos ↓", "consensus is nearer"]
     single = [
         [str(recipe), *(f"{100 * value:.1f}" for value in by_answer.xs(recipe, level="recipe").loc[
             labels, ["f1", "consensus", "single"]].to_numpy().ravel())]
         for recipe in scores["recipe"].unique()
     ]  # fmt: skip
-    columns = [f"{label}: {what}" for label in labels for what in ("F1", "consensus", "single")]
-    return "\n\n".join([_table(head, rows), _table(["recipe", *columns], single)])
+    heads = [f"{label}: {what}" for label in labels for what in ("F1", "consensus", "single")]
+    return "\n\n".join([table(head, rows), table(["recipe", *heads], single)])
 
 
 def run(config: Config, names: Sequence[int], seeds: Sequence[int], answers: Sequence[Answer], cores: int) -> None:
@@ -499,26 +471,18 @@ def run(config: Config, names: Sequence[int], seeds: Sequence[int], answers: Seq
             for seed in seeds
         ]
         targets.append(f"results/annotations/graph_{name}/{synth.tasks[0]}.csv")
-    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", *CONFIGS]
-    done = subprocess.run([*command, "--quiet", "host", "reason", "--", *targets], cwd=HOUSE, check=False).returncode
-    if done:
+    if done := make(targets, cores, CONFIGS):
         sys.exit(done)
 
 
 def main() -> None:
     """Learn, score, print; renew the record, the picture and the page where all recipes were scored."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__)
     parser.add_argument("--pixels", action="store_true", help="also from rendered recipes, which trains encoders")
-    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1, help="jobs at a time")
     parser.add_argument("--recipes", nargs="+", type=int, default=list(recipes()), metavar="ID", help="which recipes")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="N", help="of decoding")
-    parser.add_argument(
-        "--answers",
-        nargs="+",
-        default=[label for label, *_ in ANSWERS],
-        metavar="NAME",
-        help="which answers from pixels",
-    )
+    labels = [label for label, *_ in ANSWERS]
+    parser.add_argument("--answers", nargs="+", default=labels, metavar="NAME", help="which answers from pixels")
     chosen = parser.parse_args()
     answers = [answer for answer in ANSWERS if answer[0] in chosen.answers]
     unknown = set(chosen.recipes) - set(recipes())

@@ -8,14 +8,11 @@ samples of a task are looked at. Nothing is written.
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from recordings import find, rates_of
+from recordings import recorded_tasks
 from threadpoolctl import threadpool_limits
 
 from rgwot.config.methods import EMBEDDINGS, FAMILIES
@@ -39,19 +36,9 @@ def thinned(made: Frames, truths: Sequence[np.ndarray]) -> tuple[Frames, list[np
 
 def main() -> None:
     """Print a line per task."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
-    parser.add_argument("--fps", action="append", default=[], help="samples per second of a dataset: NAME=NUMBER")
-    parser.add_argument("--seeds", type=int, default=5)
-    options = parser.parse_args()
-    root = os.environ.get("REAL_RECORDINGS")
-    if not root:
-        sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
+    seeds, tasks = recorded_tasks(__doc__, 5)
     print("task | annotated K | chosen, per seed | macro_task F1 of a cut | of meanfield")
-    for _, _, name, read in find(root, rates_of(options.fps), (), 0, ()):
-        if options.tasks and name not in options.tasks:
-            continue
-        task = read()
+    for name, task in tasks:
         K = task.K
         plus = build({**FAMILIES["rgwot-plus"].overrides, "decode.K": "auto"}, "rgwot-plus")
         embed = EMBEDDINGS["whitened"].load()(task.stores, plus, 0)
@@ -63,7 +50,7 @@ def main() -> None:
         noise = np.random.default_rng(0).normal(size=(2, len(made.x), 4))
         borders = np.cumsum(made.lengths)[:-1]
         chosen, scores = [], []
-        for seed in range(options.seeds):
+        for seed in range(seeds):
             with threadpool_limits(1):
                 chosen.append(choose(made.x, noise, made.lengths, plus, seed).K)
                 tree = grow(made.x, made.lengths, np.random.default_rng([seed, 3]))

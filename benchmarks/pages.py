@@ -1,10 +1,39 @@
-"""The parts of pages that are written from measurements, between two marks."""
+"""What scripts share that make results through the workflow and write parts of pages from them."""
 
 from __future__ import annotations
 
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rgwot.runtime.files import write_text
+
+HOUSE = Path(__file__).resolve().parents[1]
+RESULTS, REPORT = HOUSE / "benchmarks" / "results", HOUSE / "benchmarks" / "report"
+
+
+def options_of(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser of options with ``--cores``, described by the docstring of a script."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1, help="jobs at a time")
+    return parser
+
+
+def make(targets: Iterable[str], cores: int, configs: Sequence[str]) -> int:
+    """Make files through the workflow, as many as can be; return Snakemake's exit code."""
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", *configs]
+    # Relative paths alone, whatever the number of targets: a line that a shell takes.
+    command += ["--quiet", "host", "reason", "--keep-going", "--", *targets]
+    return subprocess.run(command, cwd=HOUSE, check=False).returncode
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown; the first column is text, the others are numbers."""
+    lines: list[Sequence[str]] = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def renew(page: Path, name: str, target: str, text: str) -> None:

@@ -26,8 +26,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import signals
-from answers import CONFIGS, DEVELOPMENT, table
+from answers import CONFIGS, DEVELOPMENT
 from numpy.typing import NDArray
+from pages import HOUSE, RESULTS, table
 from threadpoolctl import threadpool_limits
 
 from rgwot.config.configuration import load_config, read_file, read_files
@@ -47,8 +48,7 @@ from rgwot.records import read_annotations
 from rgwot.runtime.files import write_csv
 from rgwot.timing import labels_at
 
-HOUSE = Path(__file__).resolve().parents[1]
-RECORD = HOUSE / "benchmarks" / "results" / "recordings.csv"
+RECORD = RESULTS / "recordings.csv"
 SIGNALS = ("signal_ordered", "signal_repeating", "signal_rare")
 SEGMENTS, BEFORE = "segments", "before"
 #: Recipes by name; `before` is the first answer of the revision before methods were developed on recordings, for good.
@@ -125,6 +125,20 @@ def find(root: str | None, rates: dict[str, float], kinds: Sequence[str], worlds
             yield "video", "video", part["dataset"], partial(video, part)
         else:
             print(f"{part['dataset']}: no features yet, left out; make them as `--help` says", file=sys.stderr)
+
+
+def recorded_tasks(description: str | None, seeds: int) -> tuple[int, Iterator[tuple[str, Task]]]:
+    """Read the options of a script that looks at the folder of recordings: seeds, and its tasks by name."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
+    parser.add_argument("--fps", action="append", default=[], help="samples per second of a dataset: NAME=NUMBER")
+    parser.add_argument("--seeds", type=int, default=seeds)
+    options = parser.parse_args()
+    root = os.environ.get("REAL_RECORDINGS")
+    if not root:
+        sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
+    found = find(root, rates_of(options.fps), (), 0, ())
+    return options.seeds, ((name, read()) for *_, name, read in found if not options.tasks or name in options.tasks)
 
 
 def recorded(folder: Path, fps: float) -> Task:

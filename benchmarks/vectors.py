@@ -8,12 +8,8 @@ left out, and RGWOT trains as in README's shorter run. Nothing is written.
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
-
 import numpy as np
-from recordings import find, rates_of
+from recordings import recorded_tasks
 
 import rgwot
 from rgwot.evaluation.protocols import PROTOCOLS, score
@@ -36,33 +32,19 @@ SHORTER = {
 
 def main() -> None:
     """Print a line per task and recipe: F1 of macro_task and strict_task, in percent, over the seeds."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
-    parser.add_argument("--fps", action="append", default=[], help="samples per second of a dataset: NAME=NUMBER")
-    parser.add_argument("--seeds", type=int, default=3)
-    options = parser.parse_args()
-    root = os.environ.get("REAL_RECORDINGS")
-    if not root:
-        sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
+    seeds, tasks = recorded_tasks(__doc__, 3)
     print("task | recipe | macro_task F1 | strict_task F1")
-    for _, _, task, read in find(root, rates_of(options.fps), (), 0, ()):
-        if options.tasks and task not in options.tasks:
-            continue
-        made = read()
+    for task, made in tasks:
         recordings = {store.path.stem: store.x for store in made.stores}
         for name, (method, decoder) in RECIPES.items():
             scores = []
-            for seed in range(options.seeds):
+            for seed in range(seeds):
                 found = rgwot.discover(
                     recordings, fps=made.fps, method=method, decoder=decoder, K=made.K, settings=SHORTER, seed=seed
                 )
                 labels = [found.labels[video] for video in recordings]
-                scores.append(
-                    [
-                        100 * score(PROTOCOLS[one], made.labels, labels, made.K, made.K, "without").f1
-                        for one in ("macro_task", "strict_task")
-                    ]
-                )
+                both = (PROTOCOLS[protocol] for protocol in ("macro_task", "strict_task"))
+                scores.append([100 * score(one, made.labels, labels, made.K, made.K, "without").f1 for one in both])
             spread = np.std(scores, axis=0, ddof=1) if len(scores) > 1 else np.zeros(2)
             cells = [f"{m:.1f} ± {s:.1f}" for m, s in zip(np.mean(scores, axis=0), spread, strict=True)]
             print(task, name, *cells, sep=" | ", flush=True)

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
-from answers import table
 from numpy.typing import NDArray
-from recordings import SIGNALS, Task, find
+from pages import table
+from recordings import SIGNALS, Task, find, rates_of
 
 from rgwot.config.settings import WhitenSettings
 from rgwot.embedding.whitened import condition, fit_whitening, speed, standardise
@@ -98,9 +98,10 @@ def main() -> None:
     parser.add_argument("--fps", action="append", default=[], metavar="DATASET=NUMBER", help="samples per second")
     parser.add_argument("--worlds", type=int, default=3, help="seeds of the signal tasks")
     options = parser.parse_args()
-    rates = {name: float(rate) for name, _, rate in (one.partition("=") for one in options.fps)}
     columns: dict[str, list[dict[str, Sequence[float]]]] = {}
-    for world, dataset, name, read in find(os.environ.get("REAL_RECORDINGS"), rates, SIGNALS, options.worlds, []):
+    for world, dataset, name, read in find(
+        os.environ.get("REAL_RECORDINGS"), rates_of(options.fps), SIGNALS, options.worlds, []
+    ):
         columns.setdefault(dataset if world == "signals" else name, []).append(statistics(read()))
     lines = []
     for row in next(iter(columns.values()))[0]:

@@ -38,8 +38,6 @@ CLUSTERING = {key: getattr(DECODE, key) for key in ("max_iterations", "tolerance
 COMMON = {key: getattr(OT, key) for key in ("alpha", "epsilon", "max_iterations", "tolerance")}
 ENDS = {key: getattr(OT, key) for key in ("rho", "zeta", "virtual")}
 BALANCED = COMMON | {"r": OT.r, "solver": OT.solver}
-PARTIAL = COMMON | {"tau_m": OT.tau_m, "lambda_s": OT.lambda_s, "b": OT.b}
-PRIORS = {"density": LOSS.prior, "zeta": OT.zeta, "lambda1": LOSS.lambda1, "lambda2": LOSS.lambda2}
 
 
 def load_backbone(weights: str, seed: int = 0, **changes: Any) -> Backbone:
@@ -63,8 +61,11 @@ def align_frames(x: Tensor, y: Tensor, **changes: Any) -> FrameAlignment:
 
 
 def align_frames_partially(x: Tensor, y: Tensor, **changes: Any) -> Tensor:
-    return partially(x, y, **ENDS | PARTIAL | changes)
+    positions = {key: changes.pop(key) for key in ("x_positions", "y_positions") if key in changes}
+    return partially(x, y, OT.model_copy(update=changes), **positions)
 
 
 def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, **changes: Any) -> SoftMatching:
-    return match(x, y, phi, **PRIORS | {"solver": OT.sinkhorn, "last": OT.last} | changes)
+    """Settings of the blocks ``loss`` (prior, lambda1, lambda2) and ``ot`` (zeta, sinkhorn, last)."""
+    loss = {key: changes.pop(key) for key in ("prior", "lambda1", "lambda2") if key in changes}
+    return match(x, y, phi, OT.model_copy(update=changes), LOSS.model_copy(update=loss))

@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from rgwot.config.settings import Settings
+from rgwot.config.settings import LossSettings, Settings, TransportSettings
 from rgwot.losses.interface import PairBatch, accurate
 from rgwot.transport.costs import add_virtual_frame, squared_distance
 
@@ -122,18 +122,7 @@ def match_prior(nearest: Tensor, m: int, phi: Tensor, *, density: Density) -> tu
     return prior, mixed(1 / (temporal**2 + 1), 1 / (optimal**2 + 1))
 
 
-def kantorovich_match(
-    x: Tensor,
-    y: Tensor,
-    phi: Tensor,
-    *,
-    density: Density,
-    zeta: float,
-    lambda1: float,
-    lambda2: float,
-    solver: Solver,
-    last: Side,
-) -> SoftMatching:
+def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, ot: TransportSettings, loss: LossSettings) -> SoftMatching:
     r"""Match the frames of pairs of videos by Kantorovich transport with priors (module docstring).
 
     The cost is :math:`D_{ij} = |x_i - y_j|^2`, with zeta for the virtual frame. In float64 and the log domain.
@@ -144,25 +133,18 @@ def kantorovich_match(
         Embeddings of the two videos of each pair, in order of time.
     phi : Tensor, shape (B,)
         Share of the temporal prior; see `temporal_share`.
-    density : {"gaussian", "laplace"}
-        Prior; see `match_prior`.
-    zeta : float
-        Cost of the virtual frame, in units of D.
-    lambda1 : float
-        Weight of the inverse difference moment, in units of N + M.
-    lambda2 : float
-        Weight of the divergence from the prior, > 0, in units of N M / 4.
-    solver, last
-        See `kantorovich_plan`.
+    ot, loss
+        Settings ``zeta``, in units of D, ``sinkhorn`` and ``last``; ``prior``, ``lambda1``, in units of N + M, and
+        ``lambda2``, in units of N M / 4.
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
         real = squared_distance(x.double(), y.double())
         n, m = real.shape[1:]
-        cost = add_virtual_frame(real, zeta)
-        prior, moment = match_prior(real.argmin(2), m, phi.to(x.device), density=density)
-        log_kernel = prior.log() + (lambda1 * (n + m) * moment - cost) / (lambda2 * n * m / 4)
+        cost = add_virtual_frame(real, ot.zeta)
+        prior, moment = match_prior(real.argmin(2), m, phi.to(x.device), density=loss.prior)
+        log_kernel = prior.log() + (loss.lambda1 * (n + m) * moment - cost) / (loss.lambda2 * n * m / 4)
         log_kernel = log_kernel.clamp(*(math.log(bound) for bound in KERNEL_RANGE))
-        plan = kantorovich_plan(log_kernel, solver, last)
+        plan = kantorovich_plan(log_kernel, ot.sinkhorn, ot.last)
         return SoftMatching(plan, (log_kernel.exp() * cost)[:, 1:, 1:])
 
 
@@ -210,17 +192,8 @@ def _density(u: Tensor, density: Density) -> Tensor:
 def align_kantorovich(batch: PairBatch, settings: Settings) -> Tensor:
     """Transport with a prior on the matches, and contrast within and between videos (VAVA, OPEL; methods 4.5), (P,)."""
     ot, loss = settings.ot, settings.loss
-    matching = kantorovich_match(
-        batch.x.detach(),
-        batch.y.detach(),
-        temporal_share(batch.iterations + loss.count_from, loss.phi_rate),
-        density=loss.prior,
-        zeta=ot.zeta,
-        lambda1=loss.lambda1,
-        lambda2=loss.lambda2,
-        solver=ot.sinkhorn,
-        last=ot.last,
-    )
+    phi = temporal_share(batch.iterations + loss.count_from, loss.phi_rate)
+    matching = kantorovich_match(batch.x.detach(), batch.y.detach(), phi, ot, loss)
     return vava_loss(
         batch.x,
         batch.y,

@@ -26,11 +26,11 @@ import torch
 from torch import Tensor
 
 from rgwot.baselines.kantorovich import inter_video_loss
-from rgwot.config.settings import Settings
+from rgwot.config.settings import Settings, TransportSettings
 from rgwot.losses.interface import PairBatch, accurate
 from rgwot.transport.costs import cosine_cost
 from rgwot.transport.fused_gromov_wasserstein import where_state
-from rgwot.transport.matching import Virtual, alignment_cost, real_frames
+from rgwot.transport.matching import alignment_cost, real_frames
 
 # Sinkhorn passes per step: the steps are linearisations, so that few are enough.
 _PASSES = 5
@@ -240,17 +240,7 @@ def _descend(problem: _PartialProblem, max_iterations: int, limit: float) -> Par
 def align_frames_partially(
     x: Tensor,
     y: Tensor,
-    *,
-    alpha: float,
-    epsilon: float,
-    rho: float,
-    zeta: float,
-    tau_m: float,
-    lambda_s: float,
-    b: float,
-    virtual: Virtual,
-    max_iterations: int,
-    tolerance: float,
+    ot: TransportSettings,
     x_positions: Tensor | None = None,
     y_positions: Tensor | None = None,
 ) -> Tensor:
@@ -261,39 +251,23 @@ def align_frames_partially(
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
         partial = solve_partial(
-            alignment_cost(x, y, rho, zeta, virtual, x_positions, y_positions),
-            alpha=alpha,
-            epsilon=epsilon,
-            tau_m=tau_m,
-            lambda_s=lambda_s,
-            b=b,
-            virtual=virtual == "cost",
-            max_iterations=max_iterations,
-            tolerance=tolerance,
+            alignment_cost(x, y, ot.rho, ot.zeta, ot.virtual, x_positions, y_positions),
+            alpha=ot.alpha,
+            epsilon=ot.epsilon,
+            tau_m=ot.tau_m,
+            lambda_s=ot.lambda_s,
+            b=ot.b,
+            virtual=ot.virtual == "cost",
+            max_iterations=ot.max_iterations,
+            tolerance=ot.tolerance,
         )
-        return real_frames(partial.plan, virtual, zeta, x.dtype)[0]
+        return real_frames(partial.plan, ot.virtual, ot.zeta, x.dtype)[0]
 
 
 def align_partial(batch: PairBatch, settings: Settings) -> Tensor:
     """Fused partial transport and contrast between videos (REMAP, our reconstruction; methods 4.8), (P,)."""
-    ot = settings.ot
-    x_positions, y_positions = batch.prior_positions(settings)
-    weights = align_frames_partially(
-        batch.x.detach(),
-        batch.y.detach(),
-        alpha=ot.alpha,
-        epsilon=ot.epsilon,
-        rho=ot.rho,
-        zeta=ot.zeta,
-        tau_m=ot.tau_m,
-        lambda_s=ot.lambda_s,
-        b=ot.b,
-        virtual=ot.virtual,
-        max_iterations=ot.max_iterations,
-        tolerance=ot.tolerance,
-        x_positions=x_positions,
-        y_positions=y_positions,
-    )
+    positions = batch.prior_positions(settings)
+    weights = align_frames_partially(batch.x.detach(), batch.y.detach(), settings.ot, *positions)
     return remap_loss(batch.x, batch.y, weights, lambda_c=settings.loss.lambda_c)
 
 

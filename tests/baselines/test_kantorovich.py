@@ -99,7 +99,7 @@ def test_share_of_the_temporal_prior() -> None:
 def test_kernel_and_plan_by_a_double_loop(density: Density, last: Side) -> None:
     x, y = embeddings(1, 3, 6, 5)
     phi, zeta = torch.tensor([0.999, 0.6, 0.001]), 0.7
-    match = kantorovich_match(x, y, phi, density=density, zeta=zeta, lambda1=0.8, lambda2=0.3, last=last)
+    match = kantorovich_match(x, y, phi, prior=density, zeta=zeta, lambda1=0.8, lambda2=0.3, last=last)
     for b in range(3):
         one = plain(x[b].numpy(), y[b].numpy(), float(phi[b]), density, zeta, 0.8 * 11, 0.3 * 30 / 4)
         np.testing.assert_allclose(match.score[b], (one["K"] * one["D"])[1:, 1:], rtol=1e-11)
@@ -139,7 +139,7 @@ def test_marginals_at_the_size_of_training(scale: float, phi: float) -> None:
     rows, columns = marginal_errors(kantorovich_match(x, y, torch.full((4,), phi), last="columns").plan)
     assert rows < 2e-3
     assert columns < 1e-12
-    assert max(marginal_errors(kantorovich_match(x, y, torch.full((4,), phi), solver="batched").plan)) < 1e-6
+    assert max(marginal_errors(kantorovich_match(x, y, torch.full((4,), phi), sinkhorn="batched").plan)) < 1e-6
 
 
 def test_transported_cost_at_the_size_of_training() -> None:

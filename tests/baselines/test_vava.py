@@ -169,7 +169,7 @@ def test_families_differ_as_described() -> None:
         ("opel-gaussian", "gaussian", 100, 1, "columns", True),
     ]:
         phi = temporal_share(batch.iterations + first, rate)
-        match = kantorovich_match(batch.x, batch.y, phi, density=density, last=last)
+        match = kantorovich_match(batch.x, batch.y, phi, prior=density, last=last)
         expected = vava_loss(batch.x, batch.y, match, window=2, weighted_negatives=weighted)
         torch.testing.assert_close(of_family(name, batch), expected, rtol=1e-12, atol=0)
 
@@ -195,6 +195,6 @@ def test_the_plan_is_a_constant_of_the_loss(name: str) -> None:
         match = kantorovich_match(x, batch.y, temporal_share(batch.iterations, 1))
         if name == "opel":
             phi = temporal_share(batch.iterations + 1, 100)
-            match = kantorovich_match(x, batch.y, phi, density="laplace", last="columns")
+            match = kantorovich_match(x, batch.y, phi, prior="laplace", last="columns")
         loss = vava_loss(batch.x, batch.y, match, window=2, weighted_negatives=name == "opel", lambda_c=0.5)
     torch.testing.assert_close(whole, torch.autograd.grad(loss.sum(), batch.x)[0])

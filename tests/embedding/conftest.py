@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from phases import write_video
+from phases import finish, write_video
 
 from rgwot.config.settings import Settings, build
 from rgwot.features.store import CHANNELS, IMPORTER, FeatureStore, StoreWriter, open_store
@@ -24,17 +24,21 @@ def _one_thread() -> None:
 def make_task(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Return a function that writes the features of a task and returns the path of its index."""
 
-    def make(lengths: tuple[int, ...] = (20, 26, 31), **options: Any) -> Path:
+    def make(lengths: tuple[int, ...] = (20, 26, 31), names: tuple[str, ...] = (), **options: Any) -> Path:
         folder = tmp_path_factory.mktemp("features") / "task"
         folder.mkdir()
-        rows = ["video,status,reason,frames"]
-        for number, frames in enumerate(lengths):
-            write_video(folder / f"v{number}.zarr", frames, number, **options)
-            rows.append(f"v{number},{'ok' if frames else 'skipped'},,{frames}")
-        (folder / "index.csv").write_text("\n".join(rows) + "\n")
-        return folder / "index.csv"
+        videos = dict(zip(names or [f"v{number}" for number in range(len(lengths))], lengths, strict=True))
+        for number, (name, frames) in enumerate(videos.items()):
+            write_video(folder / f"{name}.zarr", frames, number, **options)
+        return write_index(folder, videos)
 
     return make
+
+
+def write_index(folder: Path, videos: Mapping[str, int]) -> Path:
+    rows = [f"{name},{'ok' if frames else 'skipped'},,{frames}" for name, frames in videos.items()]
+    (folder / "index.csv").write_text("\n".join(["video,status,reason,frames", *rows]) + "\n")
+    return folder / "index.csv"
 
 
 @pytest.fixture(scope="session")
@@ -70,11 +74,7 @@ def write_stores(tmp_path: Path) -> Callable[..., list[FeatureStore]]:
             maps[:, : x.shape[1]] = x[:, :, None, None] + np.array([[1.0, -1.0], [-0.5, 0.5]])
             writer = StoreWriter(path, np.arange(len(x)) / fps, 2)
             writer.write(0, maps)
-            writer.finish(
-                len(x),
-                {"weights": "random", "fps": fps, "status": "ok", "reason": "", "duration_s": len(x) / fps,
-                 "native_fps": "30"},
-            )  # fmt: skip
+            finish(writer, len(x), {"weights": "random", "native_fps": "30"}, fps)
             stores.append(open_store(path))
         return stores
 
@@ -87,17 +87,10 @@ def write_vectors(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pat
 
     def write(videos: Sequence[np.ndarray], fps: float = 2.0) -> Path:
         folder = tmp_path_factory.mktemp("vectors")
-        rows = ["video,status,reason,frames"]
         for number, x in enumerate(videos):
             writer = StoreWriter(folder / f"v{number}.zarr", np.arange(len(x)) / fps, (), "none", x.shape[1], "sensors")
             writer.write(0, x)
-            writer.finish(
-                len(x),
-                {"weights": "imported", "fps": fps, "status": "ok", "reason": "", "duration_s": len(x) / fps,
-                 "native_fps": str(fps), "decoder": IMPORTER},
-            )  # fmt: skip
-            rows.append(f"v{number},ok,,{len(x)}")
-        (folder / "index.csv").write_text("\n".join(rows) + "\n")
-        return folder / "index.csv"
+            finish(writer, len(x), {"weights": "imported", "native_fps": str(fps), "decoder": IMPORTER}, fps)
+        return write_index(folder, {f"v{number}": len(x) for number, x in enumerate(videos)})
 
     return write

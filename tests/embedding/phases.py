@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,21 +15,19 @@ SIDE = 3
 CHANNELS = 1024
 
 
+def finish(writer: StoreWriter, frames: int, attributes: Mapping[str, Any], fps: float = FPS) -> None:
+    """Complete a store of features without gaps, with what every store says of its video."""
+    known = {"fps": fps, "status": "ok", "reason": "", "duration_s": frames / fps, "native_fps": "30000/1001"}
+    writer.finish(frames, {**known, **attributes})
+
+
 def write_video(path: Path, frames: int, seed: int, weights: str = "random") -> None:
     """Write a store whose maps are one of three directions per third of the video, plus noise."""
     rng = np.random.default_rng(seed)
     directions = np.random.default_rng(1234).normal(size=(3, CHANNELS, 1, 1))
     phase = np.minimum(np.arange(frames) * 3 // max(frames, 1), 2)
     maps = directions[phase] + rng.normal(size=(frames, CHANNELS, SIDE, SIDE)) + 5.0
-    times = np.arange(frames) / FPS
-    writer = StoreWriter(path, times, SIDE)
+    writer = StoreWriter(path, np.arange(frames) / FPS, SIDE)
     for shard in range(-(-frames // 64)):
         writer.write(shard, maps[shard * 64 : (shard + 1) * 64])
-    writer.finish(
-        frames,
-        {
-            "weights": weights, "weights_sha256": "0" * 64, "layer": "conv4c", "fps": FPS,
-            "status": "ok", "reason": "",
-            "duration_s": frames / FPS, "native_fps": "30000/1001",
-        },
-    )  # fmt: skip
+    finish(writer, frames, {"weights": weights, "weights_sha256": "0" * 64, "layer": "conv4c"})

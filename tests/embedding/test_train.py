@@ -76,7 +76,7 @@ def test_input_norm_follows_the_weights(make_task: Callable[..., Path], settings
 
 
 def test_loss_goes_down_on_a_planted_problem(task: Path, settings: Make, tmp_path: Path) -> None:
-    chosen = settings(train__iterations=120, train__N=8)
+    chosen = settings(train__iterations=60, train__N=8, train__lr=2e-3)
     train(task, task.parent, tmp_path / "out", chosen, 0, device="cpu")
     total = losses(tmp_path / "out")[:, 0]
     assert total[-20:].mean() < 0.7 * total[:20].mean()
