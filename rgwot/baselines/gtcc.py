@@ -28,7 +28,7 @@ import torch
 from torch import Tensor, nn
 
 from rgwot.baselines.lbfgs import minimise
-from rgwot.config.settings import Settings
+from rgwot.config.settings import LossSettings, Settings
 from rgwot.losses.interface import PairBatch, accurate
 
 # Frames of a video that are asked for a cycle in one step, and epochs of a training: constants of the public code.
@@ -73,9 +73,7 @@ def align_gtcc(batch: PairBatch, settings: Settings) -> Tensor:
         y_draw,
         least + (1 - least) * score(batch.x, batch.y).sigmoid(),
         least + (1 - least) * score(batch.y, batch.x).sigmoid(),
-        components=loss.mixture,
-        delta=loss.delta,
-        tau=loss.tau,
+        loss,
     )
 
 
@@ -93,10 +91,7 @@ def gtcc_loss(
     y_draw: Draw,
     x_kept: Tensor,
     y_kept: Tensor,
-    *,
-    components: int,
-    delta: float,
-    tau: float,
+    settings: LossSettings,
 ) -> Tensor:
     """Sum over the anchors of both videos of B l + (1 - B) / l (module docstring).
 
@@ -110,18 +105,16 @@ def gtcc_loss(
         Anchors and sides.
     x_kept, y_kept : Tensor, shape (P, N) and (P, M)
         Share B to which each frame is kept, in (0, 1].
-    components : int
-        Gaussians per anchor, K.
-    delta : float
-        Width of the window, share of a video's frames.
-    tau : float
-        Softmax temperature, > 0, in units of distance.
+    settings
+        ``mixture``, Gaussians per anchor, K; ``delta``, width of the window, share of a video's frames; ``tau``,
+        softmax temperature, > 0, in units of distance.
 
     Returns
     -------
     Tensor, shape (P,)
         One value per pair. No gradient flows through alpha and the mixtures.
     """
+    components, delta, tau = settings.mixture, settings.delta, settings.tau
     with torch.autocast(device_type=x.device.type, enabled=False):
         x, y, x_kept, y_kept = accurate(x, y, x_kept, y_kept)
         ways = ((x, y, x_draw, x_kept), (y, x, y_draw, y_kept))

@@ -194,27 +194,10 @@ def align_kantorovich(batch: PairBatch, settings: Settings) -> Tensor:
     ot, loss = settings.ot, settings.loss
     phi = temporal_share(batch.iterations + loss.count_from, loss.phi_rate)
     matching = kantorovich_match(batch.x.detach(), batch.y.detach(), phi, ot, loss)
-    return vava_loss(
-        batch.x,
-        batch.y,
-        matching,
-        zeta=ot.zeta,
-        window=loss.window,
-        weighted_negatives=loss.weighted_negatives,
-        lambda_c=loss.lambda_c,
-    )
+    return vava_loss(batch.x, batch.y, matching, ot.zeta, loss)
 
 
-def vava_loss(
-    x: Tensor,
-    y: Tensor,
-    matching: SoftMatching,
-    *,
-    zeta: float,
-    window: float,
-    weighted_negatives: bool,
-    lambda_c: float,
-) -> Tensor:
+def vava_loss(x: Tensor, y: Tensor, matching: SoftMatching, zeta: float, settings: LossSettings) -> Tensor:
     r"""Loss of VAVA, and with weighted negatives of OPEL, for every pair of videos.
 
     .. math:: L = \tfrac12 (C(X) + C(Y)) + \frac{\langle T, D\rangle}{N' M' \cdot N M} + \lambda_c L_{inter}
@@ -234,10 +217,9 @@ def vava_loss(
         From `rgwot.baselines.kantorovich.kantorovich_match`.
     zeta : float
         Cost of the virtual frame, as in the matching.
-    window, weighted_negatives
-        See `intra_video_loss`.
-    lambda_c : float
-        Weight of the contrast between the videos.
+    settings
+        ``window`` and ``weighted_negatives`` (see `intra_video_loss`), and ``lambda_c``, the weight of the contrast
+        between the videos.
 
     Returns
     -------
@@ -248,9 +230,9 @@ def vava_loss(
         x, y, plan = accurate(x, y, matching.plan)
         distance = squared_distance(x, y)
         transport = (plan * add_virtual_frame(distance, zeta)).sum((1, 2)) / ((n + 1) * (m + 1))
-        intra = intra_video_loss(x, window, weighted_negatives) + intra_video_loss(y, window, weighted_negatives)
+        of_x, of_y = (intra_video_loss(video, settings.window, settings.weighted_negatives) for video in (x, y))
         inter = inter_video_loss(distance / x.shape[2], matching.score)
-        return intra / 2 + transport / (n * m) + lambda_c * inter
+        return (of_x + of_y) / 2 + transport / (n * m) + settings.lambda_c * inter
 
 
 def intra_video_loss(x: Tensor, window: float, weighted_negatives: bool) -> Tensor:

@@ -67,18 +67,6 @@ def test_prior_and_moment_by_a_double_loop(density: Density, n: int, m: int) -> 
         np.testing.assert_allclose(moment[b], expected["S"], rtol=1e-12)
 
 
-def test_virtual_row_and_column_have_one_offset() -> None:
-    prior, moment = match_prior(torch.arange(32)[None], 32, torch.tensor([0.5]), density="gaussian")
-    d, mu = 15 / 66, math.sqrt(2) / 33
-    for row in (prior[0, 0, 1:], prior[0, 1:, 0]):
-        np.testing.assert_allclose(row, g(d / mu, "gaussian"), rtol=1e-12)
-    for row in (moment[0, 0, 1:], moment[0, 1:, 0]):
-        np.testing.assert_allclose(row, 1 / (d**2 + 1), rtol=1e-12)
-    # The corner is no offset apart: it lies on the diagonal, and n = 0 is its own column.
-    assert prior[0, 0, 0].item() == pytest.approx(g(0, "gaussian"), rel=1e-12)
-    assert moment[0, 0, 0].item() == 1
-
-
 def test_optimality_prior_peaks_one_frame_before_the_nearest() -> None:
     nearest = torch.tensor([[3, 1, 4, 2]])
     prior, _ = match_prior(nearest, 6, torch.tensor([0.0]), density="laplace")

@@ -14,12 +14,15 @@ from rgwot.baselines import kantorovich
 from rgwot.baselines import partial as partial_transport
 from rgwot.baselines.kantorovich import inter_video_loss, intra_video_loss, temporal_share
 from rgwot.config.methods import FAMILIES, LOSSES
-from rgwot.config.settings import build
+from rgwot.config.settings import LossSettings, build
 from rgwot.losses import cidm_loss
 from rgwot.losses.interface import PairBatch
 
-vava_loss = partial(kantorovich.vava_loss, zeta=0.5, window=15.0, weighted_negatives=False, lambda_c=1e-4)
 remap_loss = partial(partial_transport.remap_loss, lambda_c=1.0)
+
+
+def vava_loss(x: Tensor, y: Tensor, match: kantorovich.SoftMatching, zeta: float = 0.5, **changes: object) -> Tensor:
+    return kantorovich.vava_loss(x, y, match, zeta, LossSettings(**{"lambda_c": 1e-4, **changes}))
 
 
 def pair(seed: int = 0, batch: int = 3, n: int = 6, m: int = 4, d: int = 5) -> tuple[Tensor, Tensor]:

@@ -20,7 +20,6 @@ from rgwot.config.settings import EncoderSettings, Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.loop import Trainer, learned_by, objective
 from rgwot.embedding.model import encoder_of, load_model
-from rgwot.embedding.sampler import Pair
 from rgwot.embedding.train import build_encoder, train
 from rgwot.features.index import open_stores
 from rgwot.losses import cidm_loss
@@ -207,21 +206,6 @@ def test_gtcc_asks_about_the_frames_of_either_video(of_family: Make) -> None:
     torch.testing.assert_close(objective(swapped, chosen).loss, objective(batch, chosen).loss)
 
 
-def test_what_gtcc_draws_follows_from_seed_and_iteration(task: Path, of_family: Make) -> None:
-    bank = FeatureBank(open_stores(task, task.parent), 1.0)
-    chosen = of_family("gtcc", train__iterations=4)
-    trainers = [Trainer(build_encoder(chosen, seed, bank, "random")[0], bank, chosen, seed) for seed in (0, 0, 1)]
-    drawn = [
-        [int(source(i).integers(2**31)) for i in (0, 1, 0)]
-        for source in (
-            trainer._batch(torch.zeros(2 * chosen.train.N, 5), [Pair((0, 1), (np.arange(6),) * 2)], range(1)).chance
-            for trainer in trainers
-        )
-    ]
-    assert drawn[0] == drawn[1] != drawn[2]
-    assert drawn[0][0] == drawn[0][2] != drawn[0][1]
-
-
 def test_lav_is_soft_dtw_and_half_the_contrast_over_the_frames(of_family: Make) -> None:
     batch = random_batch(1)
     total, align, cidm = objective(batch, of_family("lav", cidm__sigma=7.0, cidm__unit="seconds"))
@@ -298,17 +282,21 @@ def test_what_a_loss_learns_is_trained_and_comes_from_the_seed(task: Path, of_fa
     assert Trainer(build_encoder(plain, 0, bank, "random")[0], bank, plain, 0).learned is None
 
 
-@pytest.mark.parametrize("name", ["tcc", "gtcc", "lav", "cnc", "vava", "remap"])
-def test_pairs_in_one_forward_pass_equal_pairs_one_by_one(task: Path, of_family: Make, name: str) -> None:
+@pytest.mark.parametrize("batch_norm", ["joint", "per_video"])
+@pytest.mark.parametrize("name", ["rgwot", "gtcc", "lav", "cnc", "vava", "remap"])
+def test_pairs_in_one_forward_pass_equal_pairs_one_by_one(
+    task: Path, of_family: Make, name: str, batch_norm: str
+) -> None:
     bank = FeatureBank(open_stores(task, task.parent), 1.0)
-    chosen = of_family(name, train__iterations=4)
+    chosen = of_family(name, train__iterations=4, encoder__batch_norm=batch_norm, encoder__dropout=0.2)
     histories = []
-    for pairs_at_once in (1, 4):
+    # In float32 Adam makes much of the rounding of tiny gradients.
+    for pairs_at_once in (1, 3, 4):
         trainer = Trainer(build_encoder(chosen, 0, bank, "random")[0].double(), bank, chosen, 0)
         trainer.pairs_at_once = pairs_at_once
         trainer.run(lambda records: True)
         histories.append([record[1:4] for record in trainer.history])
-    np.testing.assert_allclose(histories[0], histories[1], rtol=1e-8)
+    np.testing.assert_allclose(histories[1:], histories[:1] * 2, rtol=1e-8)
 
 
 @pytest.mark.gpu

@@ -128,21 +128,6 @@ def test_units_of_the_window_of_the_contrast(make_task: Callable[..., Path], set
     assert np.abs(found["share", True] - found["seconds", True])[0, 2] > 1e-3
 
 
-@pytest.mark.parametrize("mode", ["joint", "per_video"])
-def test_pairs_in_one_forward_pass_equal_pairs_one_by_one(task: Path, settings: Make, mode: str) -> None:
-    bank = FeatureBank(open_stores(task, task.parent), 1.0)
-    chosen = settings(encoder__batch_norm=mode, encoder__dropout=0.2)
-    histories = []
-    for pairs_at_once in (1, 3, 4):
-        # In float32 Adam makes much of the rounding of tiny gradients.
-        trainer = Trainer(build_encoder(chosen, 0, bank, "random")[0].double(), bank, chosen, 0)
-        trainer.pairs_at_once = pairs_at_once
-        trainer.run(lambda records: True)
-        histories.append([record[1:4] for record in trainer.history])
-    np.testing.assert_allclose(histories[0], histories[1], rtol=1e-8)
-    np.testing.assert_allclose(histories[0], histories[2], rtol=1e-8)
-
-
 GTCC = {key.replace(".", "__"): value for key, value in FAMILIES["gtcc"].overrides.items()}
 
 
@@ -319,23 +304,6 @@ def test_more_threads_than_cores_are_said(
 )
 def test_when_the_prior_is_inactive(settings: Make, changes: dict[str, typing.Any], silent: bool) -> None:
     assert (inactive_prior(settings(train__N=32, **changes)) is None) == silent
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"ot__solver": "parity", "encoder__batch_norm": "per_video", "cidm__unit": "native_frames",
-         "cidm__sigma": 300.0, "cidm__reduction": "sum"},
-        {"ot__r": 0.2, "loss__symmetric": True},
-        {"ot__virtual": "threshold", "ot__prior_time": "times", "encoder__c": 3,
-         "data__context_side": "both"},
-        {"encoder__c": 1, "ot__virtual": "none", "cidm__distance": "euclidean", "cidm__weight": "none"},
-        {"train__precision": "bfloat16", "encoder__dropout": 0.0},
-    ],
-)  # fmt: skip
-def test_other_settings_train(task: Path, settings: Make, tmp_path: Path, changes: dict[str, typing.Any]) -> None:
-    train(task, task.parent, tmp_path / "out", settings(train__iterations=4, **changes), 0, device="cpu")
-    assert np.isfinite(losses(tmp_path / "out")).all()
 
 
 @pytest.mark.gpu
