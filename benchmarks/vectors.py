@@ -24,10 +24,7 @@ RECIPES = {
     "RGWOT, beside whitened": ("rgwot@encoder.beside=0.8", "graphcut"),
     "RGWOT, window and beside: rgwot-whitened": ("rgwot-whitened", "graphcut"),
 }
-SHORTER = {
-    "encoder": {"channels": 64, "hidden": 64},
-    "train": {"iterations": 800, "lr": 1e-3, "threads": 1},
-}
+SHORTER = {"encoder": {"channels": 64, "hidden": 64}, "train": {"iterations": 800, "lr": 1e-3, "threads": 1}}
 
 
 def main() -> None:

@@ -85,13 +85,7 @@ def draw(n: int, generators: list[np.random.Generator], device: torch.device) ->
 
 
 def gtcc_loss(
-    x: Tensor,
-    y: Tensor,
-    x_draw: Draw,
-    y_draw: Draw,
-    x_kept: Tensor,
-    y_kept: Tensor,
-    settings: LossSettings,
+    x: Tensor, y: Tensor, x_draw: Draw, y_draw: Draw, x_kept: Tensor, y_kept: Tensor, settings: LossSettings
 ) -> Tensor:
     """Sum over the anchors of both videos of B l + (1 - B) / l (module docstring).
 

@@ -238,11 +238,7 @@ def _descend(problem: _PartialProblem, max_iterations: int, limit: float) -> Par
 
 
 def align_frames_partially(
-    x: Tensor,
-    y: Tensor,
-    ot: TransportSettings,
-    x_positions: Tensor | None = None,
-    y_positions: Tensor | None = None,
+    x: Tensor, y: Tensor, ot: TransportSettings, x_positions: Tensor | None = None, y_positions: Tensor | None = None
 ) -> Tensor:
     """Match the frames of pairs of videos by fused partial transport, our reconstruction of REMAP (methods 4.8).
 

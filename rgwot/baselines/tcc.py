@@ -24,14 +24,7 @@ def align_tcc(batch: PairBatch, settings: Settings) -> Tensor:
 
 
 def tcc_loss(
-    x: Tensor,
-    y: Tensor,
-    x_times: Tensor,
-    y_times: Tensor,
-    *,
-    tau: float,
-    lambda_v: float,
-    distance: Distance,
+    x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, *, tau: float, lambda_v: float, distance: Distance
 ) -> Tensor:
     r"""Regress the time at which every frame's cycle through the other video comes back.
 

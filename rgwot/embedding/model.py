@@ -11,10 +11,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rgwot.embedding.beside import with_beside
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.interface import Embedded, EmbedVideo
-from rgwot.embedding.projection import Projection
+from rgwot.embedding.projection import Projection, with_beside
 from rgwot.embedding.sampler import context_offsets, with_context
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.device import resolve_device

@@ -17,11 +17,10 @@ from rgwot.config.methods import EMBEDDINGS
 from rgwot.config.radius import smallest_active_radius, structure_radius
 from rgwot.config.settings import EXECUTION, Settings
 from rgwot.embedding.bank import FeatureBank
-from rgwot.embedding.beside import fit_beside
 from rgwot.embedding.encoder import Encoder, initialised
 from rgwot.embedding.loop import Record, Trainer, per_second
 from rgwot.embedding.model import embed_by_model
-from rgwot.embedding.projection import fit_projection
+from rgwot.embedding.projection import fit_beside, fit_projection
 from rgwot.embedding.resume import Checkpoint, stop_requested
 from rgwot.embedding.sampler import Stream, draw_videos, generator
 from rgwot.features.index import SHARED, open_stores

@@ -26,12 +26,7 @@ _TOLERANCE = 1e-5
 
 
 def solve_semidual(
-    plan: Tensor,
-    rows: Tensor,
-    columns: Tensor,
-    right: Tensor,
-    tolerance: Tensor | float,
-    guess: Tensor | None = None,
+    plan: Tensor, rows: Tensor, columns: Tensor, right: Tensor, tolerance: Tensor | float, guess: Tensor | None = None
 ) -> Tensor:
     r"""Solve :math:`(\mathrm{diag}(a) - T \mathrm{diag}(b)^{-1} T^\top) u = c`.
 

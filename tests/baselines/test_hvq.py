@@ -8,15 +8,7 @@ import torch
 from loss_helpers import task
 
 from rgwot.baselines.asot import seeded
-from rgwot.baselines.hvq import (
-    DEAD,
-    Codebook,
-    Convolutions,
-    _started,
-    learn,
-    quantisation_loss,
-    videos_of,
-)
+from rgwot.baselines.hvq import DEAD, Codebook, Convolutions, _started, learn, quantisation_loss, videos_of
 from rgwot.config.settings import HvqSettings
 from rgwot.keysteps.interface import Frames
 

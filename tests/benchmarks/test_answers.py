@@ -9,7 +9,7 @@ import answers
 import numpy as np
 import pandas as pd
 import pytest
-from answers import CONFIGS, DEVELOPMENT, METRICS, RECIPES, TOLD, Recipe, Task, wins
+from answers import CONFIGS, DEVELOPMENT, METRICS, RECIPES, TOLD, Recipe, Task
 from pages import renew
 from similarity import best_threshold, cross_similarity
 
@@ -179,8 +179,3 @@ def test_a_frame_without_a_counterpart_is_less_similar():
     found = cross_similarity([first, second, third])
     assert found[0].tolist() == [1.0, 0.0]
     assert found[1].tolist() == [1.0, 1.0, 0.5]  # y is in the third video alone
-
-
-def test_wins_count_means_over_seeds_and_no_ties():
-    assert wins([[0.6, 0.4], [0.3], [0.9]], [[0.4], [0.3], [0.8]]) == 2
-    assert wins([[0.6, 0.4], [0.3], [0.7]], [[0.4], [0.3], [0.8]], lower_is_better=True) == 1

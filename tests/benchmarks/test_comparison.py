@@ -43,10 +43,7 @@ def test_the_best_is_bold_and_a_collapse_is_not_ranked(metric: str, best: str) -
 
 def test_what_is_shown_is_in_the_tables() -> None:
     tables = load_tables(ROOT / "workflow" / "tables.yaml")
-    for name, columns in (
-        ("methods", columns_of("bench_made")),
-        ("methods_segments", segments_of("bench_human")),
-    ):
+    for name, columns in (("methods", columns_of("bench_made")), ("methods_segments", segments_of("bench_human"))):
         table = find_table(tables, name)
         assert all(row.source for row in table.rows)
         for column in columns:

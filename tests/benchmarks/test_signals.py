@@ -47,18 +47,3 @@ def test_steps_come_in_order_or_again_and_some_are_rare() -> None:
             assert 1.5 < np.mean(times) < 3.2
         for name in ("signal_ordered", "signal_rare"):
             assert 0 < shares(make_task(name, seed))[1:].min() < 0.03
-
-
-def test_steps_are_in_the_values_and_in_the_speed() -> None:
-    """A step's means over half of the recordings resemble those over the other half, in both kinds of features."""
-    for name in ("signal_ordered", "signal_repeating", "signal_rare"):
-        task = make_task(name, 0)
-        for moves in (False, True):
-            halves = []
-            for first in (0, 1):
-                z = [(x - x.mean(axis=0)) / x.std(axis=0) for x in task.features[first::2]]
-                g = np.concatenate([np.log(np.abs(np.gradient(x, axis=0)) + 0.02) if moves else x for x in z])
-                y = np.concatenate(task.labels[first::2])
-                halves.append(np.stack([g[y == step].mean(axis=0) for step in range(1, task.K + 1)]) - g.mean(axis=0))
-            # Near 0 for labels that say nothing.
-            assert np.corrcoef(halves[0].ravel(), halves[1].ravel())[0, 1] > 0.6, (name, moves)

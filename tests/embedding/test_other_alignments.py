@@ -219,10 +219,7 @@ def test_lav_is_soft_dtw_and_half_the_contrast_over_the_frames(of_family: Make) 
                 before[i + 1, j + 1] = cost[i, j] - 0.1 * torch.logsumexp(-ways / 0.1, 0)
         contrast = sum(
             summed(v[p : p + 1], t[p : p + 1], duration=n[p : p + 1], distance="squared", positives="plain").item()
-            for v, t, n in (
-                (batch.x, batch.x_times, batch.x_lengths),
-                (batch.y, batch.y_times, batch.y_lengths),
-            )
+            for v, t, n in ((batch.x, batch.x_times, batch.x_lengths), (batch.y, batch.y_times, batch.y_lengths))
         )
         assert total[p].item() == pytest.approx((before[4, 4].item() + 0.5 * contrast) / 4)
         assert align[p].item() == pytest.approx(before[4, 4].item() / 4)

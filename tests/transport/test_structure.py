@@ -11,15 +11,7 @@ from rgwot.transport import structure_matrix_x, structure_matrix_y, structure_pr
 
 @pytest.mark.parametrize(
     ("n", "r", "a"),
-    [
-        (33, 0.02, 0),
-        (33, 1 / 33, 1),
-        (33, 2 / 33, 2),
-        (33, 0.06, 1),
-        (5, 0.25, 1),
-        (50, 0.02, 1),
-        (100, 0.29, 29),
-    ],
+    [(33, 0.02, 0), (33, 1 / 33, 1), (33, 2 / 33, 2), (33, 0.06, 1), (5, 0.25, 1), (50, 0.02, 1), (100, 0.29, 29)],
 )
 def test_radius_counts_whole_frames_whatever_the_rounding(n: int, r: float, a: int) -> None:
     assert structure_radius(n, r) == a
