@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from loss_helpers import task
+from decoder_task import task
 
 from rgwot.baselines.asot import (
     TEMPERATURE,
@@ -62,11 +62,7 @@ def test_steps_in_any_order_are_found_together_and_in_new_videos(name: str) -> N
 
 
 def test_the_loss_is_the_cross_entropy_with_a_constant_plan() -> None:
-    generator = torch.Generator().manual_seed(0)
-    f, centres = (
-        torch.nn.functional.normalize(torch.randn(shape, generator=generator, dtype=torch.float64), dim=-1)
-        for shape in ((2, 30, 5), (3, 5))
-    )
+    f, centres = unit_vectors(2, 30, 5), unit_vectors(3, 5, seed=1)
     block = AsotSettings()
     weights = {"alpha": block.alpha, "r": 0.04, "epsilon": block.epsilon, "lambda_": block.lambda_}
     plan = solve_segmentation(segmentation_cost(f, centres, block.rho), Weights(**weights), 25).exp()

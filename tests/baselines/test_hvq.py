@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from loss_helpers import task
+from decoder_task import task
 
 from rgwot.baselines.asot import seeded
 from rgwot.baselines.hvq import DEAD, Codebook, Convolutions, _started, learn, quantisation_loss, videos_of
@@ -98,12 +98,6 @@ def test_layers_are_convolutions_with_zeros_beyond_the_ends() -> None:
     torch.testing.assert_close(network(x), h)
     # The released sizes.
     assert (HvqSettings().stages, HvqSettings().layers, HvqSettings().hidden) == (2, 10, 32)
-
-
-def test_frames_have_length_one() -> None:
-    first, second = videos_of(Frames(np.array([[3.0, 4.0], [0.0, 0.0], [-5.0, 12.0]]), (2, 1), 2.0))
-    torch.testing.assert_close(first, torch.tensor([[0.6, 0.8], [0.0, 0.0]]))
-    torch.testing.assert_close(second, torch.tensor([[-5.0, 12.0]]) / 13)
 
 
 def test_codes_move_before_vectors_are_replaced_by_them() -> None:

@@ -128,14 +128,6 @@ def test_order_of_frames_and_direction_of_time_do_not_matter(seed: int, sigma: f
     torch.testing.assert_close(cidm_loss(x.flip(1), 1000 - times.flip(1), sigma=sigma, **reading), loss)
 
 
-def test_autocast_does_not_lower_the_precision() -> None:
-    x, times = video(5)
-    x = x.float()
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        inside = cidm_loss(x, times, sigma=200, duration=1000)
-    assert torch.equal(inside, cidm_loss(x, times, sigma=200, duration=1000))
-
-
 def test_mistakes_are_told() -> None:
     x, times = video()
     with pytest.raises(ValueError, match=r"\(2, 6, 4\), \(2, 5\)"):

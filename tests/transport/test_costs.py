@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rgwot.transport import cosine_cost, relative_positions, squared_distance, temporal_prior
+from rgwot.transport import (
+    add_virtual_frame,
+    cosine_cost,
+    matched_frames,
+    relative_positions,
+    squared_distance,
+    temporal_prior,
+)
 
 
 def test_cost_of_three_one_hot_frames() -> None:
@@ -47,3 +54,27 @@ def test_squared_distance_is_exact_far_from_the_origin() -> None:
     assert torch.autograd.gradcheck(squared_distance, (x.requires_grad_(), y.requires_grad_()))
     with pytest.raises(ValueError, match=r"embeddings: found \(2, 4, 5\) and \(1, 3, 5\)"):
         squared_distance(x, y[:1])
+
+
+def test_virtual_frame_is_first_and_corner_included() -> None:
+    cost = torch.arange(6.0).reshape(1, 2, 3)
+    padded = add_virtual_frame(cost, 0.5)
+    assert padded.shape == (1, 3, 4)
+    assert (padded[:, 0] == 0.5).all()
+    assert (padded[:, :, 0] == 0.5).all()
+    assert torch.equal(padded[:, 1:, 1:], cost)
+
+
+def test_threshold_takes_rows_and_columns() -> None:
+    plan = torch.tensor([[[0.30, 0.02, 0.01], [0.02, 0.15, 0.16], [0.01, 0.16, 0.17]]])
+    x_matched, y_matched = matched_frames(plan, 0.5)
+    # Row 0: .30/.33. Row 1: .16/.33. Row 2: .17/.34 reaches one half exactly. Columns likewise.
+    assert x_matched.tolist() == [[True, False, True]]
+    assert y_matched.tolist() == [[True, False, True]]
+
+
+def test_extreme_thresholds() -> None:
+    plan = torch.rand(3, 4, 5, generator=torch.Generator().manual_seed(0)) + 0.1
+    assert all(matched.all() for matched in matched_frames(plan, 0.0))
+    assert not any(matched.any() for matched in matched_frames(plan, 1.0))
+    assert not any(matched.any() for matched in matched_frames(torch.zeros(1, 2, 2), 0.0))

@@ -32,16 +32,6 @@ def test_matrices_of_a_small_case() -> None:
     torch.testing.assert_close(structure_matrix_y(4, r), expected_y.float())
 
 
-@given(st.integers(1, 40), st.just(0.0) | st.floats(0.01, 1.5))
-@settings(max_examples=50, deadline=None)
-def test_matrices_are_symmetric_with_the_right_diagonals(n: int, r: float) -> None:
-    x, y = structure_matrix_x(n, r), structure_matrix_y(n, r)
-    assert torch.equal(x, x.T)
-    assert torch.equal(y, y.T)
-    assert (x.diagonal() == 0).all()
-    assert (y.diagonal() == 1).all()
-
-
 @given(st.integers(1, 24), st.integers(1, 24), st.just(0.0) | st.floats(0.01, 1.3), st.integers(0, 2**31))
 @settings(max_examples=150, deadline=None)
 def test_band_product_is_the_dense_product(n: int, m: int, r: float, seed: int) -> None:
