@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.interface import Embedded, EmbedVideo
-from rgwot.embedding.projection import Projection, with_beside
 from rgwot.embedding.sampler import context_offsets, with_context
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.device import resolve_device
@@ -84,6 +83,9 @@ def embed_by_model(model: Mapping[str, Any], fps: float, device: str, threads: i
         for part in ("projection", "beside")
         if part in model
     }
+    if arrays:
+        # Not at the top: most models need no whitening, nor SciPy for it.
+        from rgwot.embedding.projection import Projection, with_beside
     project = Projection(**arrays["projection"]) if "projection" in arrays else None
 
     def embed(store: FeatureStore) -> Embedded:

@@ -20,7 +20,6 @@ from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, initialised
 from rgwot.embedding.loop import Record, Trainer, per_second
 from rgwot.embedding.model import embed_by_model
-from rgwot.embedding.projection import fit_beside, fit_projection
 from rgwot.embedding.resume import Checkpoint, stop_requested
 from rgwot.embedding.sampler import Stream, draw_videos, generator
 from rgwot.features.index import SHARED, open_stores
@@ -181,6 +180,8 @@ def fit_encoder(
     sources, projection = stores, None
     norm = settings.encoder.input_norm
     if norm == "whitened" or (norm == "auto" and all(store.vectors for store in stores)):
+        from rgwot.embedding.projection import fit_projection
+
         projection = fit_projection(stores)
         stores = [projection(store) for store in stores]
     bank = FeatureBank(stores, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
@@ -198,6 +199,8 @@ def fit_encoder(
     if projection is not None:
         model["projection"] = {"mean": torch.from_numpy(projection.mean), "basis": torch.from_numpy(projection.basis)}
     if settings.encoder.beside:
+        from rgwot.embedding.projection import fit_beside
+
         embed = embed_by_model(model, float(sources[0].attributes["fps"]), place.type, None)
         found = fit_beside(sources, embed, settings.encoder.beside).arrays()
         model["beside"] = {name: torch.from_numpy(array) for name, array in found.items()}
