@@ -21,7 +21,7 @@ from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, dropout_masks
 from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
 from rgwot.features.store import FeatureStore
-from rgwot.losses import cidm_loss
+from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.errors import RgwotError
 

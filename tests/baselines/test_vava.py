@@ -15,7 +15,7 @@ from rgwot.baselines import partial as partial_transport
 from rgwot.baselines.kantorovich import inter_video_loss, intra_video_loss, temporal_share
 from rgwot.config.methods import FAMILIES, LOSSES
 from rgwot.config.settings import LossSettings, build
-from rgwot.losses import cidm_loss
+from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import PairBatch
 
 remap_loss = partial(partial_transport.remap_loss, lambda_c=1.0)

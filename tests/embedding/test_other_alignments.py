@@ -22,7 +22,7 @@ from rgwot.embedding.loop import Terms, Trainer, learned_by, objective
 from rgwot.embedding.model import encoder_of, load_model
 from rgwot.embedding.train import build_encoder, train
 from rgwot.features.index import open_stores
-from rgwot.losses import cidm_loss
+from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.errors import RgwotError
 
@@ -41,7 +41,7 @@ def of_family(settings: Make) -> Make:
         if name in TRANSPORT:
             # With the 8 frames of these runs nothing is 15 frames apart.
             own |= {"train__N": 8, "loss__window": 2}
-        return settings(**{**own, **changes})
+        return settings(**{"train__iterations": 6, **own, **changes})
 
     return make
 
@@ -150,7 +150,7 @@ def test_every_key_of_the_two_blocks_is_read_by_some_alignment() -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_a_family_trains_and_its_model_loads(trained: Path, name: str) -> None:
     values = terms(trained / name)
-    assert values.shape == (12, 3)
+    assert values.shape == (6, 3)
     assert np.isfinite(values).all()
     assert_of_family(trained / name, name)
 
@@ -240,8 +240,8 @@ def test_lav_is_soft_dtw_and_half_the_contrast_over_the_frames(of_family: Make) 
 def test_keys_beside_those_of_the_alignment_change_the_training(
     task: Path, of_family: Make, trained: Path, tmp_path: Path, name: str, change: dict[str, Any]
 ) -> None:
-    train(task, task.parent, tmp_path / "out", of_family(name, train__iterations=8, **change), 0, device="cpu")
-    assert not np.array_equal(terms(tmp_path / "out"), terms(trained / name)[:8])
+    train(task, task.parent, tmp_path / "out", of_family(name, **change), 0, device="cpu")
+    assert not np.array_equal(terms(tmp_path / "out"), terms(trained / name))
 
 
 def test_settings_that_train_nothing_are_refused(of_family: Make) -> None:

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from with_defaults import align_frames
 
-from rgwot import losses
+from rgwot.losses import cross_entropy
 
-alignment_loss = partial(losses.alignment_loss, tau=0.1, symmetric=False)
+alignment_loss = partial(cross_entropy.alignment_loss, tau=0.1, symmetric=False)
 
 
 def pair(seed: int = 0, batch: int = 3, n: int = 6, m: int = 4) -> tuple[Tensor, Tensor, Tensor]:

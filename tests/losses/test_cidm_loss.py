@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from rgwot import losses
+from rgwot.losses import cidm
 
 cidm_loss = partial(
-    losses.cidm_loss,
+    cidm.cidm_loss,
     lambda_=2.0, sigma=10.0, duration=1.0, distance="squared", weight="relative_time", positives="plain",
     reduction="mean",
 )  # fmt: skip
