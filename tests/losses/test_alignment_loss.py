@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from with_defaults import align_frames
 
-from rgwot.losses import cross_entropy
+from rgwot import losses
 
-alignment_loss = partial(cross_entropy.alignment_loss, tau=0.1, symmetric=False)
+alignment_loss = partial(losses.alignment_loss, tau=0.1, symmetric=False)
 
 
 def pair(seed: int = 0, batch: int = 3, n: int = 6, m: int = 4) -> tuple[Tensor, Tensor, Tensor]:
@@ -69,7 +69,20 @@ def test_gradient(symmetric: bool) -> None:
     assert plan.grad is None
 
 
+def test_autocast_does_not_lower_the_precision() -> None:
+    x, y, plan = (value.float() for value in pair(3))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        inside = alignment_loss(x, y, plan)
+    assert inside.dtype == torch.float32
+    torch.testing.assert_close(inside, alignment_loss(x, y, plan), rtol=0, atol=0)
+    half = alignment_loss(x.bfloat16(), y.bfloat16(), plan)
+    assert half.dtype == torch.float32
+    torch.testing.assert_close(half, inside, rtol=0.05, atol=0)
+
+
 def test_mistakes_are_told() -> None:
     x, y, plan = pair()
     with pytest.raises(ValueError, match=r"found \(3, 6, 5\), \(3, 4, 5\), \(3, 4, 6\)"):
         alignment_loss(x, y, plan.transpose(1, 2))
+    with pytest.raises(ValueError, match="tau: found 0"):
+        alignment_loss(x, y, plan, tau=0)

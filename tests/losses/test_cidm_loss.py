@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from rgwot.losses import cidm
+from rgwot import losses
 
 cidm_loss = partial(
-    cidm.cidm_loss,
+    losses.cidm_loss,
     lambda_=2.0, sigma=10.0, duration=1.0, distance="squared", weight="relative_time", positives="plain",
     reduction="mean",
 )  # fmt: skip
@@ -80,6 +80,13 @@ def test_every_reading_against_loops(reading: dict[str, Any]) -> None:
         assert loss[b].item() == pytest.approx(written_out(x[b], times[b], 1.3, 250, **reading), rel=1e-9)
 
 
+def test_unit_of_time_does_not_matter() -> None:
+    x, times = video(1)
+    frames = cidm_loss(x, times, sigma=300, duration=torch.tensor([1000.0, 800.0]))
+    seconds = cidm_loss(x, times / 30, sigma=10, duration=torch.tensor([1000.0, 800.0]) / 30)
+    torch.testing.assert_close(frames, seconds)
+
+
 def test_reductions_and_weights() -> None:
     x, times = video(2)
     total = cidm_loss(x, times, sigma=200, duration=1000, reduction="sum")
@@ -128,7 +135,17 @@ def test_order_of_frames_and_direction_of_time_do_not_matter(seed: int, sigma: f
     torch.testing.assert_close(cidm_loss(x.flip(1), 1000 - times.flip(1), sigma=sigma, **reading), loss)
 
 
+def test_autocast_does_not_lower_the_precision() -> None:
+    x, times = video(5)
+    x = x.float()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        inside = cidm_loss(x, times, sigma=200, duration=1000)
+    assert torch.equal(inside, cidm_loss(x, times, sigma=200, duration=1000))
+
+
 def test_mistakes_are_told() -> None:
     x, times = video()
     with pytest.raises(ValueError, match=r"\(2, 6, 4\), \(2, 5\)"):
         cidm_loss(x, times[:, :5])
+    with pytest.raises(ValueError, match="distance: found 'cosine', expected one of squared, euclidean"):
+        cidm_loss(x, times, distance="cosine")
