@@ -12,7 +12,8 @@ from rgwot.config.experiments import family_of, value_text
 from rgwot.config.methods import EMBEDDINGS
 from rgwot.config.settings import flatten
 from rgwot.datasets.base import too_few_videos
-from rgwot.reporting.figures.interface import Figures, Plan, load_figures
+from rgwot.reporting.figures.interface import Plan
+from rgwot.reporting.figures.kinds import Figures, load_figures
 from rgwot.reporting.figures.style import Drawn
 from rgwot.reporting.tables.spec import (
     AnyTable,
@@ -219,7 +220,7 @@ class _Asked:
 
 
 @cache
-def figure_plan(study: Study, figure: str) -> Plan:
+def figure_plan(study: Study, figure: str) -> Plan[Any]:
     """Return what a figure shows, and from which files.
 
     Raises RgwotError when there is no such figure, or the configuration lacks what it needs.
@@ -229,7 +230,7 @@ def figure_plan(study: Study, figure: str) -> Plan:
 
 def figure_files(study: Study, figure: str) -> list[str]:
     """Return every file that the drawing of a figure reads."""
-    return list(dict.fromkeys(map(str, all_figures(study).figure(figure).files(figure_plan(study, figure)))))
+    return list(map(str, figure_plan(study, figure).files))
 
 
 def figure_content(study: Study, figure: str) -> str:

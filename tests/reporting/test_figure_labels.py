@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rgwot.reporting.figures.bars import Bar, collapse_facts, degenerate_text
-from rgwot.reporting.figures.labels import TaskLabels, evenly, matched_steps, stretches
+from rgwot.reporting.figures.videos import TaskLabels, matched_steps, stretches
 from rgwot.runtime.errors import RgwotError
 
 LABELS = st.integers(1, 12).flatmap(
@@ -64,12 +64,6 @@ def test_the_later_row_wins_and_ends_are_open() -> None:
     table = pd.DataFrame(rows, columns=["video", "start_s", "end_s", "key_step"])
     labels = TaskLabels("", pd.DataFrame(), table, 3)
     assert labels.at("a", np.array([0.0, 1.9, 2.0, 3.0, 4.0])).tolist() == [1, 1, 2, 1, 0]
-
-
-def test_evenly_spread_frames_are_distinct_and_symmetric() -> None:
-    chosen = evenly(100, 32)
-    assert len(set(chosen.tolist())) == 32
-    assert np.array_equal(chosen + chosen[::-1], np.full(32, 99))
 
 
 def task(statuses: dict[str, str]) -> TaskLabels:

@@ -30,20 +30,20 @@ def with_figures(folder: Path, figures: dict) -> Path:
 
 def test_tasks_that_are_not_configured_give_way_to_the_first_that_are(facts: Study) -> None:
     # The figure wants four tasks; two of them are configured, and no more.
-    assert [task.task for task in tables.figure_plan(facts, "degenerate").tasks] == [
+    assert [task.task for task in tables.figure_plan(facts, "degenerate").shown] == [
         "make_coffee",
         "make_smoke_salmon_sandwich",
     ]
-    assert [video.task for video in tables.figure_plan(facts, "tsne_procel").videos] == 2 * [
+    assert [video.task for video in tables.figure_plan(facts, "tsne_procel").shown] == 2 * [
         "make_coffee",
         "make_smoke_salmon_sandwich",
     ]
-    names = [(video.task, video.video) for video in tables.figure_plan(facts, "tsne_procel").videos]
+    names = [(video.task, video.video) for video in tables.figure_plan(facts, "tsne_procel").shown]
     assert len(set(names)) == 4
 
 
 def test_a_sweep_takes_its_values_from_the_settings_behind_the_rows(facts: Study) -> None:
-    alpha, radius, rho, margin = tables.figure_plan(facts, "sensitivity").sweeps
+    alpha, radius, rho, margin = tables.figure_plan(facts, "sensitivity").shown
     assert [row.value for row in alpha.rows] == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9]
     assert [row.value for row in radius.rows] == [0.01, 0.02, 0.03, 0.035, 0.05, 0.065, 0.1, 0.2]
     assert (alpha.frames, alpha.epsilon) == (33, 0.07)
@@ -55,19 +55,19 @@ def test_a_sweep_takes_its_values_from_the_settings_behind_the_rows(facts: Study
 
 
 def test_lines_of_training_videos_are_methods_with_all_videos_last(facts: Study) -> None:
-    sweep = tables.figure_plan(facts, "training_videos").sweeps[0]
+    sweep = tables.figure_plan(facts, "training_videos").shown[0]
     lines: dict[str, list[float]] = {}
     for row in sweep.rows:
         lines.setdefault(row.line, []).append(row.value)
     assert set(lines) == {"cnc", "opel", "vaot", "rgwot"}
     assert all(values == [2, 5, 8, 11, 14, 17] for values in lines.values())
-    levels = {(run.method, run.decoder) for run in tables.figure_plan(facts, "training_videos").levels}
+    levels = {(run.method, run.decoder) for run in sweep.levels}
     trivial = {("none", decoder) for decoder in ("one_label", "uniform", "random")}
     assert levels == trivial | {("whitened", "meanfield")}
 
 
 def test_key_steps_are_looked_up_and_answers_without_training_are_apart(facts: Study) -> None:
-    sweep = tables.figure_plan(facts, "k_score").sweeps[0]
+    sweep = tables.figure_plan(facts, "k_score").shown[0]
     assert sweep.classes == 10
     values = {row.id: row.value for row in sweep.rows}
     assert (values["K=gt"], values["K=gt+1"]) == (9, 10)
@@ -76,7 +76,7 @@ def test_key_steps_are_looked_up_and_answers_without_training_are_apart(facts: S
 
 def test_beta_is_drawn_on_the_one_task_of_its_table(facts: Study) -> None:
     plan = tables.figure_plan(facts, "collapse_beta")
-    runs = {(run.dataset, run.task) for row in plan.sweeps[0].rows for run in row.runs}
+    runs = {(run.dataset, run.task) for row in plan.shown[0].rows for run in row.runs}
     assert runs == {("procel", "make_smoke_salmon_sandwich")}
     assert sum(file.endswith("diagnostics.json") for file in tables.figure_files(facts, "collapse_beta")) == 6 * 2
 
@@ -123,8 +123,8 @@ def test_untrained_backbones_are_told(facts: Study) -> None:
 
 
 def test_figures_of_single_videos_take_the_first_seed_and_losses_all(facts: Study) -> None:
-    assert {run.seed for task in tables.figure_plan(facts, "teaser").tasks for run in task.runs} == {0}
-    assert {run.seed for task in tables.figure_plan(facts, "losses").tasks for run in task.runs} == {0, 1}
+    assert {run.seed for task in tables.figure_plan(facts, "teaser").shown for run in task.runs} == {0}
+    assert {run.seed for task in tables.figure_plan(facts, "losses").shown for run in task.runs} == {0, 1}
     assert tables.figure_labels(facts, "teaser")["seeds"] == "0"
 
 
@@ -180,8 +180,3 @@ def test_what_cannot_be_drawn_is_told_in_one_line(tmp_path: Path, figure: dict, 
     with pytest.raises(RgwotError, match=said) as caught:
         tables.figure_plan(facts, "mine")
     assert "\n" not in str(caught.value)
-
-
-def test_files_are_listed_once(facts: Study) -> None:
-    files = tables.figure_files(facts, "sensitivity")
-    assert len(files) == len(set(files))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from checkouts import Checkout
 
-from rgwot.reporting.figures.interface import load_figures
+from rgwot.reporting.figures.kinds import load_figures
 
 # Clips that the workflow itself writes, so that figures of PC Assembly and ProceL need nothing on disk.
 WRITTEN = """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from checkouts import REPOSITORY, SMALL, Checkout, run
 
-from rgwot.reporting.figures.interface import load_figures
+from rgwot.reporting.figures.kinds import load_figures
 from rgwot.reporting.tables.spec import load_tables
 
 TABLES = load_tables(REPOSITORY / "workflow/tables.yaml")

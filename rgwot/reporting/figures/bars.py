@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import PROTOCOLS, score
-from rgwot.reporting.figures.labels import TaskLabels, matched_steps, stretches
 from rgwot.reporting.figures.style import Axes, Drawn, number_step, plain, sheet, step_legend, step_style, tell
-from rgwot.reporting.figures.tasks import OfRuns, PlannedTask, TasksPlan
+from rgwot.reporting.figures.videos import Count, OfRuns, PlannedTask, TaskLabels, Tasks, matched_steps, stretches
 
 #: Columns of text beside the bars: their heads, and how far right of the bars each ends, in points.
 HEADS: Mapping[str, Mapping[str, float]] = {
@@ -33,18 +32,23 @@ class Bar(NamedTuple):
 class Bars(OfRuns):
     """Key steps over time: ground truth, and one bar per run; beside them collapse diagnostics or scores."""
 
+    CAPTION: ClassVar = (
+        "Key steps over the share of each video: ground truth on top, then one bar per method; a cluster has the "
+        "colour of the step it is matched to."
+    )
     OF_RUN: ClassVar = (paths.SEGMENTS, paths.DIAGNOSTICS)
     SCORING: ClassVar = (
         "one clustering per video, clusters matched to steps per video, background a class, exact labels"
     )
 
-    beside: Literal["collapse", "scores"]
-
     PROTOCOLS: ClassVar = "micro_video, macro_video"
 
-    def draw(self, plan: TasksPlan) -> Drawn:
+    beside: Literal["collapse", "scores"]
+    n_videos: Count = 1
+
+    def draw(self, plan: Tasks) -> Drawn:
         """Draw ground truth and predictions of the planned videos over relative time, one group per video."""
-        groups = [group for task in plan.tasks for group in self._groups(task)]
+        groups = [group for task in plan.shown for group in self._groups(task)]
         sizes = [len(bars) for _, bars in groups]
         drawn, axes = sheet(
             len(groups), height=0.2 * sum(sizes) + 0.28 * len(groups) + 1.25, height_ratios=[n + 1 for n in sizes]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rgwot import paths
 from rgwot.reporting.figures.style import GREY, Drawn, line_style, sheet, tell
-from rgwot.reporting.figures.tasks import OfRuns, TasksPlan
+from rgwot.reporting.figures.videos import OfRuns, Tasks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,20 +31,20 @@ def smoothed(values: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
 class Losses(OfRuns):
     """Loss terms over the training, one line per run: mean over seeds, and the band from the least to the largest."""
 
+    CAPTION: ClassVar = (
+        "The terms of the loss over the iterations; without a contrastive term C-IDM is measured and not trained."
+    )
     OF_TASK: ClassVar = ()
     OF_RUN: ClassVar = (paths.HISTORY,)
-
     EVERY_SEED: ClassVar = True
 
-    n_videos: Literal[1] = 1
-
-    def draw(self, plan: TasksPlan) -> Drawn:
+    def draw(self, plan: Tasks) -> Drawn:
         """Draw each term in a panel."""
         from rgwot.records import TERMS, read_history
 
         runs: dict[str, list[pd.DataFrame]] = {}
-        for run in (run for task in plan.tasks for run in task.runs):
-            label = run.label if len(plan.tasks) == 1 else f"{run.label}, {run.task}"
+        for run in (run for task in plan.shown for run in task.runs):
+            label = run.label if len(plan.shown) == 1 else f"{run.label}, {run.task}"
             runs.setdefault(label, []).append(read_history(run.at(paths.HISTORY)))
         drawn, axes = sheet(1, len(TERMS), height=2.3)
         for axis, (term, name) in zip(axes[0], TERMS.items(), strict=True):
@@ -57,7 +57,7 @@ class Losses(OfRuns):
                     axis.fill_between(steps, lines.min(0), lines.max(0), color=style["color"], alpha=0.2, linewidth=0)
             axis.set_title(name)
             axis.set_xlabel("iteration")
-        N = plan.tasks[0].settings["train.N"]
+        N = plan.shown[0].settings["train.N"]
         axes[0, 1].axhline(math.log(N), color=GREY, linewidth=0.8, linestyle=(0, (1, 2)))
         axes[0, 1].annotate(
             f"ln {N}: all frames alike", (1, math.log(N)), (0, 2), xycoords=("axes fraction", "data"),

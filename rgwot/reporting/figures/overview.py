@@ -9,10 +9,9 @@ import numpy as np
 
 from rgwot import paths
 from rgwot.config.radius import structure_radius
-from rgwot.reporting.figures.labels import TaskLabels, stretches
 from rgwot.reporting.figures.pairs import Array, Side, named, read_pair, transport
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, rectangle, sheet, step_legend, step_style, tell
-from rgwot.reporting.figures.tasks import OfRun, TasksPlan
+from rgwot.reporting.figures.videos import OfRun, TaskLabels, Tasks, stretches
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 #: The drawing board: units across and up.
@@ -22,11 +21,15 @@ WIDE, HIGH = 100.0, 50.0
 class Overview(OfRun):
     """The method as boxes and arrows, with the matrices of one pair of videos in the boxes."""
 
+    CAPTION: ClassVar = (
+        "The method as boxes and arrows: solid for computation, dashed for gradients; the matrices are those of "
+        "one pair of videos."
+    )
     OF_RUN: ClassVar = (paths.EMBEDDINGS,)
 
-    def draw(self, plan: TasksPlan) -> Drawn:
+    def draw(self, plan: Tasks) -> Drawn:
         """Draw computation as solid arrows and gradients as dashed ones."""
-        task = plan.tasks[0]
+        task = plan.shown[0]
         pair = read_pair(task, TaskLabels.of(task), int(task.settings["train.N"]))
         found = matrices(*pair, task.settings)
         drawn, axes = sheet(height=4.35)

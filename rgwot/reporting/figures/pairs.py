@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
-from rgwot.reporting.figures.labels import TaskLabels, evenly
-from rgwot.reporting.figures.tasks import PlannedTask
+from rgwot.reporting.figures.videos import PlannedTask, TaskLabels, evenly
 
 Array = NDArray[np.float64]
 #: Settings of the block ``ot`` that the solver of RGWOT reads.

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from rgwot import paths
 from rgwot.config.radius import structure_radius
-from rgwot.reporting.figures.labels import TaskLabels, stretches
 from rgwot.reporting.figures.pairs import Array, Side, named, read_pair, shares, transport
 from rgwot.reporting.figures.style import (
     HATCHES,
@@ -23,7 +22,7 @@ from rgwot.reporting.figures.style import (
     step_style,
     tell,
 )
-from rgwot.reporting.figures.tasks import OfRun, TasksPlan
+from rgwot.reporting.figures.videos import OfRun, TaskLabels, Tasks, stretches
 
 SOLVERS = ("parity", "converged")
 Radius = Annotated[float, Field(gt=0, le=1)]
@@ -32,13 +31,17 @@ Radius = Annotated[float, Field(gt=0, le=1)]
 class Plans(OfRun):
     """Cost and transport plans of one pair of videos, by both solvers and at two radii."""
 
+    CAPTION: ClassVar = (
+        "Cost and transport plans of one pair of videos, by the solver of the public code (parity) and the "
+        "converged one, at two radii of the structural prior, with true steps on both axes."
+    )
     OF_RUN: ClassVar = (paths.EMBEDDINGS,)
 
     radii: tuple[Radius, Radius] = (0.02, 0.1)
 
-    def draw(self, plan: TasksPlan) -> Drawn:
+    def draw(self, plan: Tasks) -> Drawn:
         """Draw the cost, four plans and the mass on the virtual frame."""
-        task = plan.tasks[0]
+        task = plan.shown[0]
         settings = task.settings
         N = int(settings["train.N"])
         pair = read_pair(task, TaskLabels.of(task), N)

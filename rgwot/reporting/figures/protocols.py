@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Literal
+from collections.abc import Collection, Sequence
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -15,24 +13,26 @@ from rgwot import paths
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.reporting.figures.interface import Figure, Plan, Study
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Drawn, sheet, tell
-from rgwot.reporting.figures.sweep import cell, read_rows
 from rgwot.reporting.tables.printed import METRIC_LABELS
-from rgwot.reporting.tables.spec import Metric
+from rgwot.reporting.tables.scores import read_texts
+from rgwot.reporting.tables.spec import Metric, Row
 
+#: Columns of a row without which nothing can be drawn.
+NEEDED = ("method", "kind", "protocol", "background", "label_rule")
 GREYS = ("#C4C4C4", "#8F8F8F", "#5A5A5A")
 
 
-@dataclass(frozen=True)
-class ProtocolsPlan(Plan):
-    """The plan of such a figure: rows and places of the table by what they are called, and which rows are trivial."""
-
-    rows: dict[str, str]
-    trivial: tuple[str, ...]
-    places: dict[str, str]
+Bars = tuple[tuple[Row, ...], dict[str, str]]
+"""Rows of a table, and its places by what they are called in print."""
 
 
 class Protocols(Figure):
     """The same predictions under every protocol: groups of bars."""
+
+    CAPTION: ClassVar = (
+        "The same predictions scored under every protocol, with background as a class and without it; numbers of "
+        "different protocols cannot be compared."
+    )
 
     table: str
     datasets: Annotated[tuple[str, ...], Field(min_length=1, max_length=4)]
@@ -40,39 +40,38 @@ class Protocols(Figure):
     metric: Metric = "f1"
     label_rule: Literal["exact", "cnc"] = "exact"
 
-    def plan(self, study: Study) -> ProtocolsPlan:
+    def plan(self, study: Study) -> Plan[Bars]:
         """Return the rows and places that are drawn."""
         table = study.table_with(self.table, self.datasets)
         chosen = [table.row(row) for row in self.rows] or table.rows
         places = {place: table.datasets[place].label for place in self.datasets}
         datasets = {table.datasets[place].dataset: label for place, label in places.items()}
-        shared = self.shared(study, datasets, [f"{self.label_rule} labels"], study.config.seeds, "all")
-        trivial = tuple(row.id for row in chosen if row.trivial)
-        return ProtocolsPlan(**shared, rows={row.id: row.label for row in chosen}, trivial=trivial, places=places)
+        # The rows, so that a figure of some waits for no others.
+        files = [paths.at(paths.ROW, table=self.table, row=row.id) for row in chosen]
+        said = [f"{self.label_rule} labels"]
+        return self.planned(study, (tuple(chosen), places), files, datasets, said, study.config.seeds, "all")
 
-    def files(self, plan: ProtocolsPlan) -> Iterable[Path]:
-        """Return the rows, so that a figure of some waits for no others."""
-        return [paths.at(paths.ROW, table=self.table, row=row) for row in plan.rows]
-
-    def draw(self, plan: ProtocolsPlan) -> Drawn:
+    def draw(self, plan: Plan[Bars]) -> Drawn:
         """Draw one panel per dataset and background: groups are protocols, bars are rows of the table."""
-        table = read_rows(self.files(plan))
-        drawn, axes = sheet(len(plan.places), len(BACKGROUNDS), height=1.75 * len(plan.places) + 1.2, sharey=True)
-        width = 0.84 / len(plan.rows)
-        colours = bar_colours(list(plan.rows), plan.trivial)
-        for line, (place, label) in zip(axes, plan.places.items(), strict=True):
+        import pandas as pd
+
+        table = pd.concat([read_texts(path, "a row of a table", NEEDED) for path in plan.files])
+        table = table[(table["kind"] == "measured") & (table["label_rule"] == self.label_rule)]
+        rows, places = plan.shown
+        drawn, axes = sheet(len(places), len(BACKGROUNDS), height=1.75 * len(places) + 1.2, sharey=True)
+        width = 0.84 / len(rows)
+        colours = bar_colours([row.id for row in rows], {row.id for row in rows if row.trivial})
+        for line, (place, label) in zip(axes, places.items(), strict=True):
+            columns = [f"{place}_{self.metric}", f"{place}_{self.metric}_sd"]
             for axis, background in zip(line, BACKGROUNDS, strict=True):
-                how = {"background": background, "label_rule": self.label_rule}
-                for number, (row, name) in enumerate(plan.rows.items()):
-                    at = np.arange(len(PROTOCOLS)) + (number - (len(plan.rows) - 1) / 2) * width
-                    hows = [dict(how, protocol=protocol) for protocol in PROTOCOLS]
-                    values, deviations = (
-                        [100 * cell(table, row, column, one)[0] for one in hows]
-                        for column in (f"{place}_{self.metric}", f"{place}_{self.metric}_sd")
-                    )
+                here = table[table["background"] == background].set_index(["method", "protocol"])
+                for number, row in enumerate(rows):
+                    at = np.arange(len(PROTOCOLS)) + (number - (len(rows) - 1) / 2) * width
+                    cells = here.reindex([(row.id, protocol) for protocol in PROTOCOLS]).reindex(columns=columns)
+                    values, deviations = 100 * cells.apply(pd.to_numeric, errors="coerce").to_numpy().T
                     axis.bar(
-                        at, values, 0.92 * width, label=name, color=colours[row], hatch=HATCHES[number % len(HATCHES)],
-                        edgecolor="#FFFFFF", linewidth=0.0,
+                        at, values, 0.92 * width, label=row.label, color=colours[row.id], linewidth=0.0,
+                        hatch=HATCHES[number % len(HATCHES)], edgecolor="#FFFFFF",
                     )  # fmt: skip
                     axis.errorbar(at, values, deviations, fmt="none", ecolor="#000000", elinewidth=0.7)
                 axis.set_xticks(

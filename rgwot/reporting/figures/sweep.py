@@ -1,13 +1,11 @@
-"""Scores over a parameter, one panel per swept table, with reported values and what the parameter comes to."""
+"""Scores over a parameter: one panel per swept table, or a line per method over the number of training videos."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +16,11 @@ from rgwot.config.experiments import SYMBOLS, family_of, split_id
 from rgwot.config.radius import smallest_active_radius, structure_radius
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.reporting.entries import Beside, Part
-from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, settings_of, tasks_of
-from rgwot.reporting.figures.style import GREY, Axes, Drawn, line_style, sheet, tell
+from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, settings_of
+from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, line_style, sheet, tell
 from rgwot.reporting.tables.printed import METRIC_LABELS
-from rgwot.reporting.tables.scores import METRIC_NAMES, read_reported, read_texts
-from rgwot.reporting.tables.spec import Background, Metric, ProtocolName
+from rgwot.reporting.tables.scores import METRIC_NAMES, over_tasks, read_reported
+from rgwot.reporting.tables.spec import Background, Metric, Place, ProtocolName
 from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:
@@ -38,14 +36,16 @@ COLLAPSE: Mapping[str, str] = {
 }
 #: Said wherever measured and reported numbers are drawn together.
 FINE_TUNED = "; reported numbers: of a fine-tuned backbone, ours is frozen"
-#: Columns of a row without which nothing can be drawn.
-NEEDED = ("method", "kind", "protocol", "background", "label_rule", "note")
 #: Ticks nearer than this share of the axis would run into each other.
 APART = 0.11
 DOTTED = (0, (1, 1.5))
 STAR: dict[str, Any] = {
     "marker": "*", "markersize": 9, "markeredgecolor": "#000000", "markeredgewidth": 0.5, "linestyle": "none",
 }  # fmt: skip
+#: A thin line from a name to the height it belongs to.
+LEADER = {"arrowstyle": "-", "linewidth": 0.4, "color": "#999999", "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}
+#: A height on the axis, what is written at it, and in which colour.
+End = tuple[float, str, str]
 
 
 class ReportedCurve(Part):
@@ -91,27 +91,19 @@ class PlannedRow:
 
 @dataclass(frozen=True)
 class PlannedSweep:
-    """A swept table: its rows, the columns that are drawn, and the facts the axis is annotated with.
+    """The rows of a swept table at one place, called ``label``, and the facts the axis is annotated with.
 
-    ``place`` is what the names of the columns begin with: a dataset, or one of its tasks.
+    ``left_out`` are trained rows that differ in more than the parameter, ``levels`` answers that need no training.
     """
 
-    table: str
-    place: str
-    dataset: str
+    place: Place
     label: str
-    reported: str | None
-    reported_tasks: tuple[str, ...]
     rows: tuple[PlannedRow, ...]
     left_out: tuple[str, ...]
+    levels: tuple[PlannedRun, ...]
     frames: int
     epsilon: float
     classes: int | None
-
-    @property
-    def row_files(self) -> list[Path]:
-        """Where its rows are; the table itself would wait for all of them."""
-        return [paths.at(paths.ROW, table=self.table, row=row.id) for row in self.rows]
 
     @property
     def runs(self) -> list[PlannedRun]:
@@ -127,164 +119,125 @@ class PlannedSweep:
         return {line: list(rows.values()) for line, rows in lines.items()}
 
 
-@dataclass(frozen=True)
-class SweepsPlan(Plan):
-    """The plan of a figure of swept tables; ``levels`` are answers that need no training."""
-
-    sweeps: tuple[PlannedSweep, ...]
-    levels: tuple[PlannedRun, ...] = ()
-
-
-class Curve(NamedTuple):
-    """A line: parameter x (n,), mean over seeds, least and largest seed (n,) in [0, 1], and whether runs collapsed."""
-
-    x: Array
-    mean: Array
-    low: Array
-    high: Array
-    degenerate: NDArray[np.bool_]
+Sweeps = Plan[tuple[PlannedSweep, ...]]
+"""The plan of a figure of swept tables."""
 
 
 class Scored(Figure):
     """A figure of scores over a parameter, and the protocol they are of."""
-
-    #: Whether all trained methods are drawn, or the one with the most rows.
-    SEVERAL: ClassVar[bool] = False
 
     protocol: ProtocolName = "micro_video"
     background: Background = "with"
     label_rule: Literal["exact", "cnc"] = "exact"
 
     @property
-    def swept(self) -> tuple[SweepPanel, ...]:
-        """The swept tables."""
-        raise NotImplementedError
-
-    @property
     def how(self) -> dict[str, str]:
         """How the scores are made."""
         return {"protocol": self.protocol, "background": self.background, "label_rule": self.label_rule}
 
-    def plan(self, study: Study) -> SweepsPlan:
-        """Return the rows of the swept tables and the runs behind them."""
-        sweeps = tuple(_sweep(panel, study, several=self.SEVERAL) for panel in self.swept)
+    def swept(
+        self, study: Study, panels: Sequence[SweepPanel], *, several: bool = False, levels: Sequence[Run] = (),
+        signs: bool = False,
+    ) -> Sweeps:  # fmt: skip
+        """Return the rows of swept tables with the runs behind them, and with ``signs`` their signs of collapse."""
+        sweeps = tuple(_sweep(panel, study, several, levels) for panel in panels)
+        files = [run.at(paths.SCORES) for sweep in sweeps for run in (*sweep.levels, *sweep.runs)]
+        files += [panel.reported.file for panel in panels if panel.reported]
+        trained = [row for sweep in sweeps for row in sweep.rows if row.trained]
+        files += [run.at(paths.DIAGNOSTICS) for row in trained if signs for run in row.runs]
         kept = "background a class" if self.background == "with" else "without background"
         protocol = f"protocol {PROTOCOLS[self.protocol].letter} ({self.protocol})"
-        datasets = {sweep.dataset: sweep.label for sweep in sweeps}
+        datasets = {sweep.place.dataset: sweep.label for sweep in sweeps}
         said = [f"{protocol}, {kept}, {self.label_rule} labels"]
-        return SweepsPlan(**self.shared(study, datasets, said, study.config.seeds, self.protocol), sweeps=sweeps)
-
-    def files(self, plan: SweepsPlan) -> Iterable[Path]:
-        """Return rows, scores of single seeds, and reported numbers."""
-        yield from (run.at(paths.SCORES) for run in plan.levels)
-        for sweep in plan.sweeps:
-            yield from sweep.row_files
-            yield from (run.at(paths.SCORES) for run in sweep.runs)
-        yield from (panel.reported.file for panel in self.swept if panel.reported)
+        return self.planned(study, sweeps, files, datasets, said, study.config.seeds, self.protocol)
 
 
-def _sweep(panel: SweepPanel, study: Study, several: bool) -> PlannedSweep:
+def _sweep(panel: SweepPanel, study: Study, several: bool, levels: Sequence[Run]) -> PlannedSweep:
     """Find the rows of a swept table and the value of each.
 
     Rows that differ in other keys are lines of their own: of trained methods the longest one is drawn, or all where
     several are wanted; of answers that need no training those to which the parameter means something.
     """
     table = study.table_with(panel.table, [panel.dataset])
-    place = table.datasets[panel.dataset]
-    tasks = tasks_of(place, study)
+    place, seeds = table.datasets[panel.dataset], study.config.seeds
+    dataset = place.dataset
+    tasks = tuple(task for task in study.tasks(dataset) if place.task in (None, task))
     # K_gt + 1 where it is known and the same for all tasks.
-    numbers = {study.key_steps(place.dataset, task) for task in tasks}
+    numbers = {study.key_steps(dataset, task) for task in tasks}
     known = numbers.pop() if len(numbers) == 1 else None
     classes = None if known is None else known + 1
     key = SYMBOLS.get(panel.key, panel.key)
     lines: dict[tuple[bool, str, str], list[tuple[Any, float]]] = {}
     for row in table.rows:
-        settings = settings_of(study, row.method, row.decoder, place.dataset)
+        settings = settings_of(study, row.method, row.decoder, dataset)
         value = settings.pop(key)
         # What means all videos or the annotated steps is looked up.
         if key == "data.n_train" and value is None:
-            value = max((len(study.videos(place.dataset, task)) for task in tasks), default=0)
+            value = max((len(study.videos(dataset, task)) for task in tasks), default=0)
         elif key == "decode.K" and isinstance(value, str) and classes is not None:
             value = classes - (value == "gt")
         if isinstance(value, (int, float)):
             line = family_of(row.method).trained, split_id(row.decoder)[0], json.dumps(settings, sort_keys=True)
             lines.setdefault(line, []).append((row, float(value)))
     longest = max((line for line in lines if line[0]), key=lambda line: len(lines[line]), default=None)
+    if longest is None:
+        raise RgwotError(f"table {table.id!r}: no row is trained with a {panel.key}; a figure expects at least one")
     rows: list[PlannedRow] = []
+    left_out: list[str] = []
     for line, found in lines.items():
         trained, decoder, _ = line
         if line != longest and not (several if trained else len({value for _, value in found}) > 1):
+            left_out += [f"{row.id} ({table.id})" for row, _ in found if trained]
             continue
         name = split_id(found[0][0].method)[0] if trained else decoder
         name = f"{name}: {found[0][0].label}" if name in {row.line for row in rows} else name
         for row, value in found:
             study.check_table(panel.table, row.id)
             run = Run(label=row.label, method=row.method, decoder=row.decoder)
-            runs = tuple(run.planned(place.dataset, *one) for one in product(tasks, study.config.seeds))
-            rows.append(PlannedRow(row.id, name, trained, value, runs))
-    if longest is None:
-        raise RgwotError(f"table {table.id!r}: no row is trained with a {panel.key}; a figure expects at least one")
-    drawn = {row.id for row in rows}
-    first = study.experiments.settings(lines[longest][0][0].method, None, place.dataset)
+            rows.append(PlannedRow(row.id, name, trained, value, run.planned(dataset, tasks, seeds)))
+    first = study.experiments.settings(lines[longest][0][0].method, None, dataset)
     return PlannedSweep(
-        table.id, panel.dataset, place.dataset,
-        place.label if place.task is None else f"{study.in_print(place.dataset)}: {place.label}",
-        place.reported, place.reported_tasks, tuple(sorted(rows, key=lambda row: row.value)),
-        tuple(row.id for line, found in lines.items() if line[0] for row, _ in found if row.id not in drawn),
-        first.train.N + (first.ot.virtual == "cost"), first.ot.epsilon, classes,
-    )  # fmt: skip
+        place,
+        place.label if place.task is None else f"{study.in_print(dataset)}: {place.label}",
+        tuple(sorted(rows, key=lambda row: row.value)),
+        tuple(left_out),
+        tuple(planned for run in levels for planned in run.planned(dataset, tasks, seeds)),
+        first.train.N + (first.ot.virtual == "cost"),
+        first.ot.epsilon,
+        classes,
+    )
 
 
-def read_rows(files: Iterable[Path]) -> pd.DataFrame:
-    """Read rows of a table of comparison, every cell as its text."""
+def read_runs(runs: Iterable[PlannedRun], how: Mapping[str, str]) -> pd.DataFrame:
+    """Read the scores of some runs that were made in one way: a row per run, a column per metric."""
+    from rgwot.records import IDENTITY, read_scores
+
+    scores = read_scores(dict.fromkeys(run.at(paths.SCORES) for run in runs))
+    own = scores[(scores[list(how)] == list(how.values())).all(axis=1)]
+    return own.pivot(index=list(IDENTITY), columns="metric", values="value").reset_index()
+
+
+def of_runs(scores: pd.DataFrame, runs: Iterable[PlannedRun]) -> pd.DataFrame:
+    """Return the scores of some of the runs that were read."""
     import pandas as pd
 
-    return pd.concat([read_texts(path, "a row of a table", NEEDED) for path in files], ignore_index=True)
+    return scores.merge(pd.DataFrame(map(vars, runs)).drop(columns="label"))
 
 
-def cell(table: pd.DataFrame, row: str, column: str, how: Mapping[str, str]) -> tuple[float, bool]:
-    """Return a measured value of a table, NaN where it has none, and whether a run behind it is degenerate."""
+def curve(rows: Sequence[PlannedRow], scores: pd.DataFrame, metric: str, protocol: str) -> pd.DataFrame:
+    """Put one line together, as the tables average (methods 6.1).
+
+    A row per point: the parameter ``x``, in [0, 1] ``mean``, ``low`` and ``high`` over seeds, and whether a run behind
+    it is ``degenerate``.
+    """
     import pandas as pd
 
-    wanted = {"method": row, "kind": "measured", **how}
-    own = table[(table[list(wanted)] == list(wanted.values())).all(axis=1)]
-    if own.empty or column not in table.columns:
-        return float("nan"), False
-    value, collapsed = own.reindex(columns=[column, "degenerate"]).apply(pd.to_numeric, errors="coerce").iloc[0]
-    return float(value), bool(collapsed > 0)
-
-
-def seed_values(scores: pd.DataFrame, runs: Sequence[PlannedRun], metric: str, how: Mapping[str, str]) -> Array:
-    """Return a metric of every seed (S,): within a seed the mean over tasks, as in the tables (methods 6.1)."""
-    columns = ["method", "decoder", "dataset", "task", "seed"]
-    wanted = {tuple(getattr(run, column) for column in columns) for run in runs}
-    own = scores[(scores[["metric", *how]] == [metric, *how.values()]).all(axis=1)]
-    own = own[[run in wanted for run in own[columns].itertuples(index=False, name=None)]]
-    return np.asarray(own.groupby("seed")["value"].mean().to_numpy(), dtype=np.float64)
-
-
-def curve(
-    sweep: PlannedSweep, rows: Sequence[PlannedRow], table: pd.DataFrame, scores: pd.DataFrame, metric: str,
-    how: Mapping[str, str],
-) -> Curve:  # fmt: skip
-    """Put one line together: means as the table has them, the band from the scores of the single seeds."""
     points = []
     for row in rows:
-        mean, collapsed = cell(table, row.id, f"{sweep.place}_{metric}", how)
-        seeds = seed_values(scores, row.runs, metric, how)
-        seeds = seeds[~np.isnan(seeds)]
-        own = (seeds.mean(), seeds.min(), seeds.max()) if len(seeds) else (np.nan, np.nan, np.nan)
-        # A table may leave a metric out that the scores have.
-        points.append((row.value, own[0] if np.isnan(mean) else mean, *own[1:], collapsed))
-    x, means, lows, highs, flags = np.array(points).T
-    return Curve(x, means, lows, highs, flags > 0)
-
-
-def sweep_scores(runs: Iterable[PlannedRun]) -> pd.DataFrame:
-    """Read the scores of some runs."""
-    from rgwot.records import read_scores
-
-    return read_scores(dict.fromkeys(run.at(paths.SCORES) for run in runs))
+        own = of_runs(scores, row.runs)
+        seeds = over_tasks(own, metric, protocol)
+        points.append((row.value, seeds.mean(), seeds.min(), seeds.max(), bool((own["degenerate"] > 0).any())))
+    return pd.DataFrame(points, columns=["x", "mean", "low", "high", "degenerate"])
 
 
 def reported_points(
@@ -295,9 +248,8 @@ def reported_points(
     for column in (*curve.where, *([curve.x] if isinstance(curve.x, str) else [])):
         if column not in frame.columns:
             raise RgwotError(f"{curve.file}: found no column {column!r}, expected it for a figure")
-    own = frame[
-        (frame["dataset"] == sweep.reported) & frame["task"].isin(sweep.reported_tasks) & frame["value"].notna()
-    ]
+    own = frame[frame["value"].notna() & (frame["dataset"] == sweep.place.reported)]
+    own = own[own["task"].isin(sweep.place.reported_tasks)]
     own = own[(own[list(curve.where)] == list(curve.where.values())).all(axis=1)]
     points = {}
     for metric in metrics:
@@ -311,23 +263,20 @@ def reported_points(
 class Sweep(Scored):
     """Scores over a parameter, one panel per sweep; ``collapse`` adds a panel with the signs of collapse."""
 
+    CAPTION: ClassVar = (
+        "Scores over a parameter: means over seeds as in the tables, bands from the least to the largest seed, "
+        "stars as papers report."
+    )
+
     panels: Annotated[tuple[SweepPanel, ...], Field(min_length=1, max_length=4)]
     metrics: Annotated[tuple[Metric, ...], Field(min_length=1, max_length=4)] = ("precision", "recall", "f1", "iou")
     collapse: bool = False
 
-    @property
-    def swept(self) -> tuple[SweepPanel, ...]:
-        """All panels."""
-        return self.panels
+    def plan(self, study: Study) -> Sweeps:
+        """Return the rows of the swept tables and the runs behind them."""
+        return self.swept(study, self.panels, signs=self.collapse)
 
-    def files(self, plan: SweepsPlan) -> Iterable[Path]:
-        """Return also the signs of collapse, where they are drawn."""
-        yield from super().files(plan)
-        if self.collapse:
-            trained = [row for sweep in plan.sweeps for row in sweep.rows if row.trained]
-            yield from (run.at(paths.DIAGNOSTICS) for row in trained for run in row.runs)
-
-    def draw(self, plan: SweepsPlan) -> Drawn:
+    def draw(self, plan: Sweeps) -> Drawn:
         """Draw every panel."""
         panels = len(self.panels) * (1 + self.collapse)
         columns = min(2, panels)
@@ -335,7 +284,7 @@ class Sweep(Scored):
         drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.95, sharey=not self.collapse)
         places = iter(axes.flat)
         seen: dict[str, dict[str, Any]] = {}
-        for panel, sweep in zip(self.panels, plan.sweeps, strict=True):
+        for panel, sweep in zip(self.panels, plan.shown, strict=True):
             seen |= self._scores(next(places), panel, sweep)
             if self.collapse:
                 seen |= _collapse(next(places), panel, sweep)
@@ -343,7 +292,7 @@ class Sweep(Scored):
             axis.set_ylabel("score, %")
             axis.set_ylim(bottom=0)
         _legend(drawn, seen)
-        left_out = [f"{row} ({sweep.table})" for sweep in plan.sweeps for row in sweep.left_out]
+        left_out = [row for sweep in plan.shown for row in sweep.left_out]
         without = f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}"
         band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
         features = FINE_TUNED if any(panel.reported for panel in self.panels) else ""
@@ -352,21 +301,21 @@ class Sweep(Scored):
 
     def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, dict[str, Any]]:
         """Draw the metrics of one sweep; return what the legend says, and how it looks."""
-        table, scores = read_rows(sweep.row_files), sweep_scores(sweep.runs)
+        scores = read_runs(sweep.runs, self.how)
         rows = next(iter(sweep.lines().values()))
         seen: dict[str, dict[str, Any]] = {
             METRIC_LABELS[metric]: line_style(number) for number, metric in enumerate(self.metrics)
         }
         for number, metric in enumerate(self.metrics):
-            found = curve(sweep, rows, table, scores, metric, self.how)
+            found = curve(rows, scores, metric, self.protocol)
             draw_curve(axis, found, number)
-            if found.degenerate.any():
+            if found["degenerate"].any():
                 opened = {"marker": "o", "linestyle": "none", "color": "#000000", "markerfacecolor": "w"}
                 seen["open: a run behind it is degenerate"] = opened
         for line, answers in sweep.lines(trained=False).items():
-            found = curve(sweep, answers, table, scores, "f1", self.how)
+            found = curve(answers, scores, "f1", self.protocol)
             look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": DOTTED}
-            axis.plot(found.x, 100 * found.mean, zorder=1, **look)
+            axis.plot(found["x"], 100 * found["mean"], zorder=1, **look)
             seen[f"{line} answer without training, F1"] = look
         if panel.reported is not None:
             for name, points in reported_points(panel.reported, sweep, self.metrics).items():
@@ -414,23 +363,21 @@ def spaced(places: Array, apart: float = APART) -> list[int]:
     return kept
 
 
-def draw_curve(axis: Axes, found: Curve, number: int, label: str | None = None) -> None:
+def draw_curve(axis: Axes, found: pd.DataFrame, number: int, label: str | None = None) -> None:
     """Draw a line in percent with its band; open markers where a run behind a point is degenerate."""
     style = line_style(number)
-    axis.plot(found.x, 100 * found.mean, label=label, **style)
-    axis.fill_between(found.x, 100 * found.low, 100 * found.high, color=style["color"], alpha=0.18, linewidth=0)
-    bad = found.degenerate
-    axis.plot(found.x[bad], 100 * found.mean[bad], style["marker"], color=style["color"], markerfacecolor="#FFFFFF")
+    axis.plot(found["x"], 100 * found["mean"], label=label, **style)
+    axis.fill_between(
+        found["x"], 100 * found["low"], 100 * found["high"], color=style["color"], alpha=0.18, linewidth=0
+    )
+    bad = found[found["degenerate"]]
+    axis.plot(bad["x"], 100 * bad["mean"], style["marker"], color=style["color"], markerfacecolor="#FFFFFF")
 
 
 def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balanced: bool = False) -> None:
     """Scale and annotate the axis of the parameter; ``balanced``: with as many clusters as classes P equals R."""
     if panel.scale == "log":
-        positive = x[x > 0]
-        if len(positive) == len(x):
-            axis.set_xscale("log")
-        else:
-            axis.set_xscale("symlog", linthresh=float(positive.min()) if len(positive) else 1.0)
+        axis.set_xscale("log" if x.min() > 0 else "symlog")
     axis.set_xlabel(panel.label)
     axis.minorticks_off()
     low, high = axis.transData.transform([(x[0], 0), (x[-1], 0)])[:, 0]
@@ -480,3 +427,88 @@ def _collapse(axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, d
     axis.set_ylim(-0.03, 1.03)
     axis.set_title("signs of collapse, mean over videos and runs")
     return {name: line_style(number) for number, name in enumerate(COLLAPSE.values(), start=4)}
+
+
+class Growth(Scored):
+    """A score over the number of training videos, one line per method, with answers that need none as levels.
+
+    ``names`` says what methods are called in print.
+    """
+
+    CAPTION: ClassVar = (
+        "A score over the number of training videos, scored on all videos; horizontal lines need no training, "
+        "stars are as papers report."
+    )
+
+    panel: SweepPanel
+    metric: Metric = "f1"
+    names: Mapping[str, str] = {}
+    levels: tuple[Run, ...] = ()
+    reported_methods: tuple[str, ...] = ()
+
+    def plan(self, study: Study) -> Sweeps:
+        """Return all trained rows of the swept table, and the levels."""
+        return self.swept(study, [self.panel], several=True, levels=self.levels)
+
+    def draw(self, plan: Sweeps) -> Drawn:
+        """Draw lines of measured scores, levels of answers without training, and what papers report at their size."""
+        sweep, panel = plan.shown[0], self.panel
+        scores = read_runs(sweep.runs, self.how)
+        drawn, axes = sheet(height=3.6)
+        axis = axes[0, 0]
+        for number, (line, rows) in enumerate(sweep.lines().items()):
+            draw_curve(axis, curve(rows, scores, self.metric, self.protocol), number, self.names.get(line, line))
+        _beside(axis, [*self._levels(axis, sweep), *self._reported(axis, sweep)])
+        printed = {float(panel.reported.x)} if panel.reported and not isinstance(panel.reported.x, str) else set()
+        sizes = sorted({row.value for row in sweep.rows if row.trained} | printed)
+        axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
+        axis.set_xlabel(panel.label)
+        axis.set_ylabel(f"{METRIC_LABELS[self.metric]}, %")
+        axis.set_ylim(bottom=0)
+        drawn.legend(loc="outside lower center", ncols=6)
+        band = "; line: mean over seeds (each draws its own videos), band: least to largest"
+        about = f"{plan.about}{band if len(plan.seeds) > 1 else ''}; scored on all videos of the task"
+        tell(drawn, self.title, f"{about}{FINE_TUNED if panel.reported else ''}")
+        return drawn
+
+    def _levels(self, axis: Axes, sweep: PlannedSweep) -> Iterator[End]:
+        """Draw answers that need no training as horizontal lines; yield what is written at them."""
+        for number, level in enumerate(self.levels):
+            runs = [run for run in sweep.levels if (run.method, run.decoder) == (level.method, level.decoder)]
+            value = 100 * float(over_tasks(read_runs(runs, self.how), self.metric, self.protocol).mean())
+            axis.axhline(value, color=GREY, linewidth=0.9, linestyle=DASHES[1 + number % (len(DASHES) - 1)])
+            yield value, level.label, GREY
+
+    def _reported(self, axis: Axes, sweep: PlannedSweep) -> Iterator[End]:
+        """Mark what papers report at their number of videos; yield what is written at it."""
+        reported = self.panel.reported
+        for method in self.reported_methods if reported else ():
+            assert reported is not None
+            one = reported.model_copy(update={"where": {**reported.where, "method": method}})
+            for x, value in reported_points(one, sweep, [self.metric]).get(self.metric, []):
+                axis.plot([x], [100 * value], color="#FFFFFF", zorder=5, **STAR)
+                yield 100 * value, f"{method}, {reported.mark}", "#000000"
+
+
+def _beside(axis: Axes, ends: list[End]) -> None:
+    """Write names at the right of the axis at their heights, moved apart where they would touch."""
+    placed = spread([height for height, _, _ in ends], 3.6)
+    for place, (height, name, colour) in zip(placed, ends, strict=True):
+        axis.annotate(
+            f"{name} {height:.1f}", (1, height), (1.03, place), xycoords=("axes fraction", "data"), color=colour,
+            textcoords=("axes fraction", "data"), va="center", fontsize=7, annotation_clip=False,
+            arrowprops=LEADER,
+        )  # fmt: skip
+
+
+def spread(heights: list[float], apart: float) -> list[float]:
+    """Move heights up, from the lowest on, so that neighbours are at least ``apart``; the order stays.
+
+    >>> spread([10.0, 11.0, 30.0], 4.0)
+    [10.0, 14.0, 30.0]
+    """
+    placed = list(heights)
+    last = float("-inf")
+    for index in sorted(range(len(heights)), key=heights.__getitem__):
+        placed[index] = last = max(heights[index], last + apart)
+    return placed

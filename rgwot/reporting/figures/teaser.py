@@ -11,7 +11,6 @@ from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.reporting.figures.bars import draw_steps
 from rgwot.reporting.figures.interface import PlannedRun
-from rgwot.reporting.figures.labels import TaskLabels
 from rgwot.reporting.figures.pairs import Array, Side, named, read_pair, shares, transport
 from rgwot.reporting.figures.style import (
     GREY,
@@ -26,7 +25,7 @@ from rgwot.reporting.figures.style import (
     step_style,
     tell,
 )
-from rgwot.reporting.figures.tasks import OfRun, TasksPlan
+from rgwot.reporting.figures.videos import OfRun, TaskLabels, Tasks
 
 #: Of the mass of a frame, the least share that is drawn as a line to its partner.
 DRAWN = 0.1
@@ -36,17 +35,21 @@ MARKERS = ("o", "^")
 class Teaser(OfRun):
     """Two videos as strips of frames, the plan between them, their embedding, their key steps and the order found."""
 
+    CAPTION: ClassVar = (
+        "Two videos of a task as strips of frames in the colours of their true steps with the transport plan "
+        "between them, their embedding in two principal directions, and the key steps and orders that were found."
+    )
     OF_RUN: ClassVar = (paths.EMBEDDINGS, paths.SEGMENTS, paths.DIAGNOSTICS, paths.ORDER, paths.PROCEDURES)
     SCORING: ClassVar = "one clustering per task, clusters matched to steps over its videos, background a class"
 
     frames: Annotated[int, Field(ge=4, le=40)] = 18
 
-    def draw(self, plan: TasksPlan) -> Drawn:
+    def draw(self, plan: Tasks) -> Drawn:
         """Draw the three panels from one trained model."""
         from rgwot.records import read_segments
         from rgwot.reporting.matching import match_to_steps
 
-        task, run = plan.tasks[0], plan.tasks[0].runs[0]
+        task, run = plan.shown[0], plan.shown[0].runs[0]
         labels = TaskLabels.of(task)
         pair = read_pair(task, labels, self.frames)
         segments = read_segments(run.at(paths.SEGMENTS))

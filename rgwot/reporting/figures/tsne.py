@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +13,8 @@ from pydantic import Field
 from rgwot import paths
 from rgwot.reporting.entries import Part
 from rgwot.reporting.figures.interface import Figure, Plan, Study
-from rgwot.reporting.figures.labels import evenly
 from rgwot.reporting.figures.style import Axes, Drawn, bare, sheet, short, tell
-from rgwot.reporting.figures.tasks import Count
+from rgwot.reporting.figures.videos import Count, evenly
 from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:
@@ -52,15 +49,12 @@ class PlannedVideo:
     video: str
 
 
-@dataclass(frozen=True)
-class TsnePlan(Plan):
-    """The plan of such a figure: also the videos."""
-
-    videos: tuple[PlannedVideo, ...]
-
-
 class Tsne(Figure):
     """Backbone features of single videos in two dimensions, coloured by time."""
+
+    CAPTION: ClassVar = (
+        "Backbone features of single videos, averaged over space, from the first frame (light) to the last (dark)."
+    )
 
     panels: Annotated[tuple[Footage, ...], Field(min_length=1, max_length=8)]
     perplexity: Annotated[float, Field(gt=1)] = 30.0
@@ -68,7 +62,7 @@ class Tsne(Figure):
     max_frames: Count = 1500
     seed: Annotated[int, Field(ge=0)] = 0
 
-    def plan(self, study: Study) -> TsnePlan:
+    def plan(self, study: Study) -> Plan[tuple[PlannedVideo, ...]]:
         """Return one video per panel."""
         taken: Counter[str] = Counter()
         found = []
@@ -84,13 +78,10 @@ class Tsne(Figure):
             taken[panel.dataset] += 1
             found.append(PlannedVideo(study.in_print(panel.dataset), panel.dataset, task, video))
         datasets = {video.dataset: video.label for video in found}
-        return TsnePlan(**self.shared(study, datasets, ["no training, t-SNE"], (self.seed,)), videos=tuple(found))
+        files = [paths.at(paths.FEATURES, **vars(video)) for video in found]
+        return self.planned(study, tuple(found), files, datasets, ["no training, t-SNE"], (self.seed,))
 
-    def files(self, plan: TsnePlan) -> Iterable[Path]:
-        """Return the feature stores."""
-        return [paths.at(paths.FEATURES, **vars(video)) for video in plan.videos]
-
-    def draw(self, plan: TsnePlan) -> Drawn:
+    def draw(self, plan: Plan[tuple[PlannedVideo, ...]]) -> Drawn:
         """Draw every planned video in a panel of its own."""
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import LinearSegmentedColormap, Normalize
@@ -98,15 +89,15 @@ class Tsne(Figure):
         from rgwot.features.store import open_store
 
         colours = LinearSegmentedColormap.from_list("time", TIME)
-        columns = min(4, len(plan.videos))
-        rows = -(-len(plan.videos) // columns)
+        columns = min(4, len(plan.shown))
+        rows = -(-len(plan.shown) // columns)
         drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.65)
         used = []
-        for axis, video, features in zip(axes.flat, plan.videos, self.files(plan), strict=False):
+        for axis, video, features in zip(axes.flat, plan.shown, plan.files, strict=False):
             used.append(self._panel(axis, open_store(features), colours))
             task = "" if video.task == video.dataset else f"\n{short(video.task, NAME)}"
             axis.set_title(f"{video.label}{task}\n{short(video.video, NAME)}", fontsize=7)
-        for axis in axes.flat[len(plan.videos) :]:
+        for axis in axes.flat[len(plan.shown) :]:
             axis.set_axis_off()
         bar = drawn.colorbar(
             ScalarMappable(Normalize(0, 1), colours), ax=axes, location="bottom", aspect=60, shrink=0.5, pad=0.02,

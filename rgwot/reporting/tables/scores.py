@@ -92,8 +92,11 @@ def _notes(table: Table, name: str, runs: pd.DataFrame) -> list[str]:
     return notes
 
 
-def _over_tasks(runs: pd.DataFrame, metric: str, protocol: str) -> pd.Series:
-    """Return a metric by seed, its mean over tasks; F1 of the mean precision and recall where the protocol says so."""
+def over_tasks(runs: pd.DataFrame, metric: str, protocol: str) -> pd.Series:
+    """Return a metric by seed, its mean over tasks; F1 of the mean precision and recall where the protocol says so.
+
+    ``runs`` has a row per run and a column per metric.
+    """
     if metric == "f1" and protocol in ALSO and ALSO[protocol].f1_of_means:
         means = runs.groupby("seed")[["precision", "recall"]].mean()
         return pd.Series([f1(*pair) for pair in means.to_numpy()], means.index, dtype=float)
@@ -107,7 +110,7 @@ def _cells(name: str, metrics: Iterable[str], runs: pd.DataFrame, protocol: str)
     for metric in metrics:
         # A task without a value (no order to score) is left out of the mean; the note says so.
         values = runs.get(metric, pd.Series(math.nan, runs.index))
-        cells[f"{name}_{metric}"], cells[f"{name}_{metric}_sd"] = summarise(_over_tasks(runs, metric, protocol))
+        cells[f"{name}_{metric}"], cells[f"{name}_{metric}_sd"] = summarise(over_tasks(runs, metric, protocol))
         cells[f"{name}_{metric}_degenerate"] = _mean(values[collapsed.index])
     return cells
 
@@ -117,7 +120,7 @@ def _mean_cells(name: str, metrics: Iterable[str], places: Sequence[pd.DataFrame
     cells: dict[str, Any] = {f"{name}_task_runs": sum(map(len, places))}
     cells[f"{name}_degenerate"] = sum(int((runs["degenerate"] > 0).sum()) for runs in places)
     for metric in metrics:
-        by_seed = pd.concat([_over_tasks(runs, metric, protocol) for runs in places], axis=1)
+        by_seed = pd.concat([over_tasks(runs, metric, protocol) for runs in places], axis=1)
         cells[f"{name}_{metric}"], cells[f"{name}_{metric}_sd"] = summarise(by_seed.mean(axis=1, skipna=False))
     return cells
 
