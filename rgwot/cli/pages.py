@@ -197,9 +197,8 @@ def compare_groups(
     videos that have it, number of segments, duration, place, deviations and what follows, by permutation tests with the
     video as the unit.
     """
-    from rgwot.reporting.figures.groups import group_bars
     from rgwot.reporting.figures.style import save
-    from rgwot.reporting.groups import groups_of_result, lines
+    from rgwot.reporting.groups import group_bars, groups_of_result, lines
     from rgwot.reporting.names import names_in, read_names
     from rgwot.runtime.files import write_csv
 

@@ -79,7 +79,7 @@ def plot_choices(output: Path, diagnostics: Path, title: str) -> None:
     DIAGNOSTICS is the diagnostics.json of a decoding with K, time or clusters of background `auto`: how far views of
     the features agree over everything that was tried.
     """
-    from rgwot.reporting.figures.choices import choice_curves
+    from rgwot.reporting.choices import choice_curves
     from rgwot.reporting.figures.style import save
 
     save(choice_curves(diagnostics, title), output)

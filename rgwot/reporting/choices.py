@@ -1,4 +1,4 @@
-"""What a result left to the data (methods 5.7): a curve and a sentence per choice, for figure and page."""
+"""What a result left to the data (methods 5.7): a curve and a sentence per choice, and the figure of the curves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rgwot.keysteps.choices import FILLED, GAIN, KEEPS, KEY_STEP_SHARE, OFFERED
+from rgwot.records import read_diagnostics
+from rgwot.reporting.figures.style import COLUMN, GREY, LINE_COLOURS, PAGE, Axes, Drawn, sheet, styled, tell
 from rgwot.runtime.errors import RgwotError
+
+#: Share of an axis that two numbers on it need between their middles.
+APART = 0.12
 
 _J = "agreement of views J"
 
@@ -23,7 +28,6 @@ class Curve(NamedTuple):
     the largest was taken.
     """
 
-    setting: str
     found: Mapping[float, float]
     chosen: float
     tried_label: str
@@ -31,28 +35,6 @@ class Curve(NamedTuple):
     title: str
     words: str
     least: float | None = None
-
-    @property
-    def tried(self) -> tuple[float, ...]:
-        """What was tried, in ascending order."""
-        return tuple(self.found)
-
-    @property
-    def agreement(self) -> tuple[float, ...]:
-        """How far views agreed on each."""
-        return tuple(self.found.values())
-
-    def labelled(self, apart: float) -> tuple[float, ...]:
-        """Return which of `tried` get a number on the axis: the chosen one, and others at a distance from each other.
-
-        ``apart`` is the share of the axis that two numbers need between their middles.
-        """
-        room = apart * (self.tried[-1] - self.tried[0])
-        shown = [self.chosen]
-        for value in self.tried:
-            if all(abs(value - other) >= room for other in shown) and value not in shown:
-                shown.append(value)
-        return tuple(sorted(shown))
 
 
 class ShownChoices(NamedTuple):
@@ -97,11 +79,8 @@ def _curve(fact: Mapping[str, Any]) -> tuple[dict[float, float], float]:
 
 
 def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
-    K, surplus, key_steps = (
-        int(diagnostics["K"]),
-        int(diagnostics["surplus"]),
-        _count(int(diagnostics["K"]), "key step"),
-    )
+    K, surplus = int(diagnostics["K"]), int(diagnostics["surplus"])
+    key_steps = _count(K, "key step")
     if diagnostics["choices"]["K"].get("by", "views") == "views":
         labels = ("recurring activities tried", "adjusted Rand index of two views")
         words = (
@@ -121,7 +100,7 @@ def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen
         words += f"; where there is background, {share} of the activities are key steps."
     else:
         words += f"; {surplus} of them are the background that decode.surplus asks for."
-    return Curve("decode.K", found, chosen, *labels, f"{chosen:g} recurring, {key_steps}", words)
+    return Curve(found, chosen, *labels, f"{chosen:g} recurring, {key_steps}", words)
 
 
 def _background(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
@@ -139,7 +118,7 @@ def _background(_: Mapping[str, Any], found: dict[float, float], chosen: float) 
             f"{GAIN:g} times as well as without{dotted} (J {none:.3g})."
         )
     least = GAIN * none if none > 0 else None
-    return Curve("decode.surplus", found, chosen, "clusters beyond K", _J, title, words, least)
+    return Curve(found, chosen, "clusters beyond K", _J, title, words, least)
 
 
 def _time(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
@@ -154,8 +133,47 @@ def _time(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Cur
         words = f"{given}{':' if reached else ','} {which} {KEEPS:.1%} of {keeps}"
     else:
         words = f"Time is given no share: without it the labels of other videos foretell nothing (J {none:.3g})."
-    return Curve("decode.time", found, chosen, "share of time", "J of the embedding", title, words, least)
+    return Curve(found, chosen, "share of time", "J of the embedding", title, words, least)
 
 
 def _count(number: float, one: str) -> str:
     return f"{number:g} {one}{'' if number == 1 else 's'}"
+
+
+def choice_curves(diagnostics_json: Path, about: str) -> Drawn:
+    """Draw how far views of the features agree over everything that was tried, what was chosen marked."""
+    choices = shown_choices(read_diagnostics(diagnostics_json), diagnostics_json)
+    if not choices.curves:
+        raise RgwotError(
+            f"{diagnostics_json}: {choices.why or 'nothing was left to the data, so no choice was made.'} "
+            "Expected a result with a choice, such as rgwot-plus/consensus@K=auto"
+        )
+    n = len(choices.curves)
+    with styled():
+        figure, axes = sheet(1, n, height=2.5, width=COLUMN if n == 1 else PAGE)
+        for axis, curve in zip(axes[0], choices.curves, strict=True):
+            draw_choice(axis, curve)
+        tell(figure, "What was left to the data", about)
+    return figure
+
+
+def draw_choice(axis: Axes, curve: Curve) -> None:
+    """Draw how far views agree over everything that was tried, and what was chosen."""
+    tried = list(curve.found)
+    axis.plot(tried, list(curve.found.values()), color=LINE_COLOURS[0], marker="o")
+    if curve.least is not None:
+        axis.axhline(curve.least, color=GREY, linewidth=0.8, linestyle=":", label="asked of background")
+    chosen: dict[str, Any] = {"color": LINE_COLOURS[1], "marker": "D", "markersize": 7, "linestyle": "none"}
+    axis.plot([curve.chosen], [curve.found[curve.chosen]], label="chosen", zorder=3, **chosen)
+    axis.set_title(curve.title, loc="left")
+    axis.set_xlabel(curve.tried_label)
+    axis.set_ylabel(curve.agreement_label)
+    # The chosen one has a number on the axis, and of the others those at a distance from each other.
+    labelled = [curve.chosen]
+    for value in tried:
+        if all(abs(value - other) >= APART * (tried[-1] - tried[0]) for other in labelled) and value not in labelled:
+            labelled.append(value)
+    axis.set_xticks(sorted(labelled), [f"{value:g}" for value in sorted(labelled)])
+    axis.set_xticks(tried, minor=True)
+    axis.margins(y=0.15)
+    axis.legend(loc="best")

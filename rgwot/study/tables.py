@@ -118,7 +118,7 @@ def table_rows(study: Study, table: str) -> list[str]:
 
 
 def row_facts(study: Study, table: str, row: str) -> dict[str, str]:
-    """Return what a row of a table shows of the configuration: experiments as score files spell them, or settings."""
+    """Return what every method resolves the setting of a row to, in a table of settings."""
     spec = any_table(study, table)
     one, facts = spec.row(row), {}
     if isinstance(spec, SettingsTable):
@@ -128,11 +128,6 @@ def row_facts(study: Study, table: str, row: str) -> dict[str, str]:
             if one.key in values:
                 value = values[one.key]
                 facts[method] = ", ".join(map(value_text, value if isinstance(value, list) else [value]))
-    elif isinstance(spec, ClaimsTable):
-        named = {name: spec.experiments[name] for name in one.experiments}
-        facts = {name: f"{found.method}/{found.decoder}" for name, found in named.items()}
-    elif isinstance(spec, Table):
-        facts = {"method": one.method, "decoder": one.decoder}
     return facts
 
 

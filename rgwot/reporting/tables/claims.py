@@ -13,7 +13,7 @@ from rgwot.records import read_history, read_scores
 from rgwot.reporting.tables.forms import write_flat
 from rgwot.reporting.tables.printed import PRINTED_RULE, block_title
 from rgwot.reporting.tables.scores import Paths, read_flat
-from rgwot.reporting.tables.spec import Block, Claim, ClaimsTable
+from rgwot.reporting.tables.spec import Block, Claim, ClaimsTable, Experiment
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 
@@ -27,8 +27,7 @@ ALL = "all"
 def make_row(table: ClaimsTable, row_id: str, inputs: Paths, output: Path, facts: Mapping[str, str]) -> None:
     """Write what measurements say of one claim, for every block of the table and every group of tasks.
 
-    ``inputs`` are scores, or for ``metric: seconds`` histories of trainings. ``facts`` may have
-    experiments, ``method/decoder`` in the one spelling that paths and scores use.
+    ``inputs`` are scores, or for ``metric: seconds`` histories of trainings. Of the facts nothing is read.
 
     Raises
     ------
@@ -36,8 +35,6 @@ def make_row(table: ClaimsTable, row_id: str, inputs: Paths, output: Path, facts
         When a file cannot be read, or an experiment lacks a task or seed that another one has.
     """
     claim: Claim = table.row(row_id)
-    spelt = {name: (text.partition("/")[0], text.partition("/")[2]) for name, text in facts.items()}
-    experiments = {name: spelt.get(name, (it.method, it.decoder)) for name, it in table.experiments.items()}
     seconds = claim.metric == "seconds"
     values = _seconds(inputs) if seconds else read_scores(inputs)
     lines = []
@@ -49,7 +46,7 @@ def make_row(table: ClaimsTable, row_id: str, inputs: Paths, output: Path, facts
             if part.empty:
                 continue
             by_experiment = {
-                name: _of(part, experiments[name], f"claim {row_id!r}, experiment {name!r}")
+                name: _of(part, table.experiments[name], f"claim {row_id!r}, experiment {name!r}")
                 for name in claim.experiments
             }
             found = judge(by_experiment, claim.pairs, margin=claim.margin, ratio=seconds)
@@ -89,12 +86,11 @@ def _seconds(histories: Paths) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _of(values: pd.DataFrame, experiment: tuple[str, str], where: str) -> list[Sequence[float]]:
+def _of(values: pd.DataFrame, experiment: Experiment, where: str) -> list[Sequence[float]]:
     """Return the values of an experiment by task, each over its seeds."""
-    method, decoder = experiment
-    own = values[values["method"] == method]
+    own = values[values["method"] == experiment.method]
     if "decoder" in own:
-        own = own[own["decoder"] == decoder]
+        own = own[own["decoder"] == experiment.decoder]
     by_task = {task: part.sort_values("seed")["value"].tolist() for task, part in own.groupby(["dataset", "task"])}
     expected = values[["dataset", "task"]].drop_duplicates()
     if len(by_task) < len(expected) or len(set(map(len, by_task.values()))) > 1:

@@ -14,7 +14,7 @@ import pandas as pd
 from rgwot.evaluation.metrics import f1
 from rgwot.evaluation.protocols import ALSO
 from rgwot.records import CELL, read_scores
-from rgwot.reporting.tables.spec import OWN, UNKNOWN, AnyTable, ReportedMethod, Row, Table
+from rgwot.reporting.tables.spec import OWN, UNKNOWN, AnyTable, Place, ReportedMethod, Row, Table
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import text_of, write_csv
 
@@ -103,25 +103,25 @@ def over_tasks(runs: pd.DataFrame, metric: str, protocol: str) -> pd.Series:
     return runs.get(metric, pd.Series(math.nan, runs.index)).groupby(runs["seed"]).agg(_mean)
 
 
-def _cells(name: str, metrics: Iterable[str], runs: pd.DataFrame, protocol: str) -> dict[str, Any]:
-    """Return the values of one row at one place under one protocol."""
+def _at(frame: pd.DataFrame, place: Place) -> pd.DataFrame:
+    """Return the lines that belong to a place."""
+    return frame[(frame["dataset"] == place.dataset) & ((frame["task"] == place.task) | (place.task is None))]
+
+
+def _cells(name: str, metrics: Iterable[str], places: Sequence[pd.DataFrame], protocol: str) -> dict[str, Any]:
+    """Return the values of one row under one protocol at a place, or the mean over several.
+
+    There is no mean where one of the places has no value, and none over the collapsed runs of several.
+    """
+    runs = pd.concat(places)
     collapsed = runs[runs["degenerate"] > 0]
     cells: dict[str, Any] = {f"{name}_task_runs": len(runs), f"{name}_degenerate": len(collapsed)}
     for metric in metrics:
         # A task without a value (no order to score) is left out of the mean; the note says so.
-        values = runs.get(metric, pd.Series(math.nan, runs.index))
-        cells[f"{name}_{metric}"], cells[f"{name}_{metric}_sd"] = summarise(over_tasks(runs, metric, protocol))
-        cells[f"{name}_{metric}_degenerate"] = _mean(values[collapsed.index])
-    return cells
-
-
-def _mean_cells(name: str, metrics: Iterable[str], places: Sequence[pd.DataFrame], protocol: str) -> dict[str, Any]:
-    """Return the mean over places of one row under one protocol; no value where one of them has none."""
-    cells: dict[str, Any] = {f"{name}_task_runs": sum(map(len, places))}
-    cells[f"{name}_degenerate"] = sum(int((runs["degenerate"] > 0).sum()) for runs in places)
-    for metric in metrics:
-        by_seed = pd.concat([over_tasks(runs, metric, protocol) for runs in places], axis=1)
-        cells[f"{name}_{metric}"], cells[f"{name}_{metric}_sd"] = summarise(by_seed.mean(axis=1, skipna=False))
+        by_seed = pd.concat([over_tasks(part, metric, protocol) for part in places], axis=1).mean(axis=1, skipna=False)
+        cells[f"{name}_{metric}"], cells[f"{name}_{metric}_sd"] = summarise(by_seed)
+        if len(places) == 1:
+            cells[f"{name}_{metric}_degenerate"] = _mean(collapsed.get(metric, []))
     return cells
 
 
@@ -135,11 +135,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     """
     where = f"table {table.id!r}, row {row.id!r}"
     own = scores[(scores["method"] == row.method) & (scores["decoder"] == row.decoder)]
-    at = {
-        name: (own["dataset"] == place.dataset) & ((own["task"] == place.task) | (place.task is None))
-        for name, place in table.datasets.items()
-    }
-    own = own[np.logical_or.reduce(list(at.values()))]
+    own = own[own.index.isin(pd.concat([_at(own, place) for place in table.datasets.values()]).index)]
     if own.empty:
         raise RgwotError(
             f"{where}: found no scores of {row.method}/{row.decoder} on {', '.join(table.datasets)}; "
@@ -160,12 +156,8 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     for cell in own[list(CELL)].drop_duplicates().itertuples(index=False, name=None):
         # A task that is in several columns counts once.
         runs = wide[(wide[list(CELL)] == list(cell)).all(axis=1)]
-        places = {
-            name: runs[(runs["dataset"] == place.dataset) & ((runs["task"] == place.task) | (place.task is None))]
-            for name, place in table.datasets.items()
-        }
-        own_places = {name: here for name, here in places.items() if not table.datasets[name].mean}
-        notes = [note for name, here in own_places.items() for note in _notes(table, name, here)]
+        places = {name: _at(runs, place) for name, place in table.datasets.items() if not place.mean}
+        notes = [note for name, here in places.items() for note in _notes(table, name, here)]
         line = {
             "method": row.id,
             "kind": "measured",
@@ -175,11 +167,10 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
             "degenerate": int((runs["degenerate"] > 0).sum()),
             "note": "; ".join(filter(None, [row.source, *notes])),
         }
-        for name, here in places.items():
-            if table.datasets[name].mean:
-                line |= _mean_cells(name, table.metrics, list(own_places.values()), cell[0])
-            else:
-                line |= _cells(name, table.metrics, here, cell[0]) if len(here) else {}
+        for name, place in table.datasets.items():
+            if place.mean or len(places[name]):
+                averaged = list(places.values()) if place.mean else [places[name]]
+                line |= _cells(name, table.metrics, averaged, cell[0])
         rows.append(line)
     return rows
 
@@ -187,11 +178,10 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
 def make_row(table: Table, row_id: str, scores: Paths, output: Path, facts: Mapping[str, str]) -> pd.DataFrame:
     """Write one row of a table by itself: what is reported of it, and every protocol, background and label rule.
 
-    ``facts`` may have ``method`` and ``decoder`` in the one spelling that scores use.
+    Of the facts nothing is read.
     """
-    spelling = {key: value for key, value in facts.items() if key in ("method", "decoder") and value}
-    row = table.row(row_id).model_copy(update=spelling)
-    return _write(table, [*reported_rows(table, row_id), *measured_rows(table, row, read_scores(scores))], output)
+    measured = measured_rows(table, table.row(row_id), read_scores(scores))
+    return _write(table, [*reported_rows(table, row_id), *measured], output)
 
 
 def join_rows(table: Table, rows: Paths, output: Path) -> pd.DataFrame:

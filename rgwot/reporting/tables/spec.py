@@ -334,7 +334,7 @@ def _places(wanted: Any, names: Mapping[str, DatasetName], where: str) -> Iterat
             yield dataset, Place(**in_print)
             continue
         facts = {row.task: row for row in tasks_of(dataset)}
-        if task not in facts and (facts or task == "*") and not (facts and task == "*"):
+        if not (facts if task == "*" else not facts or task in facts):
             raise RgwotError(f"{where}: unknown task {name!r}; {nearest(task, facts) if facts else 'name each task'}")
         for one in facts if task == "*" else [task]:
             known = facts.get(one)
