@@ -9,8 +9,8 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
 
-from rgwot.config.settings import keys_at
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.config.settings import describe
+from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.yaml_text import read_yaml
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -94,11 +94,4 @@ def checked(model: type[Model], content: Any, where: str, context: Mapping[str, 
     except RgwotError as error:
         raise RgwotError(f"{where}: {error}") from None
     except ValidationError as error:
-        first = error.errors()[0]
-    place = ".".join(map(str, first["loc"]))
-    if first["type"] == "extra_forbidden":
-        *parents, name = first["loc"]
-        raise RgwotError(f"{where}: unknown key {place!r}; {nearest(str(name), keys_at(parents, model))}")
-    message = first["msg"].removeprefix("Value error, ")
-    found = f", found {first['input']!r}" if place and first["type"] != "missing" else ""
-    raise RgwotError(": ".join([where, *([place] if place else []), message[0].lower() + message[1:]]) + found)
+        raise RgwotError(f"{where}: {describe(error, model)}") from None

@@ -50,8 +50,8 @@ def test_runs_get_their_one_spelling_and_files_their_place(tmp_path: Path) -> No
             "unknown key 'runs.0.decoders'; did you mean 'decoder'",
         ),
         ({**BARS, "runs": []}, "runs: .*at least 1 item"),
-        ({**BARS, "beside": "faces"}, "beside: input should be 'collapse' or 'scores', found 'faces'"),
-        ({**BARS, "dataset": None}, "dataset: input should be a valid string"),
+        ({**BARS, "beside": "faces"}, "beside: Input should be 'collapse' or 'scores', found 'faces'"),
+        ({**BARS, "dataset": None}, "dataset: Input should be a valid string"),
         (
             {"kind": "sweep", "title": "t", "panels": [{**PANEL, "tables": "x"}]},
             "unknown key 'panels.0.tables'; did you mean 'table'",

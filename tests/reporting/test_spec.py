@@ -11,7 +11,7 @@ from rgwot.config.experiments import Experiments
 from rgwot.config.methods import FAMILIES
 from rgwot.datasets.registry import datasets, tasks_of
 from rgwot.evaluation.protocols import PROTOCOLS
-from rgwot.reporting.tables.spec import LEADING, Table, find_table, load_tables
+from rgwot.reporting.tables.spec import LEADING, Table, expand, find_table, load_tables
 from rgwot.runtime.errors import RgwotError
 
 
@@ -84,16 +84,21 @@ def test_single_tasks_and_all_tasks_of_a_dataset_are_places(tmp_path):
     assert (places["one"].task, places["one"].reported_tasks) == (None, ("all",))
 
 
-def test_figures_and_shared_parts_are_left_to_others(tmp_path):
-    spec = {**copy.deepcopy(SPEC), "figures": {"any": {"thing": 1}}, "shared": [1]}
+def test_figures_and_shared_parts_are_left_to_others_and_rows_may_be_in_lists(tmp_path):
+    rows = SPEC["tables"]["small"]["rows"]
+    tables = {"small": SPEC["tables"]["small"] | {"rows": [rows[:2], rows[2]]}}
+    spec = SPEC | {"tables": tables, "figures": {"any": {"thing": 1}}, "shared": [1]}
     assert small_table(tmp_path, spec) == small_table(tmp_path)
 
 
-def test_rows_in_a_list_of_their_own_are_taken_one_by_one(tmp_path):
-    spec = copy.deepcopy(SPEC)
-    rows = spec["tables"]["small"]["rows"]
-    spec["tables"]["small"]["rows"] = [rows[:2], rows[2]]
-    assert small_table(tmp_path, spec) == small_table(tmp_path)
+def test_an_entry_is_written_out_once_per_value_the_last_fastest():
+    entries = [{"id": "first"}, {"id": "{r}-{n}", "on": True, "where": {"r": "{r}"},
+                                 "sweep": {"r": [1.0, 0.05, "gt+1"], "n": [1, 2]}}]  # fmt: skip
+    first, *swept = expand(entries, "here")
+    assert first == entries[0]
+    assert [one["id"] for one in swept] == ["1-1", "1-2", "0.05-1", "0.05-2", "gt+1-1", "gt+1-2"]
+    assert [one["where"] for one in swept[::2]] == [{"r": "1"}, {"r": "0.05"}, {"r": "gt+1"}]
+    assert all(one["on"] is True and "sweep" not in one for one in swept)
 
 
 def test_any_spelling_becomes_the_canonical_one(tmp_path):
@@ -125,10 +130,10 @@ MISTAKES = [
     (_change(*SMALL, "datasets", value=["one", "tow"]), r"unknown dataset 'tow'; did you mean 'two'\?"),
     (_change(*SMALL, "datasets", value=["one", "one"]), "datasets: found .* expected a list of different names"),
     (_change(*SMALL, "metric", value=["f1"]), r"table 'small': unknown key 'metric'; did you mean 'metrics'\?"),
-    (_change(*SMALL, "metrics", value=["f2"]), r"metrics\.0: input should be .*, found 'f2'"),
+    (_change(*SMALL, "metrics", value=["f2"]), r"metrics\.0: Input should be .*, found 'f2'"),
     (_change(*SMALL, "metrics", value=["f1", "f1"]), "metrics: 'f1' is there twice"),
     (_change(*SMALL, "rows", 2, "id", value="ours"), "rows: 'ours' is there twice"),
-    (_change(*SMALL, "rows", 2, "id", value="../x"), r"rows\.2\.id: string should match .* found '../x'"),
+    (_change(*SMALL, "rows", 2, "id", value="../x"), r"rows\.2\.id: String should match .* found '../x'"),
     (_change(*SMALL, "rows", 2, "decodr", value="x"), r"unknown key 'rows\.2\.decodr'; did you mean 'decoder'\?"),
     (_change(*SMALL, "rows", value=[]), "rows: expected at least one"),
     (_change(*SMALL, "rows", value=None), "rows: found NoneType, expected a list"),
@@ -139,7 +144,7 @@ MISTAKES = [
     (_change(*SMALL, "kind", value="score"), r"unknown kind 'score'; did you mean 'scores'\?"),
     (_change(*SMALL, "datasets", value=["one/*"]), r"unknown task 'one/\*'; name each task"),
     (_change("datasets", "two", value={"label": "Second"}), "dataset 'two' has no name in the reported numbers"),
-    (_change("datasets", "two", value={"name": "Second"}), "dataset 'two': .*label: field required"),
+    (_change("datasets", "two", value={"name": "Second"}), "dataset 'two': .*label: Field required"),
     (_change(*SMALL, value=None), "table 'small': found NoneType"),
     (_change("tables", "Big Table", value={}), "table 'Big Table': expected a lower-case word"),
     (_change("tables", value=[]), "tables: found list"),

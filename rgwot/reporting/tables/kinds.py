@@ -25,19 +25,15 @@ class Kind(NamedTuple):
     terminal: Callable[[Any, Path], str] = forms.read_markdown
 
 
-def _join_claims(table: ClaimsTable, rows: Iterable[Path], output: Path) -> None:
-    write_csv(scores.joined(table, rows, lambda path: scores.read_flat(path, claims.COLUMNS)), output)
-
-
-def _join_settings(table: SettingsTable, rows: Iterable[Path], output: Path) -> None:
-    columns = settings.columns(table)
+def _join_flat(table: ClaimsTable | SettingsTable, rows: Iterable[Path], output: Path) -> None:
+    columns = settings.columns(table) if isinstance(table, SettingsTable) else claims.COLUMNS
     write_csv(scores.joined(table, rows, lambda path: scores.read_flat(path, columns)), output)
 
 
 KINDS = {
     Table.KIND: Kind(scores.make_row, scores.join_rows, printed.render_table, printed.terminal_table),
-    ClaimsTable.KIND: Kind(claims.make_row, _join_claims, claims.render_table),
-    SettingsTable.KIND: Kind(settings.make_row, _join_settings, settings.render_table),
+    ClaimsTable.KIND: Kind(claims.make_row, _join_flat, claims.render_table),
+    SettingsTable.KIND: Kind(settings.make_row, _join_flat, settings.render_table),
     RuntimeTable.KIND: Kind(runtime.make_row, runtime.join_rows, runtime.render_table),
 }
 
