@@ -40,14 +40,11 @@ def test_clusters_get_the_steps_of_the_best_matching(pair: tuple[list[int], list
     assert len(names) == len(np.unique(prediction))
     used = [step for _, step in names if step >= 0]
     assert len(used) == len(set(used))
-    renamed = np.array([0, 40, 7, 23, 5])[prediction]
     # How clusters are numbered decides nothing but which of two that agree equally well is named.
+    renamed = np.array([0, 40, 7, 23, 5])[prediction]
     assert (matched_steps(truth, renamed, 3, 4) == truth).sum() == (steps == truth).sum()
-
-
-def test_a_cluster_that_shares_no_frame_with_its_partner_has_no_step() -> None:
-    truth, prediction = np.array([0, 0, 0, 0]), np.array([1, 1, 1, 2])
-    assert matched_steps(truth, prediction, 2, 3).tolist() == [0, 0, 0, -1]
+    # A cluster that shares no frame with its partner has no step.
+    assert matched_steps(np.zeros(4, dtype=np.int64), np.array([1, 1, 1, 2]), 2, 3).tolist() == [0, 0, 0, -1]
 
 
 @settings(deadline=None)
@@ -66,30 +63,21 @@ def test_the_later_row_wins_and_ends_are_open() -> None:
     assert labels.at("a", np.array([0.0, 1.9, 2.0, 3.0, 4.0])).tolist() == [1, 1, 2, 1, 0]
 
 
-def task(statuses: dict[str, str]) -> TaskLabels:
-    manifest = pd.DataFrame({"video": list(statuses), "name": list(statuses), "status": list(statuses.values())})
-    return TaskLabels("d/t", manifest, pd.DataFrame(), 3)
-
-
 def test_wanted_videos_come_first_and_only_annotated_ones_are_drawn() -> None:
-    videos = task({"a": "ok", "b": "skipped", "c": "ok", "d": "unscored", "e": "ok"})
+    statuses = {"a": "ok", "b": "skipped", "c": "ok", "d": "unscored", "e": "ok"}
+    videos = TaskLabels("d/t", pd.DataFrame(statuses.items(), columns=["video", "status"]), pd.DataFrame(), 3)
     assert videos.choose((), 2, "abcde") == ["a", "c"]
     assert videos.choose(("e", "b", "gone"), 2, "abcde") == ["e", "a"]
     # A video without features has nothing to show.
     assert videos.choose(("a",), 2, "cde") == ["c", "e"]
     with pytest.raises(RgwotError, match="d/t: found 1 annotated videos with features, expected at least 2"):
-        task({"a": "ok", "b": "skipped"}).choose((), 2, "ab", least=2)
+        videos.choose((), 2, "ab", least=2)
 
 
-def test_a_figure_without_a_degenerate_run_says_so() -> None:
-    bars = [Bar("x", np.zeros(1, dtype=np.int64), (), degenerate=flag) for flag in (False, False)]
-    assert degenerate_text(bars) == "none of the 2 clusterings drawn is degenerate"
-    bars[0] = Bar("x", np.zeros(1, dtype=np.int64), (), degenerate=True)
-    assert degenerate_text(bars) == "1 of the 2 clusterings drawn is degenerate"
-
-
-def test_collapse_is_told_as_the_decoder_recorded_it() -> None:
+def test_collapse_is_told_as_the_decoder_recorded_it_and_counted() -> None:
     facts = {"degenerate": True, "mean_pairwise_cosine": 0.999, "lambda_1": 0.123, "distinct_labels": 1}
-    told, degenerate = collapse_facts({"video": {"videos": {"v": facts}}}, "v")
-    assert told == ("1.00", "0.12", "–", "1", "degenerate")
-    assert degenerate
+    told = collapse_facts({"video": {"videos": {"v": facts}}}, "v")
+    assert told == (("1.00", "0.12", "–", "1", "degenerate"), True)
+    sound, collapsed = (Bar("x", np.zeros(1, dtype=np.int64), (), degenerate=flag) for flag in (False, True))
+    assert degenerate_text([sound, sound]) == "none of the 2 clusterings drawn is degenerate"
+    assert degenerate_text([collapsed, sound]) == "1 of the 2 clusterings drawn is degenerate"

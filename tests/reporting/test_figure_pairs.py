@@ -8,7 +8,7 @@ import pytest
 from rgwot.config.settings import defaults
 from rgwot.reporting.figures.overview import matrices
 from rgwot.reporting.figures.pairs import Side, shares, transport
-from rgwot.reporting.figures.plans import radius_text, virtual_share
+from rgwot.reporting.figures.plans import virtual_share
 
 N = 12
 
@@ -76,11 +76,6 @@ def test_mass_on_the_virtual_frame_by_hand() -> None:
     assert virtual_share(plan) == pytest.approx(0.15 / 0.70)
     assert virtual_share(plan.T) == pytest.approx(0.25 / 0.80)
     assert shares(plan) == pytest.approx(np.array([[0.25, 0.5, 0.25], [1 / 6, 1 / 6, 2 / 3]]))
-
-
-def test_what_a_radius_comes_to() -> None:
-    assert radius_text(0.03, 33) == "r = 0.03 (a = 0: prior off)"
-    assert radius_text(0.035, 33) == "r = 0.035 (a = 1: prior acts)"
 
 
 def test_matrices_of_the_overview(pair: tuple[Side, Side]) -> None:

@@ -43,7 +43,6 @@ def test_runs_get_their_one_spelling_and_files_their_place(tmp_path: Path) -> No
     ("figure", "said"),
     [
         ({**BARS, "kind": "bar"}, "unknown kind 'bar'; did you mean 'bars'"),
-        ({"title": "t"}, "unknown kind 'None'; "),
         ({**BARS, "n_video": 2}, "unknown key 'n_video'; did you mean 'n_videos'"),
         (
             {**BARS, "runs": [{"label": "a", "method": "b", "decoders": "c"}]},
@@ -51,11 +50,6 @@ def test_runs_get_their_one_spelling_and_files_their_place(tmp_path: Path) -> No
         ),
         ({**BARS, "runs": []}, "runs: .*at least 1 item"),
         ({**BARS, "beside": "faces"}, "beside: Input should be 'collapse' or 'scores', found 'faces'"),
-        ({**BARS, "dataset": None}, "dataset: Input should be a valid string"),
-        (
-            {"kind": "sweep", "title": "t", "panels": [{**PANEL, "tables": "x"}]},
-            "unknown key 'panels.0.tables'; did you mean 'table'",
-        ),
         (
             {"kind": "plans", "title": "t", "dataset": "d", "run": BARS["runs"][0], "radii": [0, 1]},
             "radii.0: .*greater than 0, found 0",
@@ -77,31 +71,10 @@ def test_a_wrong_experiment_names_its_figure_and_run(tmp_path: Path) -> None:
         load_figures(written(tmp_path, mine=BARS), canonical)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("figures: [1]", "figures: found list, expected names"),
-        ("figures: {Teaser: {kind: bars}}", "expected a lower-case word like teaser"),
-        ("datasets: {d: {labels: D}}", "dataset 'd': .*label"),
-    ],
-)
-def test_a_file_of_another_shape_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    (tmp_path / "tables.yaml").write_text(text)
-    with pytest.raises(RgwotError, match=said):
-        load_figures(tmp_path / "tables.yaml")
-
-
 def test_an_unknown_figure_is_told_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(RgwotError, match="figure 'too': not among the figures; did you mean 'two'"):
         load_figures(written(tmp_path, two=BARS)).figure("too")
 
 
-def test_the_figures_of_the_paper_are_there() -> None:
-    wanted = {
-        "teaser", "overview", "degenerate", "qualitative", "training_videos", "sensitivity", "tsne_egoprocel",
-        "tsne_procel", "transport_plan", "losses", "k_score", "protocols", "collapse_beta",
-    }  # fmt: skip
-    figures = load_figures(TABLES).figures
-    assert wanted <= set(figures)
-    # And every kind is shown by one.
-    assert {type(figure) for figure in figures.values()} == set(KINDS.values())
+def test_every_kind_is_shown_by_a_figure_of_the_paper() -> None:
+    assert {type(figure) for figure in load_figures(TABLES).figures.values()} == set(KINDS.values())

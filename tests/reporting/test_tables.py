@@ -4,7 +4,7 @@ import statistics
 
 import pandas as pd
 import pytest
-from table_helpers import FLAT, OURS, PLAIN, REPOSITORY, SPEC, all_scores, make_table, small_table, write_scores
+from table_helpers import FLAT, OURS, REPOSITORY, SPEC, all_scores, make_table, small_table, write_scores
 
 from rgwot.records import read_scores
 from rgwot.reporting.tables.scores import (
@@ -16,7 +16,7 @@ from rgwot.reporting.tables.scores import (
     reported_rows,
     table_columns,
 )
-from rgwot.reporting.tables.spec import load_tables
+from rgwot.reporting.tables.spec import Table, load_tables
 from rgwot.runtime.errors import RgwotError
 
 
@@ -25,13 +25,15 @@ def table(tmp_path):
     return small_table(tmp_path)
 
 
-def cell(frame, method, column, protocol="macro_task", background="with", rule="exact"):
-    found = frame[
-        (frame.method == method)
-        & (frame.protocol == protocol)
-        & (frame.background == background)
-        & (frame.label_rule == rule)
-    ]
+@pytest.fixture(scope="module")
+def frame(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("table")
+    return make_table(small_table(folder), all_scores(folder), folder / "small.csv")
+
+
+def cell(frame, method, column, *key):
+    wanted = [method, *(key or ("macro_task", "with", "exact"))]
+    found = frame[(frame[["method", "protocol", "background", "label_rule"]] == wanted).all(axis=1)]
     assert len(found) == 1
     return found[column].iloc[0]
 
@@ -45,8 +47,7 @@ def test_columns_are_those_of_the_contract_and_counts_behind_them(table):
     ]  # fmt: skip
 
 
-def test_tasks_are_averaged_within_a_seed_and_seeds_are_summarised(table, tmp_path):
-    frame = make_table(table, all_scores(tmp_path), tmp_path / "small.csv")
+def test_tasks_are_averaged_within_a_seed_and_seeds_are_summarised(frame):
     # Seeds of `one`: (.1 + .3) / 2, (.2 + .4) / 2, (.3 + .8) / 2 = .2, .3, .55, whose mean is .35.
     assert cell(frame, "ours", "one_f1") == pytest.approx(0.35)
     assert cell(frame, "ours", "one_f1_sd") == pytest.approx(((0.15**2 + 0.05**2 + 0.2**2) / 2) ** 0.5)
@@ -59,21 +60,16 @@ def test_tasks_are_averaged_within_a_seed_and_seeds_are_summarised(table, tmp_pa
     assert cell(frame, "flat", "two_f1") == pytest.approx(0.9)
 
 
-def test_counts_and_notes(table, tmp_path):
-    frame = make_table(table, all_scores(tmp_path), tmp_path / "small.csv")
+def test_counts_and_notes(frame):
     # Three seeds, of three tasks each.
-    assert cell(frame, "ours", "n_runs") == 3
-    assert cell(frame, "ours", "one_task_runs") == 6
-    assert cell(frame, "ours", "two_task_runs") == 3
-    assert cell(frame, "ours", "n_videos") == 3 + 4 + 3
-    assert cell(frame, "ours", "degenerate") == 1
+    counts = {"n_runs": 3, "one_task_runs": 6, "two_task_runs": 3, "n_videos": 3 + 4 + 3, "degenerate": 1}
+    assert {column: cell(frame, "ours", column) for column in counts} == counts
     assert cell(frame, "ours", "note") == "one: 2 of 9 videos skipped; two: 1 of 4 videos without annotation"
     assert cell(frame, "flat", "n_runs") == 1
     assert cell(frame, "flat", "note") == ""
 
 
-def test_a_collapsed_run_is_told_in_columns_of_its_own(table, tmp_path):
-    frame = make_table(table, all_scores(tmp_path), tmp_path / "small.csv")
+def test_a_collapsed_run_is_told_in_columns_of_its_own(frame):
     assert (cell(frame, "ours", "one_degenerate"), cell(frame, "ours", "two_degenerate")) == (1, 0)
     # Task a with seed 1 collapsed, at 0.2; the mean over all runs keeps it.
     assert cell(frame, "ours", "one_f1_degenerate") == pytest.approx(0.2)
@@ -89,15 +85,14 @@ def test_every_protocol_has_its_own_measured_row(table, tmp_path):
     def distinct(*key):
         return order.setdefault(key, len(order) / 100)
 
-    paths = []
-    for method, decoder in (FLAT, OURS, PLAIN):
-        for dataset, task in (("one", "a"), ("one", "b"), ("two", "a")):
-            paths.append(write_scores(tmp_path, (method, decoder, dataset, task, 0), distinct))
-    frame = make_table(table, paths, tmp_path / "small.csv")
+    paths = [
+        write_scores(tmp_path, (*OURS, *place, 0), distinct) for place in (("one", "a"), ("one", "b"), ("two", "a"))
+    ]
+    frame = make_row(table, "ours", paths, tmp_path / "ours.csv", {})
     assert len(order) == 16
     for key, value in order.items():
         assert cell(frame, "ours", "one_f1", *key) == pytest.approx(value)
-    assert (frame[frame.kind == "measured"].groupby("method").size() == 16).all()
+    assert len(frame) == 16
 
 
 def test_missing_tasks_of_a_dataset_are_noted(table, tmp_path):
@@ -106,21 +101,15 @@ def test_missing_tasks_of_a_dataset_are_noted(table, tmp_path):
     assert set(frame.note) == {"one: 1 of 2 tasks"}
 
 
-def test_rows_put_together_are_the_table(table, tmp_path):
-    paths = all_scores(tmp_path)
-    rows = []
-    for row in table.rows:
-        own = [path for path in paths if path.name.startswith(f"{row.method}-{row.decoder}")]
-        rows.append(tmp_path / "rows" / f"{row.id}.csv")
-        frame = make_row(table, row.id, own, rows[-1], {})
-        assert set(frame.method) == {row.id}
-        assert set(frame.kind) == {"measured"}
-    join_rows(table, reversed(rows), tmp_path / "joined.csv")
-    make_table(table, paths, tmp_path / "whole.csv")
-    assert (tmp_path / "joined.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
-    # Reading back loses nothing, so a table can be printed from its file.
-    whole = read_table(table, tmp_path / "whole.csv")
-    pd.testing.assert_frame_equal(whole, make_table(table, paths, tmp_path / "again.csv"))
+def test_rows_in_any_order_are_the_table_and_reading_it_back_loses_nothing(table, frame, tmp_path):
+    paths, rows = all_scores(tmp_path), [tmp_path / "rows" / f"{row.id}.csv" for row in table.rows]
+    for row, path in zip(table.rows, rows, strict=True):
+        own = [one for one in paths if one.name.startswith(f"{row.method}-{row.decoder}")]
+        made = make_row(table, row.id, own, path, {})
+        assert (set(made.method), set(made.kind)) == ({row.id}, {"measured"})
+    pd.testing.assert_frame_equal(join_rows(table, reversed(rows), tmp_path / "joined.csv"), frame)
+    whole = read_table(table, tmp_path / "joined.csv")
+    pd.testing.assert_frame_equal(whole, frame)
     assert whole["n_runs"].dtype == "Int64"
 
 
@@ -174,45 +163,23 @@ def test_joining_the_wrong_rows_is_refused(table, tmp_path):
         make_row(table, "our", paths, tmp_path / "x.csv", {})
 
 
-def test_reported_rows_carry_their_protocol_and_stand_first(table, tmp_path):
-    frame = make_table(table, all_scores(tmp_path), tmp_path / "small.csv")
+def test_reported_rows_carry_their_protocol_and_stand_first(frame):
     assert list(frame.kind[:3]) == ["reported", "reported", "measured"]
     rgwot, gpl = frame.iloc[0], frame.iloc[1]
-    assert (rgwot.method, rgwot.protocol, rgwot.background, rgwot.label_rule) == (
-        "RGWOT",
-        "micro_video",
-        "with",
-        "cnc",
-    )
-    assert (gpl.method, gpl.protocol, gpl.background, gpl.label_rule) == (
-        "GPL",
-        "unknown",
-        "unknown",
-        "unknown",
-    )
+    how = ["method", "protocol", "background", "label_rule"]
+    assert list(rgwot[how]) == ["RGWOT", "micro_video", "with", "cnc"]
+    assert list(gpl[how]) == ["GPL", "unknown", "unknown", "unknown"]
     assert (rgwot.one_f1, rgwot.one_iou, rgwot.two_f1) == (0.544, 0.386, 0.374)
-    assert pd.isna(rgwot.two_iou)
+    assert rgwot[["two_iou", "one_f1_sd", "n_runs"]].isna().all()
     assert pd.isna(gpl.two_f1)
-    assert pd.isna(rgwot.one_f1_sd)
-    assert pd.isna(rgwot.n_runs)
     assert rgwot.note == "other features; made with micro_video: not comparable with rows of another protocol"
     assert gpl.note.startswith("other features; protocol unknown: comparable with no measured row")
 
 
-def test_reported_egoprocel_cell_by_cell():
-    table = load_tables(REPOSITORY / "workflow" / "tables.yaml")["egoprocel"]
-    rows = {row["method"]: row for row in reported_rows(table)}
-    printed = pd.read_csv(REPOSITORY / "workflow" / "reported" / "egoprocel.csv", keep_default_na=False)
-    by_print = {dataset.reported: name for name, dataset in table.datasets.items()}
-    assert len(printed) == len(rows) * len(by_print) * 2 == 120
-    for line in printed.itertuples():
-        assert rows[line.method][f"{by_print[line.dataset]}_{line.metric.lower()}"] == pytest.approx(line.value / 100)
-    # Three cells by hand, so that file and table cannot be wrong together.
-    assert rows["RGWOT"]["cmu_mmac_f1"] == 0.544
-    assert rows["OPEL"]["epic_tents_iou"] == 0.106
-    assert rows["GPL-w/o BG"]["egtea_gaze_f1"] == 0.271
-    protocols = {name: row["protocol"] for name, row in rows.items()}
-    assert protocols == {
+def test_every_reported_number_is_read_with_the_protocol_that_it_was_made_with():
+    tables = [one for one in load_tables(REPOSITORY / "workflow" / "tables.yaml").values() if isinstance(one, Table)]
+    rows = {table.id: {row["method"]: row for row in reported_rows(table)} for table in tables}
+    assert {name: row["protocol"] for name, row in rows["egoprocel"].items()} == {
         "RGWOT": "micro_video", "VAOT": "micro_video", "OPEL": "macro_video", "CnC": "macro_task",
         "Random": "macro_task", "Uniform": "unknown", "GPL-2D": "unknown", "UG-I3D": "unknown",
         "GPL-w BG": "unknown", "GPL-w/o BG": "unknown",
@@ -232,15 +199,6 @@ def test_reported_numbers_agree_with_each_other():
             assert values.mean() == pytest.approx(whole.value.iloc[0], abs=0.11)
 
 
-@pytest.mark.parametrize("path", sorted((REPOSITORY / "workflow" / "reported").glob("*.csv")), ids=lambda p: p.stem)
-def test_all_reported_files_read(path):
-    if path.stem == "hyperparameters":
-        frame = pd.read_csv(path)
-        assert {"name", "symbol", "value", "source"} <= set(frame.columns)
-    else:
-        assert len(read_reported(path)) > 0
-
-
 def test_reported_numbers_are_checked(table, tmp_path):
     path = tmp_path / "reported.csv"
     good = path.read_text()
@@ -255,15 +213,13 @@ def test_reported_numbers_are_checked(table, tmp_path):
         reported_rows(table)
 
 
-def test_hieros_f1_of_a_dataset_is_that_of_the_mean_precision_and_recall(tmp_path):
-    facts = ("none", "one_label", "one")
+def test_hieros_f1_of_a_dataset_is_that_of_the_mean_precision_and_recall(table, tmp_path):
     paths = [
-        write_scores(tmp_path, (*facts, task, 0), 0.5, precision=precision, recall=recall)
+        write_scores(tmp_path, (*FLAT, "one", task, 0), 0.5, precision=precision, recall=recall)
         for task, precision, recall in (("a", 0.2, 1.0), ("b", 0.4, 0.2))
     ]
     for path in paths:
         path.write_text(path.read_text().replace(",micro_video,", ",hiero,"))
-    table = small_table(tmp_path)
     rows = measured_rows(table, table.row("flat"), read_scores(paths))
     found = {row["protocol"]: row["one_f1"] for row in rows if row["background"] == "with"}
     assert found["hiero"] == pytest.approx(2 * 0.3 * 0.6 / 0.9)
@@ -271,16 +227,8 @@ def test_hieros_f1_of_a_dataset_is_that_of_the_mean_precision_and_recall(tmp_pat
 
 
 def test_a_mean_over_the_datasets_is_taken_within_a_seed_and_beside_what_is_reported(tmp_path):
-    facts = ("none", "one_label")
-    values = {
-        ("one", "a", 0): 0.2,
-        ("one", "b", 0): 0.4,
-        ("two", "c", 0): 0.5,
-        ("one", "a", 1): 0.1,
-        ("one", "b", 1): 0.3,
-        ("two", "c", 1): 0.4,
-    }
-    paths = [write_scores(tmp_path, (*facts, *place), value) for place, value in values.items()]
+    values = {("one", "a"): (0.2, 0.1), ("one", "b"): (0.4, 0.3), ("two", "c"): (0.5, 0.4)}
+    paths = [write_scores(tmp_path, (*FLAT, *place, seed), values[place][seed]) for place in values for seed in (0, 1)]
     mean = {"label": "Mean", "reported": "ALL", "mean": True}
     entry = SPEC["tables"]["small"] | {"datasets": ["one", "two", "both"]}
     spec = SPEC | {"datasets": SPEC["datasets"] | {"both": mean}, "tables": {"small": entry}}
@@ -288,9 +236,9 @@ def test_a_mean_over_the_datasets_is_taken_within_a_seed_and_beside_what_is_repo
     with (tmp_path / "reported.csv").open("a") as file:
         file.write("GPL,ALL,all,F1,40,,paper,\n")
     assert [row.get("both_f1") for row in reported_rows(table)][1] == 0.4
-    rows = measured_rows(table, table.row("flat"), read_scores(paths))
-    # Seed 0: (0.3 + 0.5) / 2; seed 1: (0.2 + 0.4) / 2.
-    assert [row["both_f1"] for row in rows] == pytest.approx([0.35] * len(rows))
-    assert [row["both_f1_sd"] for row in rows] == pytest.approx([statistics.stdev([0.4, 0.3])] * len(rows))
-    assert {(row["both_task_runs"], row["n_runs"]) for row in rows} == {(6, 2)}
-    assert all("both" not in row["note"] for row in rows)
+    for row in measured_rows(table, table.row("flat"), read_scores(paths)):
+        # Seed 0: (0.3 + 0.5) / 2; seed 1: (0.2 + 0.4) / 2.
+        assert row["both_f1"] == pytest.approx(0.35)
+        assert row["both_f1_sd"] == pytest.approx(statistics.stdev([0.4, 0.3]))
+        assert (row["both_task_runs"], row["n_runs"]) == (6, 2)
+        assert "both" not in row["note"]
