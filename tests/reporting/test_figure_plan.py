@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
-from figure_tree import TABLES, study
+from figure_tree import TABLES, study, synthetic
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import tables
@@ -18,32 +19,21 @@ def facts() -> Study:
     return study()
 
 
-def with_figures(folder: Path, figures: dict) -> Path:
-    """Write the real tables with other figures."""
-    content = yaml.safe_load(TABLES.read_text(encoding="utf-8"))
-    path = folder / "workflow" / "tables.yaml"
-    path.parent.mkdir()
-    (path.parent / "reported").symlink_to(TABLES.parent / "reported")
-    path.write_text(yaml.safe_dump({**content, "figures": figures}))
-    return path
+def shown(facts: Study, figure: str) -> Any:
+    return tables.figure_plan(facts, figure).shown
 
 
 def test_tasks_that_are_not_configured_give_way_to_the_first_that_are(facts: Study) -> None:
     # The figure wants four tasks; two of them are configured, and no more.
-    assert [task.task for task in tables.figure_plan(facts, "degenerate").shown] == [
-        "make_coffee",
-        "make_smoke_salmon_sandwich",
-    ]
-    assert [video.task for video in tables.figure_plan(facts, "tsne_procel").shown] == 2 * [
-        "make_coffee",
-        "make_smoke_salmon_sandwich",
-    ]
-    names = [(video.task, video.video) for video in tables.figure_plan(facts, "tsne_procel").shown]
-    assert len(set(names)) == 4
+    configured = ["make_coffee", "make_smoke_salmon_sandwich"]
+    assert [task.task for task in shown(facts, "degenerate")] == configured
+    videos = shown(facts, "tsne_procel")
+    assert [video.task for video in videos] == 2 * configured
+    assert len({(video.task, video.video) for video in videos}) == 4
 
 
 def test_a_sweep_takes_its_values_from_the_settings_behind_the_rows(facts: Study) -> None:
-    alpha, radius, rho, margin = tables.figure_plan(facts, "sensitivity").shown
+    alpha, radius, rho, margin = shown(facts, "sensitivity")
     assert [row.value for row in alpha.rows] == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9]
     assert [row.value for row in radius.rows] == [0.01, 0.02, 0.03, 0.035, 0.05, 0.065, 0.1, 0.2]
     assert (alpha.frames, alpha.epsilon) == (33, 0.07)
@@ -55,59 +45,45 @@ def test_a_sweep_takes_its_values_from_the_settings_behind_the_rows(facts: Study
 
 
 def test_lines_of_training_videos_are_methods_with_all_videos_last(facts: Study) -> None:
-    sweep = tables.figure_plan(facts, "training_videos").shown[0]
-    lines: dict[str, list[float]] = {}
-    for row in sweep.rows:
-        lines.setdefault(row.line, []).append(row.value)
-    assert set(lines) == {"cnc", "opel", "vaot", "rgwot"}
-    assert all(values == [2, 5, 8, 11, 14, 17] for values in lines.values())
-    levels = {(run.method, run.decoder) for run in sweep.levels}
+    (sweep,) = shown(facts, "training_videos")
+    lines = {line: [row.value for row in rows] for line, rows in sweep.lines().items()}
+    assert lines == dict.fromkeys(("cnc", "opel", "vaot", "rgwot"), [2, 5, 8, 11, 14, 17])
     trivial = {("none", decoder) for decoder in ("one_label", "uniform", "random")}
-    assert levels == trivial | {("whitened", "meanfield")}
+    assert {(run.method, run.decoder) for run in sweep.levels} == trivial | {("whitened", "meanfield")}
 
 
 def test_key_steps_are_looked_up_and_answers_without_training_are_apart(facts: Study) -> None:
-    sweep = tables.figure_plan(facts, "k_score").shown[0]
+    sweep = shown(facts, "k_score")[0]
     assert sweep.classes == 10
     values = {row.id: row.value for row in sweep.rows}
     assert (values["K=gt"], values["K=gt+1"]) == (9, 10)
     assert {row.line for row in sweep.rows if not row.trained} == {"uniform"}
 
 
-def test_beta_is_drawn_on_the_one_task_of_its_table(facts: Study) -> None:
-    plan = tables.figure_plan(facts, "collapse_beta")
-    runs = {(run.dataset, run.task) for row in plan.shown[0].rows for run in row.runs}
+def test_files_are_those_of_what_is_drawn(facts: Study) -> None:
+    runs = {(run.dataset, run.task) for row in shown(facts, "collapse_beta")[0].rows for run in row.runs}
     assert runs == {("procel", "make_smoke_salmon_sandwich")}
     assert sum(file.endswith("diagnostics.json") for file in tables.figure_files(facts, "collapse_beta")) == 6 * 2
-
-
-def test_a_figure_of_some_rows_waits_for_no_others(facts: Study) -> None:
-    files = tables.figure_files(facts, "protocols")
-    rows = {Path(file).stem for file in files}
+    # A figure of some rows waits for no others, and one of features for those of the drawn videos alone.
+    rows = {Path(file).relative_to("results/tables/protocols").stem for file in tables.figure_files(facts, "protocols")}
     assert {"one_label", "rgwot"} <= rows
     assert "remap" not in rows
-    assert all(file.startswith("results/tables/protocols/") for file in files)
-
-
-def test_features_are_asked_of_the_drawn_videos_alone(facts: Study) -> None:
-    files = tables.figure_files(facts, "tsne_egoprocel")
-    assert len(files) == 4
-    assert all(file.startswith("results/features/") and file.endswith(".zarr") for file in files)
+    features = tables.figure_files(facts, "tsne_egoprocel")
+    assert len(features) == 4
+    assert all(file.startswith("results/features/") and file.endswith(".zarr") for file in features)
 
 
 def test_every_plan_says_what_it_shows(facts: Study) -> None:
     for name, figure in tables.all_figures(facts).figures.items():
-        plan = tables.figure_plan(facts, name)
+        plan, labels = tables.figure_plan(facts, name), tables.figure_labels(facts, name)
         assert "seed" in plan.about, name
         assert plan.data[0] in plan.about, name
+        assert f"({getattr(figure, 'protocol', '')})" in f"{plan.about}()", name
         said = " ".join(tables.figure_caption(facts, name))
         assert figure.title in said
         assert plan.about in said
-        labels = tables.figure_labels(facts, name)
         assert labels["figure"] == name
         assert all(isinstance(value, str) and value for value in labels.values())
-        if hasattr(figure, "protocol"):
-            assert f"({figure.protocol})" in plan.about
 
 
 def test_a_figure_is_drawn_again_when_a_setting_behind_it_changes(facts: Study) -> None:
@@ -117,66 +93,47 @@ def test_a_figure_is_drawn_again_when_a_setting_behind_it_changes(facts: Study) 
 
 
 def test_untrained_backbones_are_told(facts: Study) -> None:
-    assert "random weights" not in tables.figure_plan(facts, "losses").about
     mine = study(features={"weights": "random"})
-    assert "random weights: not the paper's numbers" in tables.figure_plan(mine, "losses").about
+    told = "random weights: not the paper's numbers"
+    assert [told in tables.figure_plan(one, "losses").about for one in (facts, mine)] == [False, True]
 
 
 def test_figures_of_single_videos_take_the_first_seed_and_losses_all(facts: Study) -> None:
-    assert {run.seed for task in tables.figure_plan(facts, "teaser").shown for run in task.runs} == {0}
-    assert {run.seed for task in tables.figure_plan(facts, "losses").shown for run in task.runs} == {0, 1}
+    for figure, seeds in (("teaser", {0}), ("losses", {0, 1})):
+        assert {run.seed for task in shown(facts, figure) for run in task.runs} == seeds
     assert tables.figure_labels(facts, "teaser")["seeds"] == "0"
 
 
 def test_a_sweep_on_a_task_that_is_not_configured_says_so() -> None:
-    from figure_tree import synthetic
-
     few = study(datasets={"procel": synthetic("procel", ("tie_tie",))})
     with pytest.raises(RgwotError, match="none of procel/make_smoke_salmon_sandwich is configured"):
         tables.figure_plan(few, "collapse_beta")
 
 
+RGWOT = {"label": "R", "method": "rgwot"}
+PANEL = {"table": "sensitivity_alpha", "dataset": "pc_assembly", "key": "ot.solver", "label": "s"}
+
+
 @pytest.mark.parametrize(
     ("figure", "said"),
     [
-        (
-            {"kind": "protocols", "title": "t", "table": "protocol", "datasets": ["meccano"]},
-            "'protocol': not among the tables",
-        ),
-        (
-            {"kind": "protocols", "title": "t", "table": "protocols", "datasets": ["mecano"]},
-            "no dataset 'mecano' for a figure; did you mean 'meccano'",
-        ),
-        ({"kind": "protocols", "title": "t", "table": "runtime", "datasets": ["meccano"]}, "expected one of scores"),
-        (
-            {"kind": "losses", "title": "t", "dataset": "procel", "runs": [{"label": "R", "method": "raw"}]},
-            "run 'R': raw .*expected a method with a training",
-        ),
-        (
-            {
-                "kind": "plans",
-                "title": "t",
-                "dataset": "procel",
-                "run": {"label": "N", "method": "none", "decoder": "random"},
-            },
-            "run 'N': none .*expected a method with an embedding",
-        ),
-        (
-            {"kind": "losses", "title": "t", "dataset": "crosstask", "runs": [{"label": "R", "method": "rgwot"}]},
-            "dataset 'crosstask': not in `datasets`",
-        ),
-        (
-            {
-                "kind": "sweep",
-                "title": "t",
-                "panels": [{"table": "sensitivity_alpha", "dataset": "pc_assembly", "key": "ot.solver", "label": "s"}],
-            },
-            "no row is trained with a ot.solver",
-        ),
+        ({"kind": "protocols", "table": "protocol", "datasets": ["meccano"]}, "'protocol': not among the tables"),
+        ({"kind": "protocols", "table": "protocols", "datasets": ["mecano"]},
+         "no dataset 'mecano' for a figure; did you mean 'meccano'"),
+        ({"kind": "protocols", "table": "runtime", "datasets": ["meccano"]}, "expected one of scores"),
+        ({"kind": "losses", "dataset": "procel", "runs": [{**RGWOT, "method": "raw"}]},
+         "run 'R': raw .*expected a method with a training"),
+        ({"kind": "plans", "dataset": "procel", "run": {**RGWOT, "method": "none", "decoder": "random"}},
+         "run 'R': none .*expected a method with an embedding"),
+        ({"kind": "losses", "dataset": "crosstask", "runs": [RGWOT]}, "dataset 'crosstask': not in `datasets`"),
+        ({"kind": "sweep", "panels": [PANEL]}, "no row is trained with a ot.solver"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_drawn_is_told_in_one_line(tmp_path: Path, figure: dict, said: str) -> None:
-    facts = study(path=with_figures(tmp_path, {"mine": figure}))
+    content = yaml.safe_load(TABLES.read_text(encoding="utf-8"))
+    (tmp_path / "reported").symlink_to(TABLES.parent / "reported")
+    path = tmp_path / "tables.yaml"
+    path.write_text(yaml.safe_dump({**content, "figures": {"mine": {"title": "t", **figure}}}))
     with pytest.raises(RgwotError, match=said) as caught:
-        tables.figure_plan(facts, "mine")
+        tables.figure_plan(study(path=path), "mine")
     assert "\n" not in str(caught.value)

@@ -67,37 +67,25 @@ def test_few_videos_and_three_groups(result: Path) -> None:
     assert "a has 3, b has 3, c has 4" in said
     assert "In no group: v10, v11." in said
     table = read_group_table(output)
+    barred = int(table.loc[table["group_a"] == "", "p_adjusted"].isna().sum())
+    assert f"With 3, 3 and 4 videos, {barred} of 18 comparisons could not have been significant" in said
     assert set(table["test"].str.split(",").str[0]) == {"Kruskal-Wallis", "Dunn"}
     assert len(table) == 3 * 6 * 4
 
 
-def test_what_could_not_be_significant_is_said(result: Path) -> None:
-    said, output = compared(result, "aaaaa-bbbbb-")
-    table = read_group_table(output)
-    barred = int(table["p_adjusted"].isna().sum())
-    assert 0 < barred < len(table)
-    assert f"With 5 and 5 videos, {barred} of {len(table)} comparisons could not have been significant" in said
-
-
-def test_a_result_with_corrections_beside_it(result: Path, caplog: pytest.LogCaptureFixture) -> None:
-    folder = result.parent / "keysteps" / "raw" / "kmeans" / "demo" / "assembly" / "seed0"
-    folder.parent.mkdir(parents=True)
-    result.rename(folder)
-    compared(folder, "aaaaaabbbbbb")
-    assert "your corrections" not in caplog.text
-    corrected = result.parent / "corrected" / "raw" / "kmeans" / "demo" / "assembly" / "seed0"
-    corrected.mkdir(parents=True)
-    compared(folder, "aaaaaabbbbbb")
-    assert f"{folder}: compared as it was found; {corrected} has your corrections" in caplog.text
-
-
-def test_names_of_key_steps_in_the_table(result: Path) -> None:
+def test_names_of_key_steps_in_the_table_and_corrections_beside_the_result(
+    result: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = result.parent / "keysteps" / "raw" / "kmeans" / "demo" / "assembly" / "seed0"
     folder.parent.mkdir(parents=True)
     result.rename(folder)
     plain = read_group_table(compared(folder, "aaaaaabbbbbb")[1])
+    assert "your corrections" not in caplog.text
+    corrected = result.parent / "corrected" / "raw" / "kmeans" / "demo" / "assembly" / "seed0"
+    corrected.mkdir(parents=True)
     names = folder / "names.yaml"
     names.write_text(names_text("raw/kmeans/seed0", read_segments(folder / "segments.csv"), {2: "pour"}))
     table = read_group_table(compared(folder, "aaaaaabbbbbb", "--names", str(names))[1])
     assert set(zip(table["key_step"], table["name"], strict=True)) == {(1, ""), (2, "pour"), (3, "")}
     pd.testing.assert_frame_equal(table.drop(columns="name"), plain)
+    assert f"{folder}: compared as it was found; {corrected} has your corrections" in caplog.text
