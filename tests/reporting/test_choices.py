@@ -49,40 +49,19 @@ def test_every_choice_is_a_curve_with_its_reason_in_words() -> None:
     [
         ({"K": 11, "surplus": 0, "choices": {"K": K}}, "all of them key steps, because none is background"),
         ({"K": 8, "surplus": 3, "choices": {"K": K}}, "3 of them are the background that decode.surplus asks for"),
-        (
-            {
-                "K": 9,
-                "surplus": 0,
-                "choices": {"K": {"chosen": 9, "agreement": {"9": 8.1, "12": 11.2}, "by": "filled"}},
-            },
-            "of 12 recurring activities offered a video fills 11.2, and 80% of that is 9; a guess",
-        ),
+        ({"K": 9, "surplus": 0, "choices": {"K": {"chosen": 9, "agreement": {"9": 8.1, "12": 11.2}, "by": "filled"}}},
+         "of 12 recurring activities offered a video fills 11.2, and 80% of that is 9; a guess"),
         ({"choices": {"surplus": {**SURPLUS, "chosen": 0}}}, "Nothing is called background"),
         ({"choices": {"time": {**TIME, "chosen": 0.4}}}, "the smallest share: none keeps 88.5%"),
     ],
-)
+)  # fmt: skip
 def test_words_follow_what_was_chosen(more: dict[str, Any], words: str) -> None:
     (curve,) = read({**ALL, **more}).curves
     assert words in curve.words
 
 
-def test_nothing_is_told_where_nothing_was_left_to_the_data() -> None:
-    assert not read({"K": 7})
-    assert not read({"K": 7, "choices": {}})
-    assert read(WHY)
-    assert "could not choose: a <b>single</b> video" in read(WHY).why
-
-
 @pytest.mark.parametrize(
-    "choices",
-    [
-        {"K": {"chosen": 7, "agreement": {"3": 0.1}}},
-        {"time": {"chosen": 0.0, "agreement": {"0.0": "much"}}},
-        {"surplus": {"chosen": 0, "agreement": {}}},
-        {"K": {"agreement": {"3": 0.1}}},
-        {"time": 0.15},
-        ["time"],
-    ],
+    "choices", [{"K": {"chosen": 7, "agreement": {"3": 0.1}}}, {"time": {"chosen": 0.0, "agreement": {"0.0": "much"}}}]
 )
 def test_what_is_no_choice_is_refused_in_one_line(choices: Any) -> None:
     with pytest.raises(RgwotError, match=r"^diagnostics\.json: choices: found .*; decode again$"):
@@ -93,12 +72,9 @@ def test_the_figure_has_a_panel_per_choice_with_the_chosen_value_marked(tmp_path
     path = tmp_path / "diagnostics.json"
     path.write_text(json.dumps(ALL))
     figure = choice_curves(path, "mine/tea: a $ b")
-    labels = [(axis.get_xlabel(), axis.get_ylabel()) for axis in figure.axes]
-    assert labels == [
-        ("recurring activities tried", "adjusted Rand index of two views"),
-        ("clusters beyond K", "agreement of views J"),
-        ("share of time", "J of the embedding"),
-    ]
+    assert [axis.get_xlabel() for axis in figure.axes] == [
+        "recurring activities tried", "clusters beyond K", "share of time"
+    ]  # fmt: skip
     for axis, fact in zip(figure.axes, (K, SURPLUS, TIME), strict=True):
         drawn = {float(x): y for x, y in fact["agreement"].items()}  # type: ignore[attr-defined]
         curve, *_, mark = axis.lines
@@ -141,6 +117,7 @@ def articles(text: str) -> list[ElementTree.Element]:
 
 
 def test_the_page_tells_the_choices_of_each_result_that_made_some(tmp_path: Path) -> None:
+    assert not articles(page({"K": 7}, {"K": 7, "choices": {}}))
     text = page({"K": 7}, ALL, {"K": 7, "choices": {}}, WHY)
     made, failed = articles(text)
     assert (made.get("data-run"), failed.get("data-run")) == ("1", "3")
@@ -159,9 +136,3 @@ def test_the_page_tells_the_choices_of_each_result_that_made_some(tmp_path: Path
     assert "<b>" not in text
     (tmp_path / "page.html").write_text(text, encoding="utf-8")
     assert embedded_data(tmp_path / "page.html")["task"] == "tea"
-
-
-def test_a_page_without_choices_has_nothing_of_them() -> None:
-    text = page({"K": 7}, {"K": 7, "choices": {}})
-    assert not articles(text)
-    assert "left to the data</h2>" not in text
