@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -25,13 +27,7 @@ SPEC = {
             "datasets": ["one", "two"],
             "metrics": ["f1", "iou"],
             "rows": [
-                {
-                    "id": "flat",
-                    "label": "One label",
-                    "method": "none",
-                    "decoder": "one_label",
-                    "trivial": True,
-                },
+                {"id": "flat", "label": "One label", "method": "none", "decoder": "one_label", "trivial": True},
                 {"id": "ours", "label": "Ours & theirs", "method": "rgwot", "decoder": "graphcut"},
                 {"id": "plain", "label": "Plain", "method": "raw", "decoder": "kmeans"},
             ],
@@ -71,20 +67,10 @@ def write_scores(folder, run, values, **counts):
     """
     method, decoder, dataset, task, seed = run
     rows = []
-    for protocol in PROTOCOLS:
-        for background in ("with", "without"):
-            for rule in ("exact", "cnc"):
-                f1 = values(protocol, background, rule) if callable(values) else values
-                metrics = {
-                    "f1": f1,
-                    "iou": f1 / 2,
-                    "n_videos": 3,
-                    "n_skipped": 0,
-                    "n_unscored": 0,
-                    "degenerate": 0,
-                }
-                for metric, value in (metrics | counts).items():
-                    rows.append((dataset, task, method, decoder, seed, protocol, background, rule, metric, value))
+    for key in itertools.product(PROTOCOLS, ("with", "without"), ("exact", "cnc")):
+        f1 = values(*key) if callable(values) else values
+        metrics = {"f1": f1, "iou": f1 / 2, "n_videos": 3, "n_skipped": 0, "n_unscored": 0, "degenerate": 0} | counts
+        rows += [(dataset, task, method, decoder, seed, *key, metric, value) for metric, value in metrics.items()]
     path = folder / f"{method}-{decoder}-{dataset}-{task}-{seed}.csv"
     pd.DataFrame(rows, columns=list(SCORE_COLUMNS)).to_csv(path, index=False)
     return path
@@ -113,3 +99,17 @@ def make_table(table, scores, output):
     for row, path in zip(table.rows, rows, strict=True):
         make_row(table, row.id, scores, path, {})
     return join_rows(table, rows, output)
+
+
+MACHINE = {"gpu": None, "processor": "Some CPU", "threads": 2}
+
+
+def write_run(folder, seed, seconds, iterations=10, trained=None, machine=None):
+    run = folder / f"seed{seed}"
+    run.mkdir(parents=True)
+    benchmark = run.with_suffix(".tsv")
+    benchmark.write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0\t{1000 + seed}\n", encoding="utf-8")
+    history = f"step,loss,seconds\n1,2,3\n{iterations},1,{seconds - 10 if trained is None else trained}\n"
+    (run / "history.csv").write_text(history, encoding="utf-8")
+    (run / "machine.json").write_text(json.dumps(machine or MACHINE), encoding="utf-8")
+    return [run / "machine.json", benchmark, run / "history.csv"]

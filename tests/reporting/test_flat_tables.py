@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import json
 
 import pandas as pd
 import pytest
-from table_helpers import REPOSITORY
+from table_helpers import MACHINE, REPOSITORY, write_run
 
 from rgwot.reporting.tables import runtime, settings
 from rgwot.reporting.tables.kinds import kind_of
 from rgwot.reporting.tables.spec import RuntimeTable, SettingsTable, load_tables
 from rgwot.runtime.errors import RgwotError
-
-MACHINE = {"gpu": None, "processor": "Some CPU", "threads": 2}
 
 
 @pytest.fixture
@@ -23,17 +20,6 @@ def times():
     return RuntimeTable.model_validate(
         {"kind": "runtime", "id": "times", "title": "Times", "dataset": "d", "task": "t", "rows": rows}
     )
-
-
-def write_run(folder, seed, seconds, iterations=10, trained=None, machine=None):
-    run = folder / f"seed{seed}"
-    run.mkdir(parents=True)
-    benchmark = run.with_suffix(".tsv")
-    benchmark.write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0\t{1000 + seed}\n", encoding="utf-8")
-    history = f"step,loss,seconds\n1,2,3\n{iterations},1,{seconds - 10 if trained is None else trained}\n"
-    (run / "history.csv").write_text(history, encoding="utf-8")
-    (run / "machine.json").write_text(json.dumps(machine or MACHINE), encoding="utf-8")
-    return [run / "machine.json", benchmark, run / "history.csv"]
 
 
 def test_minutes_are_those_of_the_benchmarks_and_a_resumed_training_is_told(times, tmp_path):

@@ -6,12 +6,11 @@ The cell of a number is worked out here from the words of its line, not by what 
 from __future__ import annotations
 
 import itertools
-import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from table_helpers import REPOSITORY
+from table_helpers import REPOSITORY, write_run
 
 from rgwot.records import SCORE_COLUMNS
 from rgwot.reporting.tables.kinds import kind_of
@@ -166,12 +165,7 @@ def test_hyperparameters_one_by_one(tmp_path: Path) -> None:
 def test_run_times_one_by_one(tmp_path: Path) -> None:
     table = TABLES["runtime"]
     for row in table.rows:
-        run = tmp_path / row.id / "seed0"
-        run.mkdir(parents=True)
-        run.with_suffix(".tsv").write_text("s\tmax_rss\n600\t100\n", encoding="utf-8")
-        (run / "history.csv").write_text("step,loss,seconds\n10,1,590\n", encoding="utf-8")
-        (run / "machine.json").write_text(json.dumps({"gpu": "G", "processor": "P", "threads": 2}), encoding="utf-8")
-        inputs = [run.with_suffix(".tsv"), run / "history.csv", run / "machine.json"]
+        inputs = write_run(tmp_path / row.id, 0, 600)
         kind_of(table).make_row(table, row.id, inputs, tmp_path / f"{row.id}.csv", {})
     kind_of(table).join_rows(table, [tmp_path / f"{row.id}.csv" for row in table.rows], tmp_path / "runtime.csv")
     frame = pd.read_csv(tmp_path / "runtime.csv")

@@ -14,10 +14,11 @@ from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.reporting.tables.spec import LEADING, Table, expand, find_table, load_tables
 from rgwot.runtime.errors import RgwotError
 
+TABLES = load_tables(REPOSITORY / "workflow" / "tables.yaml")
+
 
 def test_the_tables_of_the_repository():
-    tables = load_tables(REPOSITORY / "workflow" / "tables.yaml")
-    egoprocel = tables["egoprocel"]
+    tables, egoprocel = TABLES, TABLES["egoprocel"]
     assert tuple(egoprocel.datasets) == datasets("egoprocel")
     assert [place.n_tasks for place in egoprocel.datasets.values()] == [
         len(tasks_of(name)) for name in egoprocel.datasets
@@ -54,7 +55,7 @@ def test_rows_of_the_repository_are_experiments_and_a_default_value_is_the_defau
 
 
 def test_the_table_of_protocols_has_every_method():
-    table = load_tables(REPOSITORY / "workflow" / "tables.yaml")["protocols"]
+    table = TABLES["protocols"]
     assert {row.method for row in table.rows} == set(FAMILIES)
     assert {row.decoder for row in table.rows if row.trivial} == {"one_label", "uniform", "random"}
     shown = {(block.protocol, block.background) for block in table.blocks}
@@ -114,44 +115,36 @@ def test_any_spelling_becomes_the_canonical_one(tmp_path):
         small_table(tmp_path, spec, refuse)
 
 
-def _change(*path, value):
-    def change(spec):
-        *parents, last = path
-        part = spec
-        for key in parents:
-            part = part[key]
-        part[last] = value
-
-    return change
-
-
-SMALL = ("tables", "small")
+#: Where something is put into the small table or, from the root of the file, elsewhere; what; and what is said of it.
 MISTAKES = [
-    (_change(*SMALL, "datasets", value=["one", "tow"]), r"unknown dataset 'tow'; did you mean 'two'\?"),
-    (_change(*SMALL, "datasets", value=["one", "one"]), "datasets: found .* expected a list of different names"),
-    (_change(*SMALL, "metric", value=["f1"]), r"table 'small': unknown key 'metric'; did you mean 'metrics'\?"),
-    (_change(*SMALL, "metrics", value=["f2"]), r"metrics\.0: Input should be .*, found 'f2'"),
-    (_change(*SMALL, "rows", 2, "id", value="ours"), "rows: 'ours' is there twice"),
-    (_change(*SMALL, "rows", 2, "id", value="../x"), r"rows\.2\.id: String should match .* found '../x'"),
-    (_change(*SMALL, "rows", 2, "decodr", value="x"), r"unknown key 'rows\.2\.decodr'; did you mean 'decoder'\?"),
-    (_change(*SMALL, "rows", value=[]), "rows: expected at least one"),
-    (_change(*SMALL, "rows", 1, "sweep", value={"alpha": [1, 2]}), "rows: 'ours' is there twice"),
-    (_change(*SMALL, "rows", 1, value={"id": "{a}", "sweep": {"b": [1]}}), r"found \{a\}, which is not swept"),
-    (_change(*SMALL, "reported", "methods", 1, "method", value="RGWOT"), "reported.methods: 'RGWOT' is there twice"),
-    (_change(*SMALL, "reported", "methods", 0, "row", value="our"), r"reported row 'our' is not there; did you mean"),
-    (_change(*SMALL, "kind", value="score"), r"unknown kind 'score'; did you mean 'scores'\?"),
-    (_change(*SMALL, "datasets", value=["one/*"]), r"unknown task 'one/\*'; name each task"),
-    (_change("datasets", "two", value={"label": "Second"}), "dataset 'two' has no name in the reported numbers"),
-    (_change("tables", "Big Table", value={}), "table 'Big Table': expected a lower-case word"),
-    (_change("tables", value=[]), "tables: found list"),
-    (_change("more", value={}), "expected the keys datasets, tables"),
+    ("small.datasets", ["one", "tow"], r"unknown dataset 'tow'; did you mean 'two'\?"),
+    ("small.datasets", ["one", "one"], "datasets: found .* expected a list of different names"),
+    ("small.datasets", ["one/*"], r"unknown task 'one/\*'; name each task"),
+    ("small.metric", ["f1"], r"table 'small': unknown key 'metric'; did you mean 'metrics'\?"),
+    ("small.metrics", ["f2"], r"metrics\.0: Input should be .*, found 'f2'"),
+    ("small.rows.2.id", "ours", "rows: 'ours' is there twice"),
+    ("small.rows.2.id", "../x", r"rows\.2\.id: String should match .* found '../x'"),
+    ("small.rows.2.decodr", "x", r"unknown key 'rows\.2\.decodr'; did you mean 'decoder'\?"),
+    ("small.rows", [], "rows: expected at least one"),
+    ("small.rows.1.sweep", {"alpha": [1, 2]}, "rows: 'ours' is there twice"),
+    ("small.rows.1", {"id": "{alhpa}", "sweep": {"alpha": [1]}}, r"found \{alhpa\}, which is not swept; did you mean"),
+    ("small.reported.methods.1.method", "RGWOT", "reported.methods: 'RGWOT' is there twice"),
+    ("small.reported.methods.0.row", "our", r"reported row 'our' is not there; did you mean"),
+    ("small.kind", "score", r"unknown kind 'score'; did you mean 'scores'\?"),
+    ("datasets.two", {"label": "Second"}, "dataset 'two' has no name in the reported numbers"),
+    ("tables.Big Table", {}, "table 'Big Table': expected a lower-case word"),
+    ("tables", [], "tables: found list"),
+    ("more", {}, "expected the keys datasets, tables"),
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), MISTAKES)
-def test_mistakes_end_in_one_line(tmp_path, change, message):
-    spec = copy.deepcopy(SPEC)
-    change(spec)
+@pytest.mark.parametrize(("path", "value", "message"), MISTAKES)
+def test_mistakes_end_in_one_line(tmp_path, path, value, message):
+    spec = part = copy.deepcopy(SPEC)
+    *parents, last = path.replace("small", "tables.small", 1).split(".")
+    for key in parents:
+        part = part[int(key) if key.isdigit() else key]
+    part[int(last) if last.isdigit() else last] = value
     with pytest.raises(RgwotError, match=message) as caught:
         small_table(tmp_path, spec)
     assert "\n" not in str(caught.value)
