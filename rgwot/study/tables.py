@@ -14,7 +14,7 @@ from rgwot.config.settings import flatten
 from rgwot.datasets.base import too_few_videos
 from rgwot.reporting.figures.interface import Plan
 from rgwot.reporting.figures.kinds import Figures, load_figures
-from rgwot.reporting.figures.style import Drawn
+from rgwot.reporting.figures.style import Drawn, styled
 from rgwot.reporting.tables.spec import (
     AnyTable,
     ClaimsTable,
@@ -234,18 +234,22 @@ def figure_content(study: Study, figure: str) -> str:
 
 
 def figure_caption(study: Study, figure: str) -> list[str]:
-    """Return the caption of a figure in a report."""
-    return all_figures(study).figure(figure).caption(figure_plan(study, figure))
+    """Return the caption of a figure in a report, paragraph by paragraph."""
+    shown = all_figures(study).figure(figure)
+    return [f"{shown.title}. {shown.CAPTION}", figure_plan(study, figure).about]
 
 
 def figure_labels(study: Study, figure: str) -> dict[str, str]:
     """Return the labels by which a report filters figures."""
-    return all_figures(study).figure(figure).labels(figure_plan(study, figure))
+    plan = figure_plan(study, figure)
+    seeds = ", ".join(map(str, plan.seeds))
+    return {"figure": figure, "data": ", ".join(plan.data), "protocol": plan.protocols, "seeds": seeds}
 
 
 def draw_figure(study: Study, figure: str) -> Drawn:
     """Draw a figure from its files."""
-    return all_figures(study).figure(figure).styled(figure_plan(study, figure))
+    with styled():
+        return all_figures(study).figure(figure).draw(figure_plan(study, figure))
 
 
 def paper_files(study: Study) -> list[str]:

@@ -53,10 +53,6 @@ def planned(tree: Tree, name: str) -> Any:
     return tables.figure_plan(FACTS, name)
 
 
-def draw(name: str) -> Figure:
-    return tables.all_figures(FACTS).figure(name).styled(tables.figure_plan(FACTS, name))
-
-
 def shown(figure: Figure) -> list[Text]:
     """Return every text that is drawn."""
     return [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
@@ -69,7 +65,7 @@ def test_every_figure_is_looked_at_here() -> None:
 @pytest.mark.parametrize("name", READ)
 def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, name: str) -> None:
     plan = planned(tree, name)
-    figure = draw(name)
+    figure = tables.draw_figure(FACTS, name)
     size = figure.get_size_inches()
     figure.canvas.draw()
     texts = shown(figure)
@@ -101,14 +97,14 @@ def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, n
 def test_the_same_plan_gives_the_same_bytes(tree: Tree, folder: Path) -> None:
     planned(tree, "tsne_procel")
     for name in ("one", "two"):
-        save(draw("tsne_procel"), folder / f"{name}.pdf")
+        save(tables.draw_figure(FACTS, "tsne_procel"), folder / f"{name}.pdf")
     for suffix in (".pdf", ".png"):
         assert (folder / f"one{suffix}").read_bytes() == (folder / f"two{suffix}").read_bytes()
 
 
 def test_curves_are_those_of_the_scores_and_reported_peaks_lie_at_their_parameter(tree: Tree, folder: Path) -> None:
     planned(tree, "sensitivity")
-    figure = draw("sensitivity")
+    figure = tables.draw_figure(FACTS, "sensitivity")
     axis = figure.axes[0]
     by_colour = {line.get_color(): line for line in axis.get_lines() if len(line.get_xdata()) == 8}
     # The made-up scores are 0.50, 0.60, 0.55 and 0.35 plus 0.02 per seed, of seeds 0, 1 and 2.
@@ -137,7 +133,7 @@ def test_a_degenerate_run_is_drawn_open(tree: Tree, folder: Path) -> None:
     text = path.read_text()
     try:
         path.write_text(text.replace(",degenerate,0", ",degenerate,1"))
-        figure = draw("collapse_beta")
+        figure = tables.draw_figure(FACTS, "collapse_beta")
     finally:
         path.write_text(text)
     assert "open: a run behind it is degenerate" in "\n".join(text.get_text() for text in shown(figure))

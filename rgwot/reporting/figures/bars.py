@@ -9,7 +9,7 @@ from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import PROTOCOLS, score
 from rgwot.reporting.figures.style import Axes, Drawn, number_step, plain, sheet, step_legend, step_style, tell
-from rgwot.reporting.figures.videos import Count, OfRuns, PlannedTask, TaskLabels, Tasks, matched_steps, stretches
+from rgwot.reporting.figures.videos import Count, OfTasks, PlannedTask, TaskLabels, Tasks, matched_steps, stretches
 
 #: Columns of text beside the bars: their heads, and how far right of the bars each ends, in points.
 HEADS: Mapping[str, Mapping[str, float]] = {
@@ -29,7 +29,7 @@ class Bar(NamedTuple):
     degenerate: bool = False
 
 
-class Bars(OfRuns):
+class Bars(OfTasks):
     """Key steps over time: ground truth, and one bar per run; beside them collapse diagnostics or scores."""
 
     CAPTION: ClassVar = (

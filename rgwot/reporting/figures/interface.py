@@ -16,7 +16,7 @@ from rgwot.config.configuration import Config
 from rgwot.config.experiments import Experiments
 from rgwot.config.settings import flatten
 from rgwot.reporting.entries import Part, Spelled
-from rgwot.reporting.figures.style import Drawn, styled
+from rgwot.reporting.figures.style import Drawn
 from rgwot.reporting.tables.spec import Table
 
 Shown = TypeVar("Shown")
@@ -116,22 +116,8 @@ class Figure(Part):
         raise NotImplementedError
 
     def draw(self, plan: Any) -> Drawn:
-        """Draw a plan."""
+        """Draw a plan, in the style of all figures (`rgwot.reporting.figures.style.styled`)."""
         raise NotImplementedError
-
-    def styled(self, plan: Plan[Any]) -> Drawn:
-        """Draw a plan in the style of all figures."""
-        with styled():
-            return self.draw(plan)
-
-    def caption(self, plan: Plan[Any]) -> list[str]:
-        """Return what a report says of the figure, paragraph by paragraph."""
-        return [f"{self.title}. {self.CAPTION}", plan.about]
-
-    def labels(self, plan: Plan[Any]) -> dict[str, str]:
-        """Return what a report is filtered by."""
-        seeds = ", ".join(map(str, plan.seeds))
-        return {"figure": self.id, "data": ", ".join(plan.data), "protocol": plan.protocols, "seeds": seeds}
 
     def planned(
         self, study: Study, shown: Shown, files: Iterable[Path], datasets: Mapping[str, str], said: Iterable[str],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rgwot import paths
 from rgwot.reporting.figures.style import GREY, Drawn, line_style, sheet, tell
-from rgwot.reporting.figures.videos import OfRuns, Tasks
+from rgwot.reporting.figures.videos import OfTasks, Tasks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ def smoothed(values: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
     return np.array([part.mean() for part in np.array_split(values, min(parts, len(values)))])
 
 
-class Losses(OfRuns):
+class Losses(OfTasks):
     """Loss terms over the training, one line per run: mean over seeds, and the band from the least to the largest."""
 
     CAPTION: ClassVar = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from rgwot import paths
 from rgwot.config.experiments import family_of
@@ -54,7 +54,7 @@ Tasks = Plan[tuple[PlannedTask, ...]]
 
 
 class OfTasks(Figure):
-    """A figure of single videos: ``tasks`` names those wanted, of which the configured ones are drawn.
+    """A figure of single videos and one or several runs: of ``tasks``, those wanted, the configured ones are drawn.
 
     Where a task is not in the configuration, the first ones that are take its place; ``videos`` likewise, else the
     first scored ones. A kind names the files that it reads of its tasks and of their runs.
@@ -69,14 +69,10 @@ class OfTasks(Figure):
     PROTOCOLS: ClassVar[str] = "–"
 
     dataset: str
+    runs: Annotated[tuple[Run, ...], Field(min_length=1)]
     tasks: tuple[str, ...] = ()
     n_tasks: Count = 1
     videos: tuple[str, ...] = ()
-
-    @property
-    def wanted(self) -> tuple[Run, ...]:
-        """The runs that are shown of every task."""
-        raise NotImplementedError
 
     def plan(self, study: Study) -> Tasks:
         """Return the tasks that are drawn."""
@@ -87,13 +83,13 @@ class OfTasks(Figure):
         files = [task.at(template) for task in tasks for template in self.OF_TASK]
         files += [run.at(template) for task in tasks for run in task.runs for template in self.OF_RUN]
         names = [one.task for one in tasks if one.task != self.dataset]
-        shown = ", ".join(dict.fromkeys(f"{run.label} = {run.method}" for run in self.wanted))
+        shown = ", ".join(dict.fromkeys(f"{run.label} = {run.method}" for run in self.runs))
         datasets = {self.dataset: study.in_print(self.dataset)}
         said = [", ".join(names), shown, self.SCORING]
         return self.planned(study, tasks, files, datasets, said, seeds, self.PROTOCOLS)
 
     def _task(self, task: str, seeds: tuple[int, ...], study: Study) -> PlannedTask:
-        for run in self.wanted:
+        for run in self.runs:
             family, trained = family_of(run.method), paths.HISTORY in self.OF_RUN
             if (trained and not family.trained) or (paths.EMBEDDINGS in self.OF_RUN and family.embedding == "none"):
                 raise RgwotError(
@@ -101,37 +97,21 @@ class OfTasks(Figure):
                     f"with {'a training' if trained else 'an embedding'}"
                 )
             study.check_task(self.dataset, task, run.method)
-        settings = settings_of(study, self.wanted[0].method, None, self.dataset)
+        settings = settings_of(study, self.runs[0].method, None, self.dataset)
         return PlannedTask(
             self.dataset,
             task,
             study.key_steps(self.dataset, task),
             tuple(video for video in self.videos if video in study.videos(self.dataset, task)),
-            tuple(planned for run in self.wanted for planned in run.planned(self.dataset, [task], seeds)),
+            tuple(planned for run in self.runs for planned in run.planned(self.dataset, [task], seeds)),
             {key: value for key, value in settings.items() if key.startswith("ot.") or key in SETTINGS},
         )
 
 
 class OfRun(OfTasks):
-    """A figure of two videos of one run."""
+    """A figure of two videos of one run, its key ``run``."""
 
-    run: Run
-
-    @property
-    def wanted(self) -> tuple[Run, ...]:
-        """The one run."""
-        return (self.run,)
-
-
-class OfRuns(OfTasks):
-    """A figure that compares runs."""
-
-    runs: Annotated[tuple[Run, ...], Field(min_length=1)]
-
-    @property
-    def wanted(self) -> tuple[Run, ...]:
-        """The runs, as they are."""
-        return self.runs
+    runs: Annotated[tuple[Run, ...], BeforeValidator(lambda run: (run,)), Field(alias="run")]
 
 
 @dataclass(frozen=True)
