@@ -157,8 +157,11 @@ def test_joining_the_wrong_rows_is_refused(table, tmp_path):
         join_rows(table, [flat, ours], tmp_path / "small.csv")
     with pytest.raises(RgwotError, match="expected one row of table 'small', each row once"):
         join_rows(table, [flat, flat], tmp_path / "small.csv")
-    with pytest.raises(RgwotError, match="found other columns than its table has"):
+    with pytest.raises(RgwotError, match="no column kind, n_runs"):
         join_rows(table, [paths[0]], tmp_path / "small.csv")
+    flat.write_text(flat.read_text().replace("one_f1,", "three_f1,", 1))
+    with pytest.raises(RgwotError, match=r"found other columns than its table has \(one_f1, three_f1\); make it again"):
+        join_rows(table, [flat], tmp_path / "small.csv")
     with pytest.raises(RgwotError, match=r"no row 'our'; did you mean 'ours'\?"):
         make_row(table, "our", paths, tmp_path / "x.csv", {})
 

@@ -14,8 +14,8 @@ from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.reporting.figures.interface import Figure, Plan, Study
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Drawn, sheet, tell
 from rgwot.reporting.tables.printed import METRIC_LABELS
-from rgwot.reporting.tables.scores import read_texts
 from rgwot.reporting.tables.spec import Metric, Row
+from rgwot.runtime.files import read_csv
 
 #: Columns of a row without which nothing can be drawn.
 NEEDED = ("method", "kind", "protocol", "background", "label_rule")
@@ -55,7 +55,7 @@ class Protocols(Figure):
         """Draw one panel per dataset and background: groups are protocols, bars are rows of the table."""
         import pandas as pd
 
-        table = pd.concat([read_texts(path, "a row of a table", NEEDED) for path in plan.files])
+        table = pd.concat([read_csv(path, NEEDED, {}) for path in plan.files])
         table = table[(table["kind"] == "measured") & (table["label_rule"] == self.label_rule)]
         rows, places = plan.shown
         drawn, axes = sheet(len(places), len(BACKGROUNDS), height=1.75 * len(places) + 1.2, sharey=True)

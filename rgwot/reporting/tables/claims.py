@@ -12,10 +12,10 @@ from rgwot.evaluation.bootstrap import FAILS, HOLDS, UNKNOWN, judge
 from rgwot.records import read_history, read_scores
 from rgwot.reporting.tables.forms import write_flat
 from rgwot.reporting.tables.printed import PRINTED_RULE, block_title
-from rgwot.reporting.tables.scores import Paths, read_flat
+from rgwot.reporting.tables.scores import Paths
 from rgwot.reporting.tables.spec import Block, Claim, ClaimsTable, Experiment
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.files import read_csv, write_csv
 
 COLUMNS = (
     "claim", "tasks", "protocol", "background", "metric", "of", "over", "n_tasks", "n_runs", "effect", "low", "high",
@@ -103,7 +103,7 @@ def _of(values: pd.DataFrame, experiment: Experiment, where: str) -> list[Sequen
 
 def render_table(table: ClaimsTable, csv: Path) -> None:
     """Write the printed forms next to the CSV: of every claim the leading block, and what it is elsewhere."""
-    frame = read_flat(csv, COLUMNS)
+    frame = read_csv(csv, COLUMNS, {})
     lines = []
     for claim in table.rows:
         own = frame[frame["claim"] == claim.id]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from rgwot.reporting.tables import claims, forms, printed, runtime, scores, settings
 from rgwot.reporting.tables.spec import AnyTable, ClaimsTable, RuntimeTable, SettingsTable, Table
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.files import read_csv, write_csv
 
 
 class Kind(NamedTuple):
@@ -27,7 +27,7 @@ class Kind(NamedTuple):
 
 def _join_flat(table: ClaimsTable | SettingsTable, rows: Iterable[Path], output: Path) -> None:
     columns = settings.columns(table) if isinstance(table, SettingsTable) else claims.COLUMNS
-    write_csv(scores.joined(table, rows, lambda path: scores.read_flat(path, columns)), output)
+    write_csv(scores.joined(table, rows, lambda path: read_csv(path, columns, {})[list(columns)]), output)
 
 
 KINDS = {

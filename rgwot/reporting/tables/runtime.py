@@ -12,10 +12,10 @@ import pandas as pd
 
 from rgwot.paths import HISTORY, MACHINE, name_of
 from rgwot.reporting.tables.forms import write_flat
-from rgwot.reporting.tables.scores import Paths, joined, read_flat, reported_values, summarise
+from rgwot.reporting.tables.scores import Paths, joined, reported_values, summarise
 from rgwot.reporting.tables.spec import RuntimeTable, TimedRow
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.files import read_csv, write_csv
 
 COLUMNS = (
     "method", "kind", "n_runs", "iterations", "minutes", "minutes_sd", "seconds_per_iteration", "memory_mb",
@@ -66,7 +66,7 @@ def make_row(table: RuntimeTable, row_id: str, inputs: Paths, output: Path, fact
 
 def join_rows(table: RuntimeTable, rows: Paths, output: Path) -> None:
     """Write the table from its rows, the reported ones first; all have to be trained for equally many iterations."""
-    frame = joined(table, rows, lambda path: read_flat(path, COLUMNS))
+    frame = joined(table, rows, lambda path: read_csv(path, COLUMNS, {}))
     measured = frame[frame["kind"] == "measured"]
     by_iterations = measured.groupby("iterations")["method"].agg(", ".join)
     if len(by_iterations) > 1:
@@ -77,7 +77,7 @@ def join_rows(table: RuntimeTable, rows: Paths, output: Path) -> None:
 
 def render_table(table: RuntimeTable, csv: Path) -> None:
     """Write the printed forms next to the CSV."""
-    rows = read_flat(csv, COLUMNS).to_dict("records")
+    rows = read_csv(csv, COLUMNS, {}).to_dict("records")
     labels = {row.id: row.label for row in table.rows}
     lines = [
         [

@@ -16,7 +16,7 @@ from rgwot.evaluation.protocols import ALSO
 from rgwot.records import CELL, read_scores
 from rgwot.reporting.tables.spec import OWN, UNKNOWN, AnyTable, Place, ReportedMethod, Row, Table
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import text_of, write_csv
+from rgwot.runtime.files import read_csv, write_csv
 
 Paths = Iterable[str | os.PathLike[str]]
 LEADING_COLUMNS = (
@@ -198,35 +198,16 @@ def _write(table: Table, rows: Sequence[Mapping[Any, Any]], output: Path) -> pd.
 
 def read_table(table: Table, path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read a table or one of its rows as written here."""
-    columns = table_columns(table)
-    frame = read_flat(path, columns)
+    columns, frame = table_columns(table), read_csv(path, LEADING_COLUMNS, {})
+    if list(frame.columns) != columns:
+        other = sorted(set(frame.columns) ^ set(columns))
+        raise RgwotError(f"{path}: found other columns than its table has ({', '.join(other[:4])}); make it again")
     numbers = [column for column in columns if column not in ("method", "kind", *CELL, "note")]
     try:
         frame[numbers] = frame[numbers].apply(pd.to_numeric)
         return frame.astype(counts_of(table))
     except (TypeError, ValueError) as error:
         raise RgwotError(f"{path}: cannot be read as a table: {' '.join(str(error).split())}") from None
-
-
-def read_texts(path: str | os.PathLike[str], what: str = "a table", needed: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a CSV file whose cells are texts and which has at least the columns ``needed``."""
-    try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
-    except (OSError, ValueError) as error:
-        raise RgwotError(f"{path}: cannot be read as {what}: {' '.join(str(error).split())}") from None
-    missing = [column for column in needed if column not in frame.columns]
-    if missing:
-        raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")
-    return frame
-
-
-def read_flat(path: str | os.PathLike[str], columns: Sequence[str]) -> pd.DataFrame:
-    """Read a table of texts that has exactly these columns."""
-    frame = read_texts(path)
-    if list(frame.columns) != list(columns):
-        other = sorted(set(frame.columns) ^ set(columns))
-        raise RgwotError(f"{path}: found other columns than its table has ({', '.join(other[:4])}); make it again")
-    return frame
 
 
 def joined(table: AnyTable, rows: Paths, read: Callable[[Path], pd.DataFrame]) -> pd.DataFrame:
@@ -251,7 +232,7 @@ def read_reported(path: str | os.PathLike[str]) -> pd.DataFrame:
 
     A file that cannot be read, lacks a column, or holds a value that is no percentage is an `RgwotError`.
     """
-    frame = read_texts(path, "reported numbers", REPORTED_COLUMNS)
+    frame = read_csv(path, REPORTED_COLUMNS, {})
     values = pd.to_numeric(frame["value"], errors="coerce")
     scores = frame["metric"].isin(METRIC_NAMES.values())
     bad = frame[scores & (frame["value"] != "") & ~values.between(0, 100)]

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 
 from rgwot.reporting.tables.forms import write_flat
-from rgwot.reporting.tables.scores import Paths, read_flat, read_texts
+from rgwot.reporting.tables.scores import Paths
 from rgwot.reporting.tables.spec import Setting, SettingsTable
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.files import read_csv, write_csv
 
 REPORTED_COLUMNS = ("name", "value", "source", "note")
 
@@ -41,7 +41,7 @@ def make_row(table: SettingsTable, row_id: str, inputs: Paths, output: Path, fac
 
 def render_table(table: SettingsTable, csv: Path) -> None:
     """Write the printed forms next to the CSV; notes become footnotes below the table."""
-    frame = read_flat(csv, columns(table))
+    frame = read_csv(csv, columns(table), {})
     rows = frame.to_dict("records")
     shown = frame[[*table.methods, "reported"]].replace("", "–")
     # Reported values that do not stand in the paper's table.
@@ -58,7 +58,7 @@ def render_table(table: SettingsTable, csv: Path) -> None:
 def _reported(table: SettingsTable, name: str) -> Mapping[Any, str]:
     assert table.reported is not None
     path = table.reported.file
-    frame = read_texts(path, "reported numbers", REPORTED_COLUMNS)
+    frame = read_csv(path, REPORTED_COLUMNS, {})
     rows = frame[frame["name"] == name].to_dict("records")
     if len(rows) != 1:
         raise RgwotError(f"{path}: found {len(rows)} rows {name!r}, expected one for table {table.id!r}")

@@ -177,7 +177,7 @@ class Reported(Part):
     """
 
     file: Beside
-    methods: Annotated[tuple[ReportedMethod, ...], AfterValidator(lambda found: _once(found) if found else found)] = ()
+    methods: Annotated[tuple[ReportedMethod, ...], AfterValidator(_once)] = ()
     note: str = ""
     source: str | None = None
 
