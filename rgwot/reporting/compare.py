@@ -19,7 +19,7 @@ from rgwot.paths import SEGMENTS, name_of
 from rgwot.records import read_segments
 from rgwot.reporting.names import names_in, read_names
 from rgwot.runtime.errors import RgwotError
-from rgwot.timing import predicted_labels, sample_times
+from rgwot.timing import labels_at, predicted_labels, sample_times
 
 #: Times per second at which key steps are compared.
 RATE = 10
@@ -83,14 +83,9 @@ def read_coding(path: Path, tier: str | None = None, fps: str | None = None) -> 
 
 def coded_answer(coded: pd.DataFrame, numbers: Mapping[str, int], seconds: Mapping[str, float]) -> Answer:
     """Return segments with labels as an answer of these numbers, up to a time of every video; gaps are background."""
-    answer = {}
-    for video, own in coded[coded["video"].isin(seconds.keys())].groupby("video", sort=False):
-        times = sample_times(seconds[str(video)], RATE)
-        labels = np.zeros(len(times), dtype=np.int64)
-        for start_s, end_s, label in own[["start_s", "end_s", "label"]].itertuples(index=False):
-            labels[(times >= start_s) & (times < end_s)] = numbers[label]
-        answer[str(video)] = labels
-    return answer
+    known = coded[coded["video"].isin(seconds.keys())]
+    by_video = known.assign(key_step=known["label"].map(numbers)).groupby("video", sort=False)
+    return {str(video): labels_at(own, sample_times(seconds[str(video)], RATE)) for video, own in by_video}
 
 
 def compare(first: Answer, second: Answer, overlap: float = OVERLAP, *, same: bool = False) -> Comparison | None:
@@ -117,14 +112,13 @@ def compare_with(
     answer: Answer, other: Path, overlap: float = OVERLAP, tier: str | None = None, fps: str | None = None
 ) -> Comparison:
     """Compare an answer with a folder of key steps, or with what a person coded; RgwotError for no common video."""
-    if coded(other):
-        table = read_coding(other, tier, fps)
-        numbers = _numbers(table)
-        seconds = {video: len(labels) / RATE for video, labels in answer.items()}
-        found = compare(answer, coded_answer(table, numbers, seconds), overlap)
-    else:
-        numbers, found = {}, compare(answer, read_answer(other), overlap)
-    return shared(found, f"{other}: ")._replace(names={number: name for name, number in numbers.items()})
+    if not coded(other):
+        return shared(compare(answer, read_answer(other), overlap), f"{other}: ")
+    table = read_coding(other, tier, fps)
+    numbers = _numbers(table)
+    seconds = {video: len(labels) / RATE for video, labels in answer.items()}
+    found = shared(compare(answer, coded_answer(table, numbers, seconds), overlap), f"{other}: ")
+    return found._replace(names={number: name for name, number in numbers.items()})
 
 
 def shared(found: Comparison | None, where: str = "") -> Comparison:
