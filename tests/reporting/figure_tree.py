@@ -5,17 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import yaml
 from table_helpers import REPOSITORY, write_scores
 
+from rgwot import paths
 from rgwot.config.experiments import split_id
-from rgwot.config.settings import Settings, build
+from rgwot.config.settings import build
 from rgwot.datasets import registry
 from rgwot.embedding.stored import EmbeddedVideo, write_embedded
 from rgwot.features.store import StoreWriter
 from rgwot.keysteps.decode import decode
+from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.reporting.tables.scores import make_row
+from rgwot.runtime.files import write_rows
 from rgwot.study import datasets, tables
 from rgwot.study.study import Study
 
@@ -94,14 +96,13 @@ class Tree:
             for step in (1, 2, 3):
                 at = np.flatnonzero(steps == step) * SECONDS / 120
                 segments.append((video, at[0], at[-1] + SECONDS / 120, step, f"step {step}"))
-        columns = ["video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason"]
-        for kind, frame in (
-            ("manifest", pd.DataFrame(rows, columns=columns)),
-            ("annotations", pd.DataFrame(segments, columns=["video", "start_s", "end_s", "key_step", "name"])),
+        for template, content, columns in (
+            (paths.MANIFEST, rows, MANIFEST_COLUMNS),
+            (paths.ANNOTATIONS, segments, ANNOTATION_COLUMNS),
         ):
-            target = self.folder / "results" / kind / dataset / f"{task}.csv"
+            target = self.folder / paths.at(template, dataset=dataset, task=task)
             target.parent.mkdir(parents=True, exist_ok=True)
-            frame.to_csv(target, index=False)
+            write_rows(columns, content, target)
 
     def _embeddings(self, path: Path, dataset: str, task: str) -> None:
         centres, content = np.eye(8)[:4], {}
@@ -116,15 +117,13 @@ class Tree:
         embeddings = self.folder / "results" / "embeddings" / method / dataset / task / f"{seed}.zarr"
         if not embeddings.exists():
             self._embeddings(embeddings, dataset, task)
-        settings: Settings = build({"decode.K": 4}, "test")
-        decode(embeddings, folder, split_id(decoder)[0], settings, int(seed.removeprefix("seed")))
+        decode(embeddings, folder, split_id(decoder)[0], build({"decode.K": 4}, "test"), int(seed.removeprefix("seed")))
 
     def _history(self, path: Path, seed: int) -> None:
         steps = np.arange(1, 401)
         align = 2 + np.exp(-steps / 50) + 0.1 * seed
-        frame = pd.DataFrame({"step": steps, "align": align, "cidm": 10 * align, "seconds": steps / 10.0})
-        frame.insert(1, "loss", frame["align"] + frame["cidm"])
-        frame.to_csv(path, index=False)
+        columns = zip(steps, 11 * align, align, 10 * align, steps / 10.0, strict=True)
+        write_rows(("step", "loss", "align", "cidm", "seconds"), columns, path)
 
     def _scores(self, path: Path, rest: list[str]) -> None:
         """Write scores that differ by metric and seed."""

@@ -44,18 +44,15 @@ def test_runs_get_their_one_spelling_and_files_their_place(tmp_path: Path) -> No
     [
         ({**BARS, "kind": "bar"}, "unknown kind 'bar'; did you mean 'bars'"),
         ({**BARS, "n_video": 2}, "unknown key 'n_video'; did you mean 'n_videos'"),
-        (
-            {**BARS, "runs": [{"label": "a", "method": "b", "decoders": "c"}]},
-            "unknown key 'runs.0.decoders'; did you mean 'decoder'",
-        ),
+        ({**BARS, "runs": [{"label": "a", "method": "b", "decoders": "c"}]},
+         "unknown key 'runs.0.decoders'; did you mean 'decoder'"),
         ({**BARS, "runs": []}, "runs: .*at least 1 item"),
         ({**BARS, "beside": "faces"}, "beside: Input should be 'collapse' or 'scores', found 'faces'"),
-        (
-            {"kind": "plans", "title": "t", "dataset": "d", "run": BARS["runs"][0], "radii": [0, 1]},
-            "radii.0: .*greater than 0, found 0",
-        ),
+        ({"kind": "plans", "title": "t", "dataset": "d", "run": BARS["runs"][0], "radii": [0, 1]},
+         "radii.0: .*greater than 0, found 0"),
+        ({"kind": "plans", "title": "t", "dataset": "d"}, "run: Field required"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_are_told_in_one_line(tmp_path: Path, figure: dict, said: str) -> None:
     with pytest.raises(RgwotError, match=said) as caught:
         load_figures(written(tmp_path, mine=figure))
