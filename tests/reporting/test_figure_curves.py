@@ -28,14 +28,10 @@ from rgwot.runtime.errors import RgwotError
 REPORTED = REPOSITORY / "workflow" / "reported"
 
 
-def row(name: str, value: float, runs: tuple = (), *, line: str = "rgwot", trained: bool = True) -> PlannedRow:
-    return PlannedRow(id=name, line=line, trained=trained, value=value, runs=runs)
-
-
-def sweep(*rows: PlannedRow, reported: str = "PC Assembly", tasks: tuple[str, ...] = ("all",)) -> PlannedSweep:
+def sweep(reported: str = "PC Assembly", tasks: tuple[str, ...] = ("all",)) -> PlannedSweep:
     place = Place(dataset="d", label="D", reported=reported, reported_tasks=tasks)
     return PlannedSweep(
-        place, "D", rows=rows, left_out=(), levels=(), frames=33, epsilon=0.07, classes=10
+        place, "D", lines=(), left_out=(), levels=(), frames=33, epsilon=0.07, classes=10
     )  # fmt: skip
 
 
@@ -58,20 +54,13 @@ def test_seeds_are_averaged_over_tasks_and_the_band_spans_them(tmp_path: Path, m
         run.at(paths.SCORES).parent.mkdir(parents=True, exist_ok=True)
         written.rename(run.at(paths.SCORES))
     scores = read_runs(runs["rgwot"] + runs["vaot"], how)
-    found = curve([row("one", 1.0, runs["rgwot"]), row("two", 2.0, runs["vaot"])], scores, "f1", "micro_video")
+    found = curve([PlannedRow(1.0, runs["rgwot"]), PlannedRow(2.0, runs["vaot"])], scores, "f1", "micro_video")
     assert found["x"].tolist() == [1, 2]
     assert found["mean"].tolist() == pytest.approx([0.45, 0.65])
     assert (found["low"].tolist(), found["high"].tolist()) == (pytest.approx([0.3, 0.5]), pytest.approx([0.6, 0.8]))
     assert found["degenerate"].tolist() == [False, True]
     # A metric that is not there is no number.
-    assert curve([row("one", 1.0, runs["rgwot"])], scores, "mof", "micro_video")["mean"].isna().all()
-
-
-def test_lines_take_one_row_per_value_and_keep_untrained_answers_apart() -> None:
-    rows = [row("K=7", 7), row("K=10", 10), row("K=gt+1", 10), row("uniform-K=7", 7, line="uniform", trained=False)]
-    lines = sweep(*rows).lines()
-    assert {line: [one.id for one in found] for line, found in lines.items()} == {"rgwot": ["K=7", "K=10"]}
-    assert [one.id for one in sweep(*rows).lines(trained=False)["uniform"]] == ["uniform-K=7"]
+    assert curve([PlannedRow(1.0, runs["rgwot"])], scores, "mof", "micro_video")["mean"].isna().all()
 
 
 def test_reported_peaks_are_the_numbers_of_the_main_table() -> None:

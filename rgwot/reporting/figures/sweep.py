@@ -80,25 +80,31 @@ class SweepPanel(Part):
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A row of a swept table: the value of the swept key, its line, whether it is trained, and the runs behind it."""
+    """A row of a swept table: the value of the swept key, and the runs behind it."""
 
-    id: str
-    line: str
-    trained: bool
     value: float
     runs: tuple[PlannedRun, ...]
 
 
 @dataclass(frozen=True)
+class PlannedLine:
+    """Rows that differ in the swept key alone, in its order and one per value, and whether they are trained."""
+
+    name: str
+    trained: bool
+    rows: tuple[PlannedRow, ...]
+
+
+@dataclass(frozen=True)
 class PlannedSweep:
-    """The rows of a swept table at one place, called ``label``, and the facts the axis is annotated with.
+    """The lines of a swept table at one place, called ``label``, and the facts the axis is annotated with.
 
     ``left_out`` are trained rows that differ in more than the parameter, ``levels`` answers that need no training.
     """
 
     place: Place
     label: str
-    rows: tuple[PlannedRow, ...]
+    lines: tuple[PlannedLine, ...]
     left_out: tuple[str, ...]
     levels: tuple[PlannedRun, ...]
     frames: int
@@ -106,17 +112,14 @@ class PlannedSweep:
     classes: int | None
 
     @property
-    def runs(self) -> list[PlannedRun]:
-        """The runs behind all rows."""
-        return [run for row in self.rows for run in row.runs]
+    def trained(self) -> list[PlannedLine]:
+        """The trained lines, at least one."""
+        return [line for line in self.lines if line.trained]
 
-    def lines(self, *, trained: bool = True) -> dict[str, list[PlannedRow]]:
-        """Return the rows of each line, in the order of the parameter; of one value only the first row."""
-        lines: dict[str, dict[float, PlannedRow]] = {}
-        for row in self.rows:
-            if row.trained == trained:
-                lines.setdefault(row.line, {}).setdefault(row.value, row)
-        return {line: list(rows.values()) for line, rows in lines.items()}
+    @property
+    def runs(self) -> list[PlannedRun]:
+        """The runs behind all lines."""
+        return [run for line in self.lines for row in line.rows for run in row.runs]
 
 
 Sweeps = Plan[tuple[PlannedSweep, ...]]
@@ -143,8 +146,8 @@ class Scored(Figure):
         sweeps = tuple(_sweep(panel, study, several, levels) for panel in panels)
         files = [run.at(paths.SCORES) for sweep in sweeps for run in (*sweep.levels, *sweep.runs)]
         files += [panel.reported.file for panel in panels if panel.reported]
-        trained = [row for sweep in sweeps for row in sweep.rows if row.trained]
-        files += [run.at(paths.DIAGNOSTICS) for row in trained if signs for run in row.runs]
+        drawn = [row for sweep in sweeps for row in sweep.trained[0].rows] if signs else []
+        files += [run.at(paths.DIAGNOSTICS) for row in drawn for run in row.runs]
         kept = "background a class" if self.background == "with" else "without background"
         protocol = f"protocol {PROTOCOLS[self.protocol].letter} ({self.protocol})"
         datasets = {sweep.place.dataset: sweep.label for sweep in sweeps}
@@ -182,7 +185,7 @@ def _sweep(panel: SweepPanel, study: Study, several: bool, levels: Sequence[Run]
     longest = max((line for line in lines if line[0]), key=lambda line: len(lines[line]), default=None)
     if longest is None:
         raise RgwotError(f"table {table.id!r}: no row is trained with a {panel.key}; a figure expects at least one")
-    rows: list[PlannedRow] = []
+    drawn: list[PlannedLine] = []
     left_out: list[str] = []
     for line, found in lines.items():
         trained, decoder, _ = line
@@ -190,16 +193,18 @@ def _sweep(panel: SweepPanel, study: Study, several: bool, levels: Sequence[Run]
             left_out += [f"{row.id} ({table.id})" for row, _ in found if trained]
             continue
         name = split_id(found[0][0].method)[0] if trained else decoder
-        name = f"{name}: {found[0][0].label}" if name in {row.line for row in rows} else name
-        for row, value in found:
+        name = f"{name}: {found[0][0].label}" if name in {one.name for one in drawn} else name
+        rows: dict[float, PlannedRow] = {}
+        for row, value in sorted(found, key=lambda pair: pair[1]):
             study.check_table(panel.table, row.id)
             run = Run(label=row.label, method=row.method, decoder=row.decoder)
-            rows.append(PlannedRow(row.id, name, trained, value, run.planned(dataset, tasks, seeds)))
+            rows.setdefault(value, PlannedRow(value, run.planned(dataset, tasks, seeds)))
+        drawn.append(PlannedLine(name, trained, tuple(rows.values())))
     first = study.experiments.settings(lines[longest][0][0].method, None, dataset)
     return PlannedSweep(
         place,
         place.label if place.task is None else f"{study.in_print(dataset)}: {place.label}",
-        tuple(sorted(rows, key=lambda row: row.value)),
+        tuple(drawn),
         tuple(left_out),
         tuple(planned for run in levels for planned in run.planned(dataset, tasks, seeds)),
         first.train.N + (first.ot.virtual == "cost"),
@@ -302,7 +307,7 @@ class Sweep(Scored):
     def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, dict[str, Any]]:
         """Draw the metrics of one sweep; return what the legend says, and how it looks."""
         scores = read_runs(sweep.runs, self.how)
-        rows = next(iter(sweep.lines().values()))
+        rows = sweep.trained[0].rows
         seen: dict[str, dict[str, Any]] = {
             METRIC_LABELS[metric]: line_style(number) for number, metric in enumerate(self.metrics)
         }
@@ -312,11 +317,13 @@ class Sweep(Scored):
             if found["degenerate"].any():
                 opened = {"marker": "o", "linestyle": "none", "color": "#000000", "markerfacecolor": "w"}
                 seen["open: a run behind it is degenerate"] = opened
-        for line, answers in sweep.lines(trained=False).items():
-            found = curve(answers, scores, "f1", self.protocol)
+        for line in sweep.lines:
+            if line.trained:
+                continue
+            found = curve(line.rows, scores, "f1", self.protocol)
             look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": DOTTED}
             axis.plot(found["x"], 100 * found["mean"], zorder=1, **look)
-            seen[f"{line} answer without training, F1"] = look
+            seen[f"{line.name} answer without training, F1"] = look
         if panel.reported is not None:
             for name, points in reported_points(panel.reported, sweep, self.metrics).items():
                 colour = line_style(list[str](self.metrics).index(name))["color"]
@@ -412,7 +419,7 @@ def _collapse(axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, d
     """Draw the signs of collapse, averaged over videos and runs; return what the legend says."""
     from rgwot.records import read_diagnostics
 
-    rows = next(iter(sweep.lines().values()))
+    rows = sweep.trained[0].rows
     read = [[read_diagnostics(run.at(paths.DIAGNOSTICS)) for run in row.runs] for row in rows]
 
     def sign(facts: Mapping[str, Any], key: str) -> float:
@@ -456,11 +463,12 @@ class Growth(Scored):
         scores = read_runs(sweep.runs, self.how)
         drawn, axes = sheet(height=3.6)
         axis = axes[0, 0]
-        for number, (line, rows) in enumerate(sweep.lines().items()):
-            draw_curve(axis, curve(rows, scores, self.metric, self.protocol), number, self.names.get(line, line))
+        for number, line in enumerate(sweep.trained):
+            found = curve(line.rows, scores, self.metric, self.protocol)
+            draw_curve(axis, found, number, self.names.get(line.name, line.name))
         _beside(axis, [*self._levels(axis, sweep), *self._reported(axis, sweep)])
         printed = {float(panel.reported.x)} if panel.reported and not isinstance(panel.reported.x, str) else set()
-        sizes = sorted({row.value for row in sweep.rows if row.trained} | printed)
+        sizes = sorted({row.value for line in sweep.trained for row in line.rows} | printed)
         axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
         axis.set_xlabel(panel.label)
         axis.set_ylabel(f"{METRIC_LABELS[self.metric]}, %")
