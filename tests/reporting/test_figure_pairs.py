@@ -7,8 +7,8 @@ import pytest
 
 from rgwot.config.settings import defaults
 from rgwot.reporting.figures.overview import matrices
-from rgwot.reporting.figures.pairs import Side, shares, transport
 from rgwot.reporting.figures.plans import virtual_share
+from rgwot.reporting.figures.videos import Side, shares, transport
 
 N = 12
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from rgwot import paths
 from rgwot.config.radius import structure_radius
-from rgwot.reporting.figures.pairs import Array, Side, named, read_pair, transport
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, rectangle, sheet, step_legend, step_style, tell
-from rgwot.reporting.figures.videos import OfRun, TaskLabels, Tasks, stretches
+from rgwot.reporting.figures.videos import Array, OfRun, Side, TaskLabels, Tasks, named, read_pair, stretches, transport
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 #: The drawing board: units across and up.

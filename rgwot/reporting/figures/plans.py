@@ -9,7 +9,6 @@ from pydantic import Field
 
 from rgwot import paths
 from rgwot.config.radius import structure_radius
-from rgwot.reporting.figures.pairs import Array, Side, named, read_pair, shares, transport
 from rgwot.reporting.figures.style import (
     HATCHES,
     LINE_COLOURS,
@@ -22,7 +21,18 @@ from rgwot.reporting.figures.style import (
     step_style,
     tell,
 )
-from rgwot.reporting.figures.videos import OfRun, TaskLabels, Tasks, stretches
+from rgwot.reporting.figures.videos import (
+    Array,
+    OfRun,
+    Side,
+    TaskLabels,
+    Tasks,
+    named,
+    read_pair,
+    shares,
+    stretches,
+    transport,
+)
 
 SOLVERS = ("parity", "converged")
 Radius = Annotated[float, Field(gt=0, le=1)]

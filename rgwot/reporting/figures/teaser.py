@@ -11,7 +11,6 @@ from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.reporting.figures.bars import draw_steps
 from rgwot.reporting.figures.interface import PlannedRun
-from rgwot.reporting.figures.pairs import Array, Side, named, read_pair, shares, transport
 from rgwot.reporting.figures.style import (
     GREY,
     Axes,
@@ -25,7 +24,7 @@ from rgwot.reporting.figures.style import (
     step_style,
     tell,
 )
-from rgwot.reporting.figures.videos import OfRun, TaskLabels, Tasks
+from rgwot.reporting.figures.videos import Array, OfRun, Side, TaskLabels, Tasks, named, read_pair, shares, transport
 
 #: Of the mass of a frame, the least share that is drawn as a line to its partner.
 DRAWN = 0.1

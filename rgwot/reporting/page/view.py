@@ -20,9 +20,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot.records import read_manifest, read_segments
-from rgwot.reporting.figures.pairs import PROBLEM
 from rgwot.reporting.figures.tsne import embed_2d
-from rgwot.reporting.figures.videos import evenly
+from rgwot.reporting.figures.videos import PROBLEM, evenly
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, has_pictures, read_pictures, strip_times
 from rgwot.reporting.tree import Timed, tree_of
