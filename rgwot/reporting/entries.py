@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from rgwot.config.settings import describe
 from rgwot.runtime.errors import RgwotError
@@ -16,7 +24,8 @@ from rgwot.runtime.yaml_text import read_yaml
 Model = TypeVar("Model", bound=BaseModel)
 Canonical = Callable[[str, str | None], tuple[str, str | None]]
 """From method and decoder of an entry (None: it has none) to their one spelling."""
-KEYS = ("datasets", "tables", "figures", "shared", "made")
+#: A lower-case word like teaser, it names a file.
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
 class Part(BaseModel):
@@ -53,32 +62,19 @@ class Spelled(Part):
         return self.model_copy(update=dict(zip(given, spelling, strict=False)))
 
 
-def read_entries(path: Path) -> dict[str, Any]:
-    """Read the file of tables and figures; every key that it lacks is an empty mapping."""
-    content = read_yaml(path)
-    if not isinstance(content, dict) or not set(content) <= set(KEYS):
-        found = sorted(map(str, content)) if isinstance(content, dict) else type(content).__name__
-        raise RgwotError(f"{path}: found {found}, expected the keys {', '.join(KEYS)}")
-    for key in ("datasets", "tables", "figures", "made"):
-        if not isinstance(content.setdefault(key, {}), dict):
-            raise RgwotError(f"{path}: {key}: found {type(content[key]).__name__}, expected names with their entries")
-    return content
+class Entries(Part):
+    """The file of tables and figures, which are yet to be checked by their kinds."""
+
+    datasets: dict[str, DatasetName] = {}
+    tables: dict[Name, dict[str, Any]] = {}
+    figures: dict[Name, dict[str, Any]] = {}
+    shared: Any = None
+    made: dict[str, dict[str, Any]] = {}
 
 
-def named(content: Mapping[str, Any], key: str, path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the name of every table or figure, where it is in the file, and its entry with this name as ``id``."""
-    for name, entry in content[key].items():
-        where = f"{path}: {key.removesuffix('s')} {str(name)!r}"
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", str(name)):
-            raise RgwotError(f"{where}: expected a lower-case word like teaser, it names a file")
-        if not isinstance(entry, dict):
-            raise RgwotError(f"{where}: found {type(entry).__name__}, expected keys such as title and kind")
-        yield str(name), where, {**entry, "id": str(name)}
-
-
-def datasets_in_print(content: Mapping[str, Any], path: Path) -> dict[str, DatasetName]:
-    """Return what the file calls datasets in print."""
-    return {name: checked(DatasetName, one, f"{path}: dataset {name!r}") for name, one in content["datasets"].items()}
+def read_entries(path: Path) -> Entries:
+    """Read the file of tables and figures; every key may be lacking."""
+    return checked(Entries, read_yaml(path), str(path))
 
 
 def checked(model: type[Model], content: Any, where: str, context: Mapping[str, Any] | None = None) -> Model:

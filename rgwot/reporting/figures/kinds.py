@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rgwot.reporting.entries import Canonical, DatasetName, checked, datasets_in_print, named, read_entries
+from rgwot.reporting.entries import Canonical, DatasetName, checked, read_entries
 from rgwot.reporting.figures.bars import Bars
 from rgwot.reporting.figures.interface import Figure
 from rgwot.reporting.figures.losses import Losses
@@ -52,9 +52,9 @@ def load_figures(path: str | os.PathLike[str], canonical: Canonical | None = Non
     source = Path(path)
     content, figures = read_entries(source), {}
     context = {"canonical": canonical, "folder": source.parent}
-    for name, where, entry in named(content, "figures", source):
-        kind = str(entry.get("kind"))
+    for name, entry in content.figures.items():
+        where, kind = f"{source}: figure {name!r}", str(entry.get("kind"))
         if kind not in KINDS:
             raise RgwotError(f"{where}: unknown kind {kind!r}; {nearest(kind, KINDS)}")
-        figures[name] = checked(KINDS[kind], entry, where, context)
-    return Figures(figures, datasets_in_print(content, source))
+        figures[name] = checked(KINDS[kind], {**entry, "id": name}, where, context)
+    return Figures(figures, content.datasets)

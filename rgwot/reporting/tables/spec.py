@@ -22,8 +22,6 @@ from rgwot.reporting.entries import (
     Part,
     Spelled,
     checked,
-    datasets_in_print,
-    named,
     read_entries,
 )
 from rgwot.runtime.errors import RgwotError, nearest
@@ -297,19 +295,20 @@ def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None
     """
     source = Path(path)
     content, tables = read_entries(source), {}
-    names, context = datasets_in_print(content, source), {"canonical": canonical, "folder": source.parent}
-    for table_id, where, entry in named(content, "tables", source):
-        kind = entry.setdefault("kind", Table.KIND)
+    context = {"canonical": canonical, "folder": source.parent}
+    for table_id, given in content.tables.items():
+        where, entry = f"{source}: table {table_id!r}", {"kind": Table.KIND, **given, "id": table_id}
+        kind = entry["kind"]
         if kind not in KINDS:
             raise RgwotError(f"{where}: unknown kind {kind!r}; {nearest(str(kind), KINDS)}")
         entry["rows"] = expand(entry.get("rows"), f"{where}: rows")
         reported = entry.get("reported")
         if isinstance(reported, dict) and "methods" in reported:
             methods = expand(reported["methods"], f"{where}: reported.methods")
-            made = content["made"] if kind == Table.KIND else {}
+            made = content.made if kind == Table.KIND else {}
             entry["reported"] = {**reported, "methods": [{**made.get(one.get("method"), {}), **one} for one in methods]}
         if kind in (Table.KIND, ClaimsTable.KIND):
-            entry["datasets"] = dict(_places(entry.get("datasets"), names, where))
+            entry["datasets"] = dict(_places(entry.get("datasets"), content.datasets, where))
         tables[table_id] = checked(KINDS[kind], entry, where, context)
     return tables
 
