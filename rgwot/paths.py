@@ -58,12 +58,6 @@ RUN_RECORD = f"{RESULTS}/provenance/{{digest}}.json"
 #: Files written by a decoding.
 KEYSTEPS = (SEGMENTS, ORDER, PROCEDURES, PROCEDURE, DEVIATIONS, DIAGNOSTICS)
 
-#: Folders below ``results`` that a job fills, with a record of what it made.
-STAGES = (
-    "synthetic", "manifest", "annotations", "features", "models", "embeddings", "keysteps", "corrected", "scores",
-    "groups", "yardsticks", "tables", "figures", "strips", "views", "bundles", "report",
-)  # fmt: skip
-
 _TEXT = re.compile(r"(?P<method>[^/]+)/(?P<decoder>[^/]+)/seed(?P<seed>0|[1-9][0-9]*)")
 
 
@@ -85,11 +79,6 @@ def name_of(template: str) -> str:
     'segments.csv'
     """
     return template.rpartition("/")[2]
-
-
-def log(job: str) -> str:
-    """Return the path of a job's log, for a job such as ``manifest/{dataset}/{task}``."""
-    return f"{RESULTS}/logs/{job}.log"
 
 
 def corrected_folder(keysteps: Path) -> Path | None:

@@ -1,79 +1,153 @@
-"""The command line is light, says one line on a mistake, and every verb has help."""
+"""The command line is light, says one line on a mistake, and every verb and all that can be set is explained."""
+
+from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from configured import config
 
 from rgwot.cli import VERBS, cli, main
+from rgwot.cli.options import SettingsCommand
+from rgwot.config.settings import defaults
 
-HEAVY = ("torch", "torchvision", "zarr", "decord", "av", "sklearn", "matplotlib", "pandas", "scipy", "numpy")
+HEAVY = ("torch", "numpy", "pandas", "scipy", "sklearn", "zarr", "matplotlib", "pydantic", "snakemake", "av", "decord")
+COMMANDS = {name: cli.commands[name] for name in VERBS}
+READERS = sorted(name for name, command in COMMANDS.items() if isinstance(command, SettingsCommand))
+TABLES = {
+    "manifest": "video,name,path,annotation,duration_s,fps,width,height,status,reason\n"
+    "0003,a,a.mp4,a.csv,4,30,1,1,ok,\n",
+    "annotations": "video,start_s,end_s,key_step,name\n0003,1,2,1,stir\n",
+    "segments": "video,scope,start_s,end_s,key_step\n0003,task,0,2,1\n0003,task,2,4,2\n",
+}
 
 
-def test_help_imports_nothing_heavy():
+def helped(*verb: str) -> str:
+    result = CliRunner().invoke(cli, [*verb, "--help"], terminal_width=80)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def ended(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str]:
+    """Return the exit code of a command and the one line that it ended with."""
+    monkeypatch.setattr(sys, "argv", ["rgwot", *arguments])
+    with pytest.raises(SystemExit) as raised:
+        main()
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.strip()]
+    return raised.value.code, lines[-1] if raised.value.code == 2 else "".join(lines)
+
+
+def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys\nfrom click.testing import CliRunner\nfrom rgwot.cli import cli\n"
-        "assert CliRunner().invoke(cli, ['--help']).exit_code == 0\n"
+        "import sys\nfrom rgwot.cli import cli\ncli(['--help'], standalone_mode=False)\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])\n"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines() == ["[]"]
+    assert found.stdout.splitlines()[-1] == "[]"
 
 
-def test_verbs_are_listed_in_order_and_described_in_one_line_each():
-    listed = CliRunner().invoke(cli, ["--help"], terminal_width=80).stdout.split("Commands:\n")[1].splitlines()
+def test_verbs_are_listed_in_order_and_described_in_one_line_each() -> None:
+    listed = helped().split("Commands:\n")[1].splitlines()
     assert [line.split()[0] for line in listed] == list(VERBS)
     assert all(line.endswith(".") and not line.endswith("...") for line in listed)
 
 
-def test_the_nearest_of_a_misspelt_verb_is_suggested(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["rgwot", "trian"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    assert "Did you mean 'train'?" in capsys.readouterr().err
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_option_says_what_it_is_and_its_default(verb: str) -> None:
+    assert helped(verb)
+    for option in COMMANDS[verb].params:
+        if isinstance(option, click.Option):
+            assert option.help, option.name
+            # A flag is off, a repeated or a required option has none; what has no default says what happens without.
+            if isinstance(option.type, (click.types.IntParamType, click.types.FloatParamType)) and not option.required:
+                assert option.show_default or "efault" in option.help or "Or " in option.help, option.name
+
+
+def test_every_verb_with_settings_lists_them() -> None:
+    configured = {name for name, one in COMMANDS.items() if any(option.name == "configs" for option in one.params)}
+    # These read what the configuration says of datasets, tables and figures.
+    assert configured - {"synth", "manifest", "doctor", "table", "figure"} == set(READERS)
+
+
+@pytest.mark.parametrize("verb", READERS)
+def test_settings_have_their_default_and_something_to_try(verb: str) -> None:
+    command, text, every = COMMANDS[verb], " ".join(helped(verb).split()), defaults()
+    assert isinstance(command, SettingsCommand)
+    read = [key for key in every if key in command.reads or key.split(".")[0] in command.reads]
+    assert read
+    for key in read:
+        after = text.split(f"{key} ", 1)[1].split("[default: ", 1)[1]
+        assert after.startswith(f"{every[key]}]"), key
+    assert command.epilog
+    assert command.epilog in text
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "code", "words"),
     [
-        (["train", "x/model.pt", "--index", "i.csv", "--config", "none.yaml"], "none.yaml: cannot be read"),
-        (["train", "x/model.pt", "--index", "i.csv", *config({"ott": {}})], "did you mean 'ot'"),
-        (["train", "x/model.pt", "--index", "i.csv", *config({"ot": {"alhpa": 1}})], "did you mean 'alpha'"),
-        (["train", "x/model.pt", "--index", "i.csv", "--method", "rgwto"], "did you mean 'rgwot'"),
-        (["train", "x/model.pt", "--index", "missing.csv"], "missing.csv"),
-        (["decode", "x/segments.csv", "--decoder", "graphcut"], "expected one of them"),
-        (["decode", "x/segments.csv", "--decoder", "uniform", "--embeddings", "e"], "expected one of"),
-        (["show", "missing.csv"], "not among the tables"),
-        (["synth", "x", "--set", "K=1"], "K"),
+        (["trian"], 2, "Did you mean 'train'?"),
+        (["train", "x/model.pt", "--index", "i.csv", "--config", "none.yaml"], 1, "none.yaml: cannot be read"),
+        (["train", "x/model.pt", "--index", "i.csv", *config({"ott": {}})], 1, "did you mean 'ot'"),
+        (["train", "x/model.pt", "--index", "i.csv", *config({"ot": {"alhpa": 1}})], 1, "did you mean 'alpha'"),
+        (["train", "x/model.pt", "--index", "i.csv", "--method", "rgwto"], 1, "did you mean 'rgwot'"),
+        (["train", "x/model.pt", "--index", "missing.csv"], 1, "missing.csv"),
+        (["decode", "x/segments.csv", "--decoder", "graphcut"], 1, "expected one of them"),
+        (["decode", "x/segments.csv", "--decoder", "uniform", "--embeddings", "e"], 1, "expected one of"),
+        (["show", "missing.csv"], 1, "not among the tables"),
+        (["synth", "x", "--set", "K=1"], 1, "K"),
     ],
 )
-def test_a_mistake_is_one_line(arguments, words, tmp_path, monkeypatch, capsys):
+def test_a_mistake_is_one_line(
+    arguments: list[str],
+    code: int,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["rgwot", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 1
-    lines = [line for line in capsys.readouterr().err.splitlines() if line.strip()]
-    assert len(lines) == 1, lines
-    assert lines[0].startswith("rgwot: ")
-    assert words in lines[0]
+    found, line = ended(monkeypatch, capsys, *arguments)
+    assert found == code
+    assert words in line
+    assert code == 2 or line.startswith("rgwot: ")
+    assert line.count("rgwot: ") == (code == 1)
 
 
-def test_settings_reach_the_stage(tmp_path, monkeypatch):
-    seen = {}
+def test_settings_reach_the_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = tmp_path / "index.csv"
     index.write_text("video,status,reason,frames\na,ok,,9\n", encoding="utf-8")
-    monkeypatch.setattr(
-        "rgwot.embedding.train.train", lambda *args, **kwargs: seen.update(settings=args[3], seed=args[4])
-    )
-    monkeypatch.setattr(
-        sys,
-        "argv",
-        ["rgwot", "train", str(tmp_path / "model.pt"), "--index", str(index), "--seed", "7"]
-        + config({"cidm": {"lambda": 3.0}}),
-    )
+    seen: list[tuple[object, ...]] = []
+    monkeypatch.setattr("rgwot.embedding.train.train", lambda *args, **_: seen.append((args[3].cidm.lambda_, args[4])))
+    arguments = ["train", str(tmp_path / "model.pt"), "--index", str(index), "--seed", "7"]
+    monkeypatch.setattr(sys, "argv", ["rgwot", *arguments, *config({"cidm": {"lambda": 3.0}})])
     main()
-    assert (seen["settings"].cidm.lambda_, seen["seed"]) == (3.0, 7)
+    assert seen == [(3.0, 7)]
+
+
+def plot(folder: Path, **texts: str) -> list[str]:
+    for name, text in (TABLES | texts).items():
+        (folder / f"{name}.csv").write_text(text)
+    paths = [f"--{name}={folder / f'{name}.csv'}" for name in ("manifest", "annotations")]
+    return ["plot", *paths, f"--segments=ours={folder / 'segments.csv'}", str(folder / "out.pdf")]
+
+
+def test_complete_files_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["rgwot", *plot(tmp_path)])
+    main()
+    assert (tmp_path / "out.png").stat().st_size > 0
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_missing_column_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    text = "\n".join(line.rpartition(",")[0] for line in TABLES[name].splitlines())
+    column = TABLES[name].splitlines()[0].rpartition(",")[2]
+    code, line = ended(monkeypatch, capsys, *plot(tmp_path, **{name: text}))
+    assert code == 1
+    assert line.startswith(f"rgwot: {tmp_path / f'{name}.csv'}: no column {column}; expected ")
+    assert not (tmp_path / "out.pdf").exists()

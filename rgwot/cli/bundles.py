@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from rgwot.cli import options
-from rgwot.cli.options import Folder
-from rgwot.cli.settings_help import SettingsCommand
+from rgwot.cli.options import Folder, Job, SettingsCommand
 from rgwot.config.methods import DECODERS, EMBEDDINGS
 from rgwot.config.registry import blocks
 
@@ -32,21 +31,19 @@ from rgwot.config.registry import blocks
 @click.option("--corrections", type=Folder, help="Corrections, as downloaded from a page; need not exist.")
 @options.config
 @options.seed
+@options.job("bundle")
 def bundle(
     output: Path,
     index: Path,
     embeddings: Path,
     segments: Path,
     model: Path | None,
-    method: str,
     decoder: str,
-    dataset: str,
-    task: str,
     names: Path | None,
     corrections: Path | None,
-    configs: tuple[Path, ...],
+    job: Job,
     seed: int,
-) -> dict[str, Any]:
+) -> None:
     """Write a finished result to one file, OUTPUT (.rgwot), which `apply` uses on other videos.
 
     The workflow does it: snakemake results/bundles/METHOD/DECODER/DATASET/TASK/seed0.rgwot.
@@ -54,25 +51,23 @@ def bundle(
     from rgwot.bundles.make import make_bundle
     from rgwot.paths import Run
 
-    _, settings, reads = options.resolved(configs, "bundle", dataset, task, method, decoder)
     # With all their keys, so that another default of another version changes nothing.
-    dumped = settings.model_dump(by_alias=True, mode="json")
+    dumped = job.settings.model_dump(by_alias=True, mode="json")
     agreement = make_bundle(
         output,
         index_csv=index,
         embeddings_zarr=embeddings,
         segments_csv=segments,
         model_path=model,
-        run=Run(method, decoder, seed),
-        dataset=dataset,
-        task=task,
-        settings=settings,
-        blocks={block: dumped[block] for block in reads},
+        run=Run(job.method, decoder, seed),
+        dataset=job.dataset,
+        task=job.task,
+        settings=job.settings,
+        blocks={block: dumped[block] for block in job.reads},
         names_yaml=names,
         corrections_yaml=corrections,
     )
     click.echo(f"{output}: as a new video, a video of the task would get the same key steps for {agreement:.2%} of it")
-    return reads
 
 
 @click.command()

@@ -10,8 +10,7 @@ from typing import Any, Literal
 import click
 
 from rgwot.cli import options
-from rgwot.cli.options import Folder
-from rgwot.cli.settings_help import SettingsCommand
+from rgwot.cli.options import Folder, Job, SettingsCommand
 from rgwot.datasets.names import video_id
 from rgwot.runtime.errors import RgwotError
 
@@ -52,15 +51,10 @@ def _write(output: Path, make: Mapping[str, Callable[[Path], None]]) -> None:
 @options.dataset
 @options.config
 @options.threads
+@options.job("extract")
 def extract(
-    output: Path,
-    sources: tuple[Path, ...],
-    videos: tuple[str, ...],
-    frames_fps: str | None,
-    dataset: str,
-    configs: tuple[Path, ...],
-    threads: int,
-) -> dict[str, Any]:
+    output: Path, sources: tuple[Path, ...], videos: tuple[str, ...], frames_fps: str | None, job: Job, threads: int
+) -> None:
     """Decode videos, run the frozen backbone, write the features.
 
     OUTPUT is the store of one video (Zarr), or a CSV that lists the stores of several, which are written beside it. A
@@ -69,8 +63,8 @@ def extract(
     from rgwot.features.backbone import load_backbone
     from rgwot.features.extract import extract as run
 
-    study, settings, reads = options.resolved(configs, "extract", dataset, "")
-    entry, chosen = study.config.datasets.get(dataset), settings.features
+    config, chosen = job.study.config, job.settings.features
+    entry = config.datasets.get(job.dataset)
     configured = entry.frames_fps if entry and entry.frames_fps != "file" else None
     rate = options.read_rate(frames_fps or configured, "--frames-fps")
     named = _named(output, sources, videos)
@@ -78,12 +72,11 @@ def extract(
 
     def make(source: Path, store: Path) -> None:
         run(
-            source, store, chosen, on_bad_video=study.config.on_bad_video, threads=threads,
-            device=study.config.device, frames_fps=rate, backbone=backbone,
+            source, store, chosen, on_bad_video=config.on_bad_video, threads=threads,
+            device=config.device, frames_fps=rate, backbone=backbone,
         )  # fmt: skip
 
     _write(output, {video: partial(make, source) for video, source in named.items()})
-    return reads
 
 
 @click.command("import-features")

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from rgwot.cli import options
-from rgwot.cli.options import Folder
-from rgwot.cli.settings_help import SettingsCommand
+from rgwot.cli.options import Folder, Job, SettingsCommand
 from rgwot.config.methods import CLUSTERING, DECODERS, LEARNERS, TRIVIAL
 from rgwot.config.registry import blocks
 from rgwot.runtime.errors import RgwotError
@@ -62,28 +61,27 @@ def decode(
     if name not in DECODERS or DECODERS[name].trivial != (manifest is not None):
         raise RgwotError(f"--decoder {decoder!r}: expected one of {', '.join(TRIVIAL if manifest else CLUSTERING)}")
     method = method or ("none" if manifest else "raw")
-    study, settings, reads = options.resolved(configs, "decode", dataset, task, method, decoder)
+    job = options.resolved(configs, "decode", dataset, task, method, decoder)
     if manifest is not None:
         from rgwot.keysteps.trivial import decode_trivial
         from rgwot.records import read_manifest
-        from rgwot.study.jobs import held_out
 
         decode_trivial(
             manifest,
             output.parent,
             name,
-            options.key_steps(settings),
+            job.K,
             seed,
-            stride=settings.evaluation.stride,
-            held_out=held_out(study, dataset, task, method, read_manifest(manifest)["video"]),
-            learner=settings.procedure.learner,
+            stride=job.settings.evaluation.stride,
+            held_out=job.held_out(read_manifest(manifest)["video"]),
+            learner=job.settings.procedure.learner,
             annotations_csv=annotations,
         )
     elif embeddings is not None:
         from rgwot.keysteps.decode import decode as run
 
-        run(embeddings, output.parent, name, settings, seed, alone=not task_only)
-    return reads
+        run(embeddings, output.parent, name, job.settings, seed, alone=not task_only)
+    return job.reads
 
 
 @click.command()
@@ -197,12 +195,12 @@ def evaluate(
         true = None if graph is None else read_task_graph(graph)
         more = partial(graph_table, found=read_procedure(procedure), graph=true)
     dataset, task = identity["dataset"], identity["task"]
-    study, settings, reads = options.resolved(configs, "evaluate", dataset, task)
-    annotated = key_steps(study, dataset, task) if dataset in study.config.datasets else None
+    job = options.resolved(configs, "evaluate", dataset, task)
+    annotated = key_steps(job.study, dataset, task) if dataset in job.study.config.datasets else None
     files = (manifest, annotations, segments, diagnostics, output)
-    scoring = settings.evaluation
+    scoring = job.settings.evaluation
     run(*files, identity, annotated, stride=scoring.stride, more=more, also=scoring.also)
-    return reads
+    return job.reads
 
 
 @click.command(cls=SettingsCommand, reads=("decode.K",), epilog="Try the number of annotated key steps, and one more.")
@@ -213,12 +211,9 @@ def evaluate(
 @options.dataset
 @options.task
 @options.config
-def yardsticks(
-    output: Path, index: Path, manifest: Path, annotations: Path, dataset: str, task: str, configs: tuple[Path, ...]
-) -> dict[str, Any]:
+@options.job("yardsticks")
+def yardsticks(output: Path, index: Path, manifest: Path, annotations: Path, job: Job) -> None:
     """Measure how hard a task is on its raw features, before any method: k-means and a supervised probe."""
     from rgwot.evaluation.yardsticks import measure
 
-    _, settings, reads = options.resolved(configs, "yardsticks", dataset, task)
-    measure(index, manifest, annotations, output, options.key_steps(settings))
-    return reads
+    measure(index, manifest, annotations, output, job.K)

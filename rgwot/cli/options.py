@@ -1,7 +1,10 @@
-"""Options that several verbs share, and the parsing of their values."""
+"""What several verbs share: options and their values, the job that they stand for, help that lists settings."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,29 +52,90 @@ frames_fps = click.option(
 )
 
 
+class SettingsCommand(click.Command):
+    """A verb with ``--settings`` that ``reads`` blocks of them, or single dotted keys; all else as `click.Command`."""
+
+    def __init__(self, *args: Any, reads: tuple[str, ...], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.reads = reads
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the settings, and then what to try."""
+        with formatter.section("Settings that it reads, from the configuration"):
+            formatter.write_dl(list(self._described()))
+        super().format_epilog(ctx, formatter)
+
+    def _described(self) -> Iterator[tuple[str, str]]:
+        # Only help needs them, and they take a while to import.
+        from rgwot.config.settings import Settings
+
+        for wanted in self.reads:
+            block, _, only = wanted.partition(".")
+            model: Any = Settings.model_fields[block].annotation
+            for name, field in model.model_fields.items():
+                key = field.alias or name
+                if only in ("", key):
+                    yield f"{block}.{key}", f"{field.description}  [default: {field.default}]"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A stage on a task, with its settings as the workflow resolves them.
+
+    Blocks that the stage does not read have their defaults in ``settings``; ``reads`` are those that it reads.
+    """
+
+    study: Study
+    settings: Settings
+    reads: dict[str, dict[str, Any]]
+    dataset: str
+    task: str
+    method: str
+
+    def held_out(self, videos: Iterable[str]) -> tuple[str, ...]:
+        """Return the videos, of all those of the task, that the method must not see."""
+        from rgwot.study.jobs import held_out
+
+        return held_out(self.study, self.dataset, self.task, self.method, videos)
+
+    @property
+    def K(self) -> int:  # noqa: N802
+        """The number of key steps."""
+        from rgwot.config.settings import resolved_K
+
+        K = resolved_K(self.settings.decode.K)
+        if K == "auto":
+            raise RgwotError("decode.K: found auto, expected a number; only decoders that read embeddings choose it")
+        return K
+
+
 def resolved(
     configs: tuple[Path, ...], stage: str, dataset: str, task: str, method: str = "none", decoder: str | None = None
-) -> tuple[Study, Settings, dict[str, dict[str, Any]]]:
-    """Return the study of configuration files, and the settings of a stage in it, as the workflow resolves them.
-
-    First as an object, in which blocks that the stage does not read have their defaults; then those that it reads.
-    """
+) -> Job:
+    """Return a stage on a task by configuration files."""
     from rgwot.study.jobs import settings_from, stage_settings
     from rgwot.study.study import Study
 
     study = Study.read(configs)
     blocks = stage_settings(study, stage, dataset, task, method, decoder)
-    return study, settings_from(blocks), blocks
+    return Job(study, settings_from(blocks), blocks, dataset, task, method)
 
 
-def key_steps(settings: Settings) -> int:
-    """Return K as a number."""
-    from rgwot.config.settings import resolved_K
+def job(stage: str) -> Callable[[Callable[..., None]], Callable[..., dict[str, Any]]]:
+    """Give a verb its `Job` in place of the options that name it; its settings are for the record."""
 
-    K = resolved_K(settings.decode.K)
-    if K == "auto":
-        raise RgwotError("decode.K: found auto, expected a number; only decoders that read embeddings choose it")
-    return K
+    def decorate(run: Callable[..., None]) -> Callable[..., dict[str, Any]]:
+        @wraps(run)
+        def with_job(
+            configs: tuple[Path, ...], dataset: str, task: str = "", method: str = "none", **others: Any
+        ) -> dict[str, Any]:
+            found = resolved(configs, stage, dataset, task, method, others.get("decoder"))
+            run(job=found, **others)
+            return found.reads
+
+        return with_job
+
+    return decorate
 
 
 def read_rate(text: str | float | None, option: str) -> Any:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from rgwot.cli import options
-from rgwot.cli.options import Folder
-from rgwot.cli.settings_help import SettingsCommand
+from rgwot.cli.options import Folder, Job, SettingsCommand
 from rgwot.runtime.errors import RgwotError
 
 
@@ -46,18 +44,8 @@ def strips(output: Path, manifest: Path, root: Path, threads: int) -> None:
 @options.task
 @options.config
 @options.seed
-def view(
-    output: Path,
-    embeddings: Path,
-    segments: Path,
-    manifest: Path,
-    root: Path,
-    method: str,
-    dataset: str,
-    task: str,
-    configs: tuple[Path, ...],
-    seed: int,
-) -> dict[str, Any]:
+@options.job("view")
+def view(output: Path, embeddings: Path, segments: Path, manifest: Path, root: Path, job: Job, seed: int) -> None:
     """Compute what the page shows of a run's embeddings, into OUTPUT (JSON).
 
     Typical frames of every key step, embeddings in the plane (t-SNE), and transport plans between videos, for which the
@@ -65,9 +53,7 @@ def view(
     """
     from rgwot.reporting.page.view import write_view
 
-    _, settings, reads = options.resolved(configs, "view", dataset, task, method)
-    write_view(embeddings, segments, manifest, root, output, settings, seed)
-    return reads
+    write_view(embeddings, segments, manifest, root, output, job.settings, seed)
 
 
 @click.command()

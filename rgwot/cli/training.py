@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from rgwot.cli import options
-from rgwot.cli.options import Folder
-from rgwot.cli.settings_help import SettingsCommand
+from rgwot.cli.options import Folder, Job, SettingsCommand
 from rgwot.config.methods import EMBEDDINGS
 from rgwot.config.registry import blocks
 
@@ -27,18 +26,14 @@ from rgwot.config.registry import blocks
 @options.task
 @options.config
 @options.seed
-def train(
-    output: Path, index: Path, method: str, dataset: str, task: str, configs: tuple[Path, ...], seed: int
-) -> dict[str, Any]:
+@options.job("train")
+def train(output: Path, index: Path, job: Job, seed: int) -> None:
     """Train one encoder on the features of a task; writes OUTPUT (model.pt) and history.csv next to it."""
     from rgwot.embedding.train import train as run
     from rgwot.features.index import indexed_videos
-    from rgwot.study.jobs import held_out
 
-    study, settings, reads = options.resolved(configs, "train", dataset, task, method)
-    kept = held_out(study, dataset, task, method, indexed_videos(index))
-    run(index, index.parent, output.parent, settings, seed, device=study.config.device, held_out=kept)
-    return reads
+    kept = job.held_out(indexed_videos(index))
+    run(index, index.parent, output.parent, job.settings, seed, device=job.study.config.device, held_out=kept)
 
 
 @click.command(
@@ -55,27 +50,14 @@ def train(
 @options.config
 @options.seed
 @options.threads
-def embed(
-    output: Path,
-    index: Path,
-    model: Path | None,
-    method: str,
-    dataset: str,
-    task: str,
-    configs: tuple[Path, ...],
-    seed: int,
-    threads: int,
-) -> dict[str, Any]:
+@options.job("embed")
+def embed(output: Path, index: Path, model: Path | None, job: Job, seed: int, threads: int) -> None:
     """Embed every video of a task into OUTPUT (Zarr); a model records which videos were held out."""
     from rgwot.embedding.embed import embed as run
     from rgwot.features.index import indexed_videos
-    from rgwot.study.jobs import held_out
 
-    study, settings, reads = options.resolved(configs, "embed", dataset, task, method)
-    how: dict[str, Any] = {"settings": settings, "seed": seed, "threads": threads, "method": method}
+    how: dict[str, Any] = {"settings": job.settings, "seed": seed, "threads": threads, "method": job.method}
     if model is not None:
-        run(index, index.parent, model, output, device=study.config.device, **how)
+        run(index, index.parent, model, output, device=job.study.config.device, **how)
     else:
-        kept = held_out(study, dataset, task, method, indexed_videos(index))
-        run(index, index.parent, None, output, device="cpu", held_out=kept, **how)
-    return reads
+        run(index, index.parent, None, output, device="cpu", held_out=job.held_out(indexed_videos(index)), **how)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-import networkx
 import numpy as np
 from scipy.special import betaincinv
 
@@ -37,6 +36,9 @@ def needs_of(edges: Iterable[tuple[Step, Step]]) -> set[tuple[Step, Step]]:
     >>> sorted(needs_of({("START", 1), (1, 2), (2, 3), (3, "END")}))
     [(1, 2), (1, 3), (2, 3)]
     """
+    # Not at the top: every decoding takes `share_interval` from here, and no graph.
+    import networkx
+
     graph: networkx.DiGraph[Step] = networkx.DiGraph(
         (before, after) for before, after in edges if before != START and after != END
     )
@@ -52,6 +54,8 @@ def restricted(edges: Iterable[tuple[Step, Step]], steps: Iterable[Step]) -> set
     >>> sorted(restricted({("START", 1), (1, 2), (2, 3), (3, "END")}, [1, 3]), key=str)
     [('START', 1), (1, 3), (3, 'END')]
     """
+    import networkx
+
     kept = set(steps)
     graph: networkx.DiGraph[Step] = networkx.DiGraph()
     graph.add_nodes_from(kept)

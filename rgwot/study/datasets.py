@@ -21,7 +21,8 @@ from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import Found, VideoEntry
 from rgwot.datasets.finding import find, layout_module, read_options
 from rgwot.datasets.looks import no_task
-from rgwot.datasets.names import video_id
+from rgwot.datasets.names import VIDEO_TABLE, video_id
+from rgwot.datasets.video_table import columns_of, read_video_table
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.provenance import stamp
 from rgwot.study.study import Study
@@ -126,11 +127,6 @@ def video_path(study: Study, dataset: str, task: str, video: str) -> str:
     return str(study.config.root_of(dataset) / plan.video_path(task, names[video]))
 
 
-def task_videos(study: Study, dataset: str, task: str) -> list[str]:
-    """Return the video files of a task, or the folder of the synthetic dataset that holds them."""
-    return footage_of(study, dataset, task, videos(study, dataset, task))
-
-
 def files(study: Study, dataset: str, task: str) -> list[str]:
     """Return the files that the manifest of a task is made from."""
     root, entries = study.config.root_of(dataset), videos(study, dataset, task).values()
@@ -195,7 +191,7 @@ def task_stamp(study: Study, dataset: str, task: str) -> str:
 
 def footage_stamp(study: Study, dataset: str, task: str) -> str:
     """Return the `stamp` of the videos of a task, empty where jobs write them."""
-    return "" if study.config.dataset(dataset).synth else stamp(task_videos(study, dataset, task))
+    return "" if study.config.dataset(dataset).synth else stamp(footage_of(study, dataset, task))
 
 
 @cache
@@ -231,9 +227,10 @@ def index_input(study: Study, dataset: str, task: str) -> list[str]:
     return [str(paths.at(paths.INDEX_PART, dataset=dataset, task=task, part=part)) for part in parts]
 
 
-def footage_of(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> list[str]:
-    """Return the files of videos, or the folder of the synthetic dataset that holds them."""
-    files = (holding_file(Path(video_file(study, dataset, task, video))) for video in chosen)
+def footage_of(study: Study, dataset: str, task: str, chosen: Iterable[str] | None = None) -> list[str]:
+    """Return the files of videos, by default all of a task, or the folder of the synthetic dataset that holds them."""
+    known = videos(study, dataset, task) if chosen is None else chosen
+    files = (holding_file(Path(video_file(study, dataset, task, video))) for video in known)
     return list(dict.fromkeys(map(str, files)))
 
 
@@ -302,3 +299,36 @@ def annotated_steps(study: Study, dataset: str, task: str) -> int | None:
     import pandas as pd
 
     return len(set(steps_of(pd.concat([one.segments for one in annotations])))) or None
+
+
+@cache
+def video_table(study: Study, dataset: str, task: str) -> Path | None:
+    """Return the table of the videos of a task: the one that the configuration names, or that of its folder, if any."""
+    named = study.config.dataset(dataset).videos
+    path = study.config.root_of(dataset) / task / VIDEO_TABLE if named is None else Path(named).expanduser()
+    return path if named is not None or path.is_file() else None
+
+
+@cache
+def columns(study: Study, dataset: str, task: str) -> tuple[str, ...]:
+    """Return the columns by which the videos of a task can be grouped; none where there is no table."""
+    path = video_table(study, dataset, task)
+    return () if path is None else columns_of(read_video_table(path))
+
+
+def page_column(study: Study, dataset: str, task: str) -> str | None:
+    """Return the column whose groups the page of a task compares; None where its table has no such column."""
+    column = study.config.dataset(dataset).group
+    return column if column in columns(study, dataset, task) else None
+
+
+def groups_file(study: Study, dataset: str, task: str, column: str) -> str:
+    """Return the table with the groups of a task; RgwotError where there is none, or it lacks the column."""
+    path = video_table(study, dataset, task)
+    if path is None:
+        expected = study.config.root_of(dataset) / task / VIDEO_TABLE
+        raise RgwotError(f"{dataset}/{task}: no groups; expected {expected} with the columns video and {column}")
+    known = columns(study, dataset, task)
+    if column not in known:
+        raise RgwotError(f"{path}: no column {column!r}; {nearest(column, known)}")
+    return plain_path(str(path))

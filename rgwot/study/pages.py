@@ -13,8 +13,7 @@ from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.datasets import annotated, tasks
-from rgwot.study.groups import page_column
+from rgwot.study.datasets import annotated, page_column, tasks
 from rgwot.study.study import Study
 from rgwot.study.tables import check_task
 

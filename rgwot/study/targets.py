@@ -11,8 +11,7 @@ from pathlib import Path
 
 from rgwot import paths
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.study.datasets import videos
-from rgwot.study.groups import groups_file
+from rgwot.study.datasets import groups_file, videos
 from rgwot.study.pages import FIRST, check_bundle
 from rgwot.study.study import Study
 from rgwot.study.tables import check_table, check_task, figure_plan

@@ -22,28 +22,21 @@ DEMO = Experiments(
 @pytest.mark.parametrize(
     ("written", "canonical"),
     [
-        ("rgwot", "rgwot"),
-        ("rgwot@alpha=0.3", "rgwot"),
         ("rgwot@alpha=0.30", "rgwot"),
         ("rgwot@ot.alpha=0.5", "rgwot@alpha=0.5"),
-        ("rgwot@lambda=2.0", "rgwot"),
         ("rgwot@lambda=3.0", "rgwot@lambda=3"),
         ("rgwot@beta=0", "vaot"),
         ("vaot@beta=1", "rgwot"),
         ("rgwot@beta=0,alpha=0.5", "vaot@alpha=0.5"),
         ("rgwot@zeta=0.4,alpha=0.5", "rgwot@alpha=0.5,zeta=0.4"),
         ("rgwot@r=0.1,loss.symmetric=true", "rgwot-active"),
-        ("rgwot@r=0.1", "rgwot@r=0.1"),
-        ("rgwot-parity@sigma=300", "rgwot-parity"),
         ("rgwot@train.lr=0.0001", "rgwot"),
         ("rgwot@train.lr=1e-3", "rgwot@train.lr=0.001"),
         ("vaot@loss.alignment=tcc,encoder.unit_norm=false", "tcc"),
         ("tcc@loss.tau=0.5,loss.lambda_v=1e-3", "tcc@tau=0.5"),
         ("cnc@cidm.gradient=false,loss.distance=elementwise", "cnc-released"),
-        ("cnc@cidm.gradient=false", "cnc@cidm.gradient=false"),
         ("cnc-released@cidm.gradient=true,loss.distance=squared", "cnc"),
         ("cnc-released@beta=0,cidm.gradient=true", "cnc@beta=0,loss.distance=elementwise"),
-        ("cnc@beta=0.1", "cnc@beta=0.1"),
         ("lav@cidm.unit=native_frames,sigma=10,loss.gamma=0.10", "lav"),
         ("gtcc@loss.alignment=tcc", "tcc@train.clip=1"),
         ("tcc@loss.alignment=gtcc,train.clip=1", "gtcc"),
@@ -51,23 +44,16 @@ DEMO = Experiments(
         # What the loss does not read makes no second path, nor an id that is refused.
         ("remap@loss.alignment=gtcc,beta=0", "vaot@loss.alignment=gtcc"),
         ("rgwot-active@loss.alignment=soft_dtw", "rgwot@loss.alignment=soft_dtw"),
-        ("rgwot@encoder.batch_norm=per_video", "rgwot@encoder.batch_norm=per_video"),
-        ("raw", "raw"),
         ("rgwot@data.split=all", "rgwot"),
         ("raw@data.split=all", "raw"),
-        ("rgwot@data.split=holdout", "rgwot@data.split=holdout"),
-        ("vaot@beta=1,data.split=holdout", "rgwot@data.split=holdout"),
         ("none@data.split_seed=0,data.split=holdout,data.holdout=0.35", "none@data.split=holdout"),
         ("raw@data.split=holdout,data.holdout=0.50", "raw@data.holdout=0.5,data.split=holdout"),
         ("rgwot@data.holdout=0.35", "rgwot"),
         ("gpl@graph.background=0.5", "gpl-nobg"),
         ("gpl-nobg@graph.background=0", "gpl"),
         ("gpl@graph.update=mean", "unitygraph"),
-        ("gpl-nobg@graph.update=mean", "gpl-nobg@graph.update=mean"),
         ("gpl@graph.clip_s=2,data.split=holdout", "gpl@data.split=holdout,graph.clip_s=2"),
-        ("cte@regression.E=200", "cte"),
         ("cte@regression.lr=1e-4,regression.E=20", "cte@regression.E=20,regression.lr=0.0001"),
-        ("cte@data.n_train=5", "cte@data.n_train=5"),
     ],
 )
 def test_canonical_spelling(written, canonical):
@@ -177,9 +163,6 @@ def test_ids_share_a_path_exactly_when_they_mean_the_same_on_every_dataset(one, 
         ("graphcut@K=7", "rgwot", "graphcut"),
         ("graphcut@decode.K=10", "rgwot", "graphcut@K=10"),
         ("graphcut@m=2", "rgwot-parity", "graphcut"),
-        ("graphcut@m=2", "rgwot", "graphcut@m=2"),
-        ("graphcut@K=gt+1", "rgwot", "graphcut@K=gt+1"),
-        ("uniform@K=7", "none", "uniform"),
         ("subset@decode.restarts=50,decode.centres=30,K=15", "raw", "subset@K=15,decode.centres=30,decode.restarts=50"),
         ("subset@decode.restarts=1", "rgwot-parity", "subset"),
         ("viterbi@decode.background=75", "cte", "viterbi@decode.background=75"),
@@ -221,13 +204,17 @@ def test_refused_methods(written, words):
         PLAIN.method(written)
 
 
-def test_refused_decoders():
-    with pytest.raises(RgwotError, match="does not go with method 'none'"):
-        PLAIN.decoder("graphcut", "none")
-    with pytest.raises(RgwotError, match="does not go with method 'rgwot'"):
-        PLAIN.decoder("uniform", "rgwot")
-    with pytest.raises(RgwotError, match="unknown key 'm'"):
-        PLAIN.decoder("kmeans@m=2", "rgwot")
+@pytest.mark.parametrize(
+    ("decoder", "method", "words"),
+    [
+        ("graphcut", "none", "does not go with method 'none'"),
+        ("uniform", "rgwot", "does not go with method 'rgwot'"),
+        ("kmeans@m=2", "rgwot", "unknown key 'm'"),
+    ],
+)
+def test_refused_decoders(decoder, method, words):
+    with pytest.raises(RgwotError, match=words):
+        PLAIN.decoder(decoder, method)
 
 
 def test_precedence():
@@ -247,10 +234,10 @@ def test_precedence():
 def test_a_family_stays_what_it_is():
     experiments = Experiments(load_config({"cidm": {"beta": 0.5}, "ot": {"r": 0.05}}))
     assert experiments.method("vaot") == "vaot"
+    assert experiments.method("rgwot@beta=0") == "vaot"
     assert experiments.settings("vaot", None, "d").cidm.beta == 0
     assert experiments.settings("rgwot", None, "d").cidm.beta == 0.5
     assert experiments.settings("rgwot-active", None, "d").ot.r == 0.1
-    assert experiments.method("rgwot@beta=0") == "vaot"
 
 
 def test_a_split_of_the_configuration_holds_for_every_method():
@@ -266,17 +253,6 @@ def test_a_split_of_the_configuration_holds_for_every_method():
     assert of_one.settings("raw", None, "d").data.split == "holdout"
     # What a dataset splits is not known from the id, so the share may be given alone.
     assert of_one.method("raw@data.holdout=0.5") == "raw@data.holdout=0.5"
-
-
-@settings(deadline=None)
-@given(st.dictionaries(st.sampled_from(["alpha", "rho", "beta"]), st.sampled_from(["0", "0.1", "0.35", "1"])))
-def test_spelling_does_not_change_settings(keys):
-    if keys.get("alpha") == "1":
-        keys["alpha"] = "0.5"
-    written = join_id("rgwot", keys)
-    canonical = PLAIN.method(written)
-    assert PLAIN.settings(written, None, "d") == PLAIN.settings(canonical, None, "d")
-    assert split_id(canonical)[0] in FAMILIES
 
 
 def test_every_family_and_decoder_is_valid():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.groups import columns, groups_file, page_column, video_table
+from rgwot.study.datasets import columns, groups_file, page_column, video_table
 from rgwot.study.pages import shown_result
 from rgwot.study.study import Study
 

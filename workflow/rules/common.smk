@@ -8,7 +8,7 @@ from rgwot.config.experiments import family_of
 from rgwot.config.methods import EMBEDDINGS, method_pattern
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import note_revision
-from rgwot.study import datasets, groups, jobs, pages, tables
+from rgwot.study import datasets, jobs, pages, tables
 from rgwot.study.shipped import tables_file
 from rgwot.study.study import Study, configuration_path, write_configuration
 from rgwot.study.targets import check_targets

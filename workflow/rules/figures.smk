@@ -73,7 +73,7 @@ rule compare_groups:
     input:
         # Of the corrected result where there are corrections, as on the page.
         unpack(lambda w: pages.shown_result(STUDY, **w)),
-        videos=one_line_errors(lambda w: groups.groups_file(STUDY, w.dataset, w.task, w.column)),
+        videos=one_line_errors(lambda w: datasets.groups_file(STUDY, w.dataset, w.task, w.column)),
     output:
         table=report(
             "results/groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv",

@@ -5,7 +5,7 @@ rule strips:
     input:
         # Read for lengths and sizes; an annotation that changes leaves the pictures as they are.
         manifest=ancient("results/manifest/{dataset}/{task}.csv"),
-        videos=one_line_errors(lambda w: datasets.task_videos(STUDY, w.dataset, w.task)),
+        videos=one_line_errors(lambda w: datasets.footage_of(STUDY, w.dataset, w.task)),
     output:
         directory("results/strips/{dataset}/{task}"),
     log:
@@ -29,7 +29,7 @@ rule view:
         embeddings="results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
         segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
         manifest=ancient("results/manifest/{dataset}/{task}.csv"),
-        videos=one_line_errors(lambda w: datasets.task_videos(STUDY, w.dataset, w.task)),
+        videos=one_line_errors(lambda w: datasets.footage_of(STUDY, w.dataset, w.task)),
     output:
         "results/views/{method}/{decoder}/{dataset}/{task}/seed{seed}.json",
     log:

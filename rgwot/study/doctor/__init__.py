@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rgwot.study.doctor.examine import examine
-from rgwot.study.doctor.findings import Finding
-from rgwot.study.doctor.report import Report, as_json, as_text
+from rgwot.study.doctor.report import Finding, Report, as_json, as_text
 
 __all__ = ["Finding", "Report", "as_json", "as_text", "examine"]

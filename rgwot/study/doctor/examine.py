@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rgwot import paths
 from rgwot.config.configuration import load_config
-from rgwot.config.importing import ImportSettings
-from rgwot.config.settings import FeatureSettings
-from rgwot.datasets.annotations import Annotation, VideoClock, id_ranges
+from rgwot.datasets.annotations import VideoClock, id_ranges
 from rgwot.datasets.arrays import feature_file
-from rgwot.datasets.base import Found, FoundTask, Layout, Options, VideoEntry, too_few_videos
+from rgwot.datasets.base import Found, FoundTask, Layout, VideoEntry, too_few_videos
 from rgwot.datasets.faults import collecting
 from rgwot.datasets.finding import layout_module, read_options, registered_facts
 from rgwot.datasets.looks import NoTaskFound, listed, tasks_inside
@@ -24,13 +22,20 @@ from rgwot.datasets.registry import TaskFacts, match
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
-from rgwot.study import datasets, groups
+from rgwot.study import datasets
 from rgwot.study.datasets import MIN_VIDEOS
-from rgwot.study.doctor.features import FeatureFacts, check_features, compare
-from rgwot.study.doctor.findings import Finding, Severity, file_of, of_complaint, of_error
-from rgwot.study.doctor.machine import lacking
-from rgwot.study.doctor.report import Report, TaskReport, VideoReport
-from rgwot.study.doctor.video import VideoFacts, check_video
+from rgwot.study.doctor.checks import check_features, check_video, compare
+from rgwot.study.doctor.machine import lacking, without_gpu
+from rgwot.study.doctor.report import (
+    Finding,
+    Report,
+    TaskReport,
+    VideoFacts,
+    VideoReport,
+    file_of,
+    of_complaint,
+    of_error,
+)  # fmt: skip
 from rgwot.study.study import Study
 
 _LOG = logging.getLogger(__name__)
@@ -62,215 +67,179 @@ def examine(
             f"dataset {dataset!r}: no folder {root}; it is synthetic, and the workflow writes it when it is needed; "
             f"run that, or rgwot synth {root}"
         )
-    features = study.experiments.settings("none", None, dataset).features
     found = Found(dataset, str(root), {})
     try:
         found = datasets.found(study, dataset)
         known = datasets.tasks(study, dataset)
-    except NoTaskFound as error:
-        return Report(dataset, entry.layout, root, found, quick, (), (Finding("error", "task", str(error)),))
     except (RgwotError, OSError) as error:
-        if isinstance(error, RgwotError) and file_of(error) is None:
+        none = isinstance(error, NoTaskFound)
+        if isinstance(error, RgwotError) and not none and file_of(error) is None:
             raise
-        return Report(dataset, entry.layout, root, found, quick, (), (of_error(error, root, None, "release", None),))
+        told = of_error(error, root, None, "task" if none else "release", None)
+        return Report(dataset, entry.layout, root, found, quick, (), (told,))
     wanted = tuple(dict.fromkeys(match(task, known, f"task of {dataset}") for task in tasks)) or known
-    registered = {task: registered_facts(dataset, task, options) for task in wanted}
-    imported, folder = entry.imported, None
-    if imported is not None and not entry.features_alone:
-        folder = study.config.folder(imported.folder or entry.root)
-    examination = _Examination(root, module, options, features, registered, quick, imported, folder)
     pairs = [(task, one) for task in wanted for one in found.tasks.get(task, FoundTask()).videos]
     videos: list[VideoReport] = []
     # Threads suffice, because decoding happens in other processes.
     with ThreadPoolExecutor(max(1, jobs)) as pool, Progress(_LOG, "doctor", len(pairs), unit="video") as progress:
-        for video in pool.map(examination.video, pairs):
+        for video in pool.map(partial(_examined, study, dataset, quick), pairs):
             videos.append(video)
             progress.advance(1)
-    summaries = tuple(
-        _task(found, task, registered[task], datasets.key_steps(study, dataset, task), videos) for task in wanted
-    )
-    pending = [
-        video.facts.duration_s
-        for video in videos
-        if video.facts.duration_s is not None
-        and not paths.at(paths.FEATURES, dataset=dataset, task=video.task, video=video.entry.video).exists()
-    ]
-    findings = lacking(study.config.device, features if imported is None else None, pending, Path("results"))
+    summaries = []
+    findings = list(without_gpu(study.config.device))
+    if entry.imported is None:
+        pending = (video for video in videos if not _extracted(dataset, video))
+        durations_s = [video.facts.duration_s for video in pending if video.facts.duration_s is not None]
+        findings += lacking(study.experiments.settings("none", None, dataset).features, durations_s, Path("results"))
     for task in wanted:
-        findings += _groups(study, dataset, task, found.tasks.get(task, FoundTask()))
+        own = tuple(video for video in videos if video.task == task)
+        K, facts = datasets.key_steps(study, dataset, task), registered_facts(dataset, task, options)
+        about = tuple(_of_task(found, task, facts, K, own))
+        summaries.append(TaskReport(task, found.tasks.get(task, FoundTask()), own, K, about))
+        findings += _of_groups(study, dataset, task, [video.entry.video for video in own])
     if not tasks:
         findings += _of_release(module, root, found)
-    return Report(dataset, entry.layout, root, found, quick, summaries, tuple(findings))
+    return Report(dataset, entry.layout, root, found, quick, tuple(summaries), tuple(findings))
 
 
-@dataclass
-class _Examination:
-    """Examines the videos of a dataset one by one."""
+def _extracted(dataset: str, video: VideoReport) -> bool:
+    return paths.at(paths.FEATURES, dataset=dataset, task=video.task, video=video.entry.video).exists()
 
-    root: Path
-    module: Layout
-    options: Options
-    features: FeatureSettings
-    registered: Mapping[str, TaskFacts | None]
-    quick: bool
-    # Features made elsewhere: what is stated of them, and their folder, None where there are no videos beside them.
-    form: ImportSettings | None
-    folder: Path | None
-    # A file that annotates a whole task is read once per video; if it is broken, once is enough.
-    broken: set[str] = field(default_factory=set)
 
-    def video(self, item: tuple[str, VideoEntry]) -> VideoReport:
-        task, entry = item
-        made: FeatureFacts | None = None
-        if self.form is not None and self.folder is None:
-            path = self.root / entry.path
-            made, length, findings = check_features(path, self.root, task, self.form, None, self.quick)
-            facts, usable = length or VideoFacts(), length is not None
-        else:
-            rate = self.options.told_fps
-            facts, usable, findings = check_video(self.root, entry.path, task, self.features, rate, self.quick)
-        if self.form is not None and self.folder is not None:
+def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEntry]) -> VideoReport:
+    """Examine one video with all that belongs to it; without a length, those of annotations are not checked."""
+    (task, video), entry, root = item, study.config.dataset(dataset), study.config.root_of(dataset)
+    options, form, made = read_options(dataset, entry.layout, entry.options()), entry.imported, None
+    if form is not None and entry.features_alone:
+        made, facts, findings = check_features(root / video.path, root, task, form, None, quick)
+    else:
+        features = study.experiments.settings("none", None, dataset).features
+        facts, findings = check_video(root, video.path, task, features, options.told_fps, quick)
+        if form is not None:
             try:
-                path = feature_file(self.folder, task, entry.video)
-                made, _, faults = check_features(path, self.root, task, self.form, facts, self.quick)
+                path = feature_file(study.config.folder(form.folder or entry.root), task, video.video)
+                made, _, faults = check_features(path, root, task, form, facts, quick)
             except RgwotError as error:
-                faults = [Finding("error", "features", str(error), task, entry.path)]
-            findings = [*findings, *faults]
-        for named in (entry.path, entry.annotation or ""):
-            try:
-                datasets.plain_path(named)
-            except RgwotError as error:
-                findings = [*findings, Finding("error", "name", str(error), task, named)]
-        annotation, faulty = None, entry.annotation in self.broken
-        if entry.annotation is not None and not faulty:
-            annotation, faults = self.annotation(task, entry, facts)
-            errors = [fault for fault in faults if fault.severity == "error"]
-            faulty = bool(errors)
-            if any(fault.file == entry.annotation and not fault.where for fault in errors):
-                self.broken.add(entry.annotation)
-            findings = [*findings, *faults]
-        return VideoReport(task, entry, usable, facts, annotation, faulty, tuple(findings), made)
-
-    def annotation(self, task: str, entry: VideoEntry, facts: VideoFacts) -> tuple[Annotation | None, list[Finding]]:
-        """Read an annotation to its end, whatever is wrong with it; without a length, lengths are not checked."""
-        clock = None if facts.duration_s is None or facts.fps is None else VideoClock(facts.duration_s, facts.fps)
-        annotation, errors = None, []
-        with collecting() as complaints:
-            try:
-                annotation = self.module.read_annotation(self.root, entry, self.registered[task], clock, self.options)
-            except (RgwotError, OSError) as error:
-                errors.append(of_error(error, self.root, entry.annotation, "release", task))
-        findings = [*(of_complaint(complaint, self.root, task) for complaint in complaints), *errors]
-        if annotation is not None and annotation.segments.empty and all(one.severity != "error" for one in findings):
-            line = f"no rows; {entry.name} is not scored, but used for everything else"
-            findings.append(Finding("warning", "no_rows", line, task, entry.annotation))
-        return annotation, findings
-
-
-def _task(
-    found: Found, task: str, registered: TaskFacts | None, K: int | None, videos: Iterable[VideoReport]
-) -> TaskReport:
-    prefix = f"{found.dataset}/{task}: "
-    entry = found.tasks.get(task)
-    if entry is None:
+                faults = [Finding("error", "features", str(error), task, video.path)]
+            findings += faults
+    for named in (video.path, video.annotation or ""):
         try:
-            found.of(task)
+            datasets.plain_path(named)
         except RgwotError as error:
-            missing = Finding("error", "task", str(error).removeprefix(prefix), task)
-        return TaskReport(task, FoundTask(), (), K, (missing,))
-    own = tuple(video for video in videos if video.task == task)
-    findings = [Finding("error", "name", reason, task, path) for path, reason in entry.unusable]
+            findings.append(Finding("error", "name", str(error), task, named))
+    usable, facts = facts is not None, facts or VideoFacts()
+    if video.annotation is None:
+        return VideoReport(task, video, usable, facts, None, False, tuple(findings), made)
+    clock = None if facts.duration_s is None or facts.fps is None else VideoClock(facts.duration_s, facts.fps)
+    annotation, faults = None, []
+    with collecting() as complaints:
+        try:
+            annotation = layout_module(entry.layout).read_annotation(
+                root, video, registered_facts(dataset, task, options), clock, options
+            )
+        except (RgwotError, OSError) as error:
+            faults.append(of_error(error, root, video.annotation, "release", task))
+    faults = [*(of_complaint(complaint, root, task) for complaint in complaints), *faults]
+    faulty = any(one.severity == "error" for one in faults)
+    if annotation is not None and annotation.segments.empty and not faulty:
+        line = f"no rows; {video.name} is not scored, but used for everything else"
+        faults.append(Finding("warning", "no_rows", line, task, video.annotation))
+    return VideoReport(task, video, usable, facts, annotation, faulty, (*findings, *faults), made)
 
-    def add(severity: Severity, rule: str, line: str) -> None:
-        findings.append(Finding(severity, rule, line, task))
 
-    usable = sum(video.usable for video in own)
-    if entry.problem is not None and not entry.unusable:
-        add("error", "pairing", entry.problem)
-    if entry.problem is None and usable < 1:
-        add("error", "task", too_few_videos(found.dataset, task, usable, 1, found.where).removeprefix(prefix))
-    elif entry.problem is None and usable < MIN_VIDEOS:
-        line = f"{usable} usable video; a method that trains needs {MIN_VIDEOS}, and orders need others to compare with"
-        add("warning", "task", line)
-    findings += _leftovers(task, entry)
-    findings += compare(task, {video.entry.path: video.features for video in own if video.features is not None})
+def _of_task(
+    found: Found, task: str, registered: TaskFacts | None, K: int | None, videos: Sequence[VideoReport]
+) -> Iterator[Finding]:
+    """Yield what concerns a task as a whole."""
+    prefix, entry = f"{found.dataset}/{task}: ", found.tasks.get(task, FoundTask())
+    usable = sum(video.usable for video in videos)
+    for path, reason in entry.unusable:
+        yield Finding("error", "name", reason, task, path)
+    try:
+        found.of(task)
+    except RgwotError as error:
+        if entry.problem is None or not entry.unusable:
+            rule = "task" if entry.problem is None else "pairing"
+            yield Finding("error", rule, str(error).removeprefix(prefix), task)
+        if task not in found.tasks:
+            return
+    else:
+        if usable < 1:
+            line = too_few_videos(found.dataset, task, usable, 1, found.where).removeprefix(prefix)
+            yield Finding("error", "task", line, task)
+        elif usable < MIN_VIDEOS:
+            needed = f"a method that trains needs {MIN_VIDEOS}, and orders need others to compare with"
+            yield Finding("warning", "task", f"{usable} usable video; {needed}", task)
+    pairs = sum(video.entry.annotation is not None for video in videos)
+    if entry.videos and not pairs and not entry.without_video:
+        line = f"none of {len(entry.videos)} videos is annotated; everything but scoring works"
+        yield Finding("note", "pairing", line, task)
+    else:
+        kept = "trained on, not scored" if pairs < len(entry.videos) else "left out"
+        for left, what in (
+            (entry.without_annotation, f"videos without annotation, {kept}"),
+            (entry.without_video, "annotations without a video, left out"),
+        ):
+            if left:
+                yield Finding("warning", "pairing", f"{len(left)} {what}: like {left[0]}", task)
+    yield from compare(task, {video.entry.path: video.features for video in videos if video.features is not None})
     if registered is None and (inner := tasks_inside(entry)):
         line = (
             f"all videos lie in folders of its folder ({listed(inner)}), which looks like a root one level too high; "
             f"expected the folder of the tasks: if they are tasks, set root to its folder {task}"
         )
-        add("warning", "task", line)
-    pairs = sum(video.entry.annotation is not None for video in own)
+        yield Finding("warning", "task", line, task)
     if registered is not None and registered.n_videos not in (None, pairs):
         published = f"published were {registered.n_videos}; results are not comparable as they are"
-        add("warning", "task", f"{pairs} annotated videos, {published}")
-    annotated = [video.annotation for video in own if video.annotation is not None]
-    occurring = set[int | str]().union(*(video.step_ids for video in own))
+        yield Finding("warning", "task", f"{pairs} annotated videos, {published}", task)
+    annotated = [video.annotation for video in videos if video.annotation is not None]
+    occurring = set[int | str]().union(*(video.step_ids for video in videos))
     expected = registered.step_ids if registered is not None else tuple(range(1, (K or 0) + 1))
     never = [step for step in expected if step not in occurring]
     # Other releases number the steps of a registered task in their own way.
     if annotated and never and occurring <= set(expected):
         key_steps = f"{len(occurring)} of {len(expected)} key steps are annotated"
-        add("note", "key_steps", f"step {id_ranges(never)} never occurs: {key_steps}")
+        yield Finding("note", "key_steps", f"step {id_ranges(never)} never occurs: {key_steps}", task)
     if overlaps := sum(one.overlaps for one in annotated):
         seconds = sum(one.overlap_s for one in annotated)
-        add("note", "overlap", f"{overlaps} segments overlap for {seconds:.1f} s in all; the later row of a file wins")
-    return TaskReport(task, entry, own, K, tuple(findings))
+        line = f"{overlaps} segments overlap for {seconds:.1f} s in all; the later row of a file wins"
+        yield Finding("note", "overlap", line, task)
 
 
-def _leftovers(task: str, entry: FoundTask) -> list[Finding]:
-    if entry.videos and not any(video.annotation for video in entry.videos) and not entry.without_video:
-        line = f"none of {len(entry.videos)} videos is annotated; everything but scoring works"
-        return [Finding("note", "pairing", line, task)]
-    kept = any(video.annotation is None for video in entry.videos)
-    lists = (
-        ("videos without annotation", entry.without_annotation, "trained on, not scored" if kept else "left out"),
-        ("annotations without a video", entry.without_video, "left out"),
-    )
-    return [
-        Finding("warning", "pairing", f"{len(paths)} {what}, {then}: like {paths[0]}", task)
-        for what, paths, then in lists
-        if paths
-    ]
-
-
-def _groups(study: Study, dataset: str, task: str, entry: FoundTask) -> list[Finding]:
-    """Return what the table of the groups of a task says, and what is wrong with it; nothing where there is none."""
-    path = groups.video_table(study, dataset, task)
+def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> Iterator[Finding]:
+    """Yield what the table of the groups of a task says, and what is wrong with it; nothing where there is none."""
+    path, column = datasets.video_table(study, dataset, task), study.config.dataset(dataset).group
     if path is None:
-        return []
-    column, videos = study.config.dataset(dataset).group, [one.video for one in entry.videos]
+        return
     try:
         table = read_video_table(path)
         if column not in table:
             others = ", ".join(columns_of(table)) or "none but video"
             line = f"{path}: no column {column!r}, so its page compares no groups; found {others}"
-            return [Finding("warning", "groups", f"{line}; set `group` of the dataset to one, or rename it", task)]
+            yield Finding("warning", "groups", f"{line}; set `group` of the dataset to one, or rename it", task)
+            return
         of_video, unknown = groups_in(table, path, videos, column, task)
     except RgwotError as error:
-        return [Finding("error", "groups", str(error), task)]
-    findings = []
+        yield Finding("error", "groups", str(error), task)
+        return
     if unknown:
         line = f"{path}: {len(unknown)} of {len(table)} rows are no video of this task: like {unknown[0]!r}"
-        findings.append(Finding("warning", "groups", line, task))
+        yield Finding("warning", "groups", line, task)
     sizes = Counter(of_video.values())
-    listed = ", ".join(f"{name} {size}" for name, size in sorted(sizes.items())) or "none"
-    line = f"groups by {column}: {listed}; {len(videos) - len(of_video)} of {len(videos)} videos in none"
-    return [*findings, Finding("note" if len(sizes) > 1 else "error", "groups", line, task)]
+    named = ", ".join(f"{name} {size}" for name, size in sorted(sizes.items())) or "none"
+    line = f"groups by {column}: {named}; {len(videos) - len(of_video)} of {len(videos)} videos in none"
+    yield Finding("note" if len(sizes) > 1 else "error", "groups", line, task)
 
 
-def _of_release(module: Layout, root: Path, found: Found) -> list[Finding]:
-    """Return what is wrong with the lists that come with a dataset, and which videos are of no task."""
-    findings: list[Finding] = []
-    check_lists = getattr(module, "check_lists", None)
-    if check_lists is not None:
+def _of_release(module: Layout, root: Path, found: Found) -> Iterator[Finding]:
+    """Yield what is wrong with the lists that come with a dataset, and which videos are of no task."""
+    if hasattr(module, "check_lists"):
         with collecting() as complaints:
             try:
-                check_lists(root, found.dataset)
+                module.check_lists(root, found.dataset)
             except (RgwotError, OSError) as error:
-                findings.append(of_error(error, root, None, "release", None))
-        findings += (of_complaint(complaint, root, None) for complaint in complaints)
+                yield of_error(error, root, None, "release", None)
+        yield from (of_complaint(complaint, root, None) for complaint in complaints)
     if found.unassigned:
         line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
-        findings.append(Finding("warning", "unassigned", line))
-    return findings
+        yield Finding("warning", "unassigned", line)

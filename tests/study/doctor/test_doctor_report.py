@@ -11,12 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner
 from doctor_helpers import content, entry, put, run
 from machine import touch_bytes
 
-from rgwot.cli import cli
-from rgwot.runtime.errors import escaped
 from rgwot.study.doctor import as_json, as_text, examine
 
 
@@ -58,13 +55,6 @@ def test_requests_that_cannot_be_met(tea: Path, tmp_path: Path, monkeypatch: pyt
     assert "cannot be read" in refused("mine", "--config", str(tmp_path / "none.yaml"), mine=entry(tea))
 
 
-def test_later_configurations_change_single_keys(tea: Path, tmp_path: Path) -> None:
-    first = put(tmp_path / "first.yaml", yaml.safe_dump(content(mine=entry("elsewhere"))).encode())
-    second = put(tmp_path / "second.yaml", yaml.safe_dump({"datasets": {"mine": {"root": str(tea)}}}).encode())
-    arguments = ["doctor", "mine", "--quick", "--config", str(first), "--config", str(second)]
-    assert CliRunner().invoke(cli, arguments).exit_code == 0
-
-
 def test_hostile_names_are_escaped_on_one_line(tea: Path, tmp_path: Path, clip: Path) -> None:
     for name in (b"evil\n\x1b[31m.mp4", b"caf\xe9.mp4", "\u202egnp.mp4".encode()):
         touch_bytes(tea / "tea", name).write_bytes(clip.read_bytes())
@@ -79,10 +69,6 @@ def test_hostile_names_are_escaped_on_one_line(tea: Path, tmp_path: Path, clip: 
     assert names == {"tea/evil\n\x1b[31m.mp4", "tea/caf\udce9.mp4"}
     # The rest of the task is examined as if they were not there.
     assert json.loads(out)["tasks"][0]["annotated"] == 2
-
-
-def test_escaped_leaves_letters_alone() -> None:
-    assert escaped("Ärger 火\t\x00") == r"Ärger 火\t\x00"
 
 
 def test_long_lists_are_cut_for_people_only(tea: Path) -> None:

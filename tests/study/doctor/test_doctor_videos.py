@@ -13,7 +13,7 @@ from doctor_helpers import content, entry, put, said
 from videos import truncate
 
 from rgwot.study.doctor import examine
-from rgwot.study.doctor.video import sample_positions, stated_frames
+from rgwot.study.doctor.checks import stated_frames
 from rgwot.video import READERS, VideoInfo
 
 
@@ -44,17 +44,9 @@ def test_bad_videos_do_not_stop_the_others(tea: Path, clip: Path) -> None:
 @pytest.mark.parametrize(("frames", "faulty"), [(300, False), (271, False), (331, True), (260, True), (None, False)])
 def test_stated_frames_agree_with_the_duration(frames: int | None, faulty: bool) -> None:
     """Within one second of 10 s at 30 per second: 270 to 330 frames."""
-    info = VideoInfo(10.0, Fraction(30), 32, 32, frames)
-    found = stated_frames("one.mp4", "tea", info)
-    assert [one.rule for one in found] == ["frames"] * faulty
-    assert all("ffmpeg -i IN" in one.message for one in found)
-
-
-def test_samples_reach_as_far_as_the_rule_asks() -> None:
-    """The last sample leaves 1 s, or 1 % where that is more; half of the shortest videos."""
-    assert sample_positions(10.0).tolist() == pytest.approx([0, 2.25, 4.5, 6.75, 9.0])
-    assert sample_positions(1000.0)[-1] == pytest.approx(990.0)
-    assert sample_positions(0.1)[-1] == pytest.approx(0.05)
+    told = stated_frames(VideoInfo(10.0, Fraction(30), 32, 32, frames))
+    assert ("ffmpeg -i IN" in told) == faulty
+    assert bool(told) == faulty
 
 
 def test_the_second_reader_takes_over(tea: Path, monkeypatch: pytest.MonkeyPatch) -> None:
