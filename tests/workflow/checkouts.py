@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import forked_jobs
 import yaml
 from synthetic_trees import TreeSettings, task_places, write_tree
 
@@ -68,11 +69,12 @@ class Said:
 def run(command: list[str], folder: Path, timeout_s: float = HANG_S) -> Said:
     """Run a command to its end, both streams in one text.
 
-    Snakemake is imported once for all its runs: each is a fork of a small process that has done so.
+    Snakemake, and what its jobs need, is imported once for all runs: each is a fork of a process that has done so.
     """
     words = command[len(SNAKEMAKE) :] if command[: len(SNAKEMAKE)] == SNAKEMAKE else None
+    python = None if words is None else forked_jobs.interpreter()
     with tempfile.NamedTemporaryFile() as said:
-        process = FORKS.Process(target=_run, args=(words or command, words is not None, str(folder), said.name))
+        process = FORKS.Process(target=_run, args=(words or command, python, str(folder), said.name))
         process.start()
         process.join(timeout_s)
         if process.exitcode is None:
@@ -85,16 +87,17 @@ def run(command: list[str], folder: Path, timeout_s: float = HANG_S) -> Said:
         return Said(process.exitcode, Path(said.name).read_text(encoding="utf-8", errors="replace"))
 
 
-def _run(words: Sequence[str], is_snakemake: bool, folder: str, said: str) -> None:
-    """Become a run of Snakemake, or another command, that writes to a file."""
+def _run(words: Sequence[str], python: str | None, folder: str, said: str) -> None:
+    """Become a run of Snakemake that believes itself to be run by a Python, or another command; write to a file."""
     os.setsid()
     os.chdir(folder)
     os.environ |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     file = os.open(said, os.O_WRONLY | os.O_APPEND)
     for stream in (1, 2):
         os.dup2(file, stream)
-    if not is_snakemake:
+    if python is None:
         os.execvp(words[0], words)
+    sys.executable = python
     from snakemake.cli import main
 
     sys.argv = ["snakemake", *words]
