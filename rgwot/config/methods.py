@@ -256,6 +256,7 @@ _LISTED = (
             "whiten.variability": "apart",
             "consensus.blocks": 2,
             "decode.time": "auto",
+            "decode.surplus": "auto",
         },
         embedding="whitened",
     ),

@@ -4,7 +4,7 @@ Two views are the same samples seen through disjoint halves of the channels. A l
 what people do tells something about the second; one that follows the noise of the first does not, however stable it
 is. Each video is predicted by the others, so that what is peculiar to a video counts for nothing. The views are
 labelled by the mean field whatever the decoder is: it takes a fraction of a second, and is what others are built on.
-Time is judged by the samples themselves, not by views.
+Time and background are judged by labels of the samples themselves, not of views.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from rgwot.keysteps.interface import (
     first_samples,
     middle_times,
 )
+from rgwot.keysteps.ordering import concordance, disorder
 from rgwot.runtime.errors import RgwotError
 
 Views = NDArray[np.float64]
@@ -41,11 +42,17 @@ taken; and up to nearly half."""
 KEEPS = 0.885
 """Share of the J without time that labels with time must keep; as real recordings suggest (methods 5.7)."""
 
-SURPLUS_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Clusters of background that are tried, in units of K."""
+ORDERED = 0.08
+"""Share of time from which on a task counts as done in an order."""
 
-GAIN = 1.03
-"""Factor by which clusters of background must predict the other view better than none."""
+SAME_ORDER = 0.2
+"""Concordance of videos from which on they have an order."""
+
+DISORDER = 1.5
+"""Disorder from which on an order is taken to be disturbed by background; as development tasks suggest."""
+
+SURPLUS_SHARE = 1.0
+"""Clusters of background where there is any, in units of K."""
 
 USUAL = 7
 """Key steps assumed while time is chosen and K is not yet known; as in published tables."""
@@ -66,10 +73,7 @@ STARTS = 2
 """Segmentations for every number of activities; their agreement, or what videos fill of them, is averaged."""
 
 TIME_STARTS = 12
-"""Segmentations for every share of time; their J is averaged, so that the share does not hang on a start."""
-
-KEY_STEP_SHARE = 2 / 3
-"""Share of the recurring activities that are key steps, where there is background: about that of synthetic tasks."""
+"""Segmentations for every share of time; their J and disorder are averaged, so that neither hangs on a start."""
 
 QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
 """Changes to the settings of the mean field while choosing."""
@@ -110,21 +114,12 @@ class _Chooser:
         self.chain = settings.meanfield.model_copy(update=QUICK)
         self.seed = seed
 
-    def agreement(self, K: int, surplus: int, time: float) -> float:
-        """Return how far each view of a pair predicts the labels of the other, the mean; the same starts for all."""
-        found = []
-        for pair in zip(self.views[0::2], self.views[1::2], strict=True):
-            for view, other in (pair, pair[::-1]):
-                labels = self._labels(view, K + surplus, time, 0)
-                if surplus:
-                    labels = keep_clusters(labels, key_step_clusters(labels, self.lengths, K + surplus, K))
-                found.append(agreement(other, labels, self.lengths))
-        return float(np.mean(found))
-
-    def kept(self, K: int, time: float) -> float:
-        """Return J of the samples themselves, under labels made with a share of time; the mean over starts."""
-        found = [agreement(self.x, self._labels(self.x, K, time, start), self.lengths) for start in range(TIME_STARTS)]
-        return float(np.mean(found))
+    def with_time(self, K: int, time: float) -> tuple[float, float, float]:
+        """Return J of the samples, disorder and concordance of labels made with a share of time; means over starts."""
+        made = [self._labels(self.x, K, time, start) for start in range(TIME_STARTS)]
+        kept = [agreement(self.x, labels, self.lengths) for labels in made]
+        orders = [(disorder(labels, self.lengths), concordance(labels, self.lengths)) for labels in made]
+        return float(np.mean(kept)), *np.mean(orders, axis=0).tolist()
 
     def same_partition(self, K: int, time: float) -> float:
         """Return how far the segmentations of two views are the same: the mean adjusted Rand index."""
@@ -178,18 +173,20 @@ def choose(x: NDArray[Any], views: Views | None, lengths: Sequence[int], setting
     chooser = _Chooser(x, views, lengths, settings, seed)
     facts: dict[str, Any] = {}
 
-    if block.time == "auto":
+    if "auto" in (block.time, block.surplus):
         K = USUAL if block.K == "auto" else int(block.K)
-        found: dict[float, float] = {}
+        tried: dict[float, tuple[float, float, float]] = {}
         for share in TIME_SHARES:
-            found[share] = chooser.kept(K, share)
+            tried[share] = chooser.with_time(K, share)
             # J falls further with more time.
-            if found[share] < KEEPS * found[0.0]:
+            if tried[share][0] < KEEPS * tried[0.0][0]:
                 break
-        time = largest_share(found)
+        found = {share: J for share, (J, *_) in tried.items()}
+        ordered = largest_share(found)
+    if block.time == "auto":
+        time = ordered
         facts["time"] = _fact(time, found)
 
-    activities = None
     if block.K == "auto":
         curve = {number: chooser.same_partition(number, time) for number in KEY_STEPS}
         activities = max(curve, key=lambda number: curve[number])
@@ -197,20 +194,19 @@ def choose(x: NDArray[Any], views: Views | None, lengths: Sequence[int], setting
         if by == "filled":
             curve = {number: chooser.filled(number, time) for number in KEY_STEPS}
             activities = number_of(curve)
-        K = max(2, activities - surplus if surplus else activities)
-        if block.surplus == "auto":
-            K = max(2, round(KEY_STEP_SHARE * activities))
+        K = max(2, activities - surplus)
         facts["K"] = {**_fact(activities, curve), "by": by}
     else:
         K = int(block.K)
 
     if block.surplus == "auto":
-        tried = sorted({round(share * K) for share in SURPLUS_SHARES})
-        gained = {number: chooser.agreement(K, number, time) for number in tried}
-        surplus = max((number for number in tried if gained[number] >= GAIN * gained[0] > 0), default=0)
-        facts["surplus"] = _fact(surplus, gained)
-        if activities is not None and not surplus:
-            K = activities
+        _, unforeseen, same_order = tried.get(ORDERED, (0.0, 0.0, 0.0))
+        if disturbed(ordered, unforeseen, same_order):
+            surplus = round(SURPLUS_SHARE * K)
+        facts["surplus"] = {
+            **_fact(min(ordered, ORDERED), {share: each for share, (_, each, _) in tried.items()}),
+            "concordance": same_order,
+        }
     return Choices(time, surplus, K, facts)
 
 
@@ -231,6 +227,21 @@ def largest_share(found: Mapping[float, float]) -> float:
         return 0.0
     shares = sorted(share for share in found if share)
     return max((share for share in shares if found[share] >= KEEPS * found[0.0]), default=shares[0])
+
+
+def disturbed(share: float, unforeseen: float, same_order: float) -> bool:
+    """Return whether there is background: an order in time, and none in what follows what.
+
+    ``share`` is the largest that time may have; of labels made with `ORDERED`, ``unforeseen`` is the `disorder` and
+    ``same_order`` the `concordance`: a larger share makes an order by itself. Key steps that come once, in an order,
+    foretell the next one; key steps that come again lose by time, or have no order. Where clusters have an order in
+    time and yet come again unforeseen, something comes between them that is no key step. A little background is not
+    found, nor that of tasks that are done in no order.
+
+    >>> disturbed(0.08, 1.9, 0.4), disturbed(0.08, 0.8, 0.6), disturbed(0.03, 1.9, 0.4), disturbed(0.15, 2.1, 0.0)
+    (True, False, False, False)
+    """
+    return share >= ORDERED and unforeseen >= DISORDER and same_order >= SAME_ORDER
 
 
 def filled(labels: NDArray[np.int64], lengths: Sequence[int]) -> float:

@@ -13,6 +13,7 @@ from rgwot.embedding.whitened import Whitening, fit_whitening
 from rgwot.keysteps.crossvideo import Classifier, in_context, refine, together
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
+from rgwot.keysteps.ordering import order_information
 from rgwot.runtime.errors import RgwotError
 
 FLOOR = 0.2
@@ -114,27 +115,6 @@ def blocks_of(frames: Frames, blocks: int) -> list[NDArray[np.float64]]:
             "it; take consensus.blocks=1, or rgwot-plus, whose embedding has two blocks"
         )
     return [np.concatenate([part * np.sqrt(blocks), place], axis=1) for part in np.split(features, blocks, axis=1)]
-
-
-def order_information(labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
-    r"""Return how much a key step tells of the next one in its video: their mutual information, in nats.
-
-    .. math:: I = \sum_{k, l} \frac{n_{kl}}{n} \log \frac{n\, n_{kl}}{n_{k \cdot}\, n_{\cdot l}}
-
-    with n_kl how often l follows k at a border of segments, and n the number of borders. At least 0, as without
-    borders, and at most log K, where each key step has a next one of its own.
-
-    >>> round(order_information(np.array([0, 0, 1, 2, 0, 1, 1, 2]), [4, 4]), 3)
-    0.693
-    """
-    K = int(labels.max(initial=0)) + 1
-    counts = np.zeros((K, K))
-    for video in np.split(labels, np.cumsum(lengths)[:-1]):
-        borders = np.flatnonzero(np.diff(video))
-        np.add.at(counts, (video[borders], video[borders + 1]), 1)
-    seen, n = counts > 0, counts.sum()
-    alone = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0)
-    return float((counts[seen] * np.log(n * counts[seen] / alone[seen])).sum() / max(n, 1))
 
 
 def _agreed(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rgwot.keysteps.choices import FILLED, GAIN, KEEPS, KEY_STEP_SHARE, OFFERED
+from rgwot.keysteps.choices import DISORDER, FILLED, KEEPS, OFFERED, ORDERED, SAME_ORDER
 from rgwot.records import read_diagnostics
 from rgwot.reporting.figures.style import COLUMN, GREY, LINE_COLOURS, PAGE, Axes, Drawn, sheet, styled, tell
 from rgwot.runtime.errors import RgwotError
@@ -16,16 +15,14 @@ from rgwot.runtime.errors import RgwotError
 #: Share of an axis that two numbers on it need between their middles.
 APART = 0.12
 
-_J = "agreement of views J"
-
 
 class Curve(NamedTuple):
-    """One choice, and the agreement of views it was read from.
+    """One choice, and the evidence it was read from.
 
-    ``found`` has what was tried, in ascending order, and how far views agreed on each; ``tried_label`` and
+    ``found`` has what was tried, in ascending order, and what was found for each; ``tried_label`` and
     ``agreement_label`` say in words what the two are. ``title`` and ``words`` say what was chosen, and why, in a few
-    words and in a sentence. ``least`` is the agreement that had to be reached for another choice than 0, or None where
-    the largest was taken.
+    words and in a sentence. ``least`` is what had to be reached for another choice than 0, or None where the largest
+    was taken.
     """
 
     found: Mapping[float, float]
@@ -93,32 +90,26 @@ def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen
             f"{key_steps}: of {OFFERED} recurring activities offered a video fills {found[OFFERED]:.3g}, "
             f"and {FILLED:.0%} of that is {chosen:g}; a guess, which the tree of key steps helps to judge"
         )
-    if chosen == K:
-        words += ", all of them key steps, because none is background."
-    elif "surplus" in diagnostics["choices"]:
-        share = Fraction(KEY_STEP_SHARE).limit_denominator(10)
-        words += f"; where there is background, {share} of the activities are key steps."
-    else:
-        words += f"; {surplus} of them are the background that decode.surplus asks for."
+    if chosen != K:
+        words += f"; {surplus} of them are the background that decode.surplus asks for"
+    words += "."
     return Curve(found, chosen, *labels, f"{chosen:g} recurring, {key_steps}", words)
 
 
-def _background(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
-    none, dotted = found[0.0], ", dotted" if found[0.0] > 0 else ""
-    if chosen:
-        title = f"{_count(chosen, 'cluster')} of background"
-        words = (
-            f"{_count(chosen, 'cluster')} beyond K became background: it is the most with which one view foretells the "
-            f"other at least {GAIN:g} times as well as without, dotted (J {found[chosen]:.3g} against {none:.3g})."
-        )
+def _background(diagnostics: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
+    surplus = int(diagnostics["surplus"])
+    same_order = float(diagnostics["choices"]["surplus"]["concordance"])
+    asked = (
+        f"background takes an order in time (a share of {ORDERED:g} or more, and a concordance of videos of "
+        f"{SAME_ORDER:g}) and a disorder of {DISORDER:g}, dotted"
+    )
+    seen = f"with {chosen:g} the disorder is {found[chosen]:.3g}, the concordance {same_order:.3g}"
+    if surplus:
+        title = f"{_count(surplus, 'cluster')} of background"
+        words = f"{_count(surplus, 'cluster')} beyond K became background: {asked}; {seen}."
     else:
-        title = "no background"
-        words = (
-            f"Nothing is called background: with no number of clusters beyond K does one view foretell the other "
-            f"{GAIN:g} times as well as without{dotted} (J {none:.3g})."
-        )
-    least = GAIN * none if none > 0 else None
-    return Curve(found, chosen, "clusters beyond K", _J, title, words, least)
+        title, words = "no background", f"Nothing is called background: {asked}; {seen}."
+    return Curve(found, chosen, "share of time", "disorder", title, words, DISORDER)
 
 
 def _time(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
@@ -162,7 +153,7 @@ def draw_choice(axis: Axes, curve: Curve) -> None:
     tried = list(curve.found)
     axis.plot(tried, list(curve.found.values()), color=LINE_COLOURS[0], marker="o")
     if curve.least is not None:
-        axis.axhline(curve.least, color=GREY, linewidth=0.8, linestyle=":", label="asked of background")
+        axis.axhline(curve.least, color=GREY, linewidth=0.8, linestyle=":", label="asked for")
     chosen: dict[str, Any] = {"color": LINE_COLOURS[1], "marker": "D", "markersize": 7, "linestyle": "none"}
     axis.plot([curve.chosen], [curve.found[curve.chosen]], label="chosen", zorder=3, **chosen)
     axis.set_title(curve.title, loc="left")

@@ -13,6 +13,7 @@ from rgwot.keysteps.choices import (
     TIME_SHARES,
     agreement,
     choose,
+    disturbed,
     filled,
     number_of,
     with_time,
@@ -107,13 +108,19 @@ def test_time_is_chosen_where_steps_come_once_and_in_order(monkeypatch: pytest.M
     assert [KEEPS * found[0] > J for J in found] == [False] * (len(found) - 1) + [True]
 
 
-def test_clusters_of_background_are_chosen_where_there_is_background() -> None:
-    generator = np.random.default_rng(3)
-    wanted = settings(K=5, surplus="auto")
-    views, lengths = made_task(generator, ordered=True, background=3)
-    assert choose(*apart(views, lengths), wanted, seed=0).surplus >= 1
-    views, lengths = made_task(generator, ordered=True)
-    assert choose(*apart(views, lengths), wanted, seed=0).surplus == 0
+@pytest.mark.parametrize(
+    ("ordered", "background", "surplus"),
+    [(True, 3, 5), (True, 0, 0), (False, 0, 0), (False, 3, 0)],
+)
+def test_background_takes_an_order_in_time_and_none_in_what_follows(
+    ordered: bool, background: int, surplus: int
+) -> None:
+    views, lengths = made_task(np.random.default_rng(3), ordered, background=background)
+    found = choose(*apart(views, lengths), settings(K=5, surplus="auto"), seed=0)
+    # Time itself is set, to none.
+    assert (found.surplus, found.time) == (surplus, 0.0)
+    fact = found.facts["surplus"]
+    assert disturbed(fact["chosen"], fact["agreement"]["0.08"], fact["concordance"]) == bool(surplus)
 
 
 def test_without_views_or_with_one_video_nothing_is_chosen() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rgwot.keysteps.ordering import format_order, mean_ranks, rank_procedures, video_order
+from rgwot.keysteps.ordering import concordance, disorder, format_order, mean_ranks, rank_procedures, video_order
 
 
 def test_order_by_mean_time_with_a_repeated_step() -> None:
@@ -69,3 +69,30 @@ def test_wrong_arguments_are_refused() -> None:
         rank_procedures({})
     with pytest.raises(ValueError, match="order: found shapes"):
         video_order(np.array([1, 2]), np.array([0.0]))
+
+
+def test_disorder_is_of_segments_that_the_one_before_does_not_foretell() -> None:
+    # 0 1 0 2 and 0 2 0 1: of six borders 0 is followed by 1 and by 2 twice, 1 and 2 by 0 once; four thirds of a segment
+    # of each in a video.
+    labels = np.array([0, 0, 1, 0, 2, 0, 2, 2, 0, 1])
+    information = (4 * np.log(3 / 2) + 2 * np.log(3)) / 6
+    assert disorder(labels, (5, 5)) == pytest.approx(4 / 3 * (1 - information / np.log(3)))
+    # Numbers mean nothing.
+    assert disorder(np.array([4, 1, 7])[labels], (5, 5)) == pytest.approx(disorder(labels, (5, 5)))
+    # Of four drawn at random three are left for the next one, and a border comes three times in four.
+    drawn = np.random.default_rng(0).integers(0, 4, 20_000)
+    assert disorder(drawn, (100,) * 200) == pytest.approx((1 + 0.75 * 99) / 4 * np.log(3) / np.log(4), rel=0.01)
+    assert disorder(np.zeros(6, dtype=int), (3, 3)) == 0
+
+
+def test_concordance_is_kendalls_tau_over_pairs_of_videos() -> None:
+    from itertools import combinations
+
+    from scipy.stats import kendalltau
+
+    orders = [[0, 1, 2, 3], [0, 2, 1, 3], [3, 1, 0, 2]]
+    expected = [kendalltau(np.argsort(one), np.argsort(other)).statistic for one, other in combinations(orders, 2)]
+    assert concordance(np.concatenate(orders), (4, 4, 4)) == pytest.approx(np.mean(expected))
+    # Of two key steps that only one video has, nothing is known.
+    assert concordance(np.array([0, 1, 2, 0, 1]), (3, 2)) == 1
+    assert concordance(np.array([0, 1, 0]), (2, 1)) == 0

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from page_tree import embedded_data
 
 from rgwot.cli import cli
+from rgwot.keysteps.choices import DISORDER
 from rgwot.paths import Run
 from rgwot.reporting.choices import ShownChoices, choice_curves, shown_choices
 from rgwot.reporting.page.content import Content
@@ -23,7 +24,7 @@ from rgwot.reporting.page.runs import ShownRun
 from rgwot.runtime.errors import RgwotError
 
 K = {"chosen": 11, "agreement": {"3": 0.2, "11": 0.5, "12": 0.4}}
-SURPLUS = {"chosen": 5, "agreement": {"0": 0.1, "2": 0.12, "5": 0.11, "7": 0.1}}
+SURPLUS = {"chosen": 0.08, "agreement": {"0.0": 2.1, "0.03": 2.0, "0.08": 1.6, "0.15": 0.7}, "concordance": 0.4}
 TIME = {"chosen": 0.15, "agreement": {"0.0": 0.09, "0.03": 0.095, "0.15": 0.1, "0.4": 0.02}}
 ALL = {"K": 7, "surplus": 5, "time": 0.15, "choices": {"time": TIME, "K": K, "surplus": SURPLUS}}
 WHY = {"K": 7, "surplus": 0, "time": 0.0, "choices": {"why": "a <b>single</b> video: nothing to choose by"}}
@@ -37,9 +38,10 @@ def test_every_choice_is_a_curve_with_its_reason_in_words() -> None:
     steps, background, time = read(ALL).curves
     assert (steps.found, steps.chosen) == ({3: 0.2, 11: 0.5, 12: 0.4}, 11)
     assert steps.words.startswith("7 key steps: two views of the features agree best on 11 recurring activities")
-    assert "(adjusted Rand index 0.5); where there is background, 2/3 of the activities are" in steps.words
+    assert "(adjusted Rand index 0.5); 5 of them are the background" in steps.words
     assert background.words.startswith("5 clusters beyond K became background")
-    assert background.least == pytest.approx(0.103)
+    assert background.words.endswith("with 0.08 the disorder is 1.6, the concordance 0.4.")
+    assert background.least == DISORDER
     assert time.words.startswith("Time is given 15%")
     assert time.least == pytest.approx(0.885 * 0.09)
 
@@ -47,11 +49,11 @@ def test_every_choice_is_a_curve_with_its_reason_in_words() -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"K": 11, "surplus": 0, "choices": {"K": K}}, "all of them key steps, because none is background"),
+        ({"K": 11, "surplus": 0, "choices": {"K": K}}, "(adjusted Rand index 0.5)."),
         ({"K": 8, "surplus": 3, "choices": {"K": K}}, "3 of them are the background that decode.surplus asks for"),
         ({"K": 9, "surplus": 0, "choices": {"K": {"chosen": 9, "agreement": {"9": 8.1, "12": 11.2}, "by": "filled"}}},
          "of 12 recurring activities offered a video fills 11.2, and 80% of that is 9; a guess"),
-        ({"choices": {"surplus": {**SURPLUS, "chosen": 0}}}, "Nothing is called background"),
+        ({"surplus": 0, "choices": {"surplus": SURPLUS}}, "Nothing is called background"),
         ({"choices": {"time": {**TIME, "chosen": 0.4}}}, "the smallest share: none keeps 88.5%"),
     ],
 )  # fmt: skip
@@ -73,7 +75,7 @@ def test_the_figure_has_a_panel_per_choice_with_the_chosen_value_marked(tmp_path
     path.write_text(json.dumps(ALL))
     figure = choice_curves(path, "mine/tea: a $ b")
     assert [axis.get_xlabel() for axis in figure.axes] == [
-        "recurring activities tried", "clusters beyond K", "share of time"
+        "recurring activities tried", "share of time", "share of time"
     ]  # fmt: skip
     for axis, fact in zip(figure.axes, (K, SURPLUS, TIME), strict=True):
         drawn = {float(x): y for x, y in fact["agreement"].items()}  # type: ignore[attr-defined]
