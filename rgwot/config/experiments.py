@@ -74,7 +74,7 @@ def join_id(base: str, keys: Mapping[str, str]) -> str:
 def replaced_settings(method: str, decoder: str, written: Mapping[str, Any]) -> list[str]:
     """Say which written settings, by dotted key, a method or decoder replaces by its own, and the id that keeps them.
 
-    >>> replaced_settings("rgwot-plus", "consensus", {"decode.time": 0.0, "decode.surplus": 0, "decode.K": 5})
+    >>> replaced_settings("rgwot-plus", "consensus", {"decode.time": 0.0, "decode.K": 5})
     ['decode.time: found 0, but rgwot-plus sets it to auto; expected it in the id, as in consensus@decode.time=0']
     >>> replaced_settings("rgwot", "vasot", {"asot.epochs": 3})
     ['asot.epochs: found 3, but vasot sets it to 50; expected it in the id, as in vasot@asot.epochs=3']
