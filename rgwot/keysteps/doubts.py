@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rgwot.features.scales import scales_differ
-from rgwot.keysteps.choices import FILLED, KEEPS, OFFERED
+from rgwot.keysteps.choices import DISORDER, FILLED, KEEPS, OFFERED, ORDERED
 
 FEW = 1 / 3
 """A video keeps few key steps where it has no more than this share of them."""
@@ -92,6 +92,14 @@ def _of_choices(K: int, choices: Mapping[str, Any]) -> list[str]:
             said.append(
                 f"decode.time: auto took {chosen:g}, a near thing: with {close[0]:g} J is {found[close[0]]:.3g}, "
                 f"and {least:.3g} is asked for; another seed may take another share"
+            )
+    if "surplus" in choices:
+        share = choices["surplus"]["chosen"]
+        unforeseen = float(choices["surplus"]["agreement"][str(share)])
+        if share >= ORDERED and abs(unforeseen - DISORDER) <= NEAR * DISORDER:
+            said.append(
+                f"decode.surplus: auto found {'' if unforeseen >= DISORDER else 'no '}background, a near thing: the "
+                f"disorder is {unforeseen:.3g}, and {DISORDER:g} is asked for; look at the page, or set it"
             )
     if "K" in choices:
         said.append(_of_number(K, choices["K"]))
