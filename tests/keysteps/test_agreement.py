@@ -110,7 +110,7 @@ def test_time_is_chosen_where_steps_come_once_and_in_order(monkeypatch: pytest.M
 
 @pytest.mark.parametrize(
     ("ordered", "background", "surplus"),
-    [(True, 3, 5), (True, 0, 0), (False, 0, 0), (False, 3, 0)],
+    [(True, 3, 2), (True, 0, 0), (False, 0, 0), (False, 3, 0)],
 )
 def test_background_takes_an_order_in_time_and_none_in_what_follows(
     ordered: bool, background: int, surplus: int
