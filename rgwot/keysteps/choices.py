@@ -1,10 +1,9 @@
 """What a decoder leaves to the data: share of time, clusters of background, number of key steps (methods 5.5, 5.7).
 
-Two views are the same samples seen through disjoint halves of the channels. A labelling of the first that follows
-what people do tells something about the second; one that follows the noise of the first does not, however stable it
-is. Each video is predicted by the others, so that what is peculiar to a video counts for nothing. The views are
-labelled by the mean field whatever the decoder is: it takes a fraction of a second, and is what others are built on.
-Time and background are judged by labels of the samples themselves, not of views.
+Labels are made with more and more time, and measured: how much of the samples they foretell in other videos, in which
+order they come, and whether one foretells the next. The number of key steps is judged by two views, the same samples
+seen through disjoint halves of the channels, and by how many a video fills. Labels are made by the mean field, whatever
+the decoder is: it takes a fraction of a second, and is what others are built on.
 """
 
 from __future__ import annotations
