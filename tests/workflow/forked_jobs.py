@@ -86,6 +86,13 @@ def _end_with(alive: int, folder: Path) -> None:
     os._exit(0)
 
 
+def _end_job_with(client: socket.socket, job: int) -> None:
+    # A client ends when it is told how its job did; one that ends before that has been ended, and its job with it.
+    with contextlib.suppress(ProcessLookupError):
+        if not client.recv(1):
+            os.kill(job, signal.SIGKILL)
+
+
 def run(client: socket.socket) -> None:
     """Fork the job that a client asks for, and say how it ends; in the job, run the command line."""
     size, streams, _, _ = socket.recv_fds(client, 8, 3)
@@ -94,8 +101,7 @@ def run(client: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     job = os.fork()
     if job:
-        # A client that ends first has been ended, and its job with it.
-        threading.Thread(target=lambda: client.recv(1) or os.kill(job, signal.SIGKILL), daemon=True).start()
+        threading.Thread(target=_end_job_with, args=(client, job), daemon=True).start()
         code = os.waitstatus_to_exitcode(os.waitpid(job, 0)[1])
         client.send(bytes([code if code >= 0 else 128 - code]))
         os._exit(0)
