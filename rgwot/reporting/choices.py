@@ -132,7 +132,7 @@ def _count(number: float, one: str) -> str:
 
 
 def choice_curves(diagnostics_json: Path, about: str) -> Drawn:
-    """Draw how far views of the features agree over everything that was tried, what was chosen marked."""
+    """Draw the evidence over everything that was tried, what was chosen marked."""
     choices = shown_choices(read_diagnostics(diagnostics_json), diagnostics_json)
     if not choices.curves:
         raise RgwotError(
@@ -149,7 +149,7 @@ def choice_curves(diagnostics_json: Path, about: str) -> Drawn:
 
 
 def draw_choice(axis: Axes, curve: Curve) -> None:
-    """Draw how far views agree over everything that was tried, and what was chosen."""
+    """Draw the evidence over everything that was tried, and what was chosen."""
     tried = list(curve.found)
     axis.plot(tried, list(curve.found.values()), color=LINE_COLOURS[0], marker="o")
     if curve.least is not None:
