@@ -1,5 +1,7 @@
 """``python -m rgwot``: the command line."""
 
+import atexit
+import gc
 import sys
 
 from rgwot.runtime.errors import RgwotError
@@ -11,7 +13,14 @@ def main() -> None:
         from rgwot.cli import main
     except RgwotError as error:
         sys.exit(f"rgwot: {error}")
+    atexit.register(_leave)
     main()
+
+
+def _leave() -> None:
+    """Spare the search for cycles in all that was imported, a quarter of a short job; Triton would tell what is left."""
+    if "triton" not in sys.modules:
+        gc.freeze()
 
 
 if __name__ == "__main__":

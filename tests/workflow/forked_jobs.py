@@ -8,6 +8,7 @@ only: the project's own code is imported by every job, in its own environment.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import shlex
@@ -24,7 +25,7 @@ from pathlib import Path
 # Modules of packages, without the project's.
 PRELOADED = (
     "click", "pydantic", "numpy", "pandas", "yaml", "zarr", "h5py", "scipy.optimize", "scipy.stats", "scipy.signal",
-    "sklearn.cluster", "sklearn.metrics", "torch", "torchvision.models", "threadpoolctl", "matplotlib.figure",
+    "sklearn.cluster", "sklearn.metrics", "torch", "threadpoolctl", "matplotlib.figure",
 )  # fmt: skip
 CLIENT = """#!{python} -ISB
 import json, os, socket, sys
@@ -69,6 +70,8 @@ def serve(listener: socket.socket, alive: int) -> None:
     for name in PRELOADED:
         with contextlib.suppress(ImportError):
             __import__(name)
+    # A job that ends would look for cycles in all of that, which takes longer than what it did.
+    gc.freeze()
     threading.Thread(target=_end_with, args=(alive, Path(listener.getsockname()).parent), daemon=True).start()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
