@@ -8,7 +8,6 @@ samples of a task are looked at. Nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,16 +21,9 @@ from rgwot.keysteps.choices import choose, with_time
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.meanfield import decode_meanfield
 from rgwot.keysteps.tree import HINT, cut, grow
+from rgwot.timing import thinned
 
 MOST_SAMPLES = 3000
-
-
-def thinned(made: Frames, truths: Sequence[np.ndarray]) -> tuple[Frames, list[np.ndarray]]:
-    """Keep every so many samples of every recording."""
-    step = -(-len(made.x) // MOST_SAMPLES)
-    x = [own[::step] for own in np.split(made.x, np.cumsum(made.lengths)[:-1])]
-    few = Frames(np.concatenate(x), tuple(map(len, x)), made.features_fps / step)
-    return few, [truth[::step] for truth in truths]
 
 
 def main() -> None:
@@ -43,12 +35,14 @@ def main() -> None:
         plus = build({**FAMILIES["rgwot-plus"].overrides, "decode.K": "auto"}, "rgwot-plus")
         embed = EMBEDDINGS["whitened"].load()(task.stores, plus, 0)
         x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
-        made, truths = thinned(Frames(x, tuple(map(len, task.stores)), task.fps), task.labels)
+        chosen, lengths, _ = thinned([len(store) for store in task.stores], MOST_SAMPLES)
+        made = Frames(x[chosen], lengths, task.fps)
+        borders = np.cumsum(made.lengths)[:-1]
+        truths = np.split(np.concatenate(task.labels)[chosen], borders)
         # As much time as the tree has, and `decode.time: auto` takes at least.
         timed = replace(made, x=with_time(made.x, made.lengths, HINT))
         # Views of noise agree on nothing, so the number is what videos fill; views of the recordings agree as little.
-        noise = np.random.default_rng(0).normal(size=(2, len(made.x), 4))
-        borders = np.cumsum(made.lengths)[:-1]
+        noise = np.split(np.random.default_rng(0).normal(size=(2, len(made.x), 4)), borders, axis=1)
         chosen, scores = [], []
         for seed in range(seeds):
             with threadpool_limits(1):

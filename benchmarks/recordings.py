@@ -175,9 +175,9 @@ def embed_and_decode(task: Task, method: str, decoder: str, settings: Settings, 
     embed = EMBEDDINGS[family_of(method).embedding].load()(task.stores, settings, seed)
     embedded = [embed(store) for store in task.stores]
     x = np.concatenate([one.embedding for one in embedded]).astype(np.float64)
-    views = [one.views for one in embedded if one.views is not None]
+    views = [one.views.astype(np.float64) for one in embedded if one.views is not None]
     lengths = tuple(len(store) for store in task.stores)
-    seen = (x, np.concatenate(views, axis=1).astype(np.float64) if views else None, lengths)
+    seen = (x, views or None, lengths)
     choices = choose(*seen, settings, seed)
     run = extended(DECODERS[split_id(decoder)[0]].load(), choices)
     return run(Frames(x, lengths, task.fps), choices.K, settings, generator_for(seed)).labels, choices, seen

@@ -6,6 +6,7 @@ All times are seconds from the start of a video; a segment covers [start_s, end_
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -116,6 +117,26 @@ def sample_times(duration_s: float, fps: float | Fraction) -> NDArray[np.float64
     count = math.ceil(Fraction(duration_s) * Fraction(fps))
     times = np.arange(count) / float(fps)
     return times[times < duration_s]
+
+
+def thinned(lengths: Sequence[int], most: int) -> tuple[NDArray[np.int64], tuple[int, ...], NDArray[np.int64]]:
+    """Choose every n-th sample of each video, with the least n that leaves about ``most`` samples of all.
+
+    Returns the indices of the chosen among all samples, the number chosen of each video, and for every sample the place
+    of the nearest chosen one of its video.
+
+    >>> chosen, counts, nearest = thinned([5, 2], 4)
+    >>> chosen.tolist(), counts, nearest.tolist()
+    ([0, 2, 4, 5], (3, 1), [0, 0, 1, 1, 2, 3, 3])
+    """
+    step = max(1, -(-sum(lengths) // most))
+    counts = tuple(-(-n // step) for n in lengths)
+    chosen, nearest, first, place = [], [], 0, 0
+    for n, count in zip(lengths, counts, strict=True):
+        chosen.append(np.arange(first, first + n, step))
+        nearest.append(place + np.minimum((np.arange(n) + (step - 1) // 2) // step, count - 1))
+        first, place = first + n, place + count
+    return np.concatenate(chosen), counts, np.concatenate(nearest)
 
 
 def allowed_loss(duration_s: float) -> float:

@@ -16,23 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.settings import Settings
+from rgwot.embedding import MOST_VIEWED
 from rgwot.keysteps.background import keep_clusters, key_step_clusters
-from rgwot.keysteps.interface import (
-    Decoded,
-    Decoder,
-    Frames,
-    Learned,
-    Predict,
-    Restore,
-    directions,
-    first_samples,
-    middle_times,
-)
+from rgwot.keysteps.interface import Decoded, Decoder, Frames, Learned, Predict, Restore, directions, middle_times
 from rgwot.keysteps.ordering import concordance, disorder
 from rgwot.runtime.errors import RgwotError
+from rgwot.timing import thinned
 
 Views = NDArray[np.float64]
-"""(2P, T, D): P pairs of views of the same T samples, the two of a pair next to each other."""
+"""(2P, T, D): P pairs of views of a video's samples, or of every n-th, the two of a pair next to each other."""
 
 TIME_SHARES = (0.0, 0.03, 0.08, 0.15, 0.4)
 """Shares of time that are tried, up to the first with too little J: none, to compare with; a hint, the least that is
@@ -77,9 +69,6 @@ TIME_STARTS = 12
 QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
 """Changes to the settings of the mean field while choosing."""
 
-MOST_SAMPLES = 20_000
-"""Longer tasks are thinned evenly while choosing."""
-
 KEPT = "key_step_clusters"
 """Among what was learned, the clusters that are key steps; the others are background."""
 
@@ -103,19 +92,21 @@ class Choices:
 class _Chooser:
     """Segments views quickly, thinned where they are long, and measures how far they agree under a choice."""
 
-    def __init__(self, x: NDArray[Any], views: Views, lengths: Sequence[int], settings: Settings, seed: int) -> None:
-        step = -(-views.shape[1] // MOST_SAMPLES)
-        kept = np.concatenate(
-            [np.arange(first, first + n, step) for first, n in zip(first_samples(lengths), lengths, strict=True)]
-        )
-        self.lengths = tuple(-(-n // step) for n in lengths)
-        self.x, self.views = directions(x[kept]), views[:, kept]
+    def __init__(
+        self, x: NDArray[Any], views: Sequence[Views], lengths: Sequence[int], settings: Settings, seed: int
+    ) -> None:
+        chosen, self.lengths, _ = thinned(lengths, MOST_VIEWED)
+        self.x = directions(x[chosen])
+        self.views, self.viewed = np.concatenate(views, axis=1), tuple(own.shape[1] for own in views)
+        if self.viewed == tuple(lengths):
+            # Not thinned when they were written.
+            self.views, self.viewed = self.views[:, chosen], self.lengths
         self.chain = settings.meanfield.model_copy(update=QUICK)
         self.seed = seed
 
     def with_time(self, K: int, time: float) -> tuple[float, float, float]:
         """Return J of the samples, disorder and concordance of labels made with a share of time; means over starts."""
-        made = [self._labels(self.x, K, time, start) for start in range(TIME_STARTS)]
+        made = [self._labels(self.x, self.lengths, K, time, start) for start in range(TIME_STARTS)]
         kept = [agreement(self.x, labels, self.lengths) for labels in made]
         orders = [(disorder(labels, self.lengths), concordance(labels, self.lengths)) for labels in made]
         return float(np.mean(kept)), *np.mean(orders, axis=0).tolist()
@@ -125,31 +116,35 @@ class _Chooser:
         from sklearn.metrics import adjusted_rand_score
 
         found = [
-            adjusted_rand_score(self._labels(first, K, time, start), self._labels(second, K, time, start))
-            for first, second in zip(self.views[0::2], self.views[1::2], strict=True)
+            adjusted_rand_score(*(self._labels(view, self.viewed, K, time, start) for view in pair))
+            for pair in zip(self.views[0::2], self.views[1::2], strict=True)
             for start in range(STARTS)
         ]
         return float(np.mean(found))
 
     def filled(self, K: int, time: float) -> float:
         """Return how many of K key steps a video fills; the mean over starts."""
-        found = [filled(self._labels(self.x, K, time, start), self.lengths) for start in range(STARTS)]
+        found = [filled(self._labels(self.x, self.lengths, K, time, start), self.lengths) for start in range(STARTS)]
         return float(np.mean(found))
 
-    def _labels(self, view: NDArray[np.float64], K: int, time: float, start: int) -> NDArray[np.int64]:
+    def _labels(
+        self, view: NDArray[np.float64], lengths: Sequence[int], K: int, time: float, start: int
+    ) -> NDArray[np.int64]:
         # Not at the top: most decodings have nothing to choose, and need not wait for it.
         from rgwot.keysteps.meanfield import segment
 
-        x = with_time(view, self.lengths, time)
+        x = with_time(view, lengths, time)
         generator = np.random.default_rng([self.seed, 2, start])
-        return segment(x, self.lengths, K, self.chain, generator).labels
+        return segment(x, lengths, K, self.chain, generator).labels
 
 
-def choose(x: NDArray[Any], views: Views | None, lengths: Sequence[int], settings: Settings, seed: int) -> Choices:
+def choose(
+    x: NDArray[Any], views: Sequence[Views] | None, lengths: Sequence[int], settings: Settings, seed: int
+) -> Choices:
     """Resolve ``decode.time``, ``decode.K`` and ``decode.surplus`` where they are ``auto``, in this order.
 
-    What is set stays as set. ``x`` (T, D) are the embeddings of the videos to learn from. Without their views
-    (2P, T, D'), or with a single video, an ``auto`` of time or surplus is 0.
+    What is set stays as set. ``x`` (T, D) are the embeddings of the videos to learn from. Without the views of
+    each, or with a single video, an ``auto`` of time or surplus is 0.
 
     Raises
     ------

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from rgwot.config.settings import Settings
 from rgwot.embedding.whitened import Whitening, fit_whitening
 from rgwot.keysteps.crossvideo import Classifier, in_context, refine, together
-from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
+from rgwot.keysteps.interface import MOST_SAMPLES, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
 from rgwot.keysteps.ordering import order_information
 from rgwot.runtime.errors import RgwotError
+from rgwot.timing import thinned
 
 FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""
@@ -34,7 +35,11 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     the least F / T - ``consensus.order`` I is kept, F its energy and I how regular the order of its key steps is
     (`order_information`). ``consensus.refinements`` times, classifiers that are trained on the other videos then have a
     say in the labels of each (`rgwot.keysteps.crossvideo`).
+
+    Of more than `MOST_SAMPLES` samples every n-th is decoded, and the others have the label of the nearest one.
     """
+    kept, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
+    frames = replace(frames, x=frames.x[kept], lengths=lengths)
     block, chain = settings.consensus, settings.meanfield
     # A single segmentation need not be good, nor finished.
     quick = chain.model_copy(update={"restarts": 1, "max_iterations": block.rounds, "epsilon": block.epsilon})
@@ -46,7 +51,7 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     def half(first: int) -> NDArray[np.int64]:
         # Both halves have members of every block. A third of the starts, not refined, tells as well whether they agree.
         part = [member for i, member in enumerate(members) if i // len(views) % 2 == first]
-        return _agreed(part, frames.lengths, K, settings, generator, -(-block.starts // 3))[1].labels
+        return _agreed(part, frames.lengths, K, settings, generator, -(-block.starts // 3))[1].labels[nearest]
 
     def learned() -> Learned:
         return {
@@ -68,7 +73,7 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
         "energy": float(made.energies[-1]),
         "order_information": order_information(made.labels, frames.lengths),
     }
-    result = decoded(found, K, {"consensus": facts})
+    result = decoded(found[nearest], K, {"consensus": facts})
     if len(members) >= 2 * len(views):
         result = replace(result, halves=lambda: (half(0), half(1)))
     return result.inductive(restore_consensus, learned, K, settings)

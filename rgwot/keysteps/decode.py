@@ -284,9 +284,8 @@ def _choose(task: EmbeddedTask, settings: Settings, seed: int) -> Choices:
     """Make the choices that the settings leave to the data, on the videos that may be learned from."""
     seen = task.part(held_out=False).values()
     views = [video.views for video in seen if video.views is not None]
-    together = np.concatenate(views, axis=1) if len(views) == len(seen) else None
     x = np.concatenate([video.embedding for video in seen])
-    return choose(x, together, [len(video.time_s) for video in seen], settings, seed)
+    return choose(x, views if len(views) == len(seen) else None, [len(video.time_s) for video in seen], settings, seed)
 
 
 def consensus_numbers(

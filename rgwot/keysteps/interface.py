@@ -38,6 +38,9 @@ class Frames:
 BACKGROUND = -1
 """Label of a sample that a decoder puts into none of its clusters; its key step is 0."""
 
+MOST_SAMPLES = 100_000
+"""Samples of a task by which our own decoder and the tree of key steps are made; longer tasks are thinned evenly."""
+
 Predict = Callable[[Frames], "Decoded"]
 """Samples of other videos -> their labels by a clustering that is not touched by them."""
 

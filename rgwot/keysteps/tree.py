@@ -19,8 +19,9 @@ from scipy.linalg import eigh
 from rgwot.config.settings import MeanfieldSettings
 from rgwot.keysteps.choices import TIME_SHARES, with_time
 from rgwot.keysteps.consensus import RARE
-from rgwot.keysteps.interface import directions, middle_times
+from rgwot.keysteps.interface import MOST_SAMPLES, directions, middle_times
 from rgwot.keysteps.meanfield import segment
+from rgwot.timing import thinned
 
 LEAVES = 16
 """Parts before anything is merged; more than the key steps of any published table but one."""
@@ -59,6 +60,8 @@ class StepTree:
 def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator) -> StepTree:
     """Segment samples into `LEAVES` parts, fewer where fewer samples differ, and merge these by Ward's criterion.
 
+    Of more than `MOST_SAMPLES` every n-th is segmented, and the others are in the part of the nearest one.
+
     Parameters
     ----------
     x
@@ -70,9 +73,10 @@ def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator
     """
     block = MeanfieldSettings()
     quick = block.model_copy(update={"restarts": 1, "max_iterations": ROUNDS})
-    x = np.asarray(x, dtype=np.float64)
+    kept, lengths, nearest = thinned(lengths, MOST_SAMPLES)
+    x = np.asarray(x, dtype=np.float64)[kept]
     if not (x != x[0]).any():
-        return StepTree(np.zeros(len(x), dtype=np.int64), (), np.zeros((len(x), 1)))
+        return StepTree(np.zeros(len(nearest), dtype=np.int64), (), np.zeros((len(nearest), 1)))
     timed = with_time(x, lengths, HINT)
     made = [segment(timed, lengths, K, quick, generator) for K in GUIDES]
     memberships = np.concatenate([one.memberships / np.sqrt(np.maximum(one.shares, RARE)) for one in made], axis=1)
@@ -86,7 +90,7 @@ def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator
     for a, b, lost in merges:
         above, below = sorted(int(row[one]) if one < n else one for one in (a, b))
         renamed.append((above, below, lost))
-    return StepTree(row[parts], tuple(renamed), places)
+    return StepTree(row[parts][nearest], tuple(renamed), places[nearest])
 
 
 def ward(x: NDArray[Any], labels: NDArray[np.int64]) -> list[tuple[int, int, float]]:

@@ -32,6 +32,8 @@ from rgwot.synthetic import plan
 MIN_VIDEOS = 2
 #: Videos, and bytes of their files, whose features one job makes: about ten minutes of work on a core.
 BATCH, BATCH_BYTES = 32, 10**9
+#: Videos whose features one job imports: fractions of a second each, and starting a job takes as long.
+IMPORT_BATCH = 128
 
 
 def plain_path(path: str) -> str:
@@ -198,14 +200,16 @@ def footage_stamp(study: Study, dataset: str, task: str) -> str:
 def batches(study: Study, dataset: str, task: str) -> list[list[str]]:
     """Return the videos of a task in the batches whose features one job makes.
 
-    A batch has at most `BATCH` videos and about `BATCH_BYTES` of files, so that a job takes about ten minutes.
+    A batch has at most `BATCH` videos, or `IMPORT_BATCH` whose features are imported, and about `BATCH_BYTES` of files,
+    so that a job takes about ten minutes.
     """
+    most = IMPORT_BATCH if study.config.dataset(dataset).imported else BATCH
     divided: list[list[str]] = []
     left = 0
     for video in videos(study, dataset, task):
         path = video_file(study, dataset, task, video)
         size = os.stat(path).st_size if os.path.isfile(path) else 0
-        if not divided or len(divided[-1]) == BATCH or size > left:
+        if not divided or len(divided[-1]) == most or size > left:
             divided.append([])
             left = BATCH_BYTES
         divided[-1].append(video)

@@ -211,3 +211,13 @@ def test_a_task_is_divided_by_videos_and_bytes(tmp_path: Path, plan: Callable[[]
     assert datasets.batch(study, "mine", "tea", "0") == ["a", "b"]
     with pytest.raises(RgwotError, match="no part 5 of its index, expected 0 to 4"):
         datasets.batch(study, "mine", "tea", "5")
+
+
+def test_imports_are_divided_into_larger_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets, "BATCH", 2)
+    monkeypatch.setattr(datasets, "IMPORT_BATCH", 3)
+    (tmp_path / "given/tea").mkdir(parents=True)
+    for name in "abcd":
+        np.save(tmp_path / f"given/tea/{name}.npy", np.zeros((4, 3), dtype=np.float32))
+    entry = {"layout": "features", "root": str(tmp_path / "given"), "imported": {"axes": "TC", "fps": 2}}
+    assert datasets.batches(Study.of({"datasets": {"mine": entry}}), "mine", "tea") == [["a", "b", "c"], ["d"]]

@@ -56,7 +56,7 @@ def test_a_single_video_or_an_empty_view_says_nothing() -> None:
 
 def test_features_that_never_change_leave_nothing_to_choose() -> None:
     found = choose(
-        np.zeros((20, 3)), np.zeros((4, 20, 3)), (10, 10), settings(K="auto", time="auto", surplus="auto"), seed=0
+        np.zeros((20, 3)), [np.zeros((4, 10, 3))] * 2, (10, 10), settings(K="auto", time="auto", surplus="auto"), seed=0
     )
     assert (found.time, found.surplus) == (0.0, 0)
     assert all(np.isfinite(list(fact["agreement"].values())).all() for fact in found.facts.values())
@@ -87,9 +87,9 @@ def made_task(
     return together / np.linalg.norm(together, axis=2, keepdims=True), (T,) * V
 
 
-def apart(views: np.ndarray, lengths: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
-    """Return samples, which are both views of them side by side, the views, and the lengths."""
-    return np.concatenate(list(views), axis=1), views, lengths
+def apart(views: np.ndarray, lengths: tuple[int, ...]) -> tuple[np.ndarray, list[np.ndarray], tuple[int, ...]]:
+    """Return samples, which are both views of them side by side, the views of each video, and the lengths."""
+    return np.concatenate(list(views), axis=1), np.split(views, np.cumsum(lengths)[:-1], axis=1), lengths
 
 
 def settings(**decode: object) -> Settings:
@@ -150,7 +150,7 @@ def test_the_number_of_activities_is_what_videos_fill_where_views_disagree() -> 
     # other: eight clusters, of which a video fills four.
     steps = np.concatenate([np.repeat(np.arange(4) + 4 * (video % 2), 20) for video in range(8)])
     x = np.eye(8)[steps] + 0.1 * generator.normal(size=(640, 8))
-    found = choose(x, generator.normal(size=(2, 640, 4)), (80,) * 8, settings(K="auto"), seed=0)
+    found = choose(x, [generator.normal(size=(2, 80, 4)) for _ in range(8)], (80,) * 8, settings(K="auto"), seed=0)
     fact = found.facts["K"]
     assert (fact["by"], sorted(map(int, fact["agreement"]))) == ("filled", list(KEY_STEPS))
     assert 3.9 < fact["agreement"]["8"] < 4.1
@@ -170,7 +170,7 @@ def test_k_cannot_be_chosen_without_views() -> None:
     with pytest.raises(RgwotError, match="an embedding without views"):
         choose(np.ones((10, 2)), None, (5, 5), settings(K="auto"), seed=0)
     with pytest.raises(RgwotError, match="a single video"):
-        choose(np.ones((5, 2)), np.ones((2, 5, 2)), (5,), settings(K="auto"), seed=0)
+        choose(np.ones((5, 2)), [np.ones((2, 5, 2))], (5,), settings(K="auto"), seed=0)
 
 
 def test_lengths_stay_one_and_inner_products_are_shared_out() -> None:
