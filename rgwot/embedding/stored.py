@@ -93,8 +93,7 @@ def write_embedded(path: Path, videos: Mapping[str, EmbeddedVideo], facts: Mappi
         for name, array in arrays.items():
             rows = CHUNK_BYTES // max(array[:1].nbytes, 1)
             put(root, name, array, chunk=max(1, min(len(array), rows)))
-        root.attrs.update(about)
-        root.attrs["complete"] = True
+        root.update_attributes({**about, "complete": True})
 
 
 def read_embeddings(path: str | Path) -> EmbeddedTask:

@@ -300,11 +300,11 @@ class StoreWriter:
             self._array[chunk * CHUNK : chunk * CHUNK + len(maps)] = stored
 
     def finish(self, frames: int, attributes: Mapping[str, Any]) -> None:
-        """Keep the first ``frames`` frames, write the attributes and, last of all, ``complete: true``."""
+        """Keep the first ``frames`` frames, write the attributes, and with them, last of all, ``complete: true``."""
         self._resize(frames)
         stores.put(self._group, _TIMES, self._time_s[:frames], dimension_names=("frame",))
-        self._group.attrs.update(dict(attributes))
-        self._group.attrs[_COMPLETE] = True
+        # At once: `attrs.update` writes the file again for every attribute.
+        self._group.update_attributes({**attributes, _COMPLETE: True})
 
     def _resize(self, frames: int) -> None:
         if self._array.shape[0] != frames:

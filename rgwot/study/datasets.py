@@ -32,8 +32,10 @@ from rgwot.synthetic import plan
 MIN_VIDEOS = 2
 #: Videos, and bytes of their files, whose features one job makes: about ten minutes of work on a core.
 BATCH, BATCH_BYTES = 32, 10**9
-#: Videos whose features one job imports: fractions of a second each, and starting a job takes as long.
-IMPORT_BATCH = 128
+#: Videos whose features one job imports, in hundredths of a second each.
+IMPORT_BATCH = 300
+#: Characters of their paths: every path stands in the job's command twice, and Linux takes at most 128 KiB.
+BATCH_CHARACTERS = 40_000
 
 
 def plain_path(path: str) -> str:
@@ -201,19 +203,19 @@ def batches(study: Study, dataset: str, task: str) -> list[list[str]]:
     """Return the videos of a task in the batches whose features one job makes.
 
     A batch has at most `BATCH` videos, or `IMPORT_BATCH` whose features are imported, and about `BATCH_BYTES` of files,
-    so that a job takes about ten minutes.
+    so that a job takes at most about ten minutes, and its command is not too long.
     """
     most = IMPORT_BATCH if study.config.dataset(dataset).imported else BATCH
     divided: list[list[str]] = []
-    left = 0
+    left = room = 0
     for video in videos(study, dataset, task):
         path = video_file(study, dataset, task, video)
         size = os.stat(path).st_size if os.path.isfile(path) else 0
-        if not divided or len(divided[-1]) == most or size > left:
+        if not divided or len(divided[-1]) == most or size > left or len(path) > room:
             divided.append([])
-            left = BATCH_BYTES
+            left, room = BATCH_BYTES, BATCH_CHARACTERS
         divided[-1].append(video)
-        left -= size
+        left, room = left - size, room - len(path)
     return divided
 
 

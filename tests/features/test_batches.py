@@ -213,11 +213,27 @@ def test_a_task_is_divided_by_videos_and_bytes(tmp_path: Path, plan: Callable[[]
         datasets.batch(study, "mine", "tea", "5")
 
 
+IMPORTED = {"axes": "TC", "fps": 2}
+
+
 def test_imports_are_divided_into_larger_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "BATCH", 2)
     monkeypatch.setattr(datasets, "IMPORT_BATCH", 3)
     (tmp_path / "given/tea").mkdir(parents=True)
     for name in "abcd":
         np.save(tmp_path / f"given/tea/{name}.npy", np.zeros((4, 3), dtype=np.float32))
-    entry = {"layout": "features", "root": str(tmp_path / "given"), "imported": {"axes": "TC", "fps": 2}}
+    entry = {"layout": "features", "root": str(tmp_path / "given"), "imported": IMPORTED}
     assert datasets.batches(Study.of({"datasets": {"mine": entry}}), "mine", "tea") == [["a", "b", "c"], ["d"]]
+
+
+def test_no_command_is_too_long(tmp_path: Path) -> None:
+    folder = tmp_path / ("deep" * 40) / ("deeper" * 30) / "tea"
+    folder.mkdir(parents=True)
+    for number in range(300):
+        (folder / f"{number:03}.npy").touch()
+    study = Study.of({"datasets": {"mine": {"layout": "features", "root": str(folder.parent), "imported": IMPORTED}}})
+    batches = datasets.batches(study, "mine", "tea")
+    assert [name for batch in batches for name in batch] == [f"{number:03}" for number in range(300)]
+    words = [len(datasets.import_sources(study, "mine", "tea", batch)) for batch in batches]
+    assert len(words) > 1
+    assert max(words) < 100_000
