@@ -1,16 +1,16 @@
 """What a decoder leaves to the data: share of time, clusters of background, number of key steps (methods 5.5, 5.7).
 
-Labels are made with more and more time, and measured: how much of the samples they foretell in other videos, in which
-order they come, and whether one foretells the next. The number of key steps is judged by two views, the same samples
-seen through disjoint halves of the channels, and by how many a video fills. Labels are made by the mean field, whatever
-the decoder is: it takes a fraction of a second, and is what others are built on.
+Labels are made with more and more time, and measured: how much of the samples they foretell in other videos, whether
+videos have them in one order, and whether one foretells the next. The number of key steps is judged by two views, the
+same samples seen through disjoint halves of the channels, and by how many a video fills. Labels are made by the mean
+field, whatever the decoder is: it takes a fraction of a second, and is what others are built on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from rgwot.keysteps.ordering import concordance, disorder
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import thinned
 
+if TYPE_CHECKING:
+    from rgwot.keysteps.meanfield import MeanField
+
 Views = NDArray[np.float64]
 """(2P, T, D): P pairs of views of a video's samples, or of every n-th, the two of a pair next to each other."""
 
@@ -34,13 +37,16 @@ KEEPS = 0.885
 """Share of the J without time that labels with time must keep; as real recordings suggest (methods 5.7)."""
 
 ORDERED = 0.08
-"""Share of time from which on a task counts as done in an order."""
+"""Share of time that is tried for an order; taken where background is found."""
 
-SAME_ORDER = 0.2
-"""Concordance of videos from which on they have an order."""
+SAME_ORDER = 0.75
+"""Concordance of videos from which on time may have more than a hint; as development tasks suggest."""
 
-DISORDER = 1.4
-"""Disorder from which on an order is taken to be disturbed by background; as development tasks suggest."""
+PRESSED = 0.15
+"""Share of time with which segmentations made without it go on, to see what gives way."""
+
+ASKED: Mapping[str, float] = {"J": 0.755, "disorder": 1.4, "concordance": 0.35}
+"""Evidence from which on there is background (`background_evidence`); as development tasks suggest."""
 
 SURPLUS_SHARE = 0.5
 """Clusters of background where there is any, in units of K: as good as K on development tasks, and less when wrong."""
@@ -89,6 +95,14 @@ class Choices:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
+class Measured(NamedTuple):
+    """How much of the samples labels explain across videos (`agreement`), their `disorder` and `concordance`."""
+
+    J: float
+    disorder: float
+    concordance: float
+
+
 class _Chooser:
     """Segments views quickly, thinned where they are long, and measures how far they agree under a choice."""
 
@@ -104,19 +118,32 @@ class _Chooser:
         self.chain = settings.meanfield.model_copy(update=QUICK)
         self.seed = seed
 
-    def with_time(self, K: int, time: float) -> tuple[float, float, float]:
-        """Return J of the samples, disorder and concordance of labels made with a share of time; means over starts."""
-        made = [self._labels(self.x, self.lengths, K, time, start) for start in range(TIME_STARTS)]
-        kept = [agreement(self.x, labels, self.lengths) for labels in made]
-        orders = [(disorder(labels, self.lengths), concordance(labels, self.lengths)) for labels in made]
-        return float(np.mean(kept)), *np.mean(orders, axis=0).tolist()
+    def with_time(self, K: int, time: float) -> Measured:
+        """Measure labels made with a share of time; means over starts."""
+        made = [self._made(self.x, self.lengths, K, time, start).labels for start in range(TIME_STARTS)]
+        return self._measured(made)
+
+    def pressed(self, K: int) -> Measured:
+        """Measure labels that are made without time and go on with `PRESSED` of it; means over starts."""
+        from rgwot.keysteps.meanfield import minimise
+
+        x = with_time(self.x, self.lengths, PRESSED)
+        made = (self._made(self.x, self.lengths, K, 0.0, start).memberships for start in range(TIME_STARTS))
+        return self._measured([minimise(x, self.lengths, each, self.chain).labels for each in made])
+
+    def _measured(self, made: Sequence[NDArray[np.int64]]) -> Measured:
+        found = [
+            (agreement(self.x, each, self.lengths), disorder(each, self.lengths), concordance(each, self.lengths))
+            for each in made
+        ]
+        return Measured(*np.mean(found, axis=0).tolist())
 
     def same_partition(self, K: int, time: float) -> float:
         """Return how far the segmentations of two views are the same: the mean adjusted Rand index."""
         from sklearn.metrics import adjusted_rand_score
 
         found = [
-            adjusted_rand_score(*(self._labels(view, self.viewed, K, time, start) for view in pair))
+            adjusted_rand_score(*(self._made(view, self.viewed, K, time, start).labels for view in pair))
             for pair in zip(self.views[0::2], self.views[1::2], strict=True)
             for start in range(STARTS)
         ]
@@ -124,18 +151,16 @@ class _Chooser:
 
     def filled(self, K: int, time: float) -> float:
         """Return how many of K key steps a video fills; the mean over starts."""
-        found = [filled(self._labels(self.x, self.lengths, K, time, start), self.lengths) for start in range(STARTS)]
-        return float(np.mean(found))
+        made = [self._made(self.x, self.lengths, K, time, start).labels for start in range(STARTS)]
+        return float(np.mean([filled(labels, self.lengths) for labels in made]))
 
-    def _labels(
-        self, view: NDArray[np.float64], lengths: Sequence[int], K: int, time: float, start: int
-    ) -> NDArray[np.int64]:
+    def _made(self, view: NDArray[np.float64], lengths: Sequence[int], K: int, time: float, start: int) -> MeanField:
         # Not at the top: most decodings have nothing to choose, and need not wait for it.
         from rgwot.keysteps.meanfield import segment
 
         x = with_time(view, lengths, time)
         generator = np.random.default_rng([self.seed, 2, start])
-        return segment(x, lengths, K, self.chain, generator).labels
+        return segment(x, lengths, K, self.chain, generator)
 
 
 def choose(
@@ -168,74 +193,90 @@ def choose(
     facts: dict[str, Any] = {}
 
     if "auto" in (block.time, block.surplus):
-        K = USUAL if block.K == "auto" else int(block.K)
-        tried: dict[float, tuple[float, float, float]] = {}
+        number = USUAL if block.K == "auto" else int(block.K)
+        tried: dict[float, Measured] = {}
         for share in TIME_SHARES:
-            tried[share] = chooser.with_time(K, share)
+            tried[share] = chooser.with_time(number, share)
             # J falls further with more time.
-            if tried[share][0] < KEEPS * tried[0.0][0]:
+            if share >= ORDERED and tried[share].J < KEEPS * tried[0.0].J:
                 break
-        found = {share: J for share, (J, *_) in tried.items()}
-        ordered = largest_share(found)
+    background = False
+    if block.surplus == "auto":
+        evidence = background_evidence(tried[0.0], tried[ORDERED], chooser.pressed(number))
+        background = disturbed(evidence)
+        curve = {share: each.disorder for share, each in tried.items()}
+        facts["surplus"] = {**_fact(ORDERED, curve), "evidence": evidence}
     if block.time == "auto":
-        time = ordered
-        facts["time"] = _fact(time, found)
+        found, same_order = {share: each.J for share, each in tried.items()}, tried[ORDERED].concordance
+        time = ORDERED if background else largest_share(found, same_order)
+        facts["time"] = {**_fact(time, found), "concordance": same_order}
 
     if block.K == "auto":
-        curve = {number: chooser.same_partition(number, time) for number in KEY_STEPS}
-        activities = max(curve, key=lambda number: curve[number])
-        by = "views" if curve[activities] >= SURE else "filled"
+        same = {each: chooser.same_partition(each, time) for each in KEY_STEPS}
+        activities = max(same, key=lambda each: same[each])
+        by = "views" if same[activities] >= SURE else "filled"
         if by == "filled":
-            curve = {number: chooser.filled(number, time) for number in KEY_STEPS}
-            activities = number_of(curve)
+            same = {each: chooser.filled(each, time) for each in KEY_STEPS}
+            activities = number_of(same)
         K = max(2, activities - surplus)
-        facts["K"] = {**_fact(activities, curve), "by": by}
+        facts["K"] = {**_fact(activities, same), "by": by}
     else:
         K = int(block.K)
 
-    if block.surplus == "auto":
-        _, unforeseen, same_order = tried.get(ORDERED, (0.0, 0.0, 0.0))
-        if disturbed(ordered, unforeseen, same_order):
-            surplus = round(SURPLUS_SHARE * K)
-        facts["surplus"] = {
-            **_fact(min(ordered, ORDERED), {share: each for share, (_, each, _) in tried.items()}),
-            "concordance": same_order,
-        }
+    if background:
+        surplus = round(SURPLUS_SHARE * K)
     return Choices(time, surplus, K, facts)
 
 
-def largest_share(found: Mapping[float, float]) -> float:
+def background_evidence(untimed: Measured, ordered: Measured, pressed: Measured) -> dict[str, float]:
+    """Return what speaks for background, by the names of `ASKED`.
+
+    ``untimed`` labels are made without time, ``ordered`` ones with a share of `ORDERED`, and ``pressed`` ones are the
+    untimed, gone on with `PRESSED`: the share of their J that these keep, and of those made with time the smaller
+    disorder and concordance.
+    """
+    return {
+        "J": pressed.J / untimed.J if untimed.J > 0 else 0.0,
+        "disorder": min(ordered.disorder, pressed.disorder),
+        "concordance": min(ordered.concordance, pressed.concordance),
+    }
+
+
+def disturbed(evidence: Mapping[str, float]) -> bool:
+    """Return whether there is background, which disturbs an order of key steps, by its `background_evidence`.
+
+    Key steps in an order foretell the next one; key steps that come again are cut up by time and lose J, or are so
+    plain that time moves nothing, and have no order. What holds, in an order, and is still unforeseen has something in
+    it that is no key step. A little background is not found, nor that of tasks that are done in no order.
+
+    >>> disturbed({"J": 0.8, "disorder": 1.9, "concordance": 0.5})
+    True
+    >>> disturbed({"J": 1.0, "disorder": 2.0, "concordance": 0.0})
+    False
+    """
+    return all(evidence[name] >= least for name, least in ASKED.items())
+
+
+def largest_share(found: Mapping[float, float], same_order: float) -> float:
     """Return the largest share of time at which J is at least `KEEPS` of J without time, no less than a hint.
 
     Where key steps come once and in order, time cuts where the features cut, and J hardly falls; where they come again
-    it cuts through them, and J falls at once. More than J without time proves nothing: slow drift looks like order.
+    it cuts through them, and J falls at once. More than J without time proves nothing: slow drift looks like order. And
+    J need not fall where videos differ in their order, so that without `SAME_ORDER` it is a hint.
 
-    >>> largest_share({0.0: 0.100, 0.03: 0.097, 0.08: 0.092, 0.15: 0.085})
-    0.08
-    >>> largest_share({0.0: 0.100, 0.03: 0.080, 0.08: 0.070, 0.15: 0.060})
+    >>> J = {0.0: 0.100, 0.03: 0.097, 0.08: 0.092, 0.15: 0.085}
+    >>> largest_share(J, 0.9), largest_share(J, 0.6)
+    (0.08, 0.03)
+    >>> largest_share({0.0: 0.100, 0.03: 0.080, 0.08: 0.070, 0.15: 0.060}, 0.9)
     0.03
 
     0 where the samples say nothing at all, J <= 0 without time.
     """
     if found[0.0] <= 0:
         return 0.0
-    shares = sorted(share for share in found if share)
-    return max((share for share in shares if found[share] >= KEEPS * found[0.0]), default=shares[0])
-
-
-def disturbed(share: float, unforeseen: float, same_order: float) -> bool:
-    """Return whether there is background: an order in time, and none in what follows what.
-
-    ``share`` is the largest that time may have; of labels made with `ORDERED`, ``unforeseen`` is the `disorder` and
-    ``same_order`` the `concordance`: a larger share makes an order by itself. Key steps that come once, in an order,
-    foretell the next one; key steps that come again lose by time, or have no order. Where clusters have an order in
-    time and yet come again unforeseen, something comes between them that is no key step. A little background is not
-    found, nor that of tasks that are done in no order.
-
-    >>> disturbed(0.08, 1.9, 0.4), disturbed(0.08, 0.8, 0.6), disturbed(0.03, 1.9, 0.4), disturbed(0.15, 2.1, 0.0)
-    (True, False, False, False)
-    """
-    return share >= ORDERED and unforeseen >= DISORDER and same_order >= SAME_ORDER
+    hint, *more = sorted(share for share in found if share)
+    kept = [share for share in more if found[share] >= KEEPS * found[0.0]]
+    return max([hint, *kept]) if same_order >= SAME_ORDER else hint
 
 
 def filled(labels: NDArray[np.int64], lengths: Sequence[int]) -> float:

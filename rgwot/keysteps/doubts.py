@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rgwot.features.scales import scales_differ
-from rgwot.keysteps.choices import DISORDER, FILLED, KEEPS, OFFERED, ORDERED
+from rgwot.keysteps.choices import ASKED, FILLED, KEEPS, OFFERED, SAME_ORDER, disturbed
 
 FEW = 1 / 3
 """A video keeps few key steps where it has no more than this share of them."""
@@ -84,22 +84,28 @@ def seeds_differ(who: str, same: float) -> str:
 def _of_choices(K: int, choices: Mapping[str, Any]) -> list[str]:
     """Return what is doubtful about the choices that were left to the data."""
     said = []
-    if "time" in choices:
+    background = False
+    if "surplus" in choices:
+        evidence = {name: float(choices["surplus"]["evidence"][name]) for name in ASKED}
+        background = disturbed(evidence)
+        # A little more of everything, or a little less, and the answer would be another one.
+        more, less = (
+            disturbed({name: one + by * ASKED[name] for name, one in evidence.items()}) for by in (NEAR, -NEAR)
+        )
+        if more != less:
+            numbers = (f"{name} {evidence[name]:.2f}, {least:g} asked for" for name, least in ASKED.items())
+            said.append(
+                f"decode.surplus: auto found {'' if background else 'no '}background, a near thing: "
+                f"{'; '.join(numbers)}; look at the page, or set it"
+            )
+    if "time" in choices and not background:
         found = {float(share): float(J) for share, J in choices["time"]["agreement"].items()}
         least, chosen = KEEPS * found[0.0], float(choices["time"]["chosen"])
         close = [share for share, J in found.items() if share and least > 0 and abs(J - least) <= NEAR * least]
-        if close:
+        if close and float(choices["time"]["concordance"]) >= SAME_ORDER:
             said.append(
                 f"decode.time: auto took {chosen:g}, a near thing: with {close[0]:g} J is {found[close[0]]:.3g}, "
                 f"and {least:.3g} is asked for; another seed may take another share"
-            )
-    if "surplus" in choices:
-        share = choices["surplus"]["chosen"]
-        unforeseen = float(choices["surplus"]["agreement"][str(share)])
-        if share >= ORDERED and abs(unforeseen - DISORDER) <= NEAR * DISORDER:
-            said.append(
-                f"decode.surplus: auto found {'' if unforeseen >= DISORDER else 'no '}background, a near thing: the "
-                f"disorder is {unforeseen:.3g}, and {DISORDER:g} is asked for; look at the page, or set it"
             )
     if "K" in choices:
         said.append(_of_number(K, choices["K"]))

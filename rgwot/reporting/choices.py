@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rgwot.keysteps.choices import DISORDER, FILLED, KEEPS, OFFERED, ORDERED, SAME_ORDER
+from rgwot.keysteps.choices import ASKED, FILLED, KEEPS, OFFERED, ORDERED, PRESSED, SAME_ORDER
 from rgwot.records import read_diagnostics
 from rgwot.reporting.figures.style import COLUMN, GREY, LINE_COLOURS, PAGE, Axes, Drawn, sheet, styled, tell
 from rgwot.runtime.errors import RgwotError
@@ -98,30 +98,43 @@ def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen
 
 def _background(diagnostics: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
     surplus = int(diagnostics["surplus"])
-    same_order = float(diagnostics["choices"]["surplus"]["concordance"])
+    evidence = {name: float(diagnostics["choices"]["surplus"]["evidence"][name]) for name in ASKED}
     asked = (
-        f"background takes an order in time (a share of {ORDERED:g} or more, and a concordance of videos of "
-        f"{SAME_ORDER:g}) and a disorder of {DISORDER:g}, dotted"
+        f"background takes labels that keep {ASKED['J']:.1%} of their J as they go on with {PRESSED:.0%} of time, a "
+        f"concordance of {ASKED['concordance']:g} and a disorder of {ASKED['disorder']:g}, dotted"
     )
-    seen = f"with {chosen:g} the disorder is {found[chosen]:.3g}, the concordance {same_order:.3g}"
+    seen = "they keep {J:.1%}, with a concordance of {concordance:.2g} and a disorder of {disorder:.3g}".format(
+        **evidence
+    )
     if surplus:
         title = f"{_count(surplus, 'cluster')} of background"
         words = f"{_count(surplus, 'cluster')} beyond K became background: {asked}; {seen}."
     else:
         title, words = "no background", f"Nothing is called background: {asked}; {seen}."
-    return Curve(found, chosen, "share of time", "disorder", title, words, DISORDER)
+    return Curve(found, chosen, "share of time", "disorder", title, words, ASKED["disorder"])
 
 
-def _time(_: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
+def _time(diagnostics: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
     none = found[0.0]
     least = KEEPS * none if none > 0 else None
     title = f"{chosen:.0%} time" if chosen else "no time"
     if chosen:
-        keeps = f"what labels explain without it, dotted (J {found[chosen]:.3g} against {none:.3g})."
-        reached = found[chosen] >= KEEPS * none
-        which = "it is the largest share that keeps" if reached else "the smallest share: none keeps"
         given = f"Time is given {chosen:.0%} of the squared length of an embedding"
-        words = f"{given}{':' if reached else ','} {which} {KEEPS:.1%} of {keeps}"
+        same_order = float(diagnostics["choices"]["time"]["concordance"])
+        if diagnostics["surplus"] and chosen == ORDERED:
+            words = f"{given}, as much as background takes."
+        elif same_order < SAME_ORDER:
+            words = (
+                f"{given}, a hint: videos differ in their order (concordance {same_order:.3g}, {SAME_ORDER:g} is asked "
+                "for)."
+            )
+        else:
+            reached = found[chosen] >= KEEPS * none
+            which = "it is the largest share that keeps" if reached else "the smallest share: none keeps"
+            words = (
+                f"{given}{':' if reached else ','} {which} {KEEPS:.1%} of what labels explain without it, dotted (J "
+                f"{found[chosen]:.3g} against {none:.3g})."
+            )
     else:
         words = f"Time is given no share: without it the labels of other videos foretell nothing (J {none:.3g})."
     return Curve(found, chosen, "share of time", "J of the embedding", title, words, least)

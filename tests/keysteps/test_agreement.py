@@ -10,11 +10,14 @@ from rgwot.keysteps import choices
 from rgwot.keysteps.choices import (
     KEEPS,
     KEY_STEPS,
+    ORDERED,
+    SAME_ORDER,
     TIME_SHARES,
     agreement,
     choose,
     disturbed,
     filled,
+    largest_share,
     number_of,
     with_time,
 )
@@ -102,17 +105,27 @@ def test_time_is_chosen_where_steps_come_once_and_in_order(monkeypatch: pytest.M
     ordered = choose(*apart(*made_task(generator, ordered=True)), settings(K=5, time="auto"), seed=0)
     again = choose(*apart(*made_task(generator, ordered=False)), settings(K=5, time="auto"), seed=0)
     assert ordered.time >= 0.15 > again.time
+    assert ordered.facts["time"]["concordance"] >= SAME_ORDER
     found = [float(J) for J in again.facts["time"]["agreement"].values()]
     assert list(again.facts["time"]["agreement"]) == [str(share) for share in TIME_SHARES][: len(found)]
-    # What is tried ends with the first share that costs too much.
-    assert [KEEPS * found[0] > J for J in found] == [False] * (len(found) - 1) + [True]
+    # What is tried ends with the first share that costs too much, but not before an order can be seen.
+    costs = [KEEPS * found[0] > J for J in found]
+    assert costs[-1]
+    assert not any(costs[2:-1])
+
+
+def test_time_is_a_hint_where_videos_differ_in_their_order() -> None:
+    J = {0.0: 0.1, 0.03: 0.1, 0.08: 0.1, 0.15: 0.1, 0.4: 0.02}
+    assert largest_share(J, SAME_ORDER) == 0.15
+    assert largest_share(J, SAME_ORDER - 0.01) == 0.03
+    assert largest_share({**J, 0.0: 0.0}, 1.0) == 0.0
 
 
 @pytest.mark.parametrize(
     ("ordered", "background", "surplus"),
     [(True, 3, 2), (True, 0, 0), (False, 0, 0), (False, 3, 0)],
 )
-def test_background_takes_an_order_in_time_and_none_in_what_follows(
+def test_background_is_what_holds_and_is_not_foreseen_where_time_presses(
     ordered: bool, background: int, surplus: int
 ) -> None:
     views, lengths = made_task(np.random.default_rng(3), ordered, background=background)
@@ -120,7 +133,11 @@ def test_background_takes_an_order_in_time_and_none_in_what_follows(
     # Time itself is set, to none.
     assert (found.surplus, found.time) == (surplus, 0.0)
     fact = found.facts["surplus"]
-    assert disturbed(fact["chosen"], fact["agreement"]["0.08"], fact["concordance"]) == bool(surplus)
+    assert disturbed(fact["evidence"]) == bool(surplus)
+    # Where it is left to the data, background takes the share of time that it was found to be worth most with.
+    timed = choose(*apart(views, lengths), settings(K=5, surplus="auto", time="auto"), seed=0)
+    assert timed.surplus == surplus
+    assert timed.time == ORDERED or not surplus
 
 
 def test_without_views_or_with_one_video_nothing_is_chosen() -> None:

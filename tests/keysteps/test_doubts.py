@@ -19,13 +19,18 @@ from rgwot.features.store import open_store
 from rgwot.keysteps.decode import decode
 from rgwot.keysteps.doubts import doubts
 
+EVIDENCE = {"J": 0.8, "disorder": 1.9, "concordance": 0.5}
 SOUND: dict[str, Any] = {
     "K": 6,
     "kept": {"a": 6, "b": 5, "c": 3},
     "background": 0.5,
     "same": 0.6,
     "choices": {
-        "time": {"chosen": 0.08, "agreement": {"0.0": 0.1, "0.03": 0.098, "0.08": 0.093, "0.15": 0.085}},
+        "time": {
+            "chosen": 0.08,
+            "agreement": {"0.0": 0.1, "0.03": 0.098, "0.08": 0.093, "0.15": 0.085},
+            "concordance": 0.8,
+        },
         "K": {"chosen": 9, "by": "filled", "agreement": {"9": 8.0, "12": 11.25}},
     },
     "scales": 999.0,
@@ -35,6 +40,9 @@ SOUND: dict[str, Any] = {
 def test_nothing_is_said_of_what_is_sound() -> None:
     assert doubts(**SOUND) == []
     assert doubts(6, {"a": 6}, 0.0) == []
+    # Near one threshold, and far from another.
+    far = {"surplus": {"evidence": {**EVIDENCE, "J": 0.75, "concordance": 0.1}}}
+    assert doubts(6, {"a": 6}, 0.0, choices=far) == []
 
 
 @pytest.mark.parametrize(
@@ -46,16 +54,21 @@ def test_nothing_is_said_of_what_is_sound() -> None:
         ({"same": 0.59}, "two seeds disagree: of 1 (the same answer; 0 is chance) they reach 0.59, expected 0.6"),
         ({"scales": 58900.0}, "scales of the channels differ by a factor of 58,900, expected less than 1,000"),
         (
-            {"choices": {"time": {"chosen": 0.08, "agreement": {"0.0": 0.1, "0.08": 0.089, "0.15": 0.07}}}},
+            {"choices": {"time": {"chosen": 0.08, "agreement": {"0.0": 0.1, "0.08": 0.089}, "concordance": 0.8}}},
             "decode.time: auto took 0.08, a near thing: with 0.08 J is 0.089, and 0.0885 is asked for",
         ),
         (
-            {"choices": {"time": {"chosen": 0.03, "agreement": {"0.0": 0.1, "0.03": 0.05, "0.08": 0.0895}}}},
+            {"choices": {"time": {"chosen": 0.03, "agreement": {"0.0": 0.1, "0.08": 0.0895}, "concordance": 0.8}}},
             "decode.time: auto took 0.03, a near thing: with 0.08 J is 0.0895",
         ),
         (
-            {"choices": {"surplus": {"chosen": 0.08, "agreement": {"0.0": 2.0, "0.08": 1.38}, "concordance": 0.4}}},
-            "decode.surplus: auto found no background, a near thing: the disorder is 1.38, and 1.4 is asked for",
+            {"choices": {"surplus": {"evidence": {**EVIDENCE, "disorder": 1.38}}}},
+            "decode.surplus: auto found no background, a near thing: J 0.80, 0.755 asked for; disorder 1.38, 1.4 "
+            "asked for; concordance 0.50, 0.35 asked for; ",
+        ),
+        (
+            {"choices": {"surplus": {"evidence": {**EVIDENCE, "J": 0.76}}}},
+            "decode.surplus: auto found background, a near thing",
         ),
         (
             {"choices": {"K": {"chosen": 9, "by": "filled", "agreement": {"9": 8.0, "12": 11.8}}}},

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from page_tree import embedded_data
 
 from rgwot.cli import cli
-from rgwot.keysteps.choices import DISORDER
+from rgwot.keysteps.choices import ASKED
 from rgwot.paths import Run
 from rgwot.reporting.choices import ShownChoices, choice_curves, shown_choices
 from rgwot.reporting.page.content import Content
@@ -24,8 +24,9 @@ from rgwot.reporting.page.runs import ShownRun
 from rgwot.runtime.errors import RgwotError
 
 K = {"chosen": 11, "agreement": {"3": 0.2, "11": 0.5, "12": 0.4}}
-SURPLUS = {"chosen": 0.08, "agreement": {"0.0": 2.1, "0.03": 2.0, "0.08": 1.6, "0.15": 0.7}, "concordance": 0.4}
-TIME = {"chosen": 0.15, "agreement": {"0.0": 0.09, "0.03": 0.095, "0.15": 0.1, "0.4": 0.02}}
+EVIDENCE = {"J": 0.8, "disorder": 1.6, "concordance": 0.5}
+SURPLUS = {"chosen": 0.08, "agreement": {"0.0": 2.1, "0.03": 2.0, "0.08": 1.6, "0.15": 0.7}, "evidence": EVIDENCE}
+TIME = {"chosen": 0.15, "agreement": {"0.0": 0.09, "0.03": 0.095, "0.15": 0.1, "0.4": 0.02}, "concordance": 0.9}
 ALL = {"K": 7, "surplus": 5, "time": 0.15, "choices": {"time": TIME, "K": K, "surplus": SURPLUS}}
 WHY = {"K": 7, "surplus": 0, "time": 0.0, "choices": {"why": "a <b>single</b> video: nothing to choose by"}}
 
@@ -40,8 +41,8 @@ def test_every_choice_is_a_curve_with_its_reason_in_words() -> None:
     assert steps.words.startswith("7 key steps: two views of the features agree best on 11 recurring activities")
     assert "(adjusted Rand index 0.5); 5 of them are the background" in steps.words
     assert background.words.startswith("5 clusters beyond K became background")
-    assert background.words.endswith("with 0.08 the disorder is 1.6, the concordance 0.4.")
-    assert background.least == DISORDER
+    assert background.words.endswith("they keep 80.0%, with a concordance of 0.5 and a disorder of 1.6.")
+    assert background.least == ASKED["disorder"]
     assert time.words.startswith("Time is given 15%")
     assert time.least == pytest.approx(0.885 * 0.09)
 
@@ -55,6 +56,10 @@ def test_every_choice_is_a_curve_with_its_reason_in_words() -> None:
          "of 12 recurring activities offered a video fills 11.2, and 80% of that is 9; a guess"),
         ({"surplus": 0, "choices": {"surplus": SURPLUS}}, "Nothing is called background"),
         ({"choices": {"time": {**TIME, "chosen": 0.4}}}, "the smallest share: none keeps 88.5%"),
+        ({"choices": {"time": {**TIME, "chosen": 0.03, "agreement": {"0.0": 0.1, "0.03": 0.1}, "concordance": 0.5}}},
+         "a hint: videos differ in their order (concordance 0.5, 0.75 is asked for)"),
+        ({"choices": {"time": {**TIME, "chosen": 0.08, "agreement": {"0.0": 0.1, "0.08": 0.1}}}},
+         "Time is given 8% of the squared length of an embedding, as much as background takes."),
     ],
 )  # fmt: skip
 def test_words_follow_what_was_chosen(more: dict[str, Any], words: str) -> None:
