@@ -118,23 +118,22 @@ class _Chooser:
         self.chain = settings.meanfield.model_copy(update=QUICK)
         self.seed = seed
 
-    def with_time(self, K: int, time: float) -> Measured:
-        """Measure labels made with a share of time; means over starts."""
-        made = [self._made(self.x, self.lengths, K, time, start).labels for start in range(TIME_STARTS)]
-        return self._measured(made)
+    def made(self, K: int, time: float) -> list[MeanField]:
+        """Segment the samples with a share of time, from every start."""
+        return [self._made(self.x, self.lengths, K, time, start) for start in range(TIME_STARTS)]
 
-    def pressed(self, K: int) -> Measured:
-        """Measure labels that are made without time and go on with `PRESSED` of it; means over starts."""
+    def pressed(self, made: Sequence[MeanField]) -> list[MeanField]:
+        """Go on with `PRESSED` of time from segmentations."""
         from rgwot.keysteps.meanfield import minimise
 
         x = with_time(self.x, self.lengths, PRESSED)
-        made = (self._made(self.x, self.lengths, K, 0.0, start).memberships for start in range(TIME_STARTS))
-        return self._measured([minimise(x, self.lengths, each, self.chain).labels for each in made])
+        return [minimise(x, self.lengths, each.memberships, self.chain) for each in made]
 
-    def _measured(self, made: Sequence[NDArray[np.int64]]) -> Measured:
+    def measured(self, made: Sequence[MeanField]) -> Measured:
+        """Measure the labels of segmentations, in the mean."""
         found = [
-            (agreement(self.x, each, self.lengths), disorder(each, self.lengths), concordance(each, self.lengths))
-            for each in made
+            (agreement(self.x, labels, self.lengths), disorder(labels, self.lengths), concordance(labels, self.lengths))
+            for labels in (each.labels for each in made)
         ]
         return Measured(*np.mean(found, axis=0).tolist())
 
@@ -194,15 +193,16 @@ def choose(
 
     if "auto" in (block.time, block.surplus):
         number = USUAL if block.K == "auto" else int(block.K)
-        tried: dict[float, Measured] = {}
-        for share in TIME_SHARES:
-            tried[share] = chooser.with_time(number, share)
+        untimed = chooser.made(number, 0.0)
+        tried = {0.0: chooser.measured(untimed)}
+        for share in TIME_SHARES[1:]:
+            tried[share] = chooser.measured(chooser.made(number, share))
             # J falls further with more time.
             if share >= ORDERED and tried[share].J < KEEPS * tried[0.0].J:
                 break
     background = False
     if block.surplus == "auto":
-        evidence = background_evidence(tried[0.0], tried[ORDERED], chooser.pressed(number))
+        evidence = background_evidence(tried[0.0], tried[ORDERED], chooser.measured(chooser.pressed(untimed)))
         background = disturbed(evidence)
         curve = {share: each.disorder for share, each in tried.items()}
         facts["surplus"] = {**_fact(ORDERED, curve), "evidence": evidence}
