@@ -35,10 +35,9 @@ def main() -> None:
         plus = build({**FAMILIES["rgwot-plus"].overrides, "decode.K": "auto"}, "rgwot-plus")
         embed = EMBEDDINGS["whitened"].load()(task.stores, plus, 0)
         x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
-        chosen, lengths, _ = thinned([len(store) for store in task.stores], MOST_SAMPLES)
-        made = Frames(x[chosen], lengths, task.fps)
-        borders = np.cumsum(made.lengths)[:-1]
-        truths = np.split(np.concatenate(task.labels)[chosen], borders)
+        kept, lengths, _ = thinned([len(store) for store in task.stores], MOST_SAMPLES)
+        made, borders = Frames(x[kept], lengths, task.fps), np.cumsum(lengths)[:-1]
+        truths = np.split(np.concatenate(task.labels)[kept], borders)
         # As much time as the tree has, and `decode.time: auto` takes at least.
         timed = replace(made, x=with_time(made.x, made.lengths, HINT))
         # Views of noise agree on nothing, so the number is what videos fill; views of the recordings agree as little.

@@ -18,7 +18,7 @@ def main() -> None:
 
 
 def _leave() -> None:
-    """Spare the search for cycles in what was imported, a fifth of a short job; Triton would tell what is left."""
+    """Spare the search for cycles in what was imported, a fifth of a short job; Triton would print what is left."""
     if "triton" not in sys.modules:
         gc.freeze()
 

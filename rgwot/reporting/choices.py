@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rgwot.keysteps.choices import ASKED, FILLED, KEEPS, OFFERED, ORDERED, PRESSED, SAME_ORDER
+from rgwot.keysteps.choices import ASKED, FILLED, KEEPS, OFFERED, PRESSED, SAME_ORDER, disturbed
 from rgwot.records import read_diagnostics
 from rgwot.reporting.figures.style import COLUMN, GREY, LINE_COLOURS, PAGE, Axes, Drawn, sheet, styled, tell
 from rgwot.runtime.errors import RgwotError
@@ -121,7 +121,8 @@ def _time(diagnostics: Mapping[str, Any], found: dict[float, float], chosen: flo
     if chosen:
         given = f"Time is given {chosen:.0%} of the squared length of an embedding"
         same_order = float(diagnostics["choices"]["time"]["concordance"])
-        if diagnostics["surplus"] and chosen == ORDERED:
+        surplus = diagnostics["choices"].get("surplus")
+        if surplus and disturbed(surplus["evidence"]):
             words = f"{given}, as much as background takes."
         elif same_order < SAME_ORDER:
             words = (

@@ -34,8 +34,8 @@ MIN_VIDEOS = 2
 BATCH, BATCH_BYTES = 32, 10**9
 #: Videos whose features one job imports, in hundredths of a second each.
 IMPORT_BATCH = 300
-#: Characters of their paths: every path stands in the job's command twice, and Linux takes at most 128 KiB.
-BATCH_CHARACTERS = 40_000
+#: Bytes of their paths: every path stands in the job's command twice, and Linux takes at most 128 KiB.
+PATH_BYTES = 40_000
 
 
 def plain_path(path: str) -> str:
@@ -211,11 +211,12 @@ def batches(study: Study, dataset: str, task: str) -> list[list[str]]:
     for video in videos(study, dataset, task):
         path = video_file(study, dataset, task, video)
         size = os.stat(path).st_size if os.path.isfile(path) else 0
-        if not divided or len(divided[-1]) == most or size > left or len(path) > room:
+        words = len(os.fsencode(path))
+        if not divided or len(divided[-1]) == most or size > left or words > room:
             divided.append([])
-            left, room = BATCH_BYTES, BATCH_CHARACTERS
+            left, room = BATCH_BYTES, PATH_BYTES
         divided[-1].append(video)
-        left, room = left - size, room - len(path)
+        left, room = left - size, room - words
     return divided
 
 

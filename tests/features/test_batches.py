@@ -227,13 +227,13 @@ def test_imports_are_divided_into_larger_batches(tmp_path: Path, monkeypatch: py
 
 
 def test_no_command_is_too_long(tmp_path: Path) -> None:
-    folder = tmp_path / ("deep" * 40) / ("deeper" * 30) / "tea"
+    folder = tmp_path / ("tief" * 40) / ("größer" * 30) / "tea"
     folder.mkdir(parents=True)
     for number in range(300):
         (folder / f"{number:03}.npy").touch()
     study = Study.of({"datasets": {"mine": {"layout": "features", "root": str(folder.parent), "imported": IMPORTED}}})
     batches = datasets.batches(study, "mine", "tea")
     assert [name for batch in batches for name in batch] == [f"{number:03}" for number in range(300)]
-    words = [len(datasets.import_sources(study, "mine", "tea", batch)) for batch in batches]
+    words = [len(datasets.import_sources(study, "mine", "tea", batch).encode()) for batch in batches]
     assert len(words) > 1
     assert max(words) < 100_000
