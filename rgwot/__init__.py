@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rgwot.discovery import Discovery, discover
     from rgwot.estimator import ProcedureLearner
+    from rgwot.runtime.errors import RgwotError
 
 __version__ = "0.2.0"
 
-__all__ = ["Discovery", "ProcedureLearner", "__version__", "discover"]
+__all__ = ["Discovery", "ProcedureLearner", "RgwotError", "__version__", "discover"]
 
 # Every job of the workflow imports this package, so what they are in is imported when it is asked for.
-_HOMES = {"Discovery": "discovery", "discover": "discovery", "ProcedureLearner": "estimator"}
+_HOMES = {
+    "Discovery": "discovery",
+    "discover": "discovery",
+    "ProcedureLearner": "estimator",
+    "RgwotError": "runtime.errors",
+}
 
 
 def __getattr__(name: str) -> Any:

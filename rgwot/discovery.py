@@ -132,7 +132,8 @@ class Discovery:
     def deviations(self) -> pd.DataFrame:
         """``video, kind, key_step, start_s, end_s, surprise``: what every video does differently.
 
-        The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``; the surprise is in bits.
+        The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``; the surprise is in bits. Key
+        steps of one of ``procedure.groups`` may come in either order, so that no order of these deviates.
         """
         return deviation_table(self.key_steps.deviations)
 
@@ -338,10 +339,11 @@ def discover(
     Parameters
     ----------
     features
-        Features (T, C) or maps (T, C, h, w) of every video, of any floating-point type, finite and below 65520 in
-        magnitude: a mapping from names, or a sequence, whose videos are then called 0, 1, ... T may differ between
-        videos, the other axes may not. In place of an array, the path of a feature store (``.zarr``) of the workflow,
-        which knows its times and the length of its video.
+        Features (T, C) or maps (T, C, h, w) of every video, of any floating-point type, finite and at most 65504 in
+        magnitude: a mapping from names, or a sequence, whose videos are then called ``"0"``, ``"1"``, ..., or ``"00"``,
+        ``"01"``, ... where there are more than ten. T may differ between videos, the other axes may not. In place of an
+        array, the path of a feature store (``.zarr``) of the workflow, which knows its times and the length of its
+        video.
     fps
         Features per second of video, a number or a fraction such as ``"30000/1001"``; by default ``features.fps`` of
         the settings, 2. Feature i stands at i / fps seconds, and the video lasts T / fps.
@@ -361,9 +363,15 @@ def discover(
     device
         Where an encoder is trained and used: ``auto``, ``cpu`` or ``cuda``.
 
+    Returns
+    -------
+    Discovery
+        With the key step of every feature in ``labels``, their ``segments`` in seconds, the ``procedure`` and what each
+        video does differently in ``deviations``, and in ``warnings`` why to doubt them.
+
     Raises
     ------
-    RgwotError
+    rgwot.RgwotError
         In one line, for features that cannot be used, an unknown id or setting, or too few videos for the method.
 
     Examples
@@ -510,7 +518,10 @@ def stores_of(features: Videos, times: Times | None, form: Callable[[str], Impor
             continue
         array = np.asarray(video)
         if array.dtype.kind == "f" and array.ndim not in (2, 4):
-            raise RgwotError(f"{what}: shape {array.shape}, expected (T, C) or (T, C, h, w), one array per video")
+            raise RgwotError(
+                f"{what}: shape {array.shape}, expected (T, C) or (T, C, h, w), one array per video; of a single video "
+                "give [array]"
+            )
         found.append(store_of_array(name, array, form("TC" if array.ndim == 2 else "TCHW"), when.get(name)))
     return found
 

@@ -163,7 +163,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"features": flat(9, 4)}, r"features['0']: shape (4,), expected (T, C) or (T, C, h, w), one array per video"),
         ({"features": {"a": np.ones((4, 2), int)}}, "features['a']: array of int64, expected floating-point numbers"),
         ({"features": {"a": flat(9, 4), "b": flat(9, 5)}}, "b.zarr: vectors of 5 at 2 per second, expected"),
-        ({"features": {"a": np.full((9, 4), np.inf)}}, "features['a']: inf in channel 0 of feature 0; expected finite"),
+        ({"features": {"a": np.full((9, 4), np.inf)}}, "features['a']: inf at sample 0, channel 0; expected finite"),
         ({"features": {"a": "a.npy"}}, "features['a']: found 'a.npy', expected an array, or a feature store (.zarr)"),
         ({"features": {1: flat(9, 4)}}, "features: found the name 1, expected a text that is not empty"),
         ({"features": {"a" * 300: flat(9, 4)}}, "300 characters, expected at most 200"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from rgwot.config.settings import Settings
-from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Learned, Predict
+from rgwot.keysteps.interface import NO_CLUSTER, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
 
 RIDGE = 1e-4
@@ -143,7 +143,7 @@ def restore_viterbi(learned: Learned, K: int, settings: Settings) -> Predict:
 
 def _follow(found: NDArray[np.float64], lengths: Sequence[int], limits: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the best paths of videos with log likelihoods (T, K); samples below the limits (K,) are background."""
-    labels = np.full(len(found), BACKGROUND, dtype=np.int64)
+    labels = np.full(len(found), NO_CLUSTER, dtype=np.int64)
     kept = np.asarray((found >= limits).any(axis=1), dtype=np.bool_)
     start = 0
     for length in lengths:

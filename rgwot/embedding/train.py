@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from rgwot.config.methods import EMBEDDINGS
+from rgwot.config.methods import EMBEDDINGS, LOSSES
 from rgwot.config.radius import smallest_active_radius, structure_radius
 from rgwot.config.settings import EXECUTION, Settings
 from rgwot.embedding.bank import FeatureBank
@@ -213,7 +213,8 @@ def inactive_prior(settings: Settings) -> str | None:
     The plan then depends on alpha only through the temperature epsilon / (1 - alpha) (methods 3.4).
     """
     ot, frames = settings.ot, settings.train.N + (settings.ot.virtual == "cost")
-    if settings.loss.alignment != "gromov_wasserstein" or ot.alpha == 0 or structure_radius(frames, ot.r) > 0:
+    unread = "ot.r" not in LOSSES[settings.loss.alignment].reads
+    if unread or ot.alpha == 0 or structure_radius(frames, ot.r) > 0:
         return None
     return (
         f"the structural prior does nothing: r = {ot.r} of {frames} frames is less than one frame; "

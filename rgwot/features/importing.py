@@ -273,7 +273,8 @@ def read_maps(source: Path, array: ArraySource, axes: str, start: int, end: int)
         value = float(part[frame, channel, row, column])
         limit = "finite numbers" if not math.isfinite(value) else f"at most {np.finfo(np.float16).max:g} (float16)"
         raise RgwotError(
-            f"{source}: {value:g} in channel {channel} of feature {start + frame}; expected {limit}; make it again"
+            f"{source}: {value:g} at sample {start + frame}, channel {channel}; expected {limit}; correct it or "
+            "leave the sample out"
         )
     return maps
 

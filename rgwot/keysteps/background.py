@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.keysteps.interface import BACKGROUND, middle_times
+from rgwot.keysteps.interface import NO_CLUSTER, middle_times
 
 SHARE = 0.01
 """Added to the share of a cluster in a video before the logarithm: one absent counts as one of a hundredth."""
@@ -31,7 +31,7 @@ def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArr
     deviation of the relative times of its samples there, and :math:`V_k` the videos in which it has any. Ranks run
     from 1 to K, ties get their mean; a cluster without a sample ranks last throughout.
 
-    ``labels`` (T,) are in 0..K-1, or `BACKGROUND`, which belongs to no cluster.
+    ``labels`` (T,) are in 0..K-1, or `NO_CLUSTER`, which belongs to no cluster.
     """
     # Not at the top: most decodings have no surplus, and need not wait for it.
     from scipy.stats import rankdata
@@ -39,7 +39,7 @@ def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArr
     V = len(lengths)
     video = np.repeat(np.arange(V), lengths)
     times = middle_times(lengths)
-    kept = labels != BACKGROUND
+    kept = labels != NO_CLUSTER
     cells = video[kept] * K + labels[kept]
     counts, first, second = (
         np.bincount(cells, weights=weights, minlength=V * K).reshape(V, K)
@@ -69,7 +69,7 @@ def key_step_clusters(labels: NDArray[np.int64], lengths: Sequence[int], K: int,
 
 def keep_clusters(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> NDArray[np.int64]:
     """Number the samples of these clusters from 0, in the order given, and call all others background."""
-    found = np.full(len(labels), BACKGROUND, dtype=np.int64)
+    found = np.full(len(labels), NO_CLUSTER, dtype=np.int64)
     for number, cluster in enumerate(clusters):
         found[labels == cluster] = number
     return found

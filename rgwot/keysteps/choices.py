@@ -401,7 +401,7 @@ def agreement(view: NDArray[Any], labels: NDArray[np.int64], lengths: Sequence[i
     view
         g (T, D), samples of all videos one after the other.
     labels
-        (T,) labels of the same samples, `BACKGROUND` among them: a label like any other.
+        (T,) labels of the same samples, `NO_CLUSTER` among them: a label like any other.
     lengths
         Samples of each video; they add up to T.
     """

@@ -23,7 +23,7 @@ from rgwot.keysteps.choices import NUMBERS, Choices, choose, extended, renumbere
 from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
 from rgwot.keysteps.graphcut import INSTEAD
-from rgwot.keysteps.interface import BACKGROUND, Decoded, Frames, Learned, Predict
+from rgwot.keysteps.interface import NO_CLUSTER, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of, write_keysteps
 from rgwot.runtime.errors import RgwotError, nearest
@@ -217,7 +217,7 @@ class Labelling:
             "lambda_1": direction_eigenvalue(self.x),
             "distinct_labels": len(np.unique(self.labels)),
             "dominant_label_share": collapse.dominant_share(self.labels),
-            "background_share": float(np.mean(self.labels == BACKGROUND)),
+            "background_share": float(np.mean(self.labels == NO_CLUSTER)),
         }
         if u is not None:
             facts["membership_entropy"] = collapse.membership_entropy(u)
@@ -232,7 +232,7 @@ def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, dec
         np.ones(len(video.time_s), dtype=bool) if video.background is None else ~video.background for video in videos
     ]
     rows = np.concatenate(kept)
-    labels = np.full(len(x), BACKGROUND, dtype=np.int64)
+    labels = np.full(len(x), NO_CLUSTER, dtype=np.int64)
     decoded = Decoded(labels[rows])
     if rows.any():
         some = [(int(one.sum()), float(video.native_fps)) for video, one in zip(videos, kept, strict=True) if one.any()]

@@ -76,8 +76,8 @@ def doubts(
 def seeds_differ(who: str, same: float) -> str:
     """Return the warning about two seeds, named by ``who``, whose labels have a small adjusted Rand index."""
     return (
-        f"{who} disagree: of 1 (the same answer; 0 is chance) they reach {same:.2f}, expected {SAME:g} or more "
-        "(adjusted Rand index); trust what several seeds have in common"
+        f"{who} disagree: their adjusted Rand index is {same:.2f}, expected {SAME:g} or more (1 is the same answer, 0 "
+        "is chance); trust what several seeds have in common"
     )
 
 

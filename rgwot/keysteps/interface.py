@@ -35,7 +35,7 @@ class Frames:
             object.__setattr__(self, "native_fps", (self.features_fps,) * len(self.lengths))
 
 
-BACKGROUND = -1
+NO_CLUSTER = -1
 """Label of a sample that a decoder puts into none of its clusters; its key step is 0."""
 
 MOST_SAMPLES = 100_000
@@ -53,7 +53,7 @@ Restore = Callable[[Learned, int, Settings], Predict]
 
 @dataclass(frozen=True)
 class Decoded:
-    """Labels (T,) of `Frames` in 0..K-1, or `BACKGROUND`, and how they came about.
+    """Labels (T,) of `Frames` in 0..K-1, or `NO_CLUSTER`, and how they came about.
 
     ``memberships`` (T, K) are those before any smoothing, for decoders that have them. ``facts`` go to
     ``diagnostics.json``: plain numbers, strings and dictionaries. ``predict`` is how this clustering labels videos it

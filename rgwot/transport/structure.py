@@ -8,7 +8,7 @@ radius,
     C^y_{jl} = \begin{cases} 0 & 1 \le \delta \le M r \\ 1 & \text{else} \end{cases}
 
 so C^x has a zero diagonal and C^y a unit diagonal: two frames that are neighbours in one video and not
-neighbours in the other are charged 1/r. Only the integer radius a = floor(N r) matters.
+neighbours in the other are charged 1/r. The width of the band is the integer a = floor(N r), its height 1/r.
 """
 
 from __future__ import annotations

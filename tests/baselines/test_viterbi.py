@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal
 
 from rgwot.baselines.viterbi import RIDGE, decode_viterbi, ordered_gaussians, ordered_path, relative_times
 from rgwot.config.settings import DecodeSettings, Settings
-from rgwot.keysteps.interface import BACKGROUND, Frames
+from rgwot.keysteps.interface import NO_CLUSTER, Frames
 from rgwot.keysteps.kmeans import kmeans
 
 
@@ -88,7 +88,7 @@ def test_samples_unlikely_under_every_cluster_are_background_and_the_path_passes
     clusters = kmeans(x[seen], 4, np.random.default_rng(0)).labels
     L = ordered_gaussians(x[seen], clusters, relative_times(frames.lengths)[seen]).log_likelihoods(x)
     below = np.all([L[:, k] < np.sort(L[:, k])[int(0.8 * len(x))] for k in range(4)], axis=0)
-    expected = np.full(len(x), BACKGROUND)
+    expected = np.full(len(x), NO_CLUSTER)
     for rows in np.split(np.arange(len(x)), np.cumsum(frames.lengths)[:-1]):
         expected[rows[~below[rows]]] = ordered_path(L[rows[~below[rows]]])
     np.testing.assert_array_equal(made.labels, expected)
@@ -96,7 +96,7 @@ def test_samples_unlikely_under_every_cluster_are_background_and_the_path_passes
     assert made.predict is not None
     np.testing.assert_array_equal(made.predict(frames).labels, made.labels)
     # The limits are those of the training samples: a video of nothing but strangers is background as a whole.
-    np.testing.assert_array_equal(made.predict(Frames(np.full((6, 5), 9.0), (6,), 2.0)).labels, BACKGROUND)
+    np.testing.assert_array_equal(made.predict(Frames(np.full((6, 5), 9.0), (6,), 2.0)).labels, NO_CLUSTER)
 
 
 def test_the_limit_of_a_cluster_is_one_of_its_likelihoods() -> None:
@@ -105,7 +105,7 @@ def test_the_limit_of_a_cluster_is_one_of_its_likelihoods() -> None:
     chosen = Settings(decode=DecodeSettings(background=75.0, stride=1))
     labels = decode_viterbi(Frames(x, (6,), 2.0), 1, chosen, np.random.default_rng(0)).labels
     # The mean is 25/6: 4.5 is nearest to it, then 2.5, and only they are not below the limit, which is that of 2.5.
-    np.testing.assert_array_equal(labels, [BACKGROUND, BACKGROUND, 0, 0, BACKGROUND, BACKGROUND])
+    np.testing.assert_array_equal(labels, [NO_CLUSTER, NO_CLUSTER, 0, 0, NO_CLUSTER, NO_CLUSTER])
 
 
 def test_without_background_k_means_sees_every_sample() -> None:
@@ -123,4 +123,4 @@ def test_a_percentage_is_the_decimal_that_it_says(percentage: float, T: int, bel
     x = np.random.default_rng(0).normal(size=(T, 1))
     chosen = Settings(decode=DecodeSettings(background=percentage, stride=1))
     labels = decode_viterbi(Frames(x, (T,), 2.0), 1, chosen, np.random.default_rng(0)).labels
-    assert (labels == BACKGROUND).sum() == below
+    assert (labels == NO_CLUSTER).sum() == below

@@ -102,7 +102,7 @@ def test_tables_of_text(tmp_path: Path, sign: str, named: bool) -> None:
     [
         ("frame,f0\n0,1.5\n1,2.5\n", "column 'frame' is no feature; name it as `times` if it holds seconds"),
         ("0.0,3.0,1 cut\n3.0,9.0,2 stir\n", "looks like an annotation (start,end,number name), expected features"),
-        ("f0,f1\n1.5,\n2.5,3\n", "nan in channel 1 of feature 0; expected finite numbers"),
+        ("f0,f1\n1.5,\n2.5,3\n", "nan at sample 0, channel 1; expected finite numbers"),
         ("1.5,2\n2.5,cat\n", "could not convert string to float: 'cat'"),
         ("1.5,2\n2.5,3,4\n", "Expected 2 fields in line 2, saw 3"),
     ],

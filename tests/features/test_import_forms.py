@@ -141,9 +141,9 @@ def test_another_shape_is_refused(tmp_path: Path, axes: str, shape: tuple[int, .
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (np.nan, "nan in channel 5 of feature 100; expected finite"),
-        (-np.inf, "-inf in channel 5 of feature 100"),
-        (1e5, r"100000 in channel 5 of feature 100; expected at most 65504 \(float16\)"),
+        (np.nan, "nan at sample 100, channel 5; expected finite"),
+        (-np.inf, "-inf at sample 100, channel 5"),
+        (1e5, r"100000 at sample 100, channel 5; expected at most 65504 \(float16\)"),
     ],
 )
 def test_values_that_a_store_cannot_hold_are_refused(tmp_path: Path, value: float, said: str) -> None:

@@ -51,7 +51,7 @@ def test_nothing_is_said_of_what_is_sound() -> None:
         ({"kept": {"a": 6, "b": 2, "c": 1}}, "2 of 3 videos keep few of 6 key steps: b 2, c 1"),
         ({"kept": dict.fromkeys("abcde", 2)}, "5 of 5 videos keep few of 6 key steps: a 2, b 2, c 2 and 2 more"),
         ({"background": 0.62}, "62% of the samples are background"),
-        ({"same": 0.59}, "two seeds disagree: of 1 (the same answer; 0 is chance) they reach 0.59, expected 0.6"),
+        ({"same": 0.59}, "two seeds disagree: their adjusted Rand index is 0.59, expected 0.6"),
         ({"scales": 58900.0}, "scales of the channels differ by a factor of 58,900, expected less than 1,000"),
         (
             {"choices": {"time": {"chosen": 0.08, "agreement": {"0.0": 0.1, "0.08": 0.089}, "concordance": 0.8}}},

@@ -9,7 +9,7 @@ from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import Settings
 from rgwot.keysteps.background import keep_clusters, key_step_clusters, likeness
 from rgwot.keysteps.choices import Choices, extended
-from rgwot.keysteps.interface import BACKGROUND, Frames
+from rgwot.keysteps.interface import NO_CLUSTER, Frames
 
 
 def test_a_key_step_is_in_every_video_and_in_one_place() -> None:
@@ -29,7 +29,7 @@ def test_hand_computed_ranks() -> None:
 
 
 def test_a_cluster_without_samples_is_last_and_background_is_none() -> None:
-    labels = np.array([0, BACKGROUND, 2, 0, 2, BACKGROUND])
+    labels = np.array([0, NO_CLUSTER, 2, 0, 2, NO_CLUSTER])
     assert likeness(labels, (3, 3), 3).argmin() == 1
     assert key_step_clusters(labels, (3, 3), 3, 2).tolist() == [0, 2]
 
@@ -45,8 +45,8 @@ def test_order_of_videos_and_numbers_of_clusters_do_not_matter() -> None:
 
 
 def test_kept_clusters_are_numbered_in_turn() -> None:
-    labels = np.array([4, 0, 2, BACKGROUND, 2])
-    assert keep_clusters(labels, np.array([2, 4])).tolist() == [1, BACKGROUND, 0, BACKGROUND, 0]
+    labels = np.array([4, 0, 2, NO_CLUSTER, 2])
+    assert keep_clusters(labels, np.array([2, 4])).tolist() == [1, NO_CLUSTER, 0, NO_CLUSTER, 0]
 
 
 @pytest.mark.parametrize("name", sorted(CLUSTERING))
@@ -59,15 +59,15 @@ def test_every_decoder_can_say_background(name: str) -> None:
     frames = Frames(x, (40, 40, 40), 2.0)
     decoder = extended(CLUSTERING[name].load(), Choices(time=0.0, surplus=3, K=3))
     made = decoder(frames, 3, Settings(), np.random.default_rng(0))
-    assert set(made.labels.tolist()) <= {BACKGROUND, 0, 1, 2}
+    assert set(made.labels.tolist()) <= {NO_CLUSTER, 0, 1, 2}
     if name == "viterbi":
         return  # A fixed order has no place for what is in one video alone.
     if name == "hvq":
         return  # Its convolutions see where a video ends, which these short ones are full of.
     if name in ("asot", "asot-released", "vasot", "vasot-released"):
         return  # Even shares in every video: what comes twice, and takes more than the others, may be divided.
-    assert (made.labels[labels > 2] == BACKGROUND).mean() > 0.9
-    assert (made.labels[labels < 3] != BACKGROUND).mean() > 0.9
+    assert (made.labels[labels > 2] == NO_CLUSTER).mean() > 0.9
+    assert (made.labels[labels < 3] != NO_CLUSTER).mean() > 0.9
     if made.predict is not None:
         again = made.predict(frames).labels
         assert (again == made.labels).mean() > 0.95

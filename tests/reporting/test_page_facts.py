@@ -107,8 +107,8 @@ def test_the_page_repeats_the_warnings_and_compares_seeds(made: Task, page: Path
         rand = found[one // 2 * 2, one // 2 * 2 + 1].agreement.adjusted_rand
         if one < 4 and rand < 0.6:
             expected.append(
-                f"Seeds 0 and 1 disagree: of 1 (the same answer; 0 is chance) they reach {rand:.2f}, "
-                "expected 0.6 or more (adjusted Rand index); trust what several seeds have in common."
+                f"Seeds 0 and 1 disagree: their adjusted Rand index is {rand:.2f}, "
+                "expected 0.6 or more (1 is the same answer, 0 is chance); trust what several seeds have in common."
             )
         assert facts[one]["warnings"] == expected
     # Noisy embeddings deserve it, clear ones and trivial baselines do not.

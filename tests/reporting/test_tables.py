@@ -126,6 +126,21 @@ def test_order_distance_may_be_missing(tmp_path):
     assert pd.isna(cell(frame, "ours", "two_order_distance"))
 
 
+def test_a_protocol_without_a_metric_has_no_note_about_its_values(tmp_path):
+    changed = {**SPEC["tables"]["small"], "metrics": ["f1", "order_distance"], "reported": None}
+    table = small_table(tmp_path, {**SPEC, "tables": {"small": changed}})
+    paths = [
+        write_scores(tmp_path, (*OURS, *task, 0), 0.5, order_distance=0.25)
+        for task in (("one", "a"), ("one", "b"), ("two", "a"))
+    ]
+    for path in paths:
+        scores = pd.read_csv(path)
+        scores[(scores["metric"] != "order_distance") | (scores["protocol"] == "macro_task")].to_csv(path, index=False)
+    frame = make_row(table, "ours", paths, tmp_path / "ours.csv", {})
+    assert frame["note"].fillna("").eq("").all()
+    assert pd.isna(cell(frame, "ours", "one_order_distance", "micro_video", "with", "exact"))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

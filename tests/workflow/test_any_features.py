@@ -109,7 +109,7 @@ def test_bad_features_are_told_in_one_line_each_and_nothing_is_lost(fresh: Check
     wrong = good.copy()
     wrong[3, 5] = np.nan
     for array, said in (
-        (wrong, "nan in channel 5 of feature 3"),
+        (wrong, "nan at sample 3, channel 5"),
         (np.array([{}], dtype=object), "pickled Python objects"),
         (good[:, :700], "b.zarr: vectors of 700 at 2 per second, expected vectors of 768 at 2 per second as in a.zarr"),
     ):

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 from urllib.parse import quote
 
 import numpy as np
@@ -34,10 +34,11 @@ from rgwot.reporting.page.ranking import ranking
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
 from rgwot.reporting.palette import STEP_COLOURS
 from rgwot.reporting.tables.scores import summarise
+from rgwot.reporting.tables.spec import Plain
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES, allowed_loss
 
-METRICS = ("f1", "iou", "precision", "recall", "order_distance")
+METRICS = get_args(Plain)
 #: Stored frames are no film that a browser could play.
 _NOT_PLAYABLE = {".h5", ".hdf5"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +71,8 @@ def _total(runs: pd.DataFrame, metric: str) -> int:
     return int(runs.groupby(["dataset", "task"])[metric].max().sum()) if metric in runs else 0
 
 
-def _notes(table: Table, name: str, runs: pd.DataFrame) -> list[str]:
-    """Return what is missing at a place: tasks, videos, values."""
+def _notes(table: Table, name: str, runs: pd.DataFrame, scored: Collection[str]) -> list[str]:
+    """Return what is missing at a place: tasks, videos, values of the metrics that a protocol has."""
     tasks, expected = runs.drop_duplicates(["dataset", "task"]), table.datasets[name].n_tasks
     if tasks.empty:
         return [f"{name}: no scores"]
@@ -85,8 +85,8 @@ def _notes(table: Table, name: str, runs: pd.DataFrame) -> list[str]:
         notes.append(f"{name}: {unscored} of {listed} videos without annotation")
     if _total(runs, "exact_cut"):
         notes.append(f"{name}: graphcut.solver is exact, because gco-wrapper is not installed")
-    for metric in table.metrics:
-        n_empty = len(runs[runs[metric].isna()].drop_duplicates(["dataset", "task"])) if metric in runs else 0
+    for metric in (name for name in table.metrics if name in scored):
+        n_empty = len(runs[runs[metric].isna()].drop_duplicates(["dataset", "task"]))
         if n_empty:
             notes.append(f"{name}: {metric} of {n_empty} of {len(tasks)} tasks has no value and is left out")
     return notes
@@ -157,7 +157,9 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
         # A task that is in several columns counts once.
         runs = wide[(wide[list(CELL)] == list(cell)).all(axis=1)]
         places = {name: _at(runs, place) for name, place in table.datasets.items() if not place.mean}
-        notes = [note for name, here in places.items() for note in _notes(table, name, here)]
+        # Other protocols of the same table may have metrics that this one has not.
+        scored = set(own.loc[own["protocol"] == cell[0], "metric"])
+        notes = [note for name, here in places.items() for note in _notes(table, name, here, scored)]
         line = {
             "method": row.id,
             "kind": "measured",

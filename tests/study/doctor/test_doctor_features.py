@@ -49,7 +49,7 @@ def test_every_fault_is_told_with_its_file(features: Path) -> None:
     np.save(features / "tea/e.npy", VECTORS)
     (features / "tea/e.csv").write_text("0.0,99.0,1 cut\n")
     report = examine(content(mine=alone(features)), "mine")
-    assert "inf in channel 2 of feature 7" in said(report, file="tea/a.npy")[0]
+    assert "inf at sample 7, channel 2" in said(report, file="tea/a.npy")[0]
     assert "pickled Python objects" in said(report, file="tea/b.npy")[0]
     assert "features of 5 channels, expected 6 channels as in the other files" in said(report, file="tea/d.npy")[0]
     assert "segment 0-99 s of a video of 10 s" in said(report, file="tea/e.csv")[0]
