@@ -185,7 +185,7 @@ class CidmSettings(Block):
 class EncoderSettings(Block):
     """3-D convolutional embedder (methods 3.1)."""
 
-    c: Count = Field(2, description="context frames stacked per sample; paper")
+    c: Count = Field(2, description="frames stacked per sample, itself included; paper")
     D: Count = Field(128, description="dimensions of the embedding; paper")
     channels: Count = Field(512, description="channels of both 3-D convolutions; public code")
     hidden: Count = Field(512, description="units of both fully connected layers; public code")
@@ -398,8 +398,9 @@ class ConsensusSettings(Block):
     partitions: Count = Field(48, description="mean-field segmentations, each with its own start")
     starts: Count = Field(30, description="segmentations of what they agree on; the best is kept")
     order: NonNegative = Field(
-        0.1, description="weight of a regular order in the choice of the best; the energy per sample has 1"
+        0.2, description="weight of a regular order in the choice of the best; the energy per sample has 1"
     )
+    agreement: NonNegative = Field(0.3, description="weight of agreement with the segmentations in this choice")
     blocks: Count = Field(1, description="equal parts of the embedding that the segmentations take in turn")
     epsilon: Positive = Field(0.1, description="weight of the entropy in each of them, in place of meanfield.epsilon")
     rounds: Count = Field(8, description="updates of the centres at most, in each of them")

@@ -60,6 +60,23 @@ def contingency(truth: npt.ArrayLike, prediction: npt.ArrayLike, n_classes: int,
     return counts.reshape(n_classes, n_clusters).astype(np.int64)
 
 
+def adjusted_rand(table: npt.ArrayLike) -> float:
+    """Return the adjusted Rand index of two labellings (Hubert and Arabie, 1985), from their `contingency`.
+
+    1 for the same partition, about 0 for unrelated ones.
+
+    >>> round(adjusted_rand([[3, 0], [1, 2]]), 3)
+    0.324
+    """
+    counts = np.asarray(table, dtype=np.float64)
+    together, rows, columns, every = (
+        float((n * (n - 1) / 2).sum()) for n in (counts, counts.sum(axis=1), counts.sum(axis=0), counts.sum())
+    )
+    expected, most = rows * columns / max(every, 1.0), (rows + columns) / 2
+    # Both have all samples together, or none.
+    return (together - expected) / (most - expected) if most > expected else 1.0
+
+
 def match(overlap: npt.ArrayLike) -> Matching:
     """Match classes to clusters one to one so that the total overlap is largest (methods 6.1, step 1).
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rgwot.config.settings import Settings
 from rgwot.embedding.whitened import Whitening, fit_whitening
+from rgwot.evaluation.metrics import adjusted_rand, contingency
 from rgwot.keysteps.crossvideo import Classifier, in_context, refine, together
 from rgwot.keysteps.interface import MOST_SAMPLES, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
@@ -32,9 +33,10 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     segmentations (`rgwot.keysteps.meanfield`), of the ``consensus.blocks`` of the embedding in turn, are concatenated,
     every one divided by the root of its cluster's share. Whitened to at most ``consensus.D`` components and scaled to
     length 1 they are an embedding that the mean field segments from ``consensus.starts`` starts. Of these the one with
-    the least F / T - ``consensus.order`` I is kept, F its energy and I how regular the order of its key steps is
-    (`order_information`). ``consensus.refinements`` times, classifiers that are trained on the other videos then have a
-    say in the labels of each (`rgwot.keysteps.crossvideo`).
+    the least F / T - ``consensus.order`` I - ``consensus.agreement`` A is kept, F its energy, I how regular the order
+    of its key steps is (`order_information`), and A its mean adjusted Rand index with the mean fields.
+    ``consensus.refinements`` times, classifiers that are trained on the other videos then have a say in the labels of
+    each (`rgwot.keysteps.crossvideo`).
 
     Of more than `MOST_SAMPLES` samples every n-th is decoded, and the others have the label of the nearest one.
     """
@@ -72,6 +74,7 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
         "dimensions": int(whitening.basis.shape[1]),
         "energy": float(made.energies[-1]),
         "order_information": order_information(made.labels, frames.lengths),
+        "agreement": mean_rand(made.labels, [member.labels for member in members]),
     }
     result = decoded(found[nearest], K, {"consensus": facts})
     if len(members) >= 2 * len(views):
@@ -130,17 +133,24 @@ def _agreed(
     generator: np.random.Generator,
     starts: int,
 ) -> tuple[Whitening, MeanField]:
-    """Return what whitens memberships, and of several segmentations of these the best, by energy and order."""
+    """Return what whitens memberships, and of several segmentations of these the best."""
     memberships = _side_by_side([member.memberships for member in members], [member.shares for member in members])
-    whitening = fit_whitening([memberships], settings.consensus.D, FLOOR)
+    block, known = settings.consensus, [member.labels for member in members]
+    whitening = fit_whitening([memberships], block.D, FLOOR)
     x, single = whitening.apply(memberships), settings.meanfield.model_copy(update={"restarts": 1})
 
     def cost(made: MeanField) -> float:
-        regular = order_information(made.labels, lengths)
-        return float(made.energies[-1]) / len(x) - settings.consensus.order * regular
+        regular, agreed = order_information(made.labels, lengths), mean_rand(made.labels, known)
+        return float(made.energies[-1]) / len(x) - block.order * regular - block.agreement * agreed
 
     tried = (segment(x, lengths, K, single, generator) for _ in range(starts))
     return whitening, min(tried, key=cost)
+
+
+def mean_rand(labels: NDArray[np.int64], others: Sequence[NDArray[np.int64]]) -> float:
+    """Return the mean adjusted Rand index of labels (T,) with others of the same samples."""
+    K = 1 + max(int(own.max()) for own in (labels, *others))
+    return float(np.mean([adjusted_rand(contingency(labels, own, K, K)) for own in others]))
 
 
 def _side_by_side(

@@ -87,15 +87,17 @@ def test_order_information_is_that_of_the_borders() -> None:
     assert order_information(np.array([0, 0, 1, 1]), (2, 2)) == 0
 
 
-def test_the_start_of_least_energy_is_the_answer_unless_its_order_is_less_regular() -> None:
+@pytest.mark.parametrize(("weight", "fact"), [("order", "order_information"), ("agreement", "agreement")])
+def test_the_start_of_least_energy_is_the_answer_unless_another_is_better(weight: str, fact: str) -> None:
     frames, _ = videos(noise=2.2)
     facts = []
-    for order in (0.0, 0.3, 1e6):
-        wanted = build({"consensus.partitions": 8, "consensus.order": order, "consensus.refinements": 0}, "test")
+    for value in (0.0, 0.3, 1e6):
+        others = {"consensus.order": 0.0, "consensus.agreement": 0.0, f"consensus.{weight}": value}
+        wanted = build({"consensus.partitions": 8, "consensus.refinements": 0, **others}, "test")
         made = decode_consensus(frames, 5, wanted, np.random.default_rng(0))
         facts.append(made.facts["consensus"])
         assert facts[-1]["order_information"] == pytest.approx(order_information(made.labels, frames.lengths))
-    # Of the same thirty segmentations: the more the order weighs, the more regular it is, and the higher the energy.
+    # Of the same thirty: the more order or agreement weighs, the more there is, and the higher the energy.
     assert facts[0]["energy"] <= facts[1]["energy"] <= facts[2]["energy"]
-    assert facts[0]["order_information"] <= facts[1]["order_information"] <= facts[2]["order_information"]
+    assert facts[0][fact] <= facts[1][fact] <= facts[2][fact]
     assert facts[0] != facts[2]
