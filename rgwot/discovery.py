@@ -507,7 +507,8 @@ def stores_of(features: Videos, times: Times | None, form: Callable[[str], Impor
     """
     named = _by_name(features)
     when = _times(times, list(named))
-    found = []
+    found: list[FeatureStore] = []
+    sizes: dict[str, tuple[int, ...]] = {}
     for name, video in named.items():
         what, ident = f"features[{name!r}]", id_of(name)
         if isinstance(video, (str, os.PathLike)):
@@ -522,6 +523,10 @@ def stores_of(features: Videos, times: Times | None, form: Callable[[str], Impor
                 f"{what}: shape {array.shape}, expected (T, C) or (T, C, h, w), one array per video; of a single video "
                 "give [array]"
             )
+        sizes[what] = array.shape[1:]
+        if sizes[what] != (expected := next(iter(sizes.values()))):
+            first = f"(T, {', '.join(map(str, expected))}) as of {next(iter(sizes))}"
+            raise RgwotError(f"{what}: shape {array.shape}, expected {first}: time first, the same channels in all")
         found.append(store_of_array(name, array, form("TC" if array.ndim == 2 else "TCHW"), when.get(name)))
     return found
 

@@ -162,7 +162,10 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"features": 3}, "features: found int, expected a mapping of names to arrays, or a sequence of arrays"),
         ({"features": flat(9, 4)}, r"features['0']: shape (4,), expected (T, C) or (T, C, h, w), one array per video"),
         ({"features": {"a": np.ones((4, 2), int)}}, "features['a']: array of int64, expected floating-point numbers"),
-        ({"features": {"a": flat(9, 4), "b": flat(9, 5)}}, "b.zarr: vectors of 5 at 2 per second, expected"),
+        (
+            {"features": {"a": flat(9, 4), "b": flat(9, 5)}},
+            "features['b']: shape (9, 5), expected (T, 4) as of features['a']: time first",
+        ),
         ({"features": {"a": np.full((9, 4), np.inf)}}, "features['a']: inf at sample 0, channel 0; expected finite"),
         ({"features": {"a": "a.npy"}}, "features['a']: found 'a.npy', expected an array, or a feature store (.zarr)"),
         ({"features": {1: flat(9, 4)}}, "features: found the name 1, expected a text that is not empty"),
