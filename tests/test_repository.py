@@ -1,8 +1,11 @@
-"""Workflows of GitHub run targets that exist, the citation has this version, and `make clean` keeps results."""
+"""Workflows of GitHub run targets that exist, the citation has this version, options are those of the settings, and
+`make clean` keeps results.
+"""
 
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 import subprocess
 from pathlib import Path
@@ -73,6 +76,11 @@ def test_the_citation_names_this_version_and_the_paper() -> None:
     }
     (paper,) = citation["references"]
     assert "Gromov-Wasserstein" in paper["title"]
+
+
+def test_the_table_of_options_is_that_of_the_settings() -> None:
+    page = runpy.run_path(str(REPOSITORY / "docs" / "options.py"))["page"]
+    assert (REPOSITORY / "docs" / "options.md").read_text(encoding="utf-8") == "\n".join(page())
 
 
 def test_cleaning_keeps_results() -> None:
