@@ -4,7 +4,7 @@ Both revisions are checked out, and take turns in every round, so that a drift o
 
 demo    the target `demo`, from empty results
 page    the target `first` for the demo, with its features there
-table   seven rows of the paper's first table on clips of 4 to 6 s in EgoProceL's layout, with the settings of the tests
+table   seven rows of the paper's first table on clips of 4 to 6 s in the datasets' layouts, with the settings of the tests
 paper   a dry run of the target `paper` on the same clips
 
 Key steps and scores of both are compared line by line. CPU time is that of the machine, because jobs are no children of
@@ -41,7 +41,13 @@ RECORD = ROOT / "benchmarks/results/speed.json"
 #: Results of the stages before the embeddings.
 CACHED = ("synthetic", "manifest", "annotations", "features")
 ROWS = ("one_label", "uniform", "random", "raw_kmeans", "raw_graphcut", "vaot", "rgwot")
-CLIPS = {"layout": "egoprocel", "n_videos": 2, "cameras": 5, "min_s": 4, "max_s": 6, "width": 160, "height": 120}
+CLIPS = {"n_videos": 2, "min_s": 4, "max_s": 6, "width": 160, "height": 120}
+#: Folders of clips, in the layouts of the datasets of the paper.
+TREES = {
+    "egoprocel": {"layout": "egoprocel", "cameras": 5},
+    "data/procel": {"layout": "procel"},
+    "data/crosstask": {"layout": "crosstask"},
+}
 SMALL = ("--configfile", "tests/small.yaml", "tests/all_tasks.yaml")
 #: Options and targets of Snakemake.
 COMMANDS = {
@@ -113,9 +119,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folders = {name: Path(place, name) for name in names}
         pythons = {name: check_out(revision, folders[name]) for name, revision in names.items()}
-        clips = [f"{key}={value}" for key, value in CLIPS.items()]
-        subprocess.run([pythons["after"], "tests/write_tree.py", "egoprocel", *clips], cwd=folders["after"], check=True)
-        shutil.copytree(folders["after"] / "egoprocel", folders["before"] / "egoprocel")
+        for tree, layout in TREES.items():
+            clips = [f"{key}={value}" for key, value in {**layout, **CLIPS}.items()]
+            subprocess.run([pythons["after"], "tests/write_tree.py", tree, *clips], cwd=folders["after"], check=True)
+            shutil.copytree(folders["after"] / tree, folders["before"] / tree)
         for what in chosen.what:
             taken: dict[str, list[dict[str, float]]] = {name: [] for name in names}
             for _ in range(chosen.rounds):
