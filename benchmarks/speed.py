@@ -4,7 +4,7 @@ Both revisions are checked out, and take turns in every round, so that a drift o
 
 demo    the target `demo`, from empty results
 page    the target `first` for the demo, with its features there
-table   seven rows of the paper's first table on clips of 4 to 6 s in the datasets' layouts, with the settings of the tests
+table   seven rows of the paper's first table on clips of 4 to 6 s, with the settings of the tests
 paper   a dry run of the target `paper` on the same clips
 
 Key steps and scores of both are compared line by line. CPU time is that of the machine, because jobs are no children of
