@@ -141,6 +141,14 @@ def test_a_protocol_without_a_metric_has_no_note_about_its_values(tmp_path):
     assert pd.isna(cell(frame, "ours", "one_order_distance", "micro_video", "with", "exact"))
 
 
+def test_a_metric_that_no_score_has_is_noted(tmp_path):
+    changed = {**SPEC["tables"]["small"], "metrics": ["f1", "order_distance"], "reported": None}
+    table = small_table(tmp_path, {**SPEC, "tables": {"small": changed}})
+    paths = [write_scores(tmp_path, (*OURS, *task, 0), 0.5) for task in (("one", "a"), ("one", "b"), ("two", "a"))]
+    frame = make_row(table, "ours", paths, tmp_path / "ours.csv", {})
+    assert set(frame["note"]) == {"no score has order_distance: run `rgwot evaluate` again"}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -150,6 +150,8 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     own = own[own["protocol"].isin([table.own]) if table.own else ~own["protocol"].isin(OWN)]
     if own.empty:
         raise RgwotError(f"{where}: found scores without the protocol {table.own}; run `rgwot evaluate` again")
+    absent = sorted(set(table.metrics) - set(own["metric"]))
+    stale = [f"no score has {metric}: run `rgwot evaluate` again" for metric in absent]
     wide = own.pivot(index=[*CELL, *RUN], columns="metric", values="value").reset_index()
     wide["degenerate"] = wide.get("degenerate", 0.0)
     rows = []
@@ -167,7 +169,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
             "n_runs": runs["seed"].nunique(),
             "n_videos": _total(runs, "n_videos"),
             "degenerate": int((runs["degenerate"] > 0).sum()),
-            "note": "; ".join(filter(None, [row.source, *notes])),
+            "note": "; ".join(filter(None, [row.source, *stale, *notes])),
         }
         for name, place in table.datasets.items():
             if place.mean or len(places[name]):
