@@ -106,7 +106,7 @@ faults: export RGWOT_FAULTS ?= 120
 faults: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -s -m long tests/faults
 
-# Clips of seconds in the real layouts; eleven minutes on two cores of an AMD EPYC.
+# Clips of seconds in the real layouts; a quarter of an hour on two cores.
 paper-small: $(READY)
 	tests/paper_small.sh results/paper-small $(CORES)
 
