@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rgwot.evaluation.metrics import IntArray, Matching, contingency, f1, macro, match, strict
+from rgwot.evaluation.metrics import IntArray, Matching, adjusted_rand, contingency, f1, macro, match, strict
 from rgwot.evaluation.segmental import key_step_runs, segmental_f1
 from rgwot.timing import Segments
 
@@ -101,8 +101,6 @@ def agreement(
     a, b = np.concatenate(list(first)), np.concatenate(list(second))
     if a.shape != b.shape or not a.size:
         raise ValueError(f"labels: found {a.size} and {b.size} frames, expected as many of both, at least one")
-    from sklearn.metrics import adjusted_rand_score
-
     names_a, rows = np.unique(a, return_inverse=True)
     names_b, columns = np.unique(b, return_inverse=True)
     table = contingency(rows, columns, len(names_a), len(names_b))
@@ -115,7 +113,7 @@ def agreement(
         for one, other in zip(first, second, strict=True)
     ]
     by_step = {int(step): segmental_f1([_only(pair, step) for pair in videos], overlap) for step in names_a if step}
-    rand = float(adjusted_rand_score(a, b))
+    rand = adjusted_rand(table)
     return _of_overlap((names_a, names_b), table, pairs, rand, segmental_f1(videos, overlap), by_step)
 
 
