@@ -308,6 +308,7 @@ def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None
         reported = entry.get("reported")
         if isinstance(reported, dict) and "methods" in reported:
             methods = expand(reported["methods"], f"{where}: reported.methods")
+            methods = [{"method": one} if isinstance(one, str) else one for one in methods]
             made = content.made if kind == Table.KIND else {}
             entry["reported"] = {**reported, "methods": [{**made.get(one.get("method"), {}), **one} for one in methods]}
         if kind in (Table.KIND, ClaimsTable.KIND):
@@ -330,10 +331,10 @@ def _places(wanted: Any, names: Mapping[str, DatasetName], where: str) -> Iterat
         raise RgwotError(f"{where}: datasets: found {wanted!r}, expected a list of different names")
     for name in wanted:
         dataset, _, task = name.partition("/")
-        known = name_of(dataset, names)
-        if known is None:
+        named = name_of(dataset, names)
+        if named is None:
             raise RgwotError(f"{where}: unknown dataset {dataset!r}; {nearest(dataset, names)}")
-        in_print = known.model_dump() | {"dataset": dataset}
+        in_print = named.model_dump() | {"dataset": dataset}
         if not task:
             yield dataset, Place(**in_print)
             continue
