@@ -87,7 +87,7 @@ def test_single_tasks_and_all_tasks_of_a_dataset_are_places(tmp_path):
 
 def test_another_form_of_a_dataset_has_its_names(tmp_path):
     spec = copy.deepcopy(SPEC)
-    spec["tables"]["small"]["datasets"] = [["one", "one_more"], "two"]
+    spec["tables"]["small"]["datasets"] = ["one", [{"name": "{of}_more", "sweep": {"of": ["one"]}}, "two"]]
     places = small_table(tmp_path, spec).datasets
     assert list(places) == ["one", "one_more", "two"]
     assert places["one_more"] == places["one"].model_copy(update={"dataset": "one_more"})

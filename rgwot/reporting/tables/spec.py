@@ -326,7 +326,7 @@ def find_table(tables: Mapping[str, AnyTable], table_id: str) -> AnyTable:
 
 def _places(wanted: Any, names: Mapping[str, DatasetName], where: str) -> Iterator[tuple[str, Place]]:
     """Turn ``meccano``, ``procel/make_coffee`` and ``procel/*`` into places, by the id their columns begin with."""
-    wanted = list(map(str, expand(wanted, f"{where}: datasets")))
+    wanted = [str(one.get("name") if isinstance(one, dict) else one) for one in expand(wanted, f"{where}: datasets")]
     if not wanted or len(set(wanted)) != len(wanted):
         raise RgwotError(f"{where}: datasets: found {wanted!r}, expected a list of different names")
     for name in wanted:
