@@ -43,8 +43,6 @@ use rule decode as decode_trivial with:
     params:
         scopes="",
         source=lambda w, input: options(manifest=input.manifest, annotations=input.annotations),
-    message:
-        "decode: trivial baseline {wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
 
 
 rule correct:
