@@ -12,6 +12,7 @@ from rgwot.config.experiments import family_of, value_text
 from rgwot.config.methods import EMBEDDINGS
 from rgwot.config.settings import flatten
 from rgwot.datasets.base import too_few_videos
+from rgwot.reporting.entries import name_of
 from rgwot.reporting.figures.interface import Plan
 from rgwot.reporting.figures.kinds import Figures, load_figures
 from rgwot.reporting.figures.style import Drawn, styled
@@ -196,8 +197,8 @@ def check_task(study: Study, dataset: str, task: str, method: str) -> None:
 
 def in_print(study: Study, dataset: str) -> str:
     """Return what a dataset is called in print."""
-    names = all_figures(study).names
-    return names[dataset].label if dataset in names else dataset
+    known = name_of(dataset, all_figures(study).names)
+    return known.label if known else dataset
 
 
 class _Asked:

@@ -5,7 +5,6 @@
 rule first:
     input:
         one_line_errors(lambda w: pages.first_files(STUDY)),
-    localrule: True
 
 
 rule demo:
@@ -14,10 +13,8 @@ rule demo:
         "results/figures/segments/demo/assembly/seed0.pdf",
         "results/yardsticks/demo/assembly.json",
         "results/report/demo/assembly.html",
-    localrule: True
 
 
 rule paper:
     input:
         one_line_errors(lambda w: tables.paper_files(STUDY)),
-    localrule: True
