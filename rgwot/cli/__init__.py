@@ -14,6 +14,7 @@ import shlex
 import stat
 import sys
 import warnings
+from contextlib import suppress
 
 import click
 
@@ -104,9 +105,10 @@ def cli(verbose: bool) -> None:
         datefmt="%H:%M:%S",
         stream=sys.stderr,
     )
-    if _into_a_file():
-        # Of a job of the workflow, or by hand: what is in a log can be done again.
-        click.echo(f"rgwot {shlex.join(sys.argv[1:])}", err=True)
+    # Of a job of the workflow, or by hand: what is in a log can be done again.
+    with suppress(OSError):  # written nowhere, or into a test
+        if stat.S_ISREG(os.fstat(sys.stderr.fileno()).st_mode):
+            click.echo(f"rgwot {shlex.join(sys.argv[1:])}", err=True)
     # Chatter of libraries would bury our own lines.
     for name in ("matplotlib", "fontTools", "PIL", "asyncio", "numba", "gensim", "smart_open"):
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -117,11 +119,3 @@ def cli(verbose: bool) -> None:
 for _name, (_command, _help) in VERBS.items():
     _command.short_help, _command.callback = _help, recorded(_name, _command.callback)
     cli.add_command(_command, _name)
-
-
-def _into_a_file() -> bool:
-    """Return whether what is said goes to a file, such as the log of a job."""
-    try:
-        return stat.S_ISREG(os.fstat(sys.stderr.fileno()).st_mode)
-    except OSError:  # nowhere, or into a test
-        return False

@@ -44,15 +44,11 @@ class Verbatim(click.Command):
         return []
 
 
-#: Click keeps the lines of a paragraph that begins with this sign.
-_KEPT = "\b"
-
-
 @click.command(
     cls=Verbatim,
-    help=f"""Run the workflow in this folder: Snakemake with the workflow of the package, by default on all cores.
+    help="""Run the workflow in this folder: Snakemake with the workflow of the package, by default on all cores.
 
-{_KEPT}
+\b
   rgwot run first                           a first answer, nothing is trained
   rgwot run results/report/mine/TASK.html   everything on the page of a task
   rgwot run -n first                        say what would be done
