@@ -28,7 +28,7 @@ from rgwot.records import CELL, read_annotations, read_manifest, read_scores
 from rgwot.reporting.compare import RATE, Comparison, compare, compare_pairs, parts, read_answer
 from rgwot.reporting.groups import about, impossible, read_group_table, sizes
 from rgwot.reporting.names import read_names
-from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, shown_aspect
+from rgwot.reporting.page.pictures import FRAMES, has_pictures, shown_aspect
 from rgwot.reporting.page.procedure import Picture, picture, seeds_agree
 from rgwot.reporting.page.ranking import ranking
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
@@ -104,14 +104,13 @@ def gather(
         facts.append({**one.facts, "colour": colour, "ranking": sentences, "in_short": in_short, "warnings": warnings})
         if one.procedure is not None:
             notes = [*filter(None, [one.corrected]), *warned]
-            pictures.append(picture(place, *one.procedure, videos, one.names, notes, any(strips)))
+            pictures.append(picture(place, *one.procedure, videos, notes, any(strips)))
     data = {
         "dataset": tree.dataset,
         "task": tree.task,
         "version": __version__,
         "frames": FRAMES,
         "colours": len(STEP_COLOURS),
-        "strip_height": STRIP_HEIGHT,
         "videos": videos,
         "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
         "truth": _truth(manifest, annotations),
@@ -235,13 +234,12 @@ def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -
     usable = row["status"] != "skipped"
     path, pictured = root / str(row["path"]), has_pictures(row["width"])
     playable = pictured and path.suffix.lower() not in _NOT_PLAYABLE
-    width, height = (float("nan") if pd.isna(row[side]) else float(row[side]) for side in ("width", "height"))
     return {
         "id": str(row["video"]),
         **{key: str(row[key]) for key in ("name", "status", "reason")},
         "duration": float(row["duration_s"]) if usable else 0.0,
         "fps": float(row["fps"]) if usable else 0.0,
-        "aspect": round(shown_aspect(width, height), 4),
+        "aspect": round(shown_aspect(row["width"], row["height"]), 4),
         "strip": strip,
         **({} if pictured else {"pictured": False}),
         "path": str(row["path"]),

@@ -44,9 +44,9 @@ def has_pictures(width: Any) -> bool:
     return bool(pd.isna(width)) or bool(width != 0)
 
 
-def shown_aspect(width: float, height: float) -> float:
+def shown_aspect(width: Any, height: Any) -> float:
     """Return width over height of a picture as it is shown; 4:3 where the size is not known."""
-    known = np.isfinite(width) and np.isfinite(height) and width > 0 and height > 0
+    known = pd.notna(width) and pd.notna(height) and width > 0 and height > 0
     return float(np.clip(width / height if known else 4 / 3, *_ASPECTS))
 
 
@@ -59,7 +59,7 @@ def read_pictures(row: Mapping[Any, Any], root: Path, times: Sequence[float], he
 
     from rgwot.video import FrameReader
 
-    width = max(1, round(shown_aspect(float(row["width"]), float(row["height"])) * height))
+    width = max(1, round(shown_aspect(row["width"], row["height"]) * height))
     # Readers squash frames to a square: one of the longer side keeps all that is shown.
     side, video = max(width, height), root / str(row["path"])
     with FrameReader(video, np.asarray(times), side, threads=1, frames_fps=row["fps"]) as reader:

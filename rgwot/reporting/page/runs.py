@@ -106,7 +106,9 @@ def read_run(
         shown = replayed.segments[replayed.segments["scope"] == "task"]
         learned, called = (found.procedure, found.deviations), replayed.names
         told, *lost = map(str.strip, report_lines(replayed.report))
-        applied = _applied(replayed.report)
+        held, total = int(replayed.report["holds"].sum()), len(edits)
+        count = str(total) if held == total else f"{held} of {total}"
+        applied = f"{count} correction{'s' * (total != 1)} {'is' if held == 1 else 'are'} applied."
     matched = match_to_steps(videos[videos["status"] == "ok"], annotations, shown)
     facts = {
         "id": str(run),
@@ -132,13 +134,6 @@ def read_run(
     choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))
     body = _body(own, orders, procedures, videos)
     return ShownRun(run, facts, body, view, procedures, learned, called, choices, found_order, applied)
-
-
-def _applied(report: pd.DataFrame) -> str:
-    """Say how many corrections the procedure follows."""
-    held, total = int(report["holds"].sum()), len(report)
-    count = str(total) if held == total else f"{held} of {total}"
-    return f"{count} correction{'s' * (total != 1)} {'is' if held == 1 else 'are'} applied."
 
 
 def _view(path: Path, result: str) -> str:
