@@ -54,7 +54,9 @@ def record(verb: str, arguments: Mapping[str, Any], settings: Mapping[str, Any] 
     if "seed" in arguments:
         content["seed"] = arguments["seed"]
     if verb in ("extract", "train", "embed"):
-        content["device"] = _device()
+        # A job that has not loaded this by now needed no GPU, and asking here would make it wait for one.
+        device = sys.modules.get("rgwot.runtime.device")
+        content["device"] = (device and device.hardware(device.used_device())["gpu"]) or "cpu"
     content["arguments"] = {key: value for key, value in arguments.items() if key not in _ELSEWHERE}
     content |= surroundings()
     others = [output.with_name(name.format(output.stem)) for name in BESIDE.get(verb, ())]
@@ -66,13 +68,3 @@ def record(verb: str, arguments: Mapping[str, Any], settings: Mapping[str, Any] 
     # Paths and the like as texts.
     plain = json.loads(json.dumps(content, default=str))
     write_json({**plain, "digests": written}, record_path(output))
-
-
-def _device() -> str:
-    """Return the name of the GPU that the verb used, or ``cpu``."""
-    # A job that has not loaded this by now needed no GPU, and asking here would make it wait for one.
-    if "rgwot.runtime.device" not in sys.modules:
-        return "cpu"
-    from rgwot.runtime.device import hardware, used_device
-
-    return hardware(used_device())["gpu"] or "cpu"
