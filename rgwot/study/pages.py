@@ -129,17 +129,14 @@ def corrections_file(study: Study, dataset: str, task: str) -> str:
 
 def names_there(study: Study, dataset: str, task: str) -> list[str]:
     """Return the file with the names of a task's key steps if it exists."""
-    return _there(names_file(study, dataset, task))
-
-
-def corrections_there(study: Study, dataset: str, task: str) -> list[str]:
-    """Return the file with the corrections of a task if it exists."""
-    return _there(corrections_file(study, dataset, task))
+    path = names_file(study, dataset, task)
+    return [path] if Path(path).exists() else []
 
 
 def typed_there(study: Study, dataset: str, task: str) -> list[str]:
     """Return the files of names and of corrections that exist."""
-    return names_there(study, dataset, task) + corrections_there(study, dataset, task)
+    files = names_file(study, dataset, task), corrections_file(study, dataset, task)
+    return [path for path in files if Path(path).exists()]
 
 
 def corrections_needed(study: Study, dataset: str, task: str) -> str:
@@ -153,10 +150,6 @@ def corrections_needed(study: Study, dataset: str, task: str) -> str:
     return path
 
 
-def _there(path: str) -> list[str]:
-    return [path] if Path(path).exists() else []
-
-
 def shown_result(
     study: Study, dataset: str, task: str, method: str, decoder: str, seed: str, **_: str
 ) -> dict[str, str]:
@@ -165,7 +158,7 @@ def shown_result(
     Names are left out where there are none.
     """
     tree, run = Tree(RESULTS, dataset, task), Run(method, decoder, int(seed))
-    corrected = bool(corrections_there(study, dataset, task))
+    corrected = Path(corrections_file(study, dataset, task)).exists()
     segments = tree.at(paths.CORRECTED if corrected else paths.SEGMENTS, run)
     found = {"segments": str(segments), "deviations": str(segments.with_name(paths.name_of(paths.DEVIATIONS)))}
     names = [str(tree.at(paths.CORRECTED_NAMES, run))] if corrected else names_there(study, dataset, task)
@@ -179,11 +172,6 @@ def index_pages(study: Study) -> list[str]:
         for dataset in study.config.page.datasets
         for task in tasks(study, dataset)
     ]
-
-
-def first_files(study: Study) -> list[str]:
-    """Return the files of the target `FIRST`: the pages of `index_pages`, and the key steps on them as tables."""
-    return index_pages(study) + first_tables(study)
 
 
 def first_tables(study: Study) -> list[str]:

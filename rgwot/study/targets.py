@@ -33,7 +33,8 @@ def _pattern(template: str) -> str:
 
 #: Targets that are no paths: rules of workflow/rules/collect.smk and of the Snakefile.
 _WORDS = (FIRST, "key_steps", "demo", "paper", "all")
-#: Options in front of a target that take no value.
+#: Options in front of a target: short ones that take a value, long ones that take none.
+_VALUED = ("-d", "-s", "-j", "-c")
 _FLAGS = ("--", "--dry-run", "--dryrun", "--keep-going", "--printshellcmds", "--forceall", "--force")
 
 _TASK_TARGETS = {
@@ -53,7 +54,7 @@ def check_targets(study: Study, arguments: Sequence[str]) -> None:
     nearly a target.
     """
     for before, argument in pairwise(("", *arguments)):
-        if not _takes_a_value(before):
+        if not (before in _VALUED or (before.startswith("--") and before not in _FLAGS)):
             _check_word(argument)
         # As Snakemake reads a target: ./results/x and results//x are results/x.
         target = os.path.normpath(argument)
@@ -63,10 +64,6 @@ def check_targets(study: Study, arguments: Sequence[str]) -> None:
             figure_plan(study, found["figure"])
         else:
             _check_task_target(study, argument, target)
-
-
-def _takes_a_value(option: str) -> bool:
-    return option in ("-d", "-s", "-j", "-c") or (option.startswith("--") and option not in _FLAGS)
 
 
 def _check_word(word: str) -> None:
