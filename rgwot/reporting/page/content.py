@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 from urllib.parse import quote
 
-import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
@@ -21,7 +20,7 @@ from rgwot.corrections import read_corrections
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.doubts import SAME, seeds_differ
-from rgwot.keysteps.ordering import rank_procedures, video_order
+from rgwot.keysteps.ordering import order_of_segments, rank_procedures
 from rgwot.paths import Run, Tree
 from rgwot.procedure.groups import LEVEL, MEASURES, OF_GROUP, few_videos
 from rgwot.records import CELL, read_annotations, read_manifest, read_scores
@@ -81,7 +80,10 @@ def gather(
     agreements = compare_pairs(answers)
     comparisons = compared(agreements)
     doubted = _seeds_that_differ(shown, comparisons)
-    orders, scores = _true_orders(manifest, annotations), read_task_scores(tree, runs)
+    # A segment without a length has no part in an order.
+    lasting = annotations[annotations["end_s"] > annotations["start_s"]]
+    orders = {str(video): order_of_segments(own) for video, own in lasting.groupby("video")}
+    scores = read_task_scores(tree, runs)
 
     def agreed(one: int, other: int) -> float | None:
         # Of many results not all pairs are compared, but all seeds are.
@@ -264,20 +266,6 @@ def _truth(manifest: pd.DataFrame, annotations: pd.DataFrame) -> list[list[list[
         ]
         for video, duration in zip(manifest["video"], manifest["duration_s"], strict=True)
     ]
-
-
-def _true_orders(manifest: pd.DataFrame, annotations: pd.DataFrame) -> dict[str, tuple[int, ...]]:
-    """Return the order of the annotated steps of every video, by the middles of their segments."""
-    durations = dict(zip(manifest["video"], manifest["duration_s"], strict=True))
-    return {
-        str(video): video_order(
-            own["key_step"].to_numpy(),
-            np.asarray((own["start_s"] + own["end_s"]) / 2 / durations[video]),
-            np.asarray(own["end_s"] - own["start_s"]),
-        )
-        for video, own in annotations.groupby("video", sort=True)
-        if video in durations and (own["end_s"] > own["start_s"]).all()
-    }
 
 
 def read_task_scores(tree: Tree, runs: Sequence[Run]) -> dict[str, Any] | None:

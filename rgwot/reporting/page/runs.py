@@ -48,7 +48,7 @@ class ShownRun(NamedTuple):
     ``facts``, small, stand beside every picture. ``body`` is read when the run is chosen: ``segments``, ``orders``,
     ``procedures``. ``view`` is the content of its view as text, empty where it has none. ``procedure`` is what was
     learned, with what deviates from it in every video; a trivial baseline has none. ``found`` is its order of key steps
-    before corrections, ``corrected`` says how many of those are applied, if there are any.
+    before corrections, ``corrected`` says how many of those hold, if there are any.
     """
 
     run: Run
@@ -96,7 +96,7 @@ def read_run(
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", kind_of(run)
     warnings = diagnostics.get("warnings", [])
     learned, shown, called = None, own, known
-    told, applied, lost = "", "", list[str]()
+    told, lost = "", list[str]()
     if kind != "trivial":
         learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
     found_order = learned[0].order if learned else ()
@@ -106,9 +106,6 @@ def read_run(
         shown = replayed.segments[replayed.segments["scope"] == "task"]
         learned, called = (found.procedure, found.deviations), replayed.names
         told, *lost = map(str.strip, report_lines(replayed.report))
-        held, total = int(replayed.report["holds"].sum()), len(edits)
-        count = str(total) if held == total else f"{held} of {total}"
-        applied = f"{count} correction{'s' * (total != 1)} {'is' if held == 1 else 'are'} applied."
     matched = match_to_steps(videos[videos["status"] == "ok"], annotations, shown)
     facts = {
         "id": str(run),
@@ -133,7 +130,7 @@ def read_run(
     }
     choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))
     body = _body(own, orders, procedures, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, called, choices, found_order, applied)
+    return ShownRun(run, facts, body, view, procedures, learned, called, choices, found_order, told and f"{told}.")
 
 
 def _view(path: Path, result: str) -> str:
