@@ -186,14 +186,5 @@ def first_tables(study: Study) -> list[str]:
     ]
 
 
-def check_bundle(target: str, method: str, decoder: str) -> None:
-    """Raise RgwotError where there is nothing to keep of a result."""
-    if family_of(method).embedding == "none":
-        raise RgwotError(
-            f"{target}: {decoder} looks at no video and learns nothing; ask for the bundle of a result that does, "
-            "such as rgwot/graphcut"
-        )
-
-
 def _trivial(decoder: str) -> bool:
     return DECODERS[split_id(decoder)[0]].trivial

@@ -10,9 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from rgwot import paths
+from rgwot.config.experiments import family_of
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.datasets import groups_file, videos
-from rgwot.study.pages import FIRST, check_bundle
+from rgwot.study.pages import FIRST
 from rgwot.study.study import Study
 from rgwot.study.tables import check_table, check_task, figure_plan
 
@@ -99,8 +100,11 @@ def _check_task_target(study: Study, argument: str, target: str) -> None:
         check_task(study, part["dataset"], part["task"], method)
     if template == paths.GROUPS:
         groups_file(study, part["dataset"], part["task"], part["column"])
-    if template == paths.BUNDLE:
-        check_bundle(argument, part["method"], part["decoder"])
+    if template == paths.BUNDLE and family_of(part["method"]).embedding == "none":
+        raise RgwotError(
+            f"{argument}: {part['decoder']} looks at no video and learns nothing; ask for the bundle of a result that "
+            "does, such as rgwot/graphcut"
+        )
 
 
 def _check_spelling(target: str, written: str, canonical: str) -> None:

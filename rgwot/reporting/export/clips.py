@@ -67,8 +67,6 @@ def _sheet(videos: Sequence[Video], key_step: int, output: Path) -> None:
             size = {"width": video.size[0], "height": video.size[1]}
             row = {"path": video.path.name, **size, "fps": Fraction(video.fps).limit_denominator(1001)}
             pictures += read_pictures(row, video.path.parent, times, HEIGHT)
-    if not pictures:
-        return
     width = max(picture.width for picture in pictures)
     rows = -(-len(pictures) // COLUMNS)
     sheet = Image.new("RGB", (min(len(pictures), COLUMNS) * width, rows * HEIGHT), "white")

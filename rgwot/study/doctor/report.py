@@ -79,14 +79,8 @@ def of_error(error: RgwotError | OSError, root: Path, file: str | None, rule: st
 def file_of(error: RgwotError) -> Path | None:
     """Return the file or folder that a message begins with, or None."""
     text = str(error)
-    for colon in re.finditer(": ", text):
-        path = Path(text[: colon.start()])
-        try:
-            if path.exists():
-                return path
-        except (OSError, ValueError):
-            return None
-    return None
+    beginnings = (text[: colon.start()] for colon in re.finditer(": ", text))
+    return next((Path(one) for one in beginnings if os.path.exists(one)), None)
 
 
 @dataclass(frozen=True)
