@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rgwot.paths import Run
 from rgwot.procedure import Deviation, Edge, Node, Procedure
 from rgwot.procedure.interface import END, START
-from rgwot.procedure.words import listed, moment, number, repeats, sentence
+from rgwot.procedure.words import KINDS, listed, moment, number, repeats, sentence
 from rgwot.reporting.page.layout import Drawing, Unit, draw
 from rgwot.reporting.page.runs import as_sentence
 
@@ -19,10 +19,6 @@ WIDTHS = (300, 338, 660, 1216)
 MOST_LINES, MOST_DEVIATIONS = 30, 6
 #: Confidence from which an arrow is thick, and from which it is not dashed.
 SURE, LIKELY = 0.9, 0.75
-KINDS = {
-    "missing": "left out, due about", "added": "added", "repeated": "again", "too_early": "too early",
-    "too_late": "too late",
-}  # fmt: skip
 #: Around the number of a key step in a telling that is still to be cut into parts.
 _STEP = "\0"
 
@@ -130,7 +126,7 @@ def held(edges: Sequence[Edge]) -> dict[str, str]:
 def _lines(
     procedure: Procedure, deviations: Sequence[Deviation], videos: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    lines = []
+    lines, said = [], KINDS | {"missing": "left out, due about"}
     for place, video in enumerate(videos):
         if video["status"] == "skipped":
             continue
@@ -139,7 +135,7 @@ def _lines(
         )
         first = sorted(own, key=lambda one: -one.surprise)[:MOST_DEVIATIONS]
         moments, others = (
-            [(one, KINDS[one.kind], moment(one.start_s)) for one in own if (one in first) is chosen]
+            [(one, said[one.kind], moment(one.start_s)) for one in own if (one in first) is chosen]
             for chosen in (True, False)
         )
         typical = video["id"] == procedure.typical_video
