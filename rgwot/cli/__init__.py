@@ -19,14 +19,14 @@ from contextlib import suppress
 import click
 
 from rgwot import __version__
-from rgwot.cli import bundles, data, features, keysteps, pages, reporting, start, study, training
+from rgwot.cli import bundles, data, features, keysteps, pages, reporting, study, training
 from rgwot.cli.records import recorded
 from rgwot.runtime.errors import RgwotError
 
 #: Every verb in the order of the stages: the command, and its help in one line.
 VERBS: dict[str, tuple[click.Command, str]] = {
-    "init": (start.init, "Start a study in a folder of its own."),
-    "run": (start.run, "Run the workflow in this folder (Snakemake)."),
+    "init": (study.init, "Start a study in a folder of its own."),
+    "run": (study.run, "Run the workflow in this folder (Snakemake)."),
     "synth": (data.synth, "Write synthetic procedure videos with ground truth."),
     "fetch": (data.fetch, "Download published features."),
     "doctor": (study.doctor, "Check a dataset on disk."),

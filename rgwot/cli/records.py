@@ -24,11 +24,8 @@ BESIDE: Mapping[str, tuple[str, ...]] = {
     "train": (name_of(HISTORY), name_of(MACHINE)),
     "decode": tuple(map(name_of, KEYSTEPS[1:])),
     "table": ("{}.md", "{}.tex"),
-    "plot": ("{}.pdf", "{}.png"),
-    "figure": ("{}.pdf", "{}.png"),
-    "compare-groups": ("{}.pdf", "{}.png"),
-    "plot-choices": ("{}.pdf", "{}.png"),
     "report": ("{}.csv",),
+    **dict.fromkeys(("plot", "figure", "compare-groups", "plot-choices"), ("{}.pdf", "{}.png")),
 }
 
 

@@ -37,7 +37,7 @@ def page_runs(study: Study, dataset: str, task: str) -> tuple[Run, ...]:
     if study.first:
         runs = first_runs(study, dataset, task, seeds[0])
     else:
-        runs = _runs_of(study, "page.methods", study.config.page.methods, dataset, task, seeds)
+        runs = _runs_of(study, "methods", dataset, task, seeds)
     if not runs:
         raise RgwotError(
             f"{dataset}/{task}: nothing to show on its page: it has no annotation; name a method that looks "
@@ -48,7 +48,7 @@ def page_runs(study: Study, dataset: str, task: str) -> tuple[Run, ...]:
 
 def first_runs(study: Study, dataset: str, task: str, seed: int) -> tuple[Run, ...]:
     """Return the results of ``page.first`` with one seed, which train nothing."""
-    runs = _runs_of(study, "page.first", study.config.page.first, dataset, task, (seed,))
+    runs = _runs_of(study, "first", dataset, task, (seed,))
     for run in runs:
         if family_of(run.method).trained:
             raise RgwotError(
@@ -58,18 +58,16 @@ def first_runs(study: Study, dataset: str, task: str, seed: int) -> tuple[Run, .
     return runs
 
 
-def _runs_of(
-    study: Study, key: str, texts: Sequence[str], dataset: str, task: str, seeds: Sequence[int]
-) -> tuple[Run, ...]:
-    """Return the results that a key of the configuration names, as far as the task can have them."""
+def _runs_of(study: Study, key: str, dataset: str, task: str, seeds: Sequence[int]) -> tuple[Run, ...]:
+    """Return the results that a key of ``page`` names, as far as the task can have them."""
     runs: dict[Run, None] = {}
-    for text in texts:
+    for text in getattr(study.config.page, key):
         method, _, decoder = text.partition("/")
         try:
             method = study.experiments.method(method)
             decoder = study.experiments.decoder(decoder, method)
         except RgwotError as error:
-            raise RgwotError(f"{key}: {text!r}: {error}") from None
+            raise RgwotError(f"page.{key}: {text!r}: {error}") from None
         if _trivial(decoder) and not annotated(study, dataset, task):
             continue
         check_task(study, dataset, task, method)
