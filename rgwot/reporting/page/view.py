@@ -13,12 +13,14 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rgwot.config.settings import Settings, TransportSettings
+from rgwot.embedding.stored import EmbeddedVideo, read_embeddings
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.figures.tsne import embed_2d
 from rgwot.reporting.figures.videos import PROBLEM, evenly
@@ -29,10 +31,6 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 from rgwot.runtime.progress import counted
 from rgwot.timing import predicted_labels
-
-if TYPE_CHECKING:
-    from rgwot.config.settings import Settings, TransportSettings
-    from rgwot.embedding.stored import EmbeddedVideo
 
 #: Frames shown of every key step.
 TYPICAL = 6
@@ -83,8 +81,6 @@ def write_view(
     which knows nothing of the result's key steps.
     Segments that do not belong to the embeddings are refused.
     """
-    from rgwot.embedding.stored import read_embeddings
-
     embedded = read_embeddings(embeddings_zarr).videos
     segments = read_segments(segments_csv)
     task = segments[segments["scope"] == "task"]
