@@ -256,16 +256,10 @@ def link(path: Path, page_folder: Path) -> str:
 
 def _truth(manifest: pd.DataFrame, annotations: pd.DataFrame) -> list[list[list[float]]]:
     """Return annotated segments (start, end, key step) of every video, in the order of its file."""
-    of_video = dict(list(annotations.groupby("video", sort=False)))
-    nothing = annotations.iloc[:0]
-    return [
-        [
-            [round(row["start_s"], 3), round(min(row["end_s"], duration), 3), row["key_step"]]
-            for row in of_video.get(video, nothing).to_dict("records")
-            if row["start_s"] < duration
-        ]
-        for video, duration in zip(manifest["video"], manifest["duration_s"], strict=True)
-    ]
+    of_video: dict[str, list[list[float]]] = {video: [] for video in manifest["video"]}
+    for row in annotations.to_dict("records"):
+        of_video[row["video"]].append([round(row["start_s"], 3), round(row["end_s"], 3), row["key_step"]])
+    return list(of_video.values())
 
 
 def read_task_scores(tree: Tree, runs: Sequence[Run]) -> dict[str, Any] | None:

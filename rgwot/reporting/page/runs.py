@@ -22,6 +22,7 @@ from rgwot.procedure.files import read_deviation_list, read_procedure
 from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.corrected import correct_folder, report_lines
+from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
 from rgwot.runtime.errors import RgwotError
@@ -177,16 +178,12 @@ def _steps(order: str) -> list[int]:
 def read_curves(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Return the losses of every training behind the runs, averaged over `CURVE_POINTS` equal parts of it."""
     trainings = {(run.method, run.seed): tree.at(paths.HISTORY, run) for run in runs if kind_of(run) == "trained"}
-    histories = {training: path for training, path in trainings.items() if path.exists()}
-    if not histories:
-        return []
-    from rgwot.reporting.figures.losses import smoothed
-
     curves = []
-    for (method, seed), path in histories.items():
-        history = read_history(path)
-        columns = {name: smoothed(history[name].to_numpy(float), CURVE_POINTS).tolist() for name in ("step", *TERMS)}
-        curves.append({"method": method, "seed": seed, **columns})
+    for (method, seed), path in trainings.items():
+        if path.exists():
+            history = read_history(path)
+            means = {name: smoothed(history[name].to_numpy(float), CURVE_POINTS).tolist() for name in ("step", *TERMS)}
+            curves.append({"method": method, "seed": seed, **means})
     return curves
 
 
