@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from functools import cache, partial
 from typing import Any
 
@@ -158,19 +158,13 @@ def row_inputs(study: Study, table: str, row: str) -> tuple[str, ...]:
         for experiment in shown:
             check_task(study, dataset, task, experiment.method)
     files = (
-        paths.at(template, **experiment.model_dump(include={"method", "decoder"}), **run)
+        paths.at(template, method=experiment.method, decoder=experiment.decoder, dataset=dataset, task=task, seed=seed)
         for experiment in shown
-        for run in _runs(study, places)
+        for dataset, task in places
+        for seed in study.config.seeds
         for template in templates
     )
     return tuple(dict.fromkeys(map(str, files)))
-
-
-def _runs(study: Study, places: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-    """Yield the wildcards of every seed of every task."""
-    for dataset, task in places:
-        for seed in study.config.seeds:
-            yield {"dataset": dataset, "task": task, "seed": seed}
 
 
 def _tasks_of(study: Study, table: Table | ClaimsTable) -> list[tuple[str, str]]:
@@ -206,11 +200,8 @@ class _Asked:
 
     def __init__(self, study: Study) -> None:
         self.config, self.experiments = study.config, study.experiments
-        self.tasks, self.videos, self.key_steps = (
-            partial(tasks, study),
-            partial(videos, study),
-            partial(key_steps, study),
-        )
+        self.tasks, self.videos = partial(tasks, study), partial(videos, study)
+        self.key_steps = partial(key_steps, study)
         self.check_task, self.check_table = partial(check_task, study), partial(check_table, study)
         self.table_with, self.in_print = partial(table_with, study), partial(in_print, study)
 

@@ -4,7 +4,7 @@
 # What needs no training, of page.datasets; pages of this run ask for nothing else.
 rule first:
     input:
-        one_line_errors(lambda w: pages.first_files(STUDY)),
+        one_line_errors(lambda w: pages.index_pages(STUDY) + pages.first_tables(STUDY)),
 
 
 rule demo:
