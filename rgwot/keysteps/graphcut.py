@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from rgwot.config.settings import Settings
 from rgwot.keysteps.chain import (
     Metric,
-    check_problem,
     edge_weights,
     energy,
     label_distance,
@@ -52,24 +51,23 @@ def expand(unary: NDArray[Any], weights: NDArray[Any], metric: Metric) -> NDArra
     cheapest label of their sample by more than any pair of switches could save are cut off there: no minimum
     uses them, and no term is too large.
     """
-    costs, edges = check_problem(unary, weights)
-    T, K = costs.shape
-    cheapest = np.asarray(costs.argmin(axis=1), dtype=np.int64)
-    present = np.flatnonzero(edges > 0)
+    T, K = unary.shape
+    cheapest = np.asarray(unary.argmin(axis=1), dtype=np.int64)
+    present = np.flatnonzero(weights > 0)
     if K == 1 or len(present) == 0:
         return cheapest
     distance = label_distance(K, metric)
     largest = int(distance.max())
     unit = LARGEST_TERM // (2 * largest + 1)
-    scale = unit / edges.max()
-    above = (costs - costs.min(axis=1, keepdims=True)) * scale
+    scale = unit / weights.max()
+    above = (unary - unary.min(axis=1, keepdims=True)) * scale
     relative = np.rint(np.minimum(above, 2.0 * unit * largest + 1))
     graph = _gco().GCO()
     graph.create_general_graph(T, K)
     try:
         # The library reads the buffer row by row whatever its strides say.
         graph.set_data_cost(np.ascontiguousarray(relative, dtype=np.intc))
-        graph.set_all_neighbors(present, present + 1, np.rint(edges[present] * scale).astype(np.intc))
+        graph.set_all_neighbors(present, present + 1, np.rint(weights[present] * scale).astype(np.intc))
         graph.set_smooth_cost(distance.astype(np.intc))
         for t, label in enumerate(cheapest):
             graph.init_label_at_site(t, int(label))
